@@ -1,0 +1,17 @@
+//===- Passes.td - Passes on the tile dialect --------------*- tablegen -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD
+#define TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlaceholderPass : Pass<"tile-placeholder"> {
+  let summary = "Does nothing, until the first pass exists";
+}
+
+#endif // TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,35 @@
+//===- InitAll.cpp - Register everything tilews knows ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/InitAll.h"
+
+#include "tilews/Conversion/Passes.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+void tilews::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
+  registry.insert<tile::TileDialect>();
+}
+
+void tilews::registerAllPasses() {
+  // Registering a pass twice is an error; a tool or module may ask twice.
+  static const bool registered = [] {
+    mlir::registerAllPasses();
+    tile::registerTilePasses();
+    registerTilewsConversionPasses();
+    return true;
+  }();
+  (void)registered;
+}

@@ -1,0 +1,19 @@
+//===- LspServer.cpp - The language server --------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews-c/Tools.h"
+#include "tilews/InitAll.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/LLVM.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int tilewsLspServerMain(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  tilews::registerAllDialects(registry);
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

@@ -1,0 +1,3 @@
+// The place of this file decides where the generated Python module goes.
+
+include "tilews/Dialect/Tile/IR/TileOps.td"
