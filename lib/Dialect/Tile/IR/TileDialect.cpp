@@ -7,20 +7,225 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/OpImplementation.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using namespace tilews;
 using namespace tilews::tile;
 
 #include "tilews/Dialect/Tile/IR/TileDialect.cpp.inc"
+#include "tilews/Dialect/Tile/IR/TileInterfaces.cpp.inc"
 
-#define GET_OP_CLASSES
-#include "tilews/Dialect/Tile/IR/TileOps.cpp.inc"
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
 
-void TileDialect::initialize() {
-  addOperations<
-#define GET_OP_LIST
-#include "tilews/Dialect/Tile/IR/TileOps.cpp.inc"
-      >();
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// Number of symbols `tile.grid` may use: an argument's dynamic extents, or one
+/// for an integer argument.
+static unsigned countGridSymbols(FunctionOpInterface kernel) {
+  unsigned symbols = 0;
+  for (Type type : kernel.getArgumentTypes()) {
+    if (auto memref = dyn_cast<MemRefType>(type))
+      symbols += memref.getNumDynamicDims();
+    else if (type.isIntOrIndex())
+      ++symbols;
+  }
+  return symbols;
+}
+
+static LogicalResult verifyGrid(FunctionOpInterface kernel, Attribute attr) {
+  auto map = dyn_cast<AffineMapAttr>(attr);
+  if (!map)
+    return kernel.emitError("'tile.grid' expects an affine map, found ")
+           << attr;
+  AffineMap grid = map.getAffineMap();
+  unsigned symbols = countGridSymbols(kernel);
+  if (grid.getNumDims() != 0 || grid.getNumSymbols() != symbols)
+    return kernel.emitError("'tile.grid' expects no dimensions and ")
+           << symbols
+           << " symbols (the dynamic extents of memref arguments and the "
+              "integer arguments, in order), found "
+           << grid.getNumDims() << " dimensions and " << grid.getNumSymbols()
+           << " symbols";
+  if (grid.getNumResults() < 1 || grid.getNumResults() > 3)
+    return kernel.emitError("'tile.grid' expects 1 to 3 results, found ")
+           << grid.getNumResults();
+  return success();
+}
+
+static LogicalResult verifyThreads(FunctionOpInterface kernel, Attribute attr) {
+  auto threads = dyn_cast<IntegerAttr>(attr);
+  if (!threads || !threads.getType().isInteger(32) || threads.getInt() < 32 ||
+      threads.getInt() > 1024 || threads.getInt() % 32 != 0)
+    return kernel.emitError("'tile.threads' expects an i32 from 32 to 1024 "
+                            "that is a multiple of 32, found ")
+           << attr;
+  return success();
+}
+
+static LogicalResult verifyCluster(FunctionOpInterface kernel, Attribute attr) {
+  auto dims = dyn_cast<DenseI32ArrayAttr>(attr);
+  int64_t size = 1;
+  if (dims)
+    for (int32_t dim : dims.asArrayRef())
+      size *= dim < 1 ? 0 : dim;
+  if (!dims || dims.size() != 3 || size < 1 || size > 16)
+    return kernel.emitError("'tile.cluster' expects array<i32: x, y, z> with a "
+                            "product from 1 to 16, found ")
+           << attr;
+  return success();
+}
+
+static LogicalResult verifyNumStages(Operation *op, Attribute attr) {
+  auto stages = dyn_cast<IntegerAttr>(attr);
+  if (!isa<scf::ForOp>(op))
+    return op->emitError("'tile.num_stages' belongs on an scf.for");
+  if (!stages || !stages.getType().isInteger(32) || stages.getInt() < 1)
+    return op->emitError("'tile.num_stages' expects an i32 of at least 1, "
+                         "found ")
+           << attr;
+  return success();
+}
+
+static LogicalResult verifyInst(Operation *op, Attribute attr) {
+  if (!isa<InstructionOpInterface>(op))
+    return op->emitError("'tile.inst' belongs on an operation that can become "
+                         "different instructions");
+  if (!isa<InstKindAttr>(attr))
+    return op->emitError("'tile.inst' expects a #tile.inst, found ") << attr;
+  return success();
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  StringRef name = attr.getName();
+  Attribute value = attr.getValue();
+  if (name == kNumStages)
+    return verifyNumStages(op, value);
+  if (name == kInst)
+    return verifyInst(op, value);
+  if (name == kOffset) {
+    auto offset = dyn_cast<IntegerAttr>(value);
+    if (!offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
+      return op->emitError("'tile.offset' expects a non-negative i64, found ")
+             << value;
+    return success();
+  }
+
+  auto kernel = dyn_cast<FunctionOpInterface>(op);
+  bool onKernel = llvm::is_contained(
+      ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes},
+      name);
+  if (!onKernel)
+    return op->emitError("unknown attribute '") << name << "'";
+  if (!kernel)
+    return op->emitError("'") << name << "' belongs on a kernel (gpu.func)";
+  if (name == kThreads)
+    return verifyThreads(kernel, value);
+  if (name == kGrid)
+    return verifyGrid(kernel, value);
+  if (name == kCluster)
+    return verifyCluster(kernel, value);
+  if (name == kRasterize && !isa<RasterizeAttr>(value))
+    return op->emitError("'tile.rasterize' expects a #tile.rasterize, found ")
+           << value;
+  if (name == kSharedBytes && !isa<IntegerAttr>(value))
+    return op->emitError("'tile.shared_bytes' expects an i64, found ") << value;
+  return success();
+}
+
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
+                                                    unsigned /*region*/,
+                                                    unsigned argIndex,
+                                                    NamedAttribute attr) {
+  auto kernel = dyn_cast<FunctionOpInterface>(op);
+  auto memref = kernel
+                    ? dyn_cast<MemRefType>(kernel.getArgumentTypes()[argIndex])
+                    : MemRefType();
+  StringRef name = attr.getName();
+  if (!memref)
+    return op->emitError("'") << name << "' belongs on a memref argument";
+  if (name == kDivisible) {
+    auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!divisors || divisors.size() != memref.getRank() ||
+        llvm::any_of(divisors.asArrayRef(), [](int64_t d) { return d < 1; }))
+      return op->emitError("'tile.divisible' expects array<i64: ...> with ")
+             << memref.getRank() << " positive divisors, found "
+             << attr.getValue();
+    return success();
+  }
+  if (name == kAlignment) {
+    auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!alignment || !alignment.getType().isInteger(64) ||
+        !llvm::isPowerOf2_64(alignment.getInt()))
+      return op->emitError("'tile.alignment' expects an i64 power of two, "
+                           "found ")
+             << attr.getValue();
+    return success();
+  }
+  return op->emitError("unknown argument attribute '") << name << "'";
+}
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+bool tile::isShared(MemRefType type) {
+  return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
+}
+
+bool tile::isGlobal(MemRefType type) {
+  Attribute space = type.getMemorySpace();
+  if (!space)
+    return true;
+  auto gpuSpace = dyn_cast<gpu::AddressSpaceAttr>(space);
+  return gpuSpace && gpuSpace.getValue() == gpu::AddressSpace::Global;
+}
+
+Type tile::getElementType(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+int64_t tile::getElementBits(Type elementType) {
+  return elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
+}
+
+int64_t tile::getBufferBytes(MemRefType type) {
+  int64_t bits = getElementBits(type.getElementType());
+  return llvm::divideCeil(getSharedLayout(type).getCosize(bits) * bits, 8);
+}
+
+SharedLayout tile::getSharedLayout(MemRefType type) {
+  if (auto layout = dyn_cast<SharedLayoutAttr>(type.getLayout()))
+    return layout.getLayout();
+  return SharedLayout::getRowMajor(type.getShape());
+}
+
+bool tile::hasFragmentLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_present<FragmentAttr>(tensor.getEncoding());
+}
+
+FragmentLayout tile::getFragmentLayout(Type type) {
+  return cast<FragmentAttr>(cast<RankedTensorType>(type).getEncoding())
+      .getLayout();
+}
+
+int64_t tile::getNumThreads(Operation *op) {
+  auto kernel = isa<gpu::GPUFuncOp>(op) ? cast<gpu::GPUFuncOp>(op)
+                                        : op->getParentOfType<gpu::GPUFuncOp>();
+  if (kernel)
+    if (auto threads =
+            kernel->getAttrOfType<IntegerAttr>(TileDialect::kThreads))
+      return threads.getInt();
+  return 128;
 }

@@ -8,13 +8,104 @@
 #ifndef TILEWS_DIALECT_TILE_IR_TILE_H
 #define TILEWS_DIALECT_TILE_IR_TILE_H
 
+#include "tilews/Layout/Layout.h"
+#include "tilews/Layout/MmaLayouts.h"
+#include "tilews/Target/TargetInfo.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include "tilews/Dialect/Tile/IR/TileDialect.h.inc"
+#include "tilews/Dialect/Tile/IR/TileEnums.h.inc"
+
+namespace tilews::tile {
+
+/// A box of a buffer: one offset and one static size a dimension.
+struct TileRegion {
+  llvm::SmallVector<mlir::OpFoldResult> offsets;
+  llvm::SmallVector<int64_t> sizes;
+
+  /// The sizes without the dimensions of size one.
+  llvm::SmallVector<int64_t> getSqueezedSizes() const;
+};
+
+enum class AccessKind { Read, Write, ReadWrite };
+
+/// A region of a buffer and what an operation does to it.
+struct AccessRegion {
+  mlir::OpOperand *buffer;
+  AccessKind kind;
+  TileRegion region;
+
+  bool reads() const { return kind != AccessKind::Write; }
+  bool writes() const { return kind != AccessKind::Read; }
+};
+
+/// A layout an instruction demands of an operand or a result.
+struct LayoutRequirement {
+  mlir::Value value;
+  mlir::Attribute layout;
+};
+
+/// Receives an instruction that was considered and why it cannot be used.
+using RejectFn = llvm::function_ref<void(InstKind, const llvm::Twine &reason)>;
+
+/// The matrix instruction of family `kind` for a product whose operands have
+/// type `lhs` and accumulate in `acc`, with `n` columns a group of warps at
+/// most; none if the target lacks it.
+std::optional<MmaInstruction> getMmaInstruction(const TargetInfo &target,
+                                                InstKind kind, mlir::Type lhs,
+                                                mlir::Type acc, int64_t n);
+class GemmOp;
+/// The instruction in `op`'s `tile.inst` and the grid of warps that executes
+/// it.
+struct GemmPlan {
+  MmaInstruction mma;
+  WarpGrid grid;
+};
+std::optional<GemmPlan> getGemmPlan(GemmOp op, const TargetInfo &target,
+                                    int64_t threads);
+
+/// Whether a memref lies in shared (workgroup) memory.
+bool isShared(mlir::MemRefType type);
+inline bool isShared(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::MemRefType>(value.getType());
+  return type && isShared(type);
+}
+/// Whether a memref lies in global memory.
+bool isGlobal(mlir::MemRefType type);
+/// The element type of a memref or tensor.
+mlir::Type getElementType(mlir::Value value);
+/// The size in bits of an integer, index (32) or floating point type.
+int64_t getElementBits(mlir::Type elementType);
+/// The size in bytes of a buffer with a static shape, gaps of its layout
+/// included.
+int64_t getBufferBytes(mlir::MemRefType type);
+/// The layout of a shared buffer: its `#tile.shared`, or row-major.
+SharedLayout getSharedLayout(mlir::MemRefType type);
+/// The layout of a fragment; it must have one.
+FragmentLayout getFragmentLayout(mlir::Type tensorType);
+bool hasFragmentLayout(mlir::Type type);
+/// The number of threads of the kernel around `op` (`tile.threads`, 128 if
+/// absent).
+int64_t getNumThreads(mlir::Operation *op);
+
+} // namespace tilews::tile
+
+#define GET_ATTRDEF_CLASSES
+#include "tilews/Dialect/Tile/IR/TileAttrs.h.inc"
+
+#include "tilews/Dialect/Tile/IR/TileInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "tilews/Dialect/Tile/IR/TileOps.h.inc"

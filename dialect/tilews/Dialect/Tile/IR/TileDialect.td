@@ -14,6 +14,76 @@ def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::tilews::tile";
   let summary = "Whole-tile operations of GPU kernels";
+  let description = [{
+    The tile dialect describes a GPU kernel by what happens to whole tiles:
+    copies between memories, matrix products, reductions and scans. Everything
+    else is upstream MLIR. Kernels are `gpu.func`s in a `gpu.module` that names
+    its `#nvvm.target` or `#rocdl.target`; control flow is `scf`; elementwise
+    math is `arith` and `math` on tensors.
+
+    Values:
+
+    * **Global and shared memory** are memrefs. Shared memory lives in
+      `#gpu.address_space<workgroup>` and may carry a `#tile.shared` layout.
+    * **Fragments** are tensors with value semantics, held in the registers of
+      the kernel's threads. A `#tile.fragment` encoding says which thread holds
+      which element; it is absent until `--tile-infer-layouts` has run.
+    * **Scalars** are uniform: every thread computes the same value, and a
+      scalar `memref.store` happens once. A condition or a loop bound is
+      therefore the same for all threads.
+
+    The semantics of a kernel without layouts are sequential: one operation
+    after the other, as the reference interpreter executes them. Every later
+    form of the kernel has to equal it.
+
+    Attributes on a kernel (`gpu.func`):
+
+    | attribute | type | meaning |
+    |---|---|---|
+    | `tile.threads` | `i32` | threads in a block, a multiple of the warp size |
+    | `tile.grid` | `affine_map<()[s0, ...] -> (x, y, z)>` | grid extents; the symbols are, argument by argument, a memref's dynamic extents and an integer argument's value |
+    | `tile.cluster` | `array<i32: x, y, z>` | thread block cluster (NVIDIA sm_90 and later) |
+    | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles |
+    | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
+
+    Attributes on a kernel's memref argument:
+
+    | attribute | type | meaning |
+    |---|---|---|
+    | `tile.divisible` | `array<i64: ...>` | one divisor a dimension: the extent is a multiple of it; checked at launch |
+    | `tile.alignment` | `i64` | alignment of the base pointer in bytes, 16 if absent; checked at launch |
+
+    Attributes on loops and operations:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
+    | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
+    | `tile.offset` | `tile.alloc_shared`, operations with scratch | `i64`: byte offset in the shared memory arena |
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
+  ];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasConstantMaterializer = 1;
+
+  let extraClassDeclaration = [{
+    /// Names of the dialect's discardable attributes.
+    static constexpr ::llvm::StringLiteral kThreads = "tile.threads";
+    static constexpr ::llvm::StringLiteral kGrid = "tile.grid";
+    static constexpr ::llvm::StringLiteral kCluster = "tile.cluster";
+    static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
+    static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
+    static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";
+    static constexpr ::llvm::StringLiteral kAlignment = "tile.alignment";
+    static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";
+    static constexpr ::llvm::StringLiteral kInst = "tile.inst";
+    static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
+  }];
 }
 
 #endif // TILEWS_DIALECT_TILE_IR_TILEDIALECT_TD

@@ -11,4 +11,59 @@
 include "tilews/Dialect/Tile/IR/TileDialect.td"
 include "mlir/IR/EnumAttr.td"
 
+class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::tilews::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ReductionKind : Tile_Enum<"ReductionKind", "how elements combine", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"AbsMax", 3, "absmax">,
+    I32EnumAttrCase<"AbsMin", 4, "absmin">,
+    I32EnumAttrCase<"And", 5, "and">,
+    I32EnumAttrCase<"Or", 6, "or">,
+    I32EnumAttrCase<"Xor", 7, "xor">,
+    I32EnumAttrCase<"Any", 8, "any">,
+    I32EnumAttrCase<"All", 9, "all">]>;
+
+def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"And", 3, "and">,
+    I32EnumAttrCase<"Or", 4, "or">,
+    I32EnumAttrCase<"Xor", 5, "xor">,
+    I32EnumAttrCase<"Exchange", 6, "exchange">]>;
+
+def Tile_SwizzleMode : Tile_Enum<"SwizzleMode",
+    "span of the XOR swizzle that TMA and wgmma know", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Span32", 1, "span32">,
+    I32EnumAttrCase<"Span64", 2, "span64">,
+    I32EnumAttrCase<"Span128", 3, "span128">]>;
+
+def Tile_InstKind : Tile_Enum<"InstKind",
+    "instruction family an operation becomes", [
+    I32EnumAttrCase<"Simt", 0, "simt">,
+    I32EnumAttrCase<"CpAsync", 1, "cp_async">,
+    I32EnumAttrCase<"Tma", 2, "tma">,
+    I32EnumAttrCase<"Mma", 3, "mma">,
+    I32EnumAttrCase<"Wgmma", 4, "wgmma">,
+    I32EnumAttrCase<"Mfma", 5, "mfma">,
+    I32EnumAttrCase<"Wmma", 6, "wmma">]>;
+
+def Tile_WarpPolicy : Tile_Enum<"WarpPolicy",
+    "how the warps share the rows and columns of a matrix product", [
+    I32EnumAttrCase<"Square", 0, "square">,
+    I32EnumAttrCase<"FullRow", 1, "full_row">,
+    I32EnumAttrCase<"FullCol", 2, "full_col">]>;
+
+def Tile_RasterOrder : Tile_Enum<"RasterOrder",
+    "direction in which neighbouring blocks advance", [
+    I32EnumAttrCase<"Row", 0, "row">,
+    I32EnumAttrCase<"Col", 1, "col">]>;
+
 #endif // TILEWS_DIALECT_TILE_IR_TILEENUMS_TD

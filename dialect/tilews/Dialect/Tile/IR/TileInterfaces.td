@@ -10,4 +10,53 @@
 
 include "mlir/IR/OpBase.td"
 
+def Tile_AccessOpInterface : OpInterface<"AccessOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Operations that read or write a region of a buffer. Schedules, barriers and
+    the memory plan see operations only through their regions, so that they
+    hold for every operation, not for those they know by name.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Appends each region of a buffer that the operation reads or writes.
+      }], "void", "getAccessRegions",
+      (ins "::llvm::SmallVectorImpl<::tilews::tile::AccessRegion> &":$regions)>
+  ];
+}
+
+def Tile_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Operations that can become different instructions. The candidates depend on
+    the target, the kernel's threads, and the types, never on a fragment's
+    layout: instructions are chosen before layouts exist.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Appends the instructions this operation can become on `target` when
+        `threads` threads execute it, best first. Each candidate that the types
+        rule out is reported through `rejected` with the reason.
+      }], "void", "getInstructionCandidates",
+      (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
+           "::llvm::SmallVectorImpl<::tilews::tile::InstKind> &":$candidates,
+           "::tilews::tile::RejectFn":$rejected)>
+  ];
+}
+
+def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Operations whose instruction fixes the layout of an operand or a result.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Appends the layouts that the instruction in `tile.inst` demands: a
+        `#tile.shared` for a buffer, a `#tile.fragment` for a fragment.
+      }], "void", "getLayoutRequirements",
+      (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
+           "::llvm::SmallVectorImpl<::tilews::tile::LayoutRequirement> &":$requirements)>
+  ];
+}
+
 #endif // TILEWS_DIALECT_TILE_IR_TILEINTERFACES_TD

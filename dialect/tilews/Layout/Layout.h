@@ -1,0 +1,160 @@
+//===- Layout.h - Layouts of buffers and fragments --------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Layouts without IR: where a buffer's elements lie, and which thread holds
+// which element of a fragment. Both are lists of modes (extent, stride) in the
+// shape:stride notation of CuTe; a mode also names the dimension it belongs to.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LAYOUT_LAYOUT_H
+#define TILEWS_LAYOUT_LAYOUT_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tilews {
+
+/// One digit of a mixed-radix index. In a shared layout the digit is taken
+/// from coordinate `dim` and weighs `stride` elements; in a fragment layout it
+/// is taken from a thread or register index and moves coordinate `dim` by
+/// `stride`.
+struct Mode {
+  int64_t extent;
+  int64_t stride;
+  int64_t dim;
+
+  friend bool operator==(const Mode &a, const Mode &b) {
+    return a.extent == b.extent && a.stride == b.stride && a.dim == b.dim;
+  }
+  friend llvm::hash_code hash_value(const Mode &mode) {
+    return llvm::hash_combine(mode.extent, mode.stride, mode.dim);
+  }
+};
+
+/// XOR of bits [base + shift, base + shift + bits) of a byte offset into bits
+/// [base, base + bits).
+struct Swizzle {
+  int64_t bits = 0;
+  int64_t base = 4;
+  int64_t shift = 3;
+
+  bool isIdentity() const { return bits == 0; }
+  /// Bytes after which the pattern repeats; a buffer has to be aligned to it.
+  int64_t getAtomBytes() const {
+    return isIdentity() ? 1 : int64_t(1) << (base + shift + bits);
+  }
+  int64_t operator()(int64_t byteOffset) const {
+    int64_t mask = ((int64_t(1) << bits) - 1) << base;
+    return byteOffset ^ ((byteOffset >> shift) & mask);
+  }
+  friend bool operator==(const Swizzle &a, const Swizzle &b) {
+    return a.bits == b.bits &&
+           (a.bits == 0 || (a.base == b.base && a.shift == b.shift));
+  }
+  friend llvm::hash_code hash_value(const Swizzle &s) {
+    return s.isIdentity() ? llvm::hash_code(0)
+                          : llvm::hash_combine(s.bits, s.base, s.shift);
+  }
+};
+
+/// A map from the coordinates of a buffer to element offsets.
+class SharedLayout {
+public:
+  SharedLayout() = default;
+  SharedLayout(llvm::ArrayRef<Mode> modes, Swizzle swizzle = {})
+      : modes(modes), swizzle(swizzle) {}
+
+  /// Row-major layout without gaps.
+  static SharedLayout getRowMajor(llvm::ArrayRef<int64_t> shape);
+
+  /// Rows of at most `spanBytes` in panels: the innermost dimension is cut into
+  /// panels of one swizzle span each, a panel holding all rows before the next
+  /// begins. `spanBytes` of 128, 64 or 32 swizzles, 16 or 0 does not. This is
+  /// the layout of TMA boxes and of wgmma's canonical operands.
+  static SharedLayout getPanels(llvm::ArrayRef<int64_t> shape,
+                                int64_t elementBits, int64_t spanBytes);
+
+  llvm::ArrayRef<Mode> getModes() const { return modes; }
+  /// The modes of one dimension, fastest first.
+  llvm::SmallVector<Mode> getModes(int64_t dim) const;
+  Swizzle getSwizzle() const { return swizzle; }
+  int64_t getRank() const;
+  llvm::SmallVector<int64_t> getShape() const;
+
+  /// Offset in elements; `elementBits` places the swizzle, which works on
+  /// bytes.
+  int64_t getOffset(llvm::ArrayRef<int64_t> coords, int64_t elementBits) const;
+  /// One more than the largest offset, in elements.
+  int64_t getCosize(int64_t elementBits) const;
+  /// Elements along the innermost dimension that are certain to be adjacent,
+  /// starting at any multiple of that number.
+  int64_t getContiguity(int64_t elementBits) const;
+  bool isRowMajor() const;
+
+  friend bool operator==(const SharedLayout &a, const SharedLayout &b) {
+    return a.modes == b.modes && a.swizzle == b.swizzle;
+  }
+
+private:
+  llvm::SmallVector<Mode> modes;
+  Swizzle swizzle;
+};
+
+/// Which element a register of a thread holds.
+class FragmentLayout {
+public:
+  FragmentLayout() = default;
+  FragmentLayout(llvm::ArrayRef<Mode> thread, llvm::ArrayRef<Mode> value)
+      : thread(thread), value(value) {}
+
+  llvm::ArrayRef<Mode> getThreadModes() const { return thread; }
+  llvm::ArrayRef<Mode> getValueModes() const { return value; }
+
+  /// Threads the layout spans, replicas included.
+  int64_t getNumThreads() const;
+  /// Registers a thread holds.
+  int64_t getNumValues() const;
+  /// Coordinates that register `value` of thread `thread` holds.
+  llvm::SmallVector<int64_t> getCoords(int64_t thread, int64_t value,
+                                       int64_t rank) const;
+  /// The part of the coordinates that depends on the register alone.
+  llvm::SmallVector<int64_t> getValueCoords(int64_t value, int64_t rank) const;
+  /// Extents of the box the layout reaches; at least the fragment's extents.
+  llvm::SmallVector<int64_t> getCover(int64_t rank) const;
+  /// Registers that are adjacent along `dim`: the leading value modes' run.
+  int64_t getContiguity(int64_t dim) const;
+
+  /// The layout of the fragment that remains when `dim` is reduced away: each
+  /// mode along it becomes replication over threads and vanishes from the
+  /// registers.
+  FragmentLayout dropDim(int64_t dim) const;
+  /// The layout of a fragment with a new dimension of extent one at `dim`.
+  FragmentLayout insertDim(int64_t dim) const;
+  /// The layout of the fragment with dimension `i` taken from
+  /// `permutation[i]`.
+  FragmentLayout transpose(llvm::ArrayRef<int64_t> permutation) const;
+
+  friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
+    return a.thread == b.thread && a.value == b.value;
+  }
+
+private:
+  llvm::SmallVector<Mode> thread;
+  llvm::SmallVector<Mode> value;
+};
+
+/// A layout for plain vectorized access: registers run along the innermost
+/// dimension in vectors of `vectorElements`, threads along the innermost
+/// dimension first. Covers any shape; coordinates past it hold nothing.
+FragmentLayout getBlockedLayout(llvm::ArrayRef<int64_t> shape,
+                                int64_t numThreads, int64_t vectorElements);
+
+} // namespace tilews
+
+#endif // TILEWS_LAYOUT_LAYOUT_H

@@ -1,0 +1,82 @@
+//===- MmaLayouts.h - Fragments of matrix instructions ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The register fragments of the matrix instructions, as the ISA documents give
+// them, and their distribution over the warps of a block.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LAYOUT_MMALAYOUTS_H
+#define TILEWS_LAYOUT_MMALAYOUTS_H
+
+#include "tilews/Layout/Layout.h"
+
+namespace tilews {
+
+/// A matrix instruction of one warp (or wgmma's warpgroup): the extents of the
+/// product it computes, and which lane holds which element of each operand.
+/// Coordinates are (m, k) for the left operand, (k, n) for the right one and
+/// (m, n) for the accumulator.
+struct MmaInstruction {
+  int64_t m = 0, n = 0, k = 0;
+  FragmentLayout lhs, rhs, acc;
+
+  /// Lanes that execute it together: a warp's, or 128.
+  int64_t getNumLanes() const { return acc.getNumThreads(); }
+};
+
+/// mma.sync (PTX ISA, "Matrix Fragments for mma.m16n8k8", "...k16", "...k32",
+/// "mma.m8n8k4 with .f64") for operands of 8, 16, 32 (tf32) or 64 bits.
+MmaInstruction getMmaSync(int64_t operandBits);
+
+/// wgmma m64nNkK (PTX ISA, "Asynchronous wgmma"): `n` is a multiple of 8 up to
+/// 256. The right operand is always in shared memory and has no fragment.
+MmaInstruction getWgmma(int64_t n, int64_t operandBits);
+
+/// mfma 32x32 or 16x16 (AMD CDNA3/CDNA4 ISA, "Matrix Arithmetic Instructions"),
+/// with `k` elements along K; each lane holds `k * size / 64` of them.
+MmaInstruction getMfma(int64_t size, int64_t k);
+
+/// wmma 16x16x16 of RDNA3 (both half-warps hold the operands) and of RDNA4.
+MmaInstruction getWmmaGfx11();
+MmaInstruction getWmmaGfx12();
+
+/// How many warps (or warpgroups) share the rows and the columns of a product.
+struct WarpGrid {
+  int64_t m = 1, n = 1;
+};
+
+/// Preference between the grids that waste no instruction.
+enum class WarpShape { Square, AlongM, AlongN };
+
+/// Distributes an MxN product over `numGroups` groups of lanes: the grid with
+/// the fewest instructions a group, then the least operand traffic.
+WarpGrid getWarpGrid(const MmaInstruction &mma, int64_t numGroups, int64_t m,
+                     int64_t n, WarpShape shape);
+
+/// An MxN accumulator over a grid of warps. A warp's part is contiguous; its
+/// registers are the instruction's, then the repeats along N, then along M.
+FragmentLayout getAccLayout(const MmaInstruction &mma, WarpGrid grid, int64_t m,
+                            int64_t n);
+/// A left operand (M x K) and a right operand (K x N) held in registers for the
+/// same grid: the instruction's registers, then repeats along K, then along M
+/// (or N). Warps that share rows (columns) hold copies.
+FragmentLayout getLhsLayout(const MmaInstruction &mma, WarpGrid grid, int64_t m,
+                            int64_t k);
+FragmentLayout getRhsLayout(const MmaInstruction &mma, WarpGrid grid, int64_t k,
+                            int64_t n);
+
+/// Instructions along each dimension that one warp of the grid executes.
+struct MmaRepeats {
+  int64_t m = 1, n = 1;
+};
+MmaRepeats getRepeats(const MmaInstruction &mma, WarpGrid grid, int64_t m,
+                      int64_t n);
+
+} // namespace tilews
+
+#endif // TILEWS_LAYOUT_MMALAYOUTS_H

@@ -1,0 +1,147 @@
+//===- TileControlOps.cpp - Persistent loops and debugging
+//------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// PersistentOp
+//===----------------------------------------------------------------------===//
+
+ParseResult PersistentOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Type index = builder.getIndexType();
+  SmallVector<OpAsmParser::Argument> arguments, carried;
+  SmallVector<OpAsmParser::UnresolvedOperand> extents, inits;
+  if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("in") ||
+      parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren))
+    return failure();
+  for (OpAsmParser::Argument &argument : arguments)
+    argument.type = index;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("iter_args"))) {
+    if (parser.parseAssignmentList(carried, inits) ||
+        parser.parseArrowTypeList(result.types))
+      return failure();
+    if (carried.size() != result.types.size())
+      return parser.emitError(loc, "found ")
+             << carried.size() << " carried values and " << result.types.size()
+             << " types";
+    for (auto [argument, type] : llvm::zip(carried, result.types))
+      argument.type = type;
+  }
+  llvm::append_range(arguments, carried);
+  if (parser.resolveOperands(extents, index, result.operands) ||
+      parser.resolveOperands(inits, result.types, loc, result.operands) ||
+      parser.parseRegion(*result.addRegion(), arguments) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  ensureTerminator(*result.regions.front(), builder, result.location);
+  result.addAttribute(getOperandSegmentSizeAttr(),
+                      builder.getDenseI32ArrayAttr(
+                          {int32_t(extents.size()), int32_t(inits.size())}));
+  return success();
+}
+
+void PersistentOp::print(OpAsmPrinter &printer) {
+  printer << " (";
+  llvm::interleaveComma(getTileIndices(), printer);
+  printer << ") in (" << getExtents() << ")";
+  if (!getInitArgs().empty()) {
+    printer << " iter_args(";
+    llvm::interleaveComma(
+        llvm::zip(getRegionIterArgs(), getInitArgs()), printer, [&](auto pair) {
+          printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+        });
+    printer << ") -> (" << getInitArgs().getTypes() << ")";
+  }
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getInitArgs().empty());
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {getOperandSegmentSizeAttr()});
+}
+
+LogicalResult PersistentOp::verify() {
+  if (getExtents().empty() || getExtents().size() > 3)
+    return emitOpError("expected 1 to 3 extents, found ")
+           << getExtents().size();
+  Block &body = getBody().front();
+  size_t expected = getExtents().size() + getInitArgs().size();
+  if (body.getNumArguments() != expected)
+    return emitOpError("body has ")
+           << body.getNumArguments() << " arguments, expected " << expected;
+  if (getRasterize() && getExtents().size() < 2)
+    return emitOpError("rasterizes two or three dimensions, found one extent");
+  for (Value tileIndex : getTileIndices())
+    if (!tileIndex.getType().isIndex())
+      return emitOpError("tile indices have to be of type index");
+  auto yield = cast<YieldOp>(body.getTerminator());
+  if (getInitArgs().getTypes() != getResultTypes() ||
+      getInitArgs().getTypes() != ValueRange(getRegionIterArgs()).getTypes() ||
+      getInitArgs().getTypes() != yield.getValues().getTypes())
+    return emitOpError("types of the initial values, the carried arguments, "
+                       "the yielded values and the results have to agree");
+  return success();
+}
+
+SmallVector<mlir::Region *> PersistentOp::getLoopRegions() {
+  return {&getBody()};
+}
+
+MutableArrayRef<OpOperand> PersistentOp::getInitsMutable() {
+  return getOperation()->getOpOperands().take_back(getInitArgs().size());
+}
+
+Block::BlockArgListType PersistentOp::getRegionIterArgs() {
+  return getBody().front().getArguments().drop_front(getExtents().size());
+}
+
+std::optional<MutableArrayRef<OpOperand>>
+PersistentOp::getYieldedValuesMutable() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getValuesMutable();
+}
+
+std::optional<ResultRange> PersistentOp::getLoopResults() {
+  return getResults();
+}
+
+OperandRange PersistentOp::getEntrySuccessorOperands(RegionSuccessor) {
+  return getInitArgs();
+}
+
+void PersistentOp::getSuccessorRegions(
+    RegionBranchPoint, SmallVectorImpl<RegionSuccessor> &successors) {
+  // A block may own no tile at all.
+  successors.emplace_back(&getBody(), getRegionIterArgs());
+  successors.emplace_back(getOperation(), getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// PrintOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PrintOp::verify() {
+  for (Value value : getValues()) {
+    Type type = value.getType();
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.hasStaticShape())
+      type = tensor.getElementType();
+    if (!type.isIntOrIndexOrFloat())
+      return emitOpError("prints scalars and fragments, found ")
+             << value.getType();
+  }
+  return success();
+}

@@ -1,0 +1,280 @@
+//===- TileInstructions.cpp - Instructions an operation can become --------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static bool isOcpFp8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+static bool isFnuzFp8(Type type) {
+  return isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
+}
+static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
+
+//===----------------------------------------------------------------------===//
+// Matrix instructions of a target
+//===----------------------------------------------------------------------===//
+
+/// The operand types mma.sync takes on `sm` (PTX ISA, "mma": target notes).
+static bool hasMmaSync(unsigned sm, Type type) {
+  if (isHalf(type) || type.isF32() || type.isF64() || type.isInteger(8))
+    return sm >= 80;
+  return isOcpFp8(type) && sm >= 89;
+}
+
+static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
+                                                int64_t n) {
+  // The larger shape needs fewer operand reads a product.
+  int64_t size = n % 32 == 0 ? 32 : 16;
+  int64_t bytesK = arch == 0x950 ? 2 : 1;
+  if (isHalf(type))
+    return getMfma(size, (size == 32 ? 8 : 16) * bytesK);
+  if (type.isInteger(8) && arch >= 0x942)
+    return getMfma(size, (size == 32 ? 16 : 32) * bytesK);
+  if ((isFnuzFp8(type) && arch == 0x942) || (isOcpFp8(type) && arch == 0x950))
+    return getMfma(size, size == 32 ? 16 : 32);
+  if (type.isF32())
+    return getMfma(size, size == 32 ? 2 : 4);
+  return std::nullopt;
+}
+
+std::optional<MmaInstruction> tile::getMmaInstruction(const TargetInfo &target,
+                                                      InstKind kind, Type lhs,
+                                                      Type acc, int64_t n) {
+  switch (kind) {
+  case InstKind::Mma:
+    if (target.isNVIDIA() && hasMmaSync(target.arch, lhs))
+      return getMmaSync(getElementBits(lhs));
+    return std::nullopt;
+  case InstKind::Wgmma: {
+    if (!target.hasWgmma() || lhs.isF64() || n % 8 != 0)
+      return std::nullopt;
+    // The largest legal n that divides the columns; s8 knows fewer
+    // (PTX ISA, "wgmma.mma_async": shapes).
+    int64_t step = lhs.isInteger() ? 16 : 8;
+    for (int64_t inst = std::min<int64_t>(n, 256); inst >= 8; inst -= 8)
+      if (n % inst == 0 && (inst % step == 0 || inst == 8 || inst == 24))
+        return getWgmma(inst, getElementBits(lhs));
+    return std::nullopt;
+  }
+  case InstKind::Mfma:
+    if (target.hasMfma() && !acc.isF16())
+      return getMfmaFor(target.arch, lhs, n);
+    return std::nullopt;
+  case InstKind::Wmma:
+    if (!target.hasWmma() || !(isHalf(lhs) || lhs.isInteger(8)) || acc.isF16())
+      return std::nullopt;
+    return target.arch >= 0x1200 ? getWmmaGfx12() : getWmmaGfx11();
+  case InstKind::Simt:
+  case InstKind::CpAsync:
+  case InstKind::Tma:
+    return std::nullopt;
+  }
+  llvm_unreachable("covered switch");
+}
+
+//===----------------------------------------------------------------------===//
+// GemmOp
+//===----------------------------------------------------------------------===//
+
+/// Why `kind` cannot compute the product; empty if it can.
+static std::string rejectGemm(GemmOp op, InstKind kind,
+                              const TargetInfo &target, int64_t threads) {
+  Type lhs = op.getLhsElementType();
+  auto say = [](const Twine &text) { return text.str(); };
+  std::optional<MmaInstruction> mma = getMmaInstruction(
+      target, kind, lhs, op.getAccType().getElementType(), op.getN());
+  if (!mma) {
+    std::string type;
+    llvm::raw_string_ostream(type) << lhs;
+    return say(target.chip + " has none for " + type + " operands and " +
+               Twine(op.getN()) + " columns");
+  }
+  if (lhs.isF32() && target.isNVIDIA() && !op.getAllowTf32())
+    return "f32 operands would be rounded to tf32; set allow_tf32";
+  if (op.getK() % mma->k != 0)
+    return say("K is " + Twine(op.getK()) + ", not a multiple of " +
+               Twine(mma->k));
+  int64_t lanes = mma->getNumLanes();
+  if (threads % lanes != 0)
+    return say(Twine(threads) + " threads are not a multiple of " +
+               Twine(lanes));
+  if (kind != InstKind::Wgmma)
+    return "";
+  if (!isa<MemRefType>(op.getRhs().getType()))
+    return "the right operand is a fragment";
+  if (op.getM() % mma->m != 0)
+    return say("M is " + Twine(op.getM()) + ", not a multiple of 64");
+  bool majorK = !op.getTransposeLhs() && op.getTransposeRhs();
+  if (!majorK && getElementBits(lhs) != 16)
+    return "operands that are not contiguous along K have to be 16 bits wide";
+  if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
+    return "the left operand is a transposed fragment";
+  return "";
+}
+
+void GemmOp::getInstructionCandidates(const TargetInfo &target, int64_t threads,
+                                      SmallVectorImpl<InstKind> &candidates,
+                                      RejectFn rejected) {
+  SmallVector<InstKind> known;
+  if (target.isAMD())
+    known = {target.hasMfma() ? InstKind::Mfma : InstKind::Wmma};
+  else if (target.hasWgmma())
+    known = {InstKind::Wgmma, InstKind::Mma};
+  else
+    known = {InstKind::Mma};
+  for (InstKind kind : known) {
+    std::string reason = rejectGemm(*this, kind, target, threads);
+    if (reason.empty())
+      candidates.push_back(kind);
+    else if (rejected)
+      rejected(kind, reason);
+  }
+  candidates.push_back(InstKind::Simt);
+}
+
+/// The instruction the operation was given, or simt.
+static InstKind getInst(Operation *op) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst ? inst.getValue() : InstKind::Simt;
+}
+
+static WarpShape getWarpShape(WarpPolicy policy) {
+  switch (policy) {
+  case WarpPolicy::Square:
+    return WarpShape::Square;
+  case WarpPolicy::FullRow:
+    return WarpShape::AlongM;
+  case WarpPolicy::FullCol:
+    return WarpShape::AlongN;
+  }
+  llvm_unreachable("covered switch");
+}
+
+std::optional<GemmPlan> tile::getGemmPlan(GemmOp op, const TargetInfo &target,
+                                          int64_t threads) {
+  InstKind kind = getInst(op);
+  Type lhs = op.getLhsElementType(), acc = op.getAccType().getElementType();
+  int64_t m = op.getM(), n = op.getN();
+  std::optional<MmaInstruction> mma =
+      getMmaInstruction(target, kind, lhs, acc, n);
+  if (!mma)
+    return std::nullopt;
+  int64_t groups = threads / mma->getNumLanes();
+  if (kind != InstKind::Wgmma)
+    return GemmPlan{
+        *mma, getWarpGrid(*mma, groups, m, n, getWarpShape(op.getPolicy()))};
+  // Warpgroups take rows of 64 first, then columns; the instruction is as wide
+  // as a warpgroup's columns.
+  int64_t alongM = std::gcd(groups, m / mma->m);
+  if (op.getPolicy() == WarpPolicy::FullCol && (n / 8) % groups == 0)
+    alongM = 1;
+  WarpGrid grid = {alongM, groups / alongM};
+  if (n % grid.n != 0)
+    return std::nullopt;
+  mma = getMmaInstruction(target, kind, lhs, acc, n / grid.n);
+  if (!mma)
+    return std::nullopt;
+  return GemmPlan{*mma, grid};
+}
+
+/// The layout wgmma wants for a shared operand: panels as wide as the largest
+/// swizzle that divides a row.
+static SharedLayout getSwizzledPanels(MemRefType type) {
+  int64_t bits = getElementBits(type.getElementType());
+  int64_t rowBytes = type.getShape().back() * bits / 8;
+  for (int64_t span : {128, 64, 32})
+    if (rowBytes % span == 0)
+      return SharedLayout::getPanels(type.getShape(), bits, span);
+  return SharedLayout::getRowMajor(type.getShape());
+}
+
+void GemmOp::getLayoutRequirements(
+    const TargetInfo &target, int64_t threads,
+    SmallVectorImpl<LayoutRequirement> &requirements) {
+  MLIRContext *context = getContext();
+  std::optional<GemmPlan> plan = getGemmPlan(*this, target, threads);
+  auto require = [&](Value value, const FragmentLayout &layout) {
+    requirements.push_back({value, FragmentAttr::get(context, layout)});
+  };
+  if (!plan) {
+    // Without a matrix instruction each thread computes what it holds.
+    FragmentLayout layout =
+        getBlockedLayout(getAccType().getShape(), threads, 4);
+    require(getAcc(), layout);
+    require(getResult(), layout);
+    return;
+  }
+  FragmentLayout acc = getAccLayout(plan->mma, plan->grid, getM(), getN());
+  require(getAcc(), acc);
+  require(getResult(), acc);
+  for (Value operand : {getLhs(), getRhs()})
+    if (auto buffer = dyn_cast<MemRefType>(operand.getType()))
+      requirements.push_back(
+          {operand, SharedLayoutAttr::get(context, getSwizzledPanels(buffer))});
+  if (isa<RankedTensorType>(getLhs().getType())) {
+    FragmentLayout layout = getLhsLayout(plan->mma, plan->grid, getM(), getK());
+    require(getLhs(), getTransposeLhs() ? layout.transpose({1, 0}) : layout);
+  }
+  if (isa<RankedTensorType>(getRhs().getType())) {
+    FragmentLayout layout = getRhsLayout(plan->mma, plan->grid, getK(), getN());
+    require(getRhs(), getTransposeRhs() ? layout.transpose({1, 0}) : layout);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// GemmSpOp
+//===----------------------------------------------------------------------===//
+
+void GemmSpOp::getInstructionCandidates(const TargetInfo &, int64_t,
+                                        SmallVectorImpl<InstKind> &candidates,
+                                        RejectFn) {
+  candidates.push_back(InstKind::Simt);
+}
+
+void GemmSpOp::getLayoutRequirements(
+    const TargetInfo &, int64_t threads,
+    SmallVectorImpl<LayoutRequirement> &requirements) {
+  FragmentLayout layout = getBlockedLayout(getAccType().getShape(), threads, 4);
+  Attribute attr = FragmentAttr::get(getContext(), layout);
+  requirements.push_back({getAcc(), attr});
+  requirements.push_back({getResult(), attr});
+}
+
+//===----------------------------------------------------------------------===//
+// CopyOp
+//===----------------------------------------------------------------------===//
+
+void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
+                                      SmallVectorImpl<InstKind> &candidates,
+                                      RejectFn rejected) {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto dest = cast<MemRefType>(getDest().getType());
+  if (!target.hasCpAsync()) {
+    if (rejected)
+      rejected(InstKind::CpAsync, target.chip + " has no cp.async");
+  } else if (!isGlobal(source) || !isShared(dest)) {
+    if (rejected)
+      rejected(InstKind::CpAsync, "it copies from global to shared memory");
+  } else {
+    candidates.push_back(InstKind::CpAsync);
+  }
+  candidates.push_back(InstKind::Simt);
+}
+
+void CopyOp::getLayoutRequirements(const TargetInfo &, int64_t,
+                                   SmallVectorImpl<LayoutRequirement> &) {
+  // Plain and cp.async copies write any layout.
+}

@@ -1,0 +1,231 @@
+//===- TileMatmulOps.cpp - Matrix products
+//----------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared checks
+//===----------------------------------------------------------------------===//
+
+/// Whether the type is one of the 8-bit floating point formats.
+static bool isFp8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+             Float8E5M2FNUZType>(type);
+}
+
+static LogicalResult verifyElementTypes(Operation *op, Type lhs, Type rhs,
+                                        Type acc) {
+  bool mixedFp8 = isFp8(lhs) && isFp8(rhs) &&
+                  isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(lhs) ==
+                      isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(rhs);
+  if (lhs != rhs && !mixedFp8)
+    return op->emitOpError("operands have element types ")
+           << lhs << " and " << rhs
+           << ", expected the same, or two fp8 types of one family";
+  bool accFits = false;
+  if (lhs.isInteger())
+    accFits = acc.isInteger(32);
+  else if (lhs.isF64())
+    accFits = acc.isF64();
+  else
+    accFits = acc.isF32() || (lhs.isF16() && acc.isF16());
+  if (!accFits)
+    return op->emitOpError("cannot accumulate ")
+           << lhs << " products in " << acc << ", expected "
+           << (lhs.isInteger() ? "i32"
+               : lhs.isF64()   ? "f64"
+                               : "f32");
+  return success();
+}
+
+static LogicalResult verifyOperand(Operation *op, StringRef name, Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  if (auto memref = dyn_cast<MemRefType>(value.getType()))
+    if (!isShared(memref))
+      return op->emitOpError()
+             << name << " has to be in shared memory or a fragment, found "
+             << memref << "; copy it there first";
+  if (!type.hasStaticShape() || type.getRank() != 2)
+    return op->emitOpError() << name
+                             << " has to be a matrix with a static "
+                                "shape, found "
+                             << Type(type);
+  return success();
+}
+
+static LogicalResult verifyExtent(Operation *op, StringRef name, StringRef a,
+                                  int64_t x, StringRef b, int64_t y) {
+  if (x == y)
+    return success();
+  return op->emitOpError() << name << " is " << x << " in the " << a << ", but "
+                           << y << " in the " << b;
+}
+
+static TileRegion getWhole(Value buffer) {
+  Builder builder(buffer.getContext());
+  TileRegion region;
+  region.sizes.assign(getShape(buffer).begin(), getShape(buffer).end());
+  region.offsets.assign(region.sizes.size(), builder.getIndexAttr(0));
+  return region;
+}
+
+static void addReads(MutableArrayRef<OpOperand> operands,
+                     SmallVectorImpl<AccessRegion> &regions) {
+  for (OpOperand &operand : operands)
+    if (isa<MemRefType>(operand.get().getType()))
+      regions.push_back({&operand, AccessKind::Read, getWhole(operand.get())});
+}
+
+static void addReadEffects(
+    ArrayRef<AccessRegion> regions,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (const AccessRegion &region : regions)
+    effects.emplace_back(MemoryEffects::Read::get(), region.buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// GemmOp
+//===----------------------------------------------------------------------===//
+
+int64_t GemmOp::getM() { return getShape(getLhs())[getTransposeLhs() ? 1 : 0]; }
+int64_t GemmOp::getN() { return getShape(getRhs())[getTransposeRhs() ? 0 : 1]; }
+int64_t GemmOp::getK() { return getShape(getLhs())[getTransposeLhs() ? 0 : 1]; }
+Type GemmOp::getLhsElementType() { return getElementType(getLhs()); }
+Type GemmOp::getRhsElementType() { return getElementType(getRhs()); }
+
+LogicalResult GemmOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                       Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getAcc().getType());
+  return success();
+}
+
+void GemmOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  addReads(getOperation()->getOpOperands(), regions);
+}
+
+void GemmOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  SmallVector<AccessRegion> regions;
+  getAccessRegions(regions);
+  addReadEffects(regions, effects);
+}
+
+LogicalResult GemmOp::verify() {
+  if (failed(verifyOperand(*this, "left operand", getLhs())) ||
+      failed(verifyOperand(*this, "right operand", getRhs())) ||
+      failed(verifyOperand(*this, "accumulator", getAcc())))
+    return failure();
+  int64_t rhsK = getShape(getRhs())[getTransposeRhs() ? 1 : 0];
+  ArrayRef<int64_t> acc = getShape(getAcc());
+  if (failed(verifyExtent(*this, "K", "left operand", getK(), "right operand",
+                          rhsK)) ||
+      failed(verifyExtent(*this, "M", "left operand", getM(), "accumulator",
+                          acc[0])) ||
+      failed(verifyExtent(*this, "N", "right operand", getN(), "accumulator",
+                          acc[1])))
+    return failure();
+  return verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
+                            getElementType(getAcc()));
+}
+
+namespace {
+/// Adding to a zero constant is clearing the accumulator.
+struct ClearZeroAccumulator : OpRewritePattern<GemmOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GemmOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getClearAccumulator())
+      return rewriter.notifyMatchFailure(op, "already clears");
+    if (!matchPattern(op.getAcc(), m_AnyZeroFloat()) &&
+        !matchPattern(op.getAcc(), m_Zero()))
+      return rewriter.notifyMatchFailure(op, "accumulator is not zero");
+    rewriter.modifyOpInPlace(op, [&] { op.setClearAccumulator(true); });
+    return success();
+  }
+};
+} // namespace
+
+void GemmOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<ClearZeroAccumulator>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// GemmSpOp
+//===----------------------------------------------------------------------===//
+
+int64_t GemmSpOp::getM() { return getShape(getLhs())[0]; }
+int64_t GemmSpOp::getN() {
+  return getShape(getRhs())[getTransposeRhs() ? 0 : 1];
+}
+int64_t GemmSpOp::getK() { return getShape(getLhs())[1] * 2; }
+Type GemmSpOp::getLhsElementType() { return getElementType(getLhs()); }
+Type GemmSpOp::getRhsElementType() { return getElementType(getRhs()); }
+
+LogicalResult GemmSpOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  types.push_back(adaptor.getAcc().getType());
+  return success();
+}
+
+void GemmSpOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  addReads(getOperation()->getOpOperands(), regions);
+}
+
+void GemmSpOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  SmallVector<AccessRegion> regions;
+  getAccessRegions(regions);
+  addReadEffects(regions, effects);
+}
+
+LogicalResult GemmSpOp::verify() {
+  if (failed(verifyOperand(*this, "left operand", getLhs())) ||
+      failed(verifyOperand(*this, "metadata", getMetadata())) ||
+      failed(verifyOperand(*this, "right operand", getRhs())) ||
+      failed(verifyOperand(*this, "accumulator", getAcc())))
+    return failure();
+  Type metadata = getElementType(getMetadata());
+  if (!metadata.isInteger(8) && !metadata.isInteger(16) &&
+      !metadata.isInteger(32))
+    return emitOpError("metadata has to be i8, i16 or i32, found ") << metadata;
+  int64_t rhsK = getShape(getRhs())[getTransposeRhs() ? 1 : 0];
+  ArrayRef<int64_t> acc = getShape(getAcc());
+  // One nibble for four dense elements.
+  int64_t covered = getShape(getMetadata())[1] * getElementBits(metadata);
+  if (failed(verifyExtent(*this, "K", "left operand (dense)", getK(),
+                          "right operand", rhsK)) ||
+      failed(verifyExtent(*this, "K", "left operand (dense)", getK(),
+                          "metadata", covered)) ||
+      failed(verifyExtent(*this, "M", "left operand", getM(), "metadata",
+                          getShape(getMetadata())[0])) ||
+      failed(verifyExtent(*this, "M", "left operand", getM(), "accumulator",
+                          acc[0])) ||
+      failed(verifyExtent(*this, "N", "right operand", getN(), "accumulator",
+                          acc[1])))
+    return failure();
+  return verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
+                            getElementType(getAcc()));
+}

@@ -1,0 +1,498 @@
+//===- TileMemoryOps.cpp - Buffers, copies, loads and stores
+//----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Parses `[%m, 0] [128, 64]`; both lists may be missing.
+static ParseResult
+parseRegion(OpAsmParser &parser,
+            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &offsets,
+            DenseI64ArrayAttr &staticOffsets, DenseI64ArrayAttr &sizes) {
+  Builder &builder = parser.getBuilder();
+  staticOffsets = builder.getDenseI64ArrayAttr({});
+  sizes = builder.getDenseI64ArrayAttr({});
+  SMLoc loc = parser.getCurrentLocation();
+  // parseDynamicIndexList insists on the bracket; look for it first.
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  SmallVector<int64_t> constants;
+  auto parseOffset = [&]() -> ParseResult {
+    OpAsmParser::UnresolvedOperand operand;
+    OptionalParseResult dynamic = parser.parseOptionalOperand(operand);
+    if (dynamic.has_value()) {
+      offsets.push_back(operand);
+      constants.push_back(ShapedType::kDynamic);
+      return *dynamic;
+    }
+    return parser.parseInteger(constants.emplace_back());
+  };
+  if (parser.parseCommaSeparatedList(parseOffset) || parser.parseRSquare())
+    return failure();
+  staticOffsets = builder.getDenseI64ArrayAttr(constants);
+  if (constants.empty())
+    return parser.emitError(loc, "expected at least one offset");
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  SmallVector<int64_t> extents;
+  if (parser.parseCommaSeparatedList(
+          [&] { return parser.parseInteger(extents.emplace_back()); }) ||
+      parser.parseRSquare())
+    return failure();
+  sizes = builder.getDenseI64ArrayAttr(extents);
+  return success();
+}
+
+static void printRegion(OpAsmPrinter &printer, Operation *,
+                        OperandRange offsets, DenseI64ArrayAttr staticOffsets,
+                        DenseI64ArrayAttr sizes) {
+  if (!staticOffsets.empty()) {
+    printer << "[";
+    unsigned next = 0;
+    llvm::interleaveComma(staticOffsets.asArrayRef(), printer,
+                          [&](int64_t offset) {
+                            if (ShapedType::isDynamic(offset))
+                              printer << offsets[next++];
+                            else
+                              printer << offset;
+                          });
+    printer << "]";
+  }
+  if (!sizes.empty()) {
+    printer << " [";
+    llvm::interleaveComma(sizes.asArrayRef(), printer);
+    printer << "]";
+  }
+}
+
+SmallVector<int64_t> TileRegion::getSqueezedSizes() const {
+  return llvm::filter_to_vector(sizes, [](int64_t size) { return size != 1; });
+}
+
+/// Whether the operation gives no sizes and they follow from the buffer alone:
+/// a static shape taken from its first element.
+static bool isWholeBuffer(MemRefType type, ArrayRef<int64_t> staticOffsets,
+                          ArrayRef<int64_t> sizes) {
+  return sizes.empty() && staticOffsets.empty() && type.hasStaticShape();
+}
+
+/// The region with its defaults: offsets zero, sizes those of `otherSizes`
+/// with leading ones.
+static TileRegion buildRegion(MemRefType type, OperandRange offsets,
+                              ArrayRef<int64_t> staticOffsets,
+                              ArrayRef<int64_t> sizes,
+                              ArrayRef<int64_t> otherSizes) {
+  Builder builder(type.getContext());
+  TileRegion region;
+  int64_t rank = type.getRank();
+  if (staticOffsets.empty())
+    region.offsets.assign(rank, builder.getIndexAttr(0));
+  else
+    region.offsets = getMixedValues(staticOffsets, offsets, builder);
+  if (!sizes.empty()) {
+    region.sizes.assign(sizes.begin(), sizes.end());
+    return region;
+  }
+  int64_t missing = rank - int64_t(otherSizes.size());
+  if (missing >= 0) {
+    region.sizes.assign(missing, 1);
+    llvm::append_range(region.sizes, otherSizes);
+    return region;
+  }
+  // A buffer of smaller rank takes the sizes that are not one.
+  SmallVector<int64_t> squeezed = llvm::filter_to_vector(
+      otherSizes, [](int64_t size) { return size != 1; });
+  region.sizes.assign(std::max<int64_t>(rank - squeezed.size(), 0), 1);
+  llvm::append_range(region.sizes, squeezed);
+  return region;
+}
+
+/// Checks one side's written offsets and sizes against its buffer.
+static LogicalResult verifyRegion(Operation *op, StringRef side,
+                                  MemRefType type, OperandRange offsets,
+                                  ArrayRef<int64_t> staticOffsets,
+                                  ArrayRef<int64_t> sizes) {
+  int64_t rank = type.getRank();
+  if (!staticOffsets.empty() && int64_t(staticOffsets.size()) != rank)
+    return op->emitOpError() << side << " has " << staticOffsets.size()
+                             << " offsets, but its buffer has rank " << rank;
+  if (llvm::count(staticOffsets, ShapedType::kDynamic) !=
+      int64_t(offsets.size()))
+    return op->emitOpError()
+           << side << " has " << offsets.size()
+           << " dynamic offsets, but its static offsets "
+              "leave room for "
+           << llvm::count(staticOffsets, ShapedType::kDynamic);
+  if (!sizes.empty() && int64_t(sizes.size()) != rank)
+    return op->emitOpError() << side << " has " << sizes.size()
+                             << " sizes, but its buffer has rank " << rank;
+  for (int64_t size : sizes)
+    if (size < 1)
+      return op->emitOpError() << side << " has size " << size
+                               << ", expected positive static sizes";
+  return success();
+}
+
+static std::string toString(ArrayRef<int64_t> sizes) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "(";
+  llvm::interleaveComma(sizes, stream);
+  stream << ")";
+  return text;
+}
+
+/// Checks that a region holds the elements of a fragment.
+static LogicalResult verifyFragmentRegion(Operation *op,
+                                          const TileRegion &region,
+                                          MemRefType buffer,
+                                          RankedTensorType fragment) {
+  if (buffer.getElementType() != fragment.getElementType())
+    return op->emitOpError()
+           << "buffer has element type " << buffer.getElementType()
+           << ", but the fragment has " << fragment.getElementType();
+  if (int64_t(region.sizes.size()) != buffer.getRank())
+    return op->emitOpError()
+           << "fragment of rank " << fragment.getRank()
+           << " does not fit a buffer of rank " << buffer.getRank();
+  SmallVector<int64_t> wanted = llvm::filter_to_vector(
+      fragment.getShape(), [](int64_t size) { return size != 1; });
+  if (region.getSqueezedSizes() != wanted)
+    return op->emitOpError()
+           << "region has sizes " << toString(region.sizes)
+           << ", but the fragment has shape " << toString(fragment.getShape());
+  return success();
+}
+
+/// Folds constant offsets into the static ones.
+template <typename OpT>
+static bool foldOffsets(OpT op, PatternRewriter &rewriter,
+                        MutableOperandRange operands,
+                        ArrayRef<int64_t> staticOffsets,
+                        function_ref<void(DenseI64ArrayAttr)> setStatic) {
+  SmallVector<OpFoldResult> mixed =
+      getMixedValues(staticOffsets, OperandRange(operands), rewriter);
+  if (failed(foldDynamicIndexList(mixed)))
+    return false;
+  SmallVector<Value> dynamic;
+  SmallVector<int64_t> constants;
+  dispatchIndexOpFoldResults(mixed, dynamic, constants);
+  rewriter.modifyOpInPlace(op, [&] {
+    operands.assign(dynamic);
+    setStatic(rewriter.getDenseI64ArrayAttr(constants));
+  });
+  return true;
+}
+
+static void
+addEffects(AccessOpInterface op,
+           SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+               &effects) {
+  SmallVector<AccessRegion> regions;
+  op.getAccessRegions(regions);
+  for (const AccessRegion &region : regions) {
+    if (region.reads())
+      effects.emplace_back(MemoryEffects::Read::get(), region.buffer);
+    if (region.writes())
+      effects.emplace_back(MemoryEffects::Write::get(), region.buffer);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// AllocSharedOp
+//===----------------------------------------------------------------------===//
+
+void AllocSharedOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       getOperation()->getOpResult(0));
+}
+
+LogicalResult AllocSharedOp::verify() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  if (!isShared(type))
+    return emitOpError("expected #gpu.address_space<workgroup>, found ")
+           << type;
+  if (!type.getLayout().isIdentity() &&
+      !isa<SharedLayoutAttr>(type.getLayout()))
+    return emitOpError("expected a #tile.shared layout, found ")
+           << type.getLayout();
+  if (!type.getElementType().isIntOrIndexOrFloat())
+    return emitOpError("expected integer or floating point elements, found ")
+           << type.getElementType();
+  if (auto alignment = getAlignment();
+      alignment && !llvm::isPowerOf2_64(*alignment))
+    return emitOpError("alignment has to be a power of two, found ")
+           << *alignment;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ViewOp
+//===----------------------------------------------------------------------===//
+
+static int64_t countBits(MemRefType type) {
+  return type.getNumElements() * getElementBits(type.getElementType());
+}
+
+LogicalResult ViewOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto result = cast<MemRefType>(getResult().getType());
+  if (!isShared(source) || !isShared(result))
+    return emitOpError("views shared memory, found ")
+           << source << " and " << result;
+  if (countBits(source) != countBits(result))
+    return emitOpError("source has ")
+           << countBits(source) << " bits, but the result has "
+           << countBits(result);
+  return success();
+}
+
+OpFoldResult ViewOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  if (auto inner = getSource().getDefiningOp<ViewOp>()) {
+    setOperand(inner.getSource());
+    return getResult();
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// CopyOp
+//===----------------------------------------------------------------------===//
+
+/// The sizes a side takes by itself, empty if it leaves them to the other one.
+static SmallVector<int64_t> getOwnSizes(MemRefType type,
+                                        ArrayRef<int64_t> staticOffsets,
+                                        ArrayRef<int64_t> sizes) {
+  if (isWholeBuffer(type, staticOffsets, sizes))
+    return SmallVector<int64_t>(type.getShape());
+  return SmallVector<int64_t>(sizes);
+}
+
+tilews::tile::TileRegion CopyOp::getSourceRegion() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto dest = cast<MemRefType>(getDest().getType());
+  SmallVector<int64_t> own =
+      getOwnSizes(source, getStaticSourceOffsets(), getSourceSizes());
+  SmallVector<int64_t> other =
+      getOwnSizes(dest, getStaticDestOffsets(), getDestSizes());
+  // A written size wins over a whole buffer, so that a dynamic or larger side
+  // adapts to the one that says what it wants.
+  if (getSourceSizes().empty() && !other.empty() &&
+      (own.empty() || !getDestSizes().empty()))
+    own.clear();
+  return buildRegion(source, getSourceOffsets(), getStaticSourceOffsets(), own,
+                     other);
+}
+
+tilews::tile::TileRegion CopyOp::getDestRegion() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto dest = cast<MemRefType>(getDest().getType());
+  SmallVector<int64_t> own =
+      getOwnSizes(dest, getStaticDestOffsets(), getDestSizes());
+  SmallVector<int64_t> other =
+      getOwnSizes(source, getStaticSourceOffsets(), getSourceSizes());
+  if (getDestSizes().empty() && !other.empty() &&
+      (own.empty() || !getSourceSizes().empty()))
+    own.clear();
+  return buildRegion(dest, getDestOffsets(), getStaticDestOffsets(), own,
+                     other);
+}
+
+void CopyOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  regions.push_back({&getSourceMutable(), AccessKind::Read, getSourceRegion()});
+  regions.push_back({&getDestMutable(), AccessKind::Write, getDestRegion()});
+}
+
+void CopyOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffects(*this, effects);
+}
+
+LogicalResult CopyOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto dest = cast<MemRefType>(getDest().getType());
+  if (failed(verifyRegion(*this, "source", source, getSourceOffsets(),
+                          getStaticSourceOffsets(), getSourceSizes())) ||
+      failed(verifyRegion(*this, "destination", dest, getDestOffsets(),
+                          getStaticDestOffsets(), getDestSizes())))
+    return failure();
+  if (source.getElementType() != dest.getElementType())
+    return emitOpError("source has element type ")
+           << source.getElementType() << ", but the destination has "
+           << dest.getElementType();
+  TileRegion from = getSourceRegion(), to = getDestRegion();
+  if (from.sizes.empty() || to.sizes.empty())
+    return emitOpError("does not say what to copy: give sizes, or a buffer "
+                       "with a static shape and no offsets");
+  if (int64_t(from.sizes.size()) != source.getRank() ||
+      int64_t(to.sizes.size()) != dest.getRank() ||
+      from.getSqueezedSizes() != to.getSqueezedSizes())
+    return emitOpError("source region has sizes ")
+           << toString(from.sizes) << ", but the destination region has "
+           << toString(to.sizes);
+  return success();
+}
+
+namespace {
+struct FoldCopyOffsets : OpRewritePattern<CopyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CopyOp op,
+                                PatternRewriter &rewriter) const override {
+    bool source = foldOffsets(
+        op, rewriter, op.getSourceOffsetsMutable(), op.getStaticSourceOffsets(),
+        [&](DenseI64ArrayAttr attr) { op.setStaticSourceOffsetsAttr(attr); });
+    bool dest = foldOffsets(
+        op, rewriter, op.getDestOffsetsMutable(), op.getStaticDestOffsets(),
+        [&](DenseI64ArrayAttr attr) { op.setStaticDestOffsetsAttr(attr); });
+    return success(source || dest);
+  }
+};
+
+/// For operations with one region.
+template <typename OpT>
+struct FoldRegionOffsets : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
+    return success(foldOffsets(
+        op, rewriter, op.getOffsetsMutable(), op.getStaticOffsets(),
+        [&](DenseI64ArrayAttr attr) { op.setStaticOffsetsAttr(attr); }));
+  }
+};
+} // namespace
+
+void CopyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<FoldCopyOffsets>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// LoadOp
+//===----------------------------------------------------------------------===//
+
+tilews::tile::TileRegion LoadOp::getRegion() {
+  return buildRegion(cast<MemRefType>(getSource().getType()), getOffsets(),
+                     getStaticOffsets(), getSizes(),
+                     cast<RankedTensorType>(getResult().getType()).getShape());
+}
+
+void LoadOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  regions.push_back({&getSourceMutable(), AccessKind::Read, getRegion()});
+}
+
+void LoadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffects(*this, effects);
+}
+
+LogicalResult LoadOp::verify() {
+  auto buffer = cast<MemRefType>(getSource().getType());
+  if (failed(verifyRegion(*this, "source", buffer, getOffsets(),
+                          getStaticOffsets(), getSizes())))
+    return failure();
+  return verifyFragmentRegion(*this, getRegion(), buffer,
+                              cast<RankedTensorType>(getResult().getType()));
+}
+
+void LoadOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<FoldRegionOffsets<LoadOp>>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// StoreOp
+//===----------------------------------------------------------------------===//
+
+tilews::tile::TileRegion StoreOp::getRegion() {
+  return buildRegion(cast<MemRefType>(getDest().getType()), getOffsets(),
+                     getStaticOffsets(), getSizes(),
+                     cast<RankedTensorType>(getValue().getType()).getShape());
+}
+
+void StoreOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  regions.push_back({&getDestMutable(), AccessKind::Write, getRegion()});
+}
+
+void StoreOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffects(*this, effects);
+}
+
+LogicalResult StoreOp::verify() {
+  auto buffer = cast<MemRefType>(getDest().getType());
+  if (failed(verifyRegion(*this, "destination", buffer, getOffsets(),
+                          getStaticOffsets(), getSizes())))
+    return failure();
+  return verifyFragmentRegion(*this, getRegion(), buffer,
+                              cast<RankedTensorType>(getValue().getType()));
+}
+
+void StoreOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<FoldRegionOffsets<StoreOp>>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// AtomicRMWOp
+//===----------------------------------------------------------------------===//
+
+tilews::tile::TileRegion AtomicRMWOp::getRegion() {
+  return buildRegion(cast<MemRefType>(getDest().getType()), getOffsets(),
+                     getStaticOffsets(), getSizes(),
+                     cast<RankedTensorType>(getValue().getType()).getShape());
+}
+
+void AtomicRMWOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
+  regions.push_back({&getDestMutable(), AccessKind::ReadWrite, getRegion()});
+}
+
+void AtomicRMWOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  addEffects(*this, effects);
+}
+
+LogicalResult AtomicRMWOp::verify() {
+  auto buffer = cast<MemRefType>(getDest().getType());
+  if (failed(verifyRegion(*this, "destination", buffer, getOffsets(),
+                          getStaticOffsets(), getSizes())))
+    return failure();
+  bool bitwise = getKind() == AtomicKind::And || getKind() == AtomicKind::Or ||
+                 getKind() == AtomicKind::Xor;
+  if (bitwise && !buffer.getElementType().isInteger())
+    return emitOpError("'")
+           << stringifyAtomicKind(getKind()) << "' takes integers, found "
+           << buffer.getElementType();
+  return verifyFragmentRegion(*this, getRegion(), buffer,
+                              cast<RankedTensorType>(getValue().getType()));
+}
+
+#define GET_OP_CLASSES
+#include "tilews/Dialect/Tile/IR/TileOps.cpp.inc"

@@ -1,0 +1,289 @@
+//===- TileShapeOps.cpp - Reductions, scans and shape changes
+//---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
+  if (axis < rank)
+    return success();
+  return op->emitOpError("axis ")
+         << axis << " is out of range for rank " << rank;
+}
+
+/// Checks a fragment's type but for its layout.
+static LogicalResult verifyResult(Operation *op, RankedTensorType found,
+                                  ArrayRef<int64_t> shape, Type elementType) {
+  if (found.getShape() == shape && found.getElementType() == elementType)
+    return success();
+  return op->emitOpError("expected a result of type ")
+         << RankedTensorType::get(shape, elementType) << ", found " << found;
+}
+
+//===----------------------------------------------------------------------===//
+// ReduceOp and ScanOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  RankedTensorType source = getTensor(adaptor.getSource());
+  int64_t axis = adaptor.getAxis();
+  if (axis >= source.getRank())
+    return emitOptionalError(location, "axis ", axis,
+                             " is out of range for rank ", source.getRank());
+  SmallVector<int64_t> shape(source.getShape());
+  shape.erase(shape.begin() + axis);
+  Attribute layout;
+  if (hasFragmentLayout(source))
+    layout = FragmentAttr::get(source.getContext(),
+                               getFragmentLayout(source).dropDim(axis));
+  types.push_back(
+      RankedTensorType::get(shape, source.getElementType(), layout));
+  return success();
+}
+
+/// Same shape and element type: a layout may still be missing on one of them.
+static bool isCompatible(TypeRange inferred, TypeRange found) {
+  return llvm::all_of_zip(inferred, found, [](Type a, Type b) {
+    auto x = cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+    return y && x.getShape() == y.getShape() &&
+           x.getElementType() == y.getElementType();
+  });
+}
+
+bool ReduceOp::isCompatibleReturnTypes(TypeRange l, TypeRange r) {
+  return isCompatible(l, r);
+}
+
+/// Checks that elements of `type` can be combined by `kind`.
+static LogicalResult verifyKind(Operation *op, ReductionKind kind, Type type) {
+  switch (kind) {
+  case ReductionKind::Sum:
+  case ReductionKind::Max:
+  case ReductionKind::Min:
+  case ReductionKind::AbsMax:
+  case ReductionKind::AbsMin:
+    if (type.isIntOrFloat() && !type.isInteger(1))
+      return success();
+    return op->emitOpError("'")
+           << stringifyReductionKind(kind)
+           << "' takes integers or floating point numbers, found " << type;
+  case ReductionKind::And:
+  case ReductionKind::Or:
+  case ReductionKind::Xor:
+    if (type.isInteger())
+      return success();
+    return op->emitOpError("'") << stringifyReductionKind(kind)
+                                << "' takes integers, found " << type;
+  case ReductionKind::Any:
+  case ReductionKind::All:
+    if (type.isInteger(1))
+      return success();
+    return op->emitOpError("'")
+           << stringifyReductionKind(kind) << "' takes i1, found " << type;
+  }
+  llvm_unreachable("covered switch");
+}
+
+LogicalResult ReduceOp::verify() {
+  RankedTensorType source = getTensor(getSource());
+  if (failed(verifyAxis(*this, getAxis(), source.getRank())))
+    return failure();
+  return verifyKind(*this, getKind(), source.getElementType());
+}
+
+LogicalResult ScanOp::verify() {
+  RankedTensorType source = getTensor(getSource());
+  if (failed(verifyAxis(*this, getAxis(), source.getRank())))
+    return failure();
+  if (getKind() != ReductionKind::Sum && getKind() != ReductionKind::Max &&
+      getKind() != ReductionKind::Min)
+    return emitOpError("scans by 'sum', 'max' or 'min', found '")
+           << stringifyReductionKind(getKind()) << "'";
+  return verifyKind(*this, getKind(), source.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// BroadcastOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType source = getTensor(getSource()),
+                   result = getTensor(getResult());
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("source has element type ")
+           << source.getElementType() << ", but the result has "
+           << result.getElementType();
+  if (source.getRank() != result.getRank())
+    return emitOpError("source has rank ")
+           << source.getRank() << ", but the result has " << result.getRank()
+           << "; insert dimensions with tile.expand_dims";
+  for (auto [dim, from, to] :
+       llvm::enumerate(source.getShape(), result.getShape()))
+    if (from != to && from != 1)
+      return emitOpError("cannot repeat dimension ")
+             << dim << " of extent " << from << " to extent " << to
+             << ", only an extent of one repeats";
+  return success();
+}
+
+/// A splat keeps its value under any change of shape.
+static OpFoldResult foldSplat(Attribute source, Type result) {
+  if (auto splat = dyn_cast_if_present<SplatElementsAttr>(source))
+    return splat.resizeSplat(cast<ShapedType>(result));
+  return {};
+}
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  return foldSplat(adaptor.getSource(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// ExpandDimsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExpandDimsOp::inferReturnTypes(MLIRContext *,
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &types) {
+  RankedTensorType source = getTensor(adaptor.getSource());
+  int64_t axis = adaptor.getAxis();
+  if (axis > source.getRank())
+    return emitOptionalError(location, "axis ", axis,
+                             " is out of range for a result of rank ",
+                             source.getRank() + 1);
+  SmallVector<int64_t> shape(source.getShape());
+  shape.insert(shape.begin() + axis, 1);
+  Attribute layout;
+  if (hasFragmentLayout(source))
+    layout = FragmentAttr::get(source.getContext(),
+                               getFragmentLayout(source).insertDim(axis));
+  types.push_back(
+      RankedTensorType::get(shape, source.getElementType(), layout));
+  return success();
+}
+
+bool ExpandDimsOp::isCompatibleReturnTypes(TypeRange l, TypeRange r) {
+  return isCompatible(l, r);
+}
+
+LogicalResult ExpandDimsOp::verify() {
+  return verifyAxis(*this, getAxis(), getTensor(getSource()).getRank() + 1);
+}
+
+//===----------------------------------------------------------------------===//
+// TransposeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType source = getTensor(adaptor.getSource());
+  ArrayRef<int64_t> permutation = adaptor.getPermutation();
+  SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(source.getRank())))
+    return emitOptionalError(location, "expected a permutation of the ",
+                             source.getRank(), " dimensions");
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(source.getDimSize(dim));
+  Attribute layout;
+  if (hasFragmentLayout(source))
+    layout = FragmentAttr::get(
+        source.getContext(), getFragmentLayout(source).transpose(permutation));
+  types.push_back(
+      RankedTensorType::get(shape, source.getElementType(), layout));
+  return success();
+}
+
+bool TransposeOp::isCompatibleReturnTypes(TypeRange l, TypeRange r) {
+  return isCompatible(l, r);
+}
+
+LogicalResult TransposeOp::verify() { return success(); }
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType() &&
+      llvm::equal(getPermutation(),
+                  llvm::seq<int64_t>(getPermutation().size())))
+    return getSource();
+  return foldSplat(adaptor.getSource(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// ReshapeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType source = getTensor(getSource()),
+                   result = getTensor(getResult());
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("source has element type ")
+           << source.getElementType() << ", but the result has "
+           << result.getElementType();
+  if (source.getNumElements() != result.getNumElements())
+    return emitOpError("source has ")
+           << source.getNumElements() << " elements, but the result has "
+           << result.getNumElements();
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  return foldSplat(adaptor.getSource(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// IotaOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult IotaOp::verify() {
+  return verifyAxis(*this, getAxis(), getTensor(getResult()).getRank());
+}
+
+//===----------------------------------------------------------------------===//
+// ConvertLayoutOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertLayoutOp::verify() {
+  RankedTensorType source = getTensor(getSource()),
+                   result = getTensor(getResult());
+  if (!hasFragmentLayout(source) || !hasFragmentLayout(result))
+    return emitOpError("converts between two #tile.fragment layouts, found ")
+           << source << " and " << result;
+  return verifyResult(*this, result, source.getShape(),
+                      source.getElementType());
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  // A conversion of a conversion goes straight to the last layout.
+  if (auto inner = getSource().getDefiningOp<ConvertLayoutOp>()) {
+    setOperand(inner.getSource());
+    return getResult();
+  }
+  return foldSplat(adaptor.getSource(), getResult().getType());
+}

@@ -1,0 +1,108 @@
+//===- TargetInfo.cpp - What tilews knows of a GPU ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Target/TargetInfo.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace tilews;
+
+/// Shared memory a block may ask for: CUDA C++ Programming Guide, table
+/// "Technical Specifications per Compute Capability", less the 1 KiB that the
+/// system keeps.
+static int64_t getMaxSharedBytes(unsigned sm) {
+  switch (sm) {
+  case 75:
+    return 64 << 10;
+  case 80:
+  case 87:
+    return 163 << 10;
+  case 86:
+  case 89:
+  case 120:
+  case 121:
+    return 99 << 10;
+  default:
+    return 227 << 10;
+  }
+}
+
+static bool parseNVIDIA(StringRef chip, TargetInfo &target) {
+  if (!chip.consume_front("sm_"))
+    return false;
+  target.archSpecific = chip.consume_back("a") || chip.consume_back("f");
+  if (chip.getAsInteger(10, target.arch))
+    return false;
+  static constexpr unsigned known[] = {75,  80,  86,  87,  89, 90,
+                                       100, 103, 110, 120, 121};
+  if (!llvm::is_contained(known, target.arch))
+    return false;
+  target.vendor = Vendor::NVIDIA;
+  target.triple = "nvptx64-nvidia-cuda";
+  // LLVM's default for a chip is the oldest PTX that knows it.
+  target.features = target.arch >= 100 ? "+ptx88" : "+ptx86";
+  target.warpSize = 32;
+  target.maxSharedBytes = getMaxSharedBytes(target.arch);
+  return true;
+}
+
+static bool parseAMD(StringRef chip, TargetInfo &target) {
+  StringRef number = chip;
+  if (!number.consume_front("gfx") || number.getAsInteger(16, target.arch))
+    return false;
+  static constexpr unsigned known[] = {0x90a,  0x942,  0x950,  0x1100,
+                                       0x1101, 0x1102, 0x1200, 0x1201};
+  if (!llvm::is_contained(known, target.arch))
+    return false;
+  target.vendor = Vendor::AMD;
+  target.triple = "amdgcn-amd-amdhsa";
+  target.warpSize = target.arch < 0x1000 ? 64 : 32;
+  target.maxSharedBytes = target.arch == 0x950 ? 160 << 10 : 64 << 10;
+  return true;
+}
+
+FailureOr<TargetInfo>
+TargetInfo::get(StringRef chip,
+                llvm::function_ref<InFlightDiagnostic()> emitError) {
+  TargetInfo target;
+  target.chip = chip.str();
+  if (parseNVIDIA(chip, target) || parseAMD(chip, target))
+    return target;
+  return emitError() << "unknown chip '" << chip
+                     << "', expected an NVIDIA chip from sm_75 to sm_121 "
+                        "(such as sm_80, sm_90a) or an AMD chip (gfx90a, "
+                        "gfx942, gfx950, gfx1100, gfx1101, gfx1102, gfx1200, "
+                        "gfx1201)";
+}
+
+FailureOr<TargetInfo> TargetInfo::get(Operation *op) {
+  auto module = isa<gpu::GPUModuleOp>(op)
+                    ? cast<gpu::GPUModuleOp>(op)
+                    : op->getParentOfType<gpu::GPUModuleOp>();
+  if (!module)
+    return op->emitError("expected to be in a gpu.module with a target");
+  if (ArrayAttr targets = module.getTargetsAttr()) {
+    for (Attribute attr : targets) {
+      StringRef chip;
+      if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(attr))
+        chip = nvvm.getChip();
+      else if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(attr))
+        chip = rocdl.getChip();
+      else
+        continue;
+      return get(chip, [&] { return module.emitError(); });
+    }
+  }
+  return module.emitError("has no target; write gpu.module @")
+         << module.getName()
+         << " [#nvvm.target<chip = \"sm_90a\">] or set one with "
+            "--nvvm-attach-target or --rocdl-attach-target";
+}
