@@ -1,3 +1,3 @@
 // The place of this file decides where the generated Python module goes.
 
-include "tilews/Dialect/Tile/IR/TileEnums.td"
+include "tilews/Dialect/Tile/IR/TileAttrs.td"

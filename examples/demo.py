@@ -1,0 +1,5 @@
+"""The first thing to run: `make demo`."""
+
+import tilews
+
+print(f"tilews {tilews.__version__}")

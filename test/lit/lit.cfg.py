@@ -1,0 +1,33 @@
+"""How lit runs the .mlir tests, against the build in TILEWS_BUILD_DIR."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "tilews"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+
+build = os.environ.get(
+    "TILEWS_BUILD_DIR", os.path.join(config.test_source_root, "../../build/dev")
+)
+site_config = os.path.join(build, "test/lit/lit.site.cfg.py")
+if not os.path.exists(site_config):
+    lit_config.fatal(f"no build of tilews in {build}: set TILEWS_BUILD_DIR")
+lit_config.load_config(config, site_config)
+
+path = [config.tilews_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+config.environment["PYTHONPATH"] = config.tilews_python_path
+
+config.substitutions.append(("%python", config.python_executable))
+if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
+    filecheck = f"{config.python_executable} -m filecheck"
+    config.substitutions.append((r"\bFileCheck\b", filecheck))
+
+# `REQUIRES: ptxas` keeps a test from running where CUDA's assembler is missing.
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")

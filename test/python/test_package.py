@@ -1,0 +1,60 @@
+"""The package imports lightly, and what it ships is complete."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import tilews
+
+DIALECTS = """affine amdgpu arith builtin cf func gpu index llvm math memref nvgpu
+nvvm rocdl scf tensor tile ub vector""".split()
+
+
+def test_importing_the_package_does_not_load_mlir():
+    code = "import sys, tilews; assert not any('_mlir' in m for m in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_dialect_module_imports(dialect):
+    importlib.import_module(f"tilews.dialects.{dialect}")
+
+
+def test_a_new_context_knows_the_tile_dialect():
+    from tilews import ir
+
+    with ir.Context() as context, pytest.raises(ir.MLIRError, match="unregistered"):
+        context.allow_unregistered_dialects = False
+        ir.Module.parse('"tile.unknown"() : () -> ()')
+
+
+def test_passes_run_on_a_module():
+    from tilews import ir, passmanager
+
+    with ir.Context():
+        module = ir.Module.parse("func.func private @f(%x: i32)")
+        passmanager.PassManager.parse("builtin.module(symbol-dce)").run(
+            module.operation
+        )
+        assert "@f" not in str(module)
+
+
+@pytest.mark.parametrize("tool", ["opt", "translate", "lsp_server"])
+def test_tool_runs(tool):
+    code = f"from tilews import _tools; _tools.{tool}()"
+    command = [sys.executable, "-c", code, "--help"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_command_line_reports_the_version():
+    command = [sys.executable, "-m", "tilews", "--version"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert output.split()[-1] == tilews.__version__
+
+
+def test_native_module_has_the_same_version():
+    from tilews._mlir_libs import _tilews
+
+    assert _tilews.__version__ == tilews.__version__
