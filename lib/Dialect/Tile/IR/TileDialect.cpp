@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -29,19 +30,6 @@ Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
 // Discardable attributes
 //===----------------------------------------------------------------------===//
 
-/// Number of symbols `tile.grid` may use: an argument's dynamic extents, or one
-/// for an integer argument.
-static unsigned countGridSymbols(FunctionOpInterface kernel) {
-  unsigned symbols = 0;
-  for (Type type : kernel.getArgumentTypes()) {
-    if (auto memref = dyn_cast<MemRefType>(type))
-      symbols += memref.getNumDynamicDims();
-    else if (type.isIntOrIndex())
-      ++symbols;
-  }
-  return symbols;
-}
-
 static LogicalResult verifyGrid(FunctionOpInterface kernel, Attribute attr) {
   auto map = dyn_cast<AffineMapAttr>(attr);
   if (!map)
@@ -59,6 +47,24 @@ static LogicalResult verifyGrid(FunctionOpInterface kernel, Attribute attr) {
   if (grid.getNumResults() < 1 || grid.getNumResults() > 3)
     return kernel.emitError("'tile.grid' expects 1 to 3 results, found ")
            << grid.getNumResults();
+  return success();
+}
+
+static LogicalResult verifyArguments(FunctionOpInterface kernel,
+                                     Attribute attr) {
+  auto arguments = dyn_cast<ArrayAttr>(attr);
+  if (!arguments || isa<gpu::GPUFuncOp>(kernel))
+    return kernel.emitError("'tile.arguments' expects an array of dictionaries "
+                            "on the llvm.func of a kernel, found ")
+           << attr;
+  for (Attribute argument : arguments)
+    if (failed(
+            verifyKernelArgument(argument, [&] { return kernel.emitError(); })))
+      return failure();
+  size_t parameters = getKernelParameters(getKernelArguments(kernel)).size();
+  if (parameters != kernel.getNumArguments())
+    return kernel.emitError("'tile.arguments' describes ")
+           << parameters << " parameters, found " << kernel.getNumArguments();
   return success();
 }
 
@@ -123,7 +129,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
 
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   bool onKernel = llvm::is_contained(
-      ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes},
+      ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes,
+                          kArguments},
       name);
   if (!onKernel)
     return op->emitError("unknown attribute '") << name << "'";
@@ -131,6 +138,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return op->emitError("'") << name << "' belongs on a kernel (gpu.func)";
   if (name == kThreads)
     return verifyThreads(kernel, value);
+  if (name == kArguments)
+    return verifyArguments(kernel, value);
   if (name == kGrid)
     return verifyGrid(kernel, value);
   if (name == kCluster)
@@ -143,36 +152,62 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
+LogicalResult tile::verifyArgumentAttribute(
+    MemRefType memref, NamedAttribute attr,
+    llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto fail = [&](const Twine &expected) -> LogicalResult {
+    if (emitError)
+      emitError() << "'" << attr.getName().getValue() << "' expects "
+                  << expected << ", found " << attr.getValue();
+    return failure();
+  };
+  StringRef name = attr.getName();
+  if (name == TileDialect::kDivisible) {
+    auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!divisors || divisors.size() != memref.getRank() ||
+        llvm::any_of(divisors.asArrayRef(), [](int64_t d) { return d < 1; }))
+      return fail("array<i64: ...> with " + Twine(memref.getRank()) +
+                  " positive divisors");
+    return success();
+  }
+  if (name == TileDialect::kSymbols) {
+    auto symbols = dyn_cast<ArrayAttr>(attr.getValue());
+    if (!symbols || int64_t(symbols.size()) != memref.getRank() ||
+        !llvm::all_of(symbols, llvm::IsaPred<StringAttr>))
+      return fail("an array of " + Twine(memref.getRank()) + " strings");
+    return success();
+  }
+  if (name == TileDialect::kAlignment) {
+    auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!alignment || !alignment.getType().isInteger(64) ||
+        !llvm::isPowerOf2_64(alignment.getInt()))
+      return fail("an i64 power of two");
+    return success();
+  }
+  if (emitError)
+    emitError() << "unknown argument attribute '" << name << "'";
+  return failure();
+}
+
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
                                                     unsigned /*region*/,
                                                     unsigned argIndex,
                                                     NamedAttribute attr) {
+  auto emitError = [&] { return op->emitError(); };
   auto kernel = dyn_cast<FunctionOpInterface>(op);
+  StringRef name = attr.getName();
+  if (kernel && name == kName) {
+    if (isa<StringAttr>(attr.getValue()))
+      return success();
+    return op->emitError("'tile.name' expects a string, found ")
+           << attr.getValue();
+  }
   auto memref = kernel
                     ? dyn_cast<MemRefType>(kernel.getArgumentTypes()[argIndex])
                     : MemRefType();
-  StringRef name = attr.getName();
   if (!memref)
     return op->emitError("'") << name << "' belongs on a memref argument";
-  if (name == kDivisible) {
-    auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
-    if (!divisors || divisors.size() != memref.getRank() ||
-        llvm::any_of(divisors.asArrayRef(), [](int64_t d) { return d < 1; }))
-      return op->emitError("'tile.divisible' expects array<i64: ...> with ")
-             << memref.getRank() << " positive divisors, found "
-             << attr.getValue();
-    return success();
-  }
-  if (name == kAlignment) {
-    auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
-    if (!alignment || !alignment.getType().isInteger(64) ||
-        !llvm::isPowerOf2_64(alignment.getInt()))
-      return op->emitError("'tile.alignment' expects an i64 power of two, "
-                           "found ")
-             << attr.getValue();
-    return success();
-  }
-  return op->emitError("unknown argument attribute '") << name << "'";
+  return verifyArgumentAttribute(memref, attr, emitError);
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,11 +45,14 @@ def Tile_Dialect : Dialect {
     | `tile.cluster` | `array<i32: x, y, z>` | thread block cluster (NVIDIA sm_90 and later) |
     | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles |
     | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
+    | `tile.arguments` | `[{type = memref<?x?xf16>, tile.name = "A", ...}, ...]` | only on the `llvm.func` a kernel became: the type and the attributes of the arguments it had |
 
-    Attributes on a kernel's memref argument:
+    Attributes on a kernel's arguments, all but the first on memrefs only:
 
     | attribute | type | meaning |
     |---|---|---|
+    | `tile.name` | `str` | the argument's name, for messages |
+    | `tile.symbols` | `["M", "K", ...]` | names of the extents, `""` for none; extents of one name are equal in all arguments; checked at launch |
     | `tile.divisible` | `array<i64: ...>` | one divisor a dimension: the extent is a multiple of it; checked at launch |
     | `tile.alignment` | `i64` | alignment of the base pointer in bytes, 16 if absent; checked at launch |
 
@@ -78,6 +81,9 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kCluster = "tile.cluster";
     static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
     static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
+    static constexpr ::llvm::StringLiteral kArguments = "tile.arguments";
+    static constexpr ::llvm::StringLiteral kName = "tile.name";
+    static constexpr ::llvm::StringLiteral kSymbols = "tile.symbols";
     static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";
     static constexpr ::llvm::StringLiteral kAlignment = "tile.alignment";
     static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";

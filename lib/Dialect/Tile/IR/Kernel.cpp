@@ -1,0 +1,158 @@
+//===- Kernel.cpp - The interface of a kernel -----------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Kernel.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// The keys of a dictionary in `tile.arguments`. Its entries other than the
+/// type are the argument attributes of the gpu.func under their own names.
+static constexpr StringLiteral kType = "type";
+
+/// Reads the attributes that an argument has in either form.
+static KernelArgument readArgument(Type type, DictionaryAttr attrs) {
+  KernelArgument argument;
+  argument.type = type;
+  if (attrs)
+    if (auto name = attrs.getAs<StringAttr>(TileDialect::kName))
+      argument.name = name.str();
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref)
+    return argument;
+  argument.divisors.assign(memref.getRank(), 1);
+  argument.symbols.assign(memref.getRank(), "");
+  if (!attrs)
+    return argument;
+  if (auto divisors = attrs.getAs<DenseI64ArrayAttr>(TileDialect::kDivisible))
+    argument.divisors.assign(divisors.asArrayRef().begin(),
+                             divisors.asArrayRef().end());
+  if (auto symbols = attrs.getAs<ArrayAttr>(TileDialect::kSymbols))
+    for (auto [to, from] :
+         llvm::zip(argument.symbols, symbols.getAsRange<StringAttr>()))
+      to = from.str();
+  if (auto alignment = attrs.getAs<IntegerAttr>(TileDialect::kAlignment))
+    argument.alignment = alignment.getInt();
+  return argument;
+}
+
+SmallVector<KernelArgument>
+tile::getKernelArguments(FunctionOpInterface kernel) {
+  SmallVector<KernelArgument> arguments;
+  if (isa<gpu::GPUFuncOp>(kernel)) {
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
+      arguments.push_back(readArgument(type, kernel.getArgAttrDict(i)));
+    return arguments;
+  }
+  auto recorded = kernel->getAttrOfType<ArrayAttr>(TileDialect::kArguments);
+  if (!recorded)
+    return arguments;
+  for (Attribute attr : recorded) {
+    // The verifier reports; until it has run nothing here may be relied on.
+    if (failed(verifyKernelArgument(attr, nullptr)))
+      return {};
+    auto dict = cast<DictionaryAttr>(attr);
+    arguments.push_back(
+        readArgument(dict.getAs<TypeAttr>(kType).getValue(), dict));
+  }
+  return arguments;
+}
+
+void tile::setKernelArguments(Operation *llvmFunc,
+                              FunctionOpInterface gpuFunc) {
+  Builder builder(llvmFunc->getContext());
+  SmallVector<Attribute> arguments;
+  for (auto [i, type] : llvm::enumerate(gpuFunc.getArgumentTypes())) {
+    NamedAttrList attrs;
+    if (DictionaryAttr dict = gpuFunc.getArgAttrDict(i))
+      for (StringRef name : {TileDialect::kName, TileDialect::kDivisible,
+                             TileDialect::kSymbols, TileDialect::kAlignment})
+        if (Attribute attr = dict.get(name))
+          attrs.set(name, attr);
+    attrs.set(kType, TypeAttr::get(type));
+    arguments.push_back(attrs.getDictionary(builder.getContext()));
+  }
+  llvmFunc->setAttr(TileDialect::kArguments, builder.getArrayAttr(arguments));
+}
+
+SmallVector<int64_t> tile::getArgumentStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    strides.assign(type.getRank(), ShapedType::kDynamic);
+  return strides;
+}
+
+SmallVector<KernelParameter>
+tile::getKernelParameters(ArrayRef<KernelArgument> arguments) {
+  SmallVector<KernelParameter> parameters;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    unsigned index = i;
+    auto memref = dyn_cast<MemRefType>(argument.type);
+    if (!memref) {
+      parameters.push_back({ParameterKind::Scalar, index, 0, argument.type});
+      continue;
+    }
+    Type indexType = IndexType::get(memref.getContext());
+    parameters.push_back(
+        {ParameterKind::Pointer, index, 0, memref.getElementType()});
+    for (int64_t d = 0; d < memref.getRank(); ++d)
+      if (memref.isDynamicDim(d))
+        parameters.push_back(
+            {ParameterKind::Extent, index, unsigned(d), indexType});
+    if (memref.getLayout().isIdentity())
+      continue;
+    for (auto [d, stride] : llvm::enumerate(getArgumentStrides(memref)))
+      if (ShapedType::isDynamic(stride))
+        parameters.push_back(
+            {ParameterKind::Stride, index, unsigned(d), indexType});
+  }
+  return parameters;
+}
+
+unsigned tile::countGridSymbols(FunctionOpInterface kernel) {
+  return llvm::count_if(
+      getKernelParameters(getKernelArguments(kernel)), [](KernelParameter p) {
+        return p.kind == ParameterKind::Extent ||
+               (p.kind == ParameterKind::Scalar && p.type.isIntOrIndex());
+      });
+}
+
+LogicalResult
+tile::verifyKernelArgument(Attribute attr,
+                           llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto fail = [&](const Twine &expected) -> LogicalResult {
+    if (emitError)
+      emitError() << "'tile.arguments' expects " << expected << ", found "
+                  << attr;
+    return failure();
+  };
+  auto dict = dyn_cast<DictionaryAttr>(attr);
+  auto type = dict ? dict.getAs<TypeAttr>(kType) : TypeAttr();
+  if (!type ||
+      !isa<MemRefType, IntegerType, IndexType, FloatType>(type.getValue()))
+    return fail("dictionaries with the type of a memref or a scalar");
+  if (Attribute name = dict.get(TileDialect::kName);
+      name && !isa<StringAttr>(name))
+    return fail("a string as 'tile.name'");
+  auto memref = dyn_cast<MemRefType>(type.getValue());
+  for (NamedAttribute named : dict) {
+    StringRef name = named.getName();
+    if (name == kType || name == TileDialect::kName)
+      continue;
+    if (!memref)
+      return fail("no '" + name + "' on a scalar");
+    if (failed(verifyArgumentAttribute(memref, named, emitError)))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,55 @@
+// RUN: tilews-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @below {{'tile.arguments' describes 4 parameters, found 2}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32)
+  attributes {tile.arguments = [{type = memref<?x?xf16>}, {type = i32}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.divisible' expects array<i64: ...> with 1 positive divisors, found array<i64: 0>}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32)
+  attributes {tile.arguments = [{type = memref<?xf16>, tile.divisible = array<i64: 0>}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.arguments' expects dictionaries with the type of a memref or a scalar, found 3 : i64}}
+llvm.func @k() attributes {tile.arguments = [3]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.arguments' expects no 'tile.alignment' on a scalar}}
+llvm.func @k(%a: i32) attributes {tile.arguments = [{type = i32, tile.alignment = 16 : i64}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.grid' expects no dimensions and 0 symbols}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32)
+  attributes {tile.grid = affine_map<()[s0] -> (s0 ceildiv 128)>} {
+  llvm.return
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.symbols' expects an array of 2 strings, found ["M"]}}
+  gpu.func @k(%a: memref<?x?xf16> {tile.symbols = ["M"]}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.name' expects a string, found 1 : i64}}
+  gpu.func @k(%a: memref<?x?xf16> {tile.name = 1 : i64}) kernel {
+    gpu.return
+  }
+}
