@@ -7,6 +7,7 @@
 
 #include "tilews/Layout/Layout.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -124,6 +125,72 @@ bool SharedLayout::isRowMajor() const {
   return swizzle.isIdentity() && modes == getRowMajor(getShape()).modes;
 }
 
+std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
+                                               int64_t fromBits,
+                                               int64_t toBits) const {
+  if (isRowMajor())
+    return getRowMajor(shape);
+  // The digits of the row-major number, least significant first, in bits.
+  struct Digit {
+    int64_t extent, bits;
+  };
+  SmallVector<Digit> digits;
+  auto add = [&](Digit digit) {
+    if (digit.extent == 1)
+      return;
+    if (!digits.empty() &&
+        digits.back().bits * digits.back().extent == digit.bits)
+      digits.back().extent *= digit.extent;
+    else
+      digits.push_back(digit);
+  };
+  // An element of `fromBits` is itself a row of bits.
+  add({fromBits, 1});
+  for (int64_t dim = getRank() - 1; dim >= 0; --dim)
+    for (const Mode &mode : getModes(dim))
+      add({mode.extent, mode.stride * fromBits});
+
+  // Takes the next digits with a product of `extent`.
+  size_t next = 0;
+  auto take = [&](int64_t extent, SmallVectorImpl<Digit> &taken) {
+    while (extent > 1) {
+      if (next == digits.size())
+        return false;
+      Digit &digit = digits[next];
+      int64_t part = std::gcd(extent, digit.extent);
+      if (part != extent && part != digit.extent)
+        return false;
+      taken.push_back({part, digit.bits});
+      extent /= part;
+      digit = {digit.extent / part, digit.bits * part};
+      if (digit.extent == 1)
+        ++next;
+    }
+    return true;
+  };
+  SmallVector<Digit> element;
+  if (!take(toBits, element) || element.size() > 1 ||
+      (!element.empty() && element.front().bits != 1))
+    return std::nullopt;
+  SmallVector<SmallVector<Mode>> groups(shape.size());
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
+    SmallVector<Digit> taken;
+    if (!take(shape[dim], taken))
+      return std::nullopt;
+    if (taken.empty())
+      groups[dim].push_back({1, 0, dim});
+    for (const Digit &digit : taken) {
+      if (digit.bits % toBits != 0)
+        return std::nullopt;
+      groups[dim].push_back({digit.extent, digit.bits / toBits, dim});
+    }
+  }
+  SmallVector<Mode> result;
+  for (ArrayRef<Mode> group : groups)
+    llvm::append_range(result, group);
+  return SharedLayout(result, swizzle);
+}
+
 //===----------------------------------------------------------------------===//
 // FragmentLayout
 //===----------------------------------------------------------------------===//
@@ -138,7 +205,9 @@ static int64_t getSize(ArrayRef<Mode> modes) {
 static void addCoords(ArrayRef<Mode> modes, int64_t index,
                       SmallVectorImpl<int64_t> &coords) {
   for (const Mode &mode : modes) {
-    coords[mode.dim] += index % mode.extent * mode.stride;
+    // A replica has no dimension to move in; a scalar fragment has none at all.
+    if (mode.stride != 0)
+      coords[mode.dim] += index % mode.extent * mode.stride;
     index /= mode.extent;
   }
 }
@@ -166,7 +235,8 @@ SmallVector<int64_t> FragmentLayout::getCover(int64_t rank) const {
   SmallVector<int64_t> cover(rank, 1);
   for (ArrayRef<Mode> modes : {ArrayRef<Mode>(thread), ArrayRef<Mode>(value)})
     for (const Mode &mode : modes)
-      cover[mode.dim] += (mode.extent - 1) * mode.stride;
+      if (mode.stride != 0)
+        cover[mode.dim] += (mode.extent - 1) * mode.stride;
   return cover;
 }
 
@@ -180,22 +250,46 @@ int64_t FragmentLayout::getContiguity(int64_t dim) const {
   return run;
 }
 
-FragmentLayout FragmentLayout::dropDim(int64_t dim) const {
-  FragmentLayout result;
-  for (Mode mode : thread) {
-    if (mode.dim == dim)
-      mode = {mode.extent, 0, 0};
-    else if (mode.dim > dim)
-      --mode.dim;
-    result.thread.push_back(mode);
-  }
-  for (Mode mode : value) {
-    if (mode.dim == dim)
+static SmallVector<Mode> coalesceModes(ArrayRef<Mode> modes) {
+  SmallVector<Mode> result;
+  for (Mode mode : modes) {
+    if (mode.extent == 1)
       continue;
-    if (mode.dim > dim)
-      --mode.dim;
-    result.value.push_back(mode);
+    if (mode.stride == 0)
+      mode.dim = 0;
+    if (!result.empty() && result.back().dim == mode.dim &&
+        result.back().stride * result.back().extent == mode.stride &&
+        (result.back().stride == 0) == (mode.stride == 0))
+      result.back().extent *= mode.extent;
+    else
+      result.push_back(mode);
   }
+  return result;
+}
+
+FragmentLayout FragmentLayout::coalesce() const {
+  return FragmentLayout(coalesceModes(thread), coalesceModes(value));
+}
+
+FragmentLayout FragmentLayout::collapseDim(int64_t dim) const {
+  FragmentLayout result;
+  auto along = [&](const Mode &mode) {
+    return mode.stride != 0 && mode.dim == dim;
+  };
+  for (const Mode &mode : thread)
+    result.thread.push_back(along(mode) ? Mode{mode.extent, 0, 0} : mode);
+  for (const Mode &mode : value)
+    if (!along(mode))
+      result.value.push_back(mode);
+  return result;
+}
+
+FragmentLayout FragmentLayout::dropDim(int64_t dim) const {
+  FragmentLayout result = collapseDim(dim);
+  for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+    for (Mode &mode : *modes)
+      if (mode.dim > dim)
+        --mode.dim;
   return result;
 }
 
@@ -217,26 +311,127 @@ FragmentLayout FragmentLayout::transpose(ArrayRef<int64_t> permutation) const {
   return result;
 }
 
+/// Weight of one step along each dimension in a row-major numbering.
+static SmallVector<int64_t> getWeights(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> weights(shape.size(), 1);
+  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
+    weights[dim] = weights[dim + 1] * shape[dim + 1];
+  return weights;
+}
+
+/// Appends the modes along `shape` that step through the row-major numbers
+/// `step`, `2 * step`, ... as `extent` digits; false if they straddle a row.
+static bool splitMode(int64_t extent, int64_t step, ArrayRef<int64_t> shape,
+                      ArrayRef<int64_t> weights, SmallVectorImpl<Mode> &modes) {
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0 && extent > 1; --dim) {
+    int64_t weight = weights[dim], size = shape[dim];
+    if (step >= weight * size)
+      continue;
+    if (step % weight != 0)
+      return false;
+    int64_t stride = step / weight;
+    // The digits that fit in this dimension; the others carry to the next.
+    int64_t fits = extent * stride <= size ? extent : size / stride;
+    if (fits * stride > size || extent % fits != 0 ||
+        (fits < extent && fits * stride != size))
+      return false;
+    modes.push_back({fits, stride, dim});
+    extent /= fits;
+    step = weight * size;
+  }
+  return extent == 1;
+}
+
+std::optional<FragmentLayout>
+FragmentLayout::reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
+  // A register past an extent would become an element of another row.
+  SmallVector<int64_t> cover = getCover(from.size());
+  if (ArrayRef<int64_t>(cover) != from)
+    return std::nullopt;
+  SmallVector<int64_t> fromWeights = getWeights(from), weights = getWeights(to);
+  FragmentLayout result;
+  auto split = [&](ArrayRef<Mode> modes, SmallVector<Mode> &out) {
+    for (const Mode &mode : modes) {
+      if (mode.stride == 0)
+        out.push_back(mode);
+      else if (!splitMode(mode.extent, mode.stride * fromWeights[mode.dim], to,
+                          weights, out))
+        return false;
+    }
+    return true;
+  };
+  if (!split(thread, result.thread) || !split(value, result.value))
+    return std::nullopt;
+  // Digits of different modes must not carry into each other either.
+  cover = result.getCover(to.size());
+  if (ArrayRef<int64_t>(cover) != to)
+    return std::nullopt;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocked layouts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The best distribution of threads over the dimensions up to one.
+struct Distribution {
+  int64_t registers = 0; // a thread's, in vectors
+  int64_t threads = 1;   // along the last of the dimensions
+};
+
+/// Distributes threads over dimensions, last dimension first.
+class ThreadDistributor {
+public:
+  explicit ThreadDistributor(ArrayRef<int64_t> wanted) : wanted(wanted) {}
+
+  /// The best way to spread `threads` over dimensions 0 to `dim`.
+  Distribution get(int64_t dim, int64_t threads) {
+    if (dim < 0)
+      return {1, 1}; // the threads left hold copies
+    auto [entry, isNew] = known.try_emplace({dim, threads});
+    if (!isNew)
+      return entry->second;
+    Distribution best;
+    for (int64_t along = 1; along <= threads; ++along) {
+      if (threads % along != 0)
+        continue;
+      int64_t rest = get(dim - 1, threads / along).registers;
+      Distribution next = {int64_t(llvm::divideCeil(wanted[dim], along)) * rest,
+                           along};
+      bool more = best.threads < wanted[dim];
+      if (best.registers == 0 || next.registers < best.registers ||
+          (next.registers == best.registers && more))
+        best = next;
+      if (along >= wanted[dim])
+        break;
+    }
+    return known[{dim, threads}] = best;
+  }
+
+private:
+  ArrayRef<int64_t> wanted;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Distribution> known;
+};
+} // namespace
+
 FragmentLayout tilews::getBlockedLayout(ArrayRef<int64_t> shape,
                                         int64_t numThreads,
                                         int64_t vectorElements) {
   int64_t rank = shape.size();
   SmallVector<Mode> thread, value;
-  SmallVector<int64_t> reach(rank, 1);
+  SmallVector<int64_t> reach(rank, 1), wanted(shape);
   if (rank > 0) {
     int64_t vector = std::gcd(vectorElements, shape.back());
     if (vector > 1)
       value.push_back({vector, 1, rank - 1});
     reach.back() = vector;
+    wanted.back() /= vector;
   }
-  // Threads fill the dimensions innermost first; the last digit of a dimension
-  // is rounded to a divisor of the threads left so that the product is exact.
+  ThreadDistributor distributor(wanted);
   int64_t left = numThreads;
-  for (int64_t dim = rank - 1; dim >= 0 && left > 1; --dim) {
-    int64_t wanted = llvm::divideCeil(shape[dim], reach[dim]);
-    int64_t extent = 1;
-    while (extent < wanted && extent < left)
-      extent *= left % (extent * 2) == 0 ? 2 : left / extent;
+  for (int64_t dim = rank - 1; dim >= 0; --dim) {
+    int64_t extent = distributor.get(dim, left).threads;
     if (extent > 1)
       thread.push_back({extent, reach[dim], dim});
     reach[dim] *= extent;

@@ -18,6 +18,8 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <optional>
+
 namespace tilews {
 
 /// One digit of a mixed-radix index. In a shared layout the digit is taken
@@ -96,6 +98,11 @@ public:
   /// starting at any multiple of that number.
   int64_t getContiguity(int64_t elementBits) const;
   bool isRowMajor() const;
+  /// The layout that places the same bytes when the elements, numbered row by
+  /// row, are seen as `elementBits` wide and under `shape`; none if no layout
+  /// of modes does.
+  std::optional<SharedLayout> view(llvm::ArrayRef<int64_t> shape,
+                                   int64_t fromBits, int64_t toBits) const;
 
   friend bool operator==(const SharedLayout &a, const SharedLayout &b) {
     return a.modes == b.modes && a.swizzle == b.swizzle;
@@ -130,15 +137,24 @@ public:
   /// Registers that are adjacent along `dim`: the leading value modes' run.
   int64_t getContiguity(int64_t dim) const;
 
-  /// The layout of the fragment that remains when `dim` is reduced away: each
-  /// mode along it becomes replication over threads and vanishes from the
-  /// registers.
+  /// The same map with as few modes as it takes: equal maps become equal lists.
+  FragmentLayout coalesce() const;
+  /// The layout of a fragment with extent one along `dim`: each mode along it
+  /// becomes replication over threads and vanishes from the registers.
+  FragmentLayout collapseDim(int64_t dim) const;
+  /// The layout of the fragment that remains when `dim` is reduced away: it is
+  /// collapsed, then removed.
   FragmentLayout dropDim(int64_t dim) const;
   /// The layout of a fragment with a new dimension of extent one at `dim`.
   FragmentLayout insertDim(int64_t dim) const;
   /// The layout of the fragment with dimension `i` taken from
   /// `permutation[i]`.
   FragmentLayout transpose(llvm::ArrayRef<int64_t> permutation) const;
+  /// The layout in which every register keeps its element when the elements of
+  /// a fragment of shape `from`, numbered row by row, get shape `to`; none if
+  /// modes of `from` do not divide the extents of `to`, or reach past `from`.
+  std::optional<FragmentLayout> reshape(llvm::ArrayRef<int64_t> from,
+                                        llvm::ArrayRef<int64_t> to) const;
 
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
@@ -150,8 +166,10 @@ private:
 };
 
 /// A layout for plain vectorized access: registers run along the innermost
-/// dimension in vectors of `vectorElements`, threads along the innermost
-/// dimension first. Covers any shape; coordinates past it hold nothing.
+/// dimension in vectors of at most `vectorElements`; the threads take the
+/// dimensions in the way that leaves each the fewest registers, and among those
+/// the one with most threads along the innermost dimension. Covers any shape
+/// with any number of threads; coordinates past it hold nothing.
 FragmentLayout getBlockedLayout(llvm::ArrayRef<int64_t> shape,
                                 int64_t numThreads, int64_t vectorElements);
 

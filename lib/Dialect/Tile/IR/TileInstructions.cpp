@@ -89,6 +89,55 @@ std::optional<MmaInstruction> tile::getMmaInstruction(const TargetInfo &target,
 // GemmOp
 //===----------------------------------------------------------------------===//
 
+/// The instruction the operation was given, or simt.
+static InstKind getInst(Operation *op) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst ? inst.getValue() : InstKind::Simt;
+}
+
+static WarpShape getWarpShape(WarpPolicy policy) {
+  switch (policy) {
+  case WarpPolicy::Square:
+    return WarpShape::Square;
+  case WarpPolicy::FullRow:
+    return WarpShape::AlongM;
+  case WarpPolicy::FullCol:
+    return WarpShape::AlongN;
+  }
+  llvm_unreachable("covered switch");
+}
+
+static std::optional<GemmPlan>
+planGemm(GemmOp op, InstKind kind, const TargetInfo &target, int64_t threads) {
+  Type lhs = op.getLhsElementType(), acc = op.getAccType().getElementType();
+  int64_t m = op.getM(), n = op.getN();
+  std::optional<MmaInstruction> mma =
+      getMmaInstruction(target, kind, lhs, acc, n);
+  if (!mma || threads % mma->getNumLanes() != 0)
+    return std::nullopt;
+  int64_t groups = threads / mma->getNumLanes();
+  if (kind != InstKind::Wgmma)
+    return GemmPlan{
+        *mma, getWarpGrid(*mma, groups, m, n, getWarpShape(op.getPolicy()))};
+  // Warpgroups take rows of 64 first, then columns; the instruction is as wide
+  // as a warpgroup's columns.
+  int64_t alongM = std::gcd(groups, m / mma->m);
+  if (op.getPolicy() == WarpPolicy::FullCol && (n / 8) % groups == 0)
+    alongM = 1;
+  WarpGrid grid = {alongM, groups / alongM};
+  if (n % grid.n != 0)
+    return std::nullopt;
+  mma = getMmaInstruction(target, kind, lhs, acc, n / grid.n);
+  if (!mma)
+    return std::nullopt;
+  return GemmPlan{*mma, grid};
+}
+
+std::optional<GemmPlan> tile::getGemmPlan(GemmOp op, const TargetInfo &target,
+                                          int64_t threads) {
+  return planGemm(op, getInst(op), target, threads);
+}
+
 /// Why `kind` cannot compute the product; empty if it can.
 static std::string rejectGemm(GemmOp op, InstKind kind,
                               const TargetInfo &target, int64_t threads) {
@@ -122,6 +171,10 @@ static std::string rejectGemm(GemmOp op, InstKind kind,
     return "operands that are not contiguous along K have to be 16 bits wide";
   if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
     return "the left operand is a transposed fragment";
+  if (!planGemm(op, kind, target, threads))
+    return say(Twine(threads / lanes) + " warpgroups cannot share " +
+               Twine(op.getM()) + " rows and " + Twine(op.getN()) +
+               " columns evenly");
   return "";
 }
 
@@ -145,57 +198,12 @@ void GemmOp::getInstructionCandidates(const TargetInfo &target, int64_t threads,
   candidates.push_back(InstKind::Simt);
 }
 
-/// The instruction the operation was given, or simt.
-static InstKind getInst(Operation *op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst ? inst.getValue() : InstKind::Simt;
-}
-
-static WarpShape getWarpShape(WarpPolicy policy) {
-  switch (policy) {
-  case WarpPolicy::Square:
-    return WarpShape::Square;
-  case WarpPolicy::FullRow:
-    return WarpShape::AlongM;
-  case WarpPolicy::FullCol:
-    return WarpShape::AlongN;
-  }
-  llvm_unreachable("covered switch");
-}
-
-std::optional<GemmPlan> tile::getGemmPlan(GemmOp op, const TargetInfo &target,
-                                          int64_t threads) {
-  InstKind kind = getInst(op);
-  Type lhs = op.getLhsElementType(), acc = op.getAccType().getElementType();
-  int64_t m = op.getM(), n = op.getN();
-  std::optional<MmaInstruction> mma =
-      getMmaInstruction(target, kind, lhs, acc, n);
-  if (!mma)
-    return std::nullopt;
-  int64_t groups = threads / mma->getNumLanes();
-  if (kind != InstKind::Wgmma)
-    return GemmPlan{
-        *mma, getWarpGrid(*mma, groups, m, n, getWarpShape(op.getPolicy()))};
-  // Warpgroups take rows of 64 first, then columns; the instruction is as wide
-  // as a warpgroup's columns.
-  int64_t alongM = std::gcd(groups, m / mma->m);
-  if (op.getPolicy() == WarpPolicy::FullCol && (n / 8) % groups == 0)
-    alongM = 1;
-  WarpGrid grid = {alongM, groups / alongM};
-  if (n % grid.n != 0)
-    return std::nullopt;
-  mma = getMmaInstruction(target, kind, lhs, acc, n / grid.n);
-  if (!mma)
-    return std::nullopt;
-  return GemmPlan{*mma, grid};
-}
-
 /// The layout wgmma wants for a shared operand: panels as wide as the largest
-/// swizzle that divides a row.
+/// swizzle that divides a row, or of single 16-byte rows without one.
 static SharedLayout getSwizzledPanels(MemRefType type) {
   int64_t bits = getElementBits(type.getElementType());
   int64_t rowBytes = type.getShape().back() * bits / 8;
-  for (int64_t span : {128, 64, 32})
+  for (int64_t span : {128, 64, 32, 16})
     if (rowBytes % span == 0)
       return SharedLayout::getPanels(type.getShape(), bits, span);
   return SharedLayout::getRowMajor(type.getShape());
@@ -206,31 +214,35 @@ void GemmOp::getLayoutRequirements(
     SmallVectorImpl<LayoutRequirement> &requirements) {
   MLIRContext *context = getContext();
   std::optional<GemmPlan> plan = getGemmPlan(*this, target, threads);
-  auto require = [&](Value value, const FragmentLayout &layout) {
-    requirements.push_back({value, FragmentAttr::get(context, layout)});
+  auto require = [&](LayoutRequirement::Place place,
+                     const FragmentLayout &layout) {
+    requirements.push_back({place, FragmentAttr::get(context, layout)});
   };
+  OpResult result = getOperation()->getResult(0);
   if (!plan) {
     // Without a matrix instruction each thread computes what it holds.
     FragmentLayout layout =
         getBlockedLayout(getAccType().getShape(), threads, 4);
-    require(getAcc(), layout);
-    require(getResult(), layout);
+    require(&getAccMutable(), layout);
+    require(result, layout);
     return;
   }
   FragmentLayout acc = getAccLayout(plan->mma, plan->grid, getM(), getN());
-  require(getAcc(), acc);
-  require(getResult(), acc);
-  for (Value operand : {getLhs(), getRhs()})
-    if (auto buffer = dyn_cast<MemRefType>(operand.getType()))
+  require(&getAccMutable(), acc);
+  require(result, acc);
+  for (OpOperand *operand : {&getLhsMutable(), &getRhsMutable()})
+    if (auto buffer = dyn_cast<MemRefType>(operand->get().getType()))
       requirements.push_back(
           {operand, SharedLayoutAttr::get(context, getSwizzledPanels(buffer))});
   if (isa<RankedTensorType>(getLhs().getType())) {
     FragmentLayout layout = getLhsLayout(plan->mma, plan->grid, getM(), getK());
-    require(getLhs(), getTransposeLhs() ? layout.transpose({1, 0}) : layout);
+    require(&getLhsMutable(),
+            getTransposeLhs() ? layout.transpose({1, 0}) : layout);
   }
   if (isa<RankedTensorType>(getRhs().getType())) {
     FragmentLayout layout = getRhsLayout(plan->mma, plan->grid, getK(), getN());
-    require(getRhs(), getTransposeRhs() ? layout.transpose({1, 0}) : layout);
+    require(&getRhsMutable(),
+            getTransposeRhs() ? layout.transpose({1, 0}) : layout);
   }
 }
 
@@ -249,8 +261,8 @@ void GemmSpOp::getLayoutRequirements(
     SmallVectorImpl<LayoutRequirement> &requirements) {
   FragmentLayout layout = getBlockedLayout(getAccType().getShape(), threads, 4);
   Attribute attr = FragmentAttr::get(getContext(), layout);
-  requirements.push_back({getAcc(), attr});
-  requirements.push_back({getResult(), attr});
+  requirements.push_back({&getAccMutable(), attr});
+  requirements.push_back({getOperation()->getResult(0), attr});
 }
 
 //===----------------------------------------------------------------------===//

@@ -53,8 +53,15 @@ struct AccessRegion {
 
 /// A layout an instruction demands of an operand or a result.
 struct LayoutRequirement {
-  mlir::Value value;
+  using Place = llvm::PointerUnion<mlir::OpOperand *, mlir::OpResult>;
+  Place place;
   mlir::Attribute layout;
+
+  mlir::Value getValue() const {
+    if (auto *operand = llvm::dyn_cast<mlir::OpOperand *>(place))
+      return operand->get();
+    return llvm::cast<mlir::OpResult>(place);
+  }
 };
 
 /// Receives an instruction that was considered and why it cannot be used.

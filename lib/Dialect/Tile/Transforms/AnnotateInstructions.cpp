@@ -1,0 +1,140 @@
+//===- AnnotateInstructions.cpp - Choose instructions ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_ANNOTATEINSTRUCTIONSPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+namespace {
+/// The instructions an operation can become, best first, and why it cannot
+/// become better ones.
+struct Choice {
+  SmallVector<InstKind> candidates;
+  SmallVector<std::pair<InstKind, std::string>> rejected;
+
+  void reject(InstKind kind, const Twine &reason) {
+    llvm::erase(candidates, kind);
+    rejected.emplace_back(kind, reason.str());
+  }
+};
+} // namespace
+
+/// cp.async moves 4, 8 or 16 bytes, aligned on both sides. The destination's
+/// layout may still be open: row-major rows are the least it will keep
+/// together.
+static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
+                         Choice &choice) {
+  if (!llvm::is_contained(choice.candidates, InstKind::CpAsync))
+    return;
+  int64_t bits = getElementBits(getElementType(copy.getSource()));
+  int64_t bytes = getCopyVectorElements(copy, divisibility) * bits / 8;
+  if (bytes < 4)
+    choice.reject(InstKind::CpAsync,
+                  "only " + Twine(bytes) +
+                      " adjacent bytes are known to be aligned, cp.async needs "
+                      "4; see tile.divisible and tile.alignment");
+}
+
+static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
+                        Divisibility &divisibility) {
+  Choice choice;
+  op.getInstructionCandidates(target, getNumThreads(op), choice.candidates,
+                              [&](InstKind kind, const Twine &reason) {
+                                choice.rejected.emplace_back(kind,
+                                                             reason.str());
+                              });
+  if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
+    checkCpAsync(copy, divisibility, choice);
+  return choice;
+}
+
+static LogicalResult checkGiven(Operation *op, InstKind given,
+                                const Choice &choice,
+                                const TargetInfo &target) {
+  if (llvm::is_contained(choice.candidates, given))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("cannot become '")
+                            << stringifyInstKind(given) << "' on "
+                            << target.chip << ": ";
+  auto known = llvm::find_if(choice.rejected, [&](const auto &rejected) {
+    return rejected.first == given;
+  });
+  if (known != choice.rejected.end())
+    diag << known->second;
+  else
+    diag << "the target or the operation does not have it";
+  diag << "; it can become ";
+  llvm::interleaveComma(choice.candidates, diag, [&](InstKind kind) {
+    diag << "'" << stringifyInstKind(kind) << "'";
+  });
+  return diag;
+}
+
+/// Says why an operation did not get a better instruction. A copy that cannot
+/// be asynchronous on its target or between its memories misses nothing.
+static void explain(Operation *op, const Choice &choice,
+                    const TargetInfo &target) {
+  auto copy = dyn_cast<CopyOp>(op);
+  if (copy && !(target.hasCpAsync() && isShared(copy.getDest()) &&
+                isGlobal(cast<MemRefType>(copy.getSource().getType()))))
+    return;
+  for (const auto &[kind, reason] : choice.rejected)
+    op->emitRemark() << (copy ? "tile-inst-0002: " : "tile-inst-0001: ")
+                     << op->getName().stripDialect() << " uses "
+                     << stringifyInstKind(choice.candidates.front()) << ", not "
+                     << stringifyInstKind(kind) << ": " << reason;
+}
+
+static LogicalResult annotate(InstructionOpInterface op,
+                              const TargetInfo &target,
+                              Divisibility &divisibility) {
+  Choice choice = getChoice(op, target, divisibility);
+  if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
+    return checkGiven(op, given.getValue(), choice, target);
+  explain(op, choice, target);
+  op->setAttr(TileDialect::kInst,
+              InstKindAttr::get(op->getContext(), choice.candidates.front()));
+  return success();
+}
+
+static LogicalResult annotateKernel(gpu::GPUFuncOp kernel) {
+  SmallVector<InstructionOpInterface> ops;
+  kernel.walk([&](InstructionOpInterface op) { ops.push_back(op); });
+  if (ops.empty())
+    return success();
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  Divisibility divisibility;
+  for (InstructionOpInterface op : ops)
+    if (failed(annotate(op, *target, divisibility)))
+      return failure();
+  return success();
+}
+
+namespace {
+struct AnnotateInstructionsPass
+    : tile::impl::AnnotateInstructionsPassBase<AnnotateInstructionsPass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return failed(annotateKernel(kernel)) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,308 @@
+//===- InferLayouts.cpp - Give fragments and buffers layouts --------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/BufferLayouts.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutInference.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_INFERLAYOUTSPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static RankedTensorType withLayout(Type type, FragmentAttr layout) {
+  auto tensor = cast<RankedTensorType>(type);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               layout);
+}
+
+static MemRefType withLayout(Type type, SharedLayoutAttr layout) {
+  auto memref = cast<MemRefType>(type);
+  return MemRefType::get(memref.getShape(), memref.getElementType(), layout,
+                         memref.getMemorySpace());
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments through shared memory
+//===----------------------------------------------------------------------===//
+
+/// A shared buffer with the contents of `fragment`.
+static Value spill(OpBuilder &builder, Location loc, Value fragment,
+                   bool isRowMajor) {
+  auto tensor = cast<RankedTensorType>(fragment.getType());
+  auto space = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get(tensor.getShape(), tensor.getElementType(),
+                              MemRefLayoutAttrInterface(), space);
+  if (isRowMajor)
+    type = withLayout(type, SharedLayoutAttr::get(
+                                builder.getContext(),
+                                SharedLayout::getRowMajor(type.getShape())));
+  Value buffer = AllocSharedOp::create(builder, loc, type, IntegerAttr());
+  DenseI64ArrayAttr whole = builder.getDenseI64ArrayAttr({});
+  StoreOp::create(builder, loc, fragment, buffer, ValueRange(), whole, whole);
+  return buffer;
+}
+
+/// Matrix products without a matrix instruction read their operands from
+/// shared memory: their threads need elements that others hold.
+static void spillSimtOperands(gpu::GPUFuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+    if (!isa<GemmOp, GemmSpOp>(op) ||
+        (inst && inst.getValue() != InstKind::Simt))
+      return;
+    OpBuilder builder(op);
+    // The accumulator is the last operand.
+    for (OpOperand &operand : op->getOpOperands().drop_back())
+      if (isFragment(operand.get()))
+        operand.set(spill(builder, op->getLoc(), operand.get(),
+                          /*isRowMajor=*/false));
+  });
+}
+
+/// A change of shape that no layout makes free goes through shared memory.
+static void spillReshape(ReshapeOp op) {
+  OpBuilder builder(op);
+  Value buffer =
+      spill(builder, op.getLoc(), op.getSource(), /*isRowMajor=*/true);
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  auto layout = SharedLayoutAttr::get(
+      op.getContext(), SharedLayout::getRowMajor(result.getShape()));
+  auto type =
+      MemRefType::get(result.getShape(), result.getElementType(), layout,
+                      cast<MemRefType>(buffer.getType()).getMemorySpace());
+  Value view = ViewOp::create(builder, op.getLoc(), type, buffer);
+  DenseI64ArrayAttr whole = builder.getDenseI64ArrayAttr({});
+  Value load = LoadOp::create(builder, op.getLoc(), result, view, ValueRange(),
+                              Value(), whole, whole);
+  op.getResult().replaceAllUsesWith(load);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Writing the layouts into the IR
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Writes the layouts of fragments into the types and converts where they meet
+/// others. Everything is read from the inference before anything changes.
+class LayoutWriter {
+public:
+  LayoutWriter(gpu::GPUFuncOp kernel, const LayoutInference &inference)
+      : kernel(kernel), inference(inference), builder(kernel.getContext()) {}
+
+  LogicalResult run() {
+    if (failed(read()))
+      return failure();
+    for (auto [value, layout] : types)
+      value.setType(withLayout(value.getType(), layout));
+    for (auto [result, layout] : produced)
+      convertResult(result, layout);
+    for (auto [operand, layout] : needed)
+      adaptOperand(*operand, layout);
+    for (ReshapeOp reshape : spilled)
+      spillReshape(reshape);
+    for (Operation *op : repeatable)
+      if (op->use_empty())
+        op->erase();
+    return success();
+  }
+
+private:
+  LogicalResult read();
+  LogicalResult readOp(Operation *op);
+  void readValue(Value value);
+  void convertResult(OpResult result, FragmentAttr layout);
+  void adaptOperand(OpOperand &operand, FragmentAttr layout);
+  Value repeat(Operation *op, FragmentAttr layout);
+
+  gpu::GPUFuncOp kernel;
+  const LayoutInference &inference;
+  OpBuilder builder;
+
+  SmallVector<std::pair<Value, FragmentAttr>> types;
+  SmallVector<std::pair<OpResult, FragmentAttr>> produced;
+  SmallVector<std::pair<OpOperand *, FragmentAttr>> needed;
+  SmallVector<ReshapeOp> spilled;
+  SmallVector<Operation *> repeatable;
+  /// A value's forms in other layouts.
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> forms;
+};
+} // namespace
+
+void LayoutWriter::readValue(Value value) {
+  if (!isFragment(value))
+    return;
+  FragmentAttr layout = inference.getLayout(value);
+  if (!layout)
+    return;
+  types.emplace_back(value, layout);
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return;
+  if (FragmentAttr own = inference.getProduced(result); own != layout)
+    produced.emplace_back(result, own);
+}
+
+LogicalResult LayoutWriter::readOp(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isFragment(operand.get()))
+      continue;
+    FragmentAttr layout = inference.getNeeded(operand);
+    if (!layout && !inference.getLayout(operand.get()))
+      layout =
+          inference.getDefault(cast<RankedTensorType>(operand.get().getType()));
+    if (layout)
+      needed.emplace_back(&operand, layout);
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    OpOperand &source = reshape.getSourceMutable();
+    FragmentAttr result = inference.getLayout(reshape.getResult());
+    if (!inference.getNeeded(source) &&
+        inference.getProduced(op->getOpResult(0)) == result)
+      spilled.push_back(reshape);
+  }
+  if (isRepeatable(op) && op->getNumResults() == 1 &&
+      isFragment(op->getResult(0)) && !inference.getLayout(op->getResult(0))) {
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (constant && !isa<DenseElementsAttr>(constant.getValue()))
+      return constant.emitOpError("expected dense elements, found ")
+             << constant.getValue();
+    repeatable.push_back(op);
+  }
+  return success();
+}
+
+LogicalResult LayoutWriter::read() {
+  WalkResult result = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value value : op->getResults())
+      readValue(value);
+    for (mlir::Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          readValue(argument);
+    return failed(readOp(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// `result` comes out in `layout`, and is converted to its own.
+void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
+  Type own = result.getType();
+  result.setType(withLayout(own, layout));
+  builder.setInsertionPointAfterValue(result);
+  auto convert = ConvertLayoutOp::create(builder, result.getLoc(), own, result);
+  result.replaceAllUsesExcept(convert, convert);
+}
+
+/// A copy of a repeatable operation that makes `layout`.
+Value LayoutWriter::repeat(Operation *op, FragmentAttr layout) {
+  builder.setInsertionPoint(op);
+  Operation *copy = builder.clone(*op);
+  RankedTensorType type = withLayout(op->getResult(0).getType(), layout);
+  copy->getResult(0).setType(type);
+  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+    constant.setValueAttr(
+        cast<DenseElementsAttr>(constant.getValue()).reshape(type));
+  return copy->getResult(0);
+}
+
+void LayoutWriter::adaptOperand(OpOperand &operand, FragmentAttr layout) {
+  Value value = operand.get();
+  RankedTensorType type = withLayout(value.getType(), layout);
+  if (value.getType() == type)
+    return;
+  Value &form = forms[{value, layout}];
+  if (!form && !hasFragmentLayout(value.getType())) {
+    form = repeat(value.getDefiningOp(), layout);
+  } else if (!form) {
+    builder.setInsertionPointAfterValue(value);
+    form = ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(), type,
+                                   value);
+  }
+  operand.set(form);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Checks that every fragment has a layout for all threads that reaches all of
+/// its elements: an error here is ours.
+static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel, int64_t threads) {
+  auto verifyValue = [&](Value value) -> LogicalResult {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return success();
+    auto emitError = [&] {
+      return mlir::emitError(value.getLoc(), "layout inference failed for ")
+             << type << ": ";
+    };
+    auto layout = dyn_cast_if_present<FragmentAttr>(type.getEncoding());
+    if (!layout)
+      return emitError() << "it has no layout";
+    if (layout.getLayout().getNumThreads() != threads)
+      return emitError() << "it does not span " << threads << " threads";
+    return layout.verifyEncoding(type.getShape(), type.getElementType(),
+                                 emitError);
+  };
+  WalkResult result = kernel.walk([&](Operation *op) {
+    bool valid = llvm::all_of(op->getResults(), [&](Value value) {
+      return succeeded(verifyValue(value));
+    });
+    for (mlir::Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        valid = valid && succeeded(verifyValue(argument));
+    return valid ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult inferLayouts(gpu::GPUFuncOp kernel) {
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  int64_t threads = getNumThreads(kernel);
+  kernel->setAttr(TileDialect::kThreads,
+                  Builder(kernel.getContext()).getI32IntegerAttr(threads));
+  spillSimtOperands(kernel);
+
+  LayoutInference fragments(kernel, *target, threads);
+  if (failed(fragments.run()))
+    return failure();
+  BufferLayouts buffers(kernel, *target, threads, fragments);
+  if (failed(buffers.run()))
+    return failure();
+  if (failed(LayoutWriter(kernel, fragments).run()))
+    return failure();
+  for (auto [buffer, layout] : buffers.getLayouts())
+    buffer.setType(withLayout(buffer.getType(), layout));
+  return verifyLayouts(kernel, threads);
+}
+
+namespace {
+struct InferLayoutsPass : tile::impl::InferLayoutsPassBase<InferLayoutsPass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return failed(inferLayouts(kernel)) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
