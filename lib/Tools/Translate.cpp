@@ -1,4 +1,4 @@
-//===- Translate.cpp - The translation driver -----------------------------===//
+//===- Translate.cpp - From a kernel in any phase to an object ------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,18 +6,210 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tools.h"
+#include "tilews/InitAll.h"
+#include "tilews/Target/Compile.h"
 #include "tilews/Version.h"
 
-#include "mlir/InitAllTranslations.h"
-#include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace tilews;
+namespace cl = llvm::cl;
+
+namespace {
+enum class Format { MLIR, LLVM, PTX, Cubin, Asm, Object, HSACO, Manifest };
+
+/// What the command line asks for.
+struct Request {
+  std::string input, output, chip, kernel, saveTemps;
+  Format format;
+  unsigned indexBitwidth;
+};
+
+struct Options {
+  cl::OptionCategory category{"tilews-translate options"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
+                             cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"),
+                              cl::value_desc("file"), cl::init("-"),
+                              cl::cat(category)};
+  cl::opt<Format> format{
+      "to", cl::desc("What to make"), cl::Required, cl::cat(category),
+      cl::values(
+          clEnumValN(Format::MLIR, "mlir", "LLVM dialect"),
+          clEnumValN(Format::LLVM, "llvm", "optimized LLVM IR"),
+          clEnumValN(Format::PTX, "ptx", "NVIDIA: PTX"),
+          clEnumValN(Format::Cubin, "cubin", "NVIDIA: cubin, by ptxas"),
+          clEnumValN(Format::Asm, "asm", "assembly: PTX or GCN"),
+          clEnumValN(Format::Object, "object", "AMD: relocatable object"),
+          clEnumValN(Format::HSACO, "hsaco", "AMD: loadable code object"),
+          clEnumValN(Format::Manifest, "manifest", "launch manifest (JSON)"))};
+  cl::opt<std::string> chip{
+      "chip", cl::value_desc("name"), cl::cat(category),
+      cl::desc("Chip, such as sm_90a or gfx942 (default: the gpu.module's)")};
+  cl::opt<std::string> kernel{
+      "kernel", cl::value_desc("name"), cl::cat(category),
+      cl::desc("Kernel of the manifest (default: the only one)")};
+  cl::opt<unsigned> indexBitwidth{
+      "index-bitwidth", cl::init(32), cl::cat(category),
+      cl::desc("Width of index arithmetic, 32 (default) or 64; 64 is needed "
+               "for buffers of 2^31 elements and more")};
+  cl::opt<std::string> saveTemps{
+      "save-temps", cl::value_desc("directory"), cl::cat(category),
+      cl::desc("Also write every intermediate form into this directory")};
+
+  /// lld, when it runs in this process, resets every cl::opt.
+  Request get() const {
+    return {input, output, chip, kernel, saveTemps, format, indexBitwidth};
+  }
+};
+} // namespace
+
+/// The chip must be able to give what was asked for.
+static LogicalResult checkFormat(Format format, const TargetInfo &target) {
+  bool needsNVIDIA = format == Format::PTX || format == Format::Cubin;
+  bool needsAMD = format == Format::Object || format == Format::HSACO;
+  if ((needsNVIDIA && !target.isNVIDIA()) || (needsAMD && !target.isAMD())) {
+    llvm::errs() << "error: " << target.chip << " is "
+                 << (target.isAMD() ? "an AMD" : "an NVIDIA")
+                 << " chip; it takes --to="
+                 << (target.isAMD() ? "asm, object or hsaco" : "ptx or cubin")
+                 << "\n";
+    return failure();
+  }
+  return success();
+}
+
+static FailureOr<std::string> makeOutput(Compilation &compilation,
+                                         const Request &request) {
+  switch (request.format) {
+  case Format::MLIR:
+    return compilation.get(Output::MLIR);
+  case Format::LLVM:
+    return compilation.get(Output::LLVM);
+  case Format::PTX:
+  case Format::Asm:
+    return compilation.get(Output::Assembly);
+  case Format::Object:
+    return compilation.get(Output::Object);
+  case Format::Cubin:
+  case Format::HSACO:
+    return compilation.get(Output::Binary);
+  case Format::Manifest:
+    return compilation.getManifest(request.kernel);
+  }
+  llvm_unreachable("unknown format");
+}
+
+static LogicalResult writeFile(StringRef path, StringRef content) {
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &error);
+  if (!file) {
+    llvm::errs() << "error: " << error << "\n";
+    return failure();
+  }
+  file->os() << content;
+  file->os().flush();
+  if (file->os().has_error()) {
+    llvm::errs() << "error: cannot write " << path << ": "
+                 << file->os().error().message() << "\n";
+    file->os().clear_error();
+    return failure();
+  }
+  file->keep();
+  return success();
+}
+
+/// Writes the forms that lead to the one asked for.
+static LogicalResult saveTemps(Compilation &compilation,
+                               const Request &request) {
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(request.saveTemps)) {
+    llvm::errs() << "error: cannot create " << request.saveTemps << ": "
+                 << error.message() << "\n";
+    return failure();
+  }
+  bool nvidia = compilation.getTarget().isNVIDIA();
+  SmallVector<std::pair<Output, StringRef>> forms = {
+      {Output::MLIR, ".target.mlir"},
+      {Output::LLVM, ".ll"},
+      {Output::Assembly, nvidia ? ".ptx" : ".s"}};
+  bool binary = request.format == Format::Cubin ||
+                request.format == Format::HSACO ||
+                request.format == Format::Manifest;
+  if (!nvidia && (binary || request.format == Format::Object))
+    forms.push_back({Output::Object, ".o"});
+  StringRef stem = request.input == "-" ? StringRef("stdin")
+                                        : llvm::sys::path::stem(request.input);
+  for (auto [form, extension] : forms) {
+    FailureOr<std::string> content = compilation.get(form);
+    if (failed(content))
+      return failure();
+    SmallString<128> path(request.saveTemps);
+    llvm::sys::path::append(path, stem + extension);
+    if (failed(writeFile(path, *content)))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult translate(const Request &request) {
+  if (request.indexBitwidth != 32 && request.indexBitwidth != 64) {
+    llvm::errs() << "error: --index-bitwidth expects 32 or 64, found "
+                 << request.indexBitwidth << "\n";
+    return failure();
+  }
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      openInputFile(request.input, &error);
+  if (!file) {
+    llvm::errs() << "error: " << error << "\n";
+    return failure();
+  }
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllPasses();
+  MLIRContext context(registry);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(*sources, &context);
+  context.printOpOnDiagnostic(false);
+
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return failure();
+  auto compilation = Compilation::create(
+      *module, {request.chip, request.indexBitwidth, /*toolDirectories=*/{}});
+  if (failed(compilation) ||
+      failed(checkFormat(request.format, (*compilation)->getTarget())))
+    return failure();
+  if (!request.saveTemps.empty() && failed(saveTemps(**compilation, request)))
+    return failure();
+  FailureOr<std::string> output = makeOutput(**compilation, request);
+  if (failed(output))
+    return failure();
+  return writeFile(request.output, *output);
+}
 
 int tilewsTranslateMain(int argc, char **argv) {
-  llvm::cl::AddExtraVersionPrinter(
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  cl::SetVersionPrinter(
       [](llvm::raw_ostream &os) { os << "tilews " TILEWS_VERSION "\n"; });
-  mlir::registerAllTranslations();
-  return mlir::asMainReturnCode(
-      mlir::mlirTranslateMain(argc, argv, "tilews translation driver"));
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Compiles the gpu.module of an .mlir file, in any phase, to device "
+      "code.\n\n"
+      "  tilews-translate gemm.mlir --chip=sm_90a --to=cubin -o gemm.cubin\n"
+      "  tilews-opt ... | tilews-translate --to=ptx\n");
+  return failed(translate(options.get()));
 }

@@ -256,8 +256,9 @@ FragmentLayout tile::getFragmentLayout(Type type) {
 }
 
 int64_t tile::getNumThreads(Operation *op) {
-  auto kernel = isa<gpu::GPUFuncOp>(op) ? cast<gpu::GPUFuncOp>(op)
-                                        : op->getParentOfType<gpu::GPUFuncOp>();
+  auto kernel = dyn_cast<FunctionOpInterface>(op);
+  if (!kernel)
+    kernel = op->getParentOfType<FunctionOpInterface>();
   if (kernel)
     if (auto threads =
             kernel->getAttrOfType<IntegerAttr>(TileDialect::kThreads))

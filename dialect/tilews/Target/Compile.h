@@ -1,0 +1,67 @@
+//===- Compile.h - From any phase to an object ------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_TARGET_COMPILE_H
+#define TILEWS_TARGET_COMPILE_H
+
+#include "tilews/Target/Emit.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tilews {
+
+struct CompileOptions {
+  /// The chip to compile for; empty for the target that the gpu.module names.
+  std::string chip;
+  /// Width of index arithmetic and of extents and strides as parameters.
+  unsigned indexBitwidth = 32;
+  /// Further directories where `ptxas` is searched.
+  std::vector<std::string> toolDirectories;
+};
+
+/// What a compilation can hand out.
+enum class Output { MLIR, LLVM, Assembly, Object, Binary };
+
+/// The compilation of one gpu.module: lowered when created, emitted on demand.
+class Compilation {
+public:
+  /// Lowers a copy of `module`, which holds one gpu.module in any phase.
+  static mlir::FailureOr<std::unique_ptr<Compilation>>
+  create(mlir::ModuleOp module, const CompileOptions &options);
+
+  const TargetInfo &getTarget() const { return target; }
+  mlir::FailureOr<std::string> get(Output output);
+  /// The launch manifest of `kernel`, or of the only kernel if it is empty, as
+  /// JSON. Resources are null in it where `ptxas` is missing.
+  mlir::FailureOr<std::string> getManifest(llvm::StringRef kernel);
+  /// The steps so far: each pass, then the steps of the emission.
+  std::vector<StageTime> getTimes() const;
+
+private:
+  mlir::FailureOr<DeviceModule *> getDevice();
+
+  CompileOptions options;
+  TargetInfo target;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<DeviceModule> device;
+  std::vector<StageTime> passTimes;
+};
+
+/// The phases at which a compilation can be looked at: `tile` (as given),
+/// `planned` (instructions chosen), `laid_out` (ready for conversion) and
+/// `target` (LLVM dialect).
+llvm::ArrayRef<llvm::StringRef> getPhases();
+
+/// Lowers a copy of `module` to `phase` and prints it.
+mlir::FailureOr<std::string> printPhase(mlir::ModuleOp module,
+                                        const CompileOptions &options,
+                                        llvm::StringRef phase);
+
+} // namespace tilews
+
+#endif // TILEWS_TARGET_COMPILE_H

@@ -1,0 +1,60 @@
+//===- Manifest.h - How to launch a kernel ----------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A launch manifest is a JSON object with all that a launcher needs, so that
+// it needs no MLIR:
+//
+//   format            version of this format, kManifestFormat
+//   kernel            name of the function in the object
+//   target            chip, vendor, warp_size
+//   index_bitwidth    width of extents and strides as parameters, 32 or 64
+//   arguments         what the caller passes, in order. A buffer has name,
+//                     dtype, shape (a number, or the name of an extent, or
+//                     null), strides in elements (a number or null; `null`
+//                     instead of the list for row-major), divisible and
+//                     alignment in bytes; a scalar has name and dtype
+//   parameters        what the kernel receives, in order: kind (pointer,
+//                     extent, stride, scalar), dtype, argument, and for
+//                     extents and strides the dimension
+//   grid              x, y, z as expressions of the arguments: a number,
+//                     {"extent": [argument, dimension]}, {"scalar": argument},
+//                     or {"op": add|mul|mod|floordiv|ceildiv, "args": [a, b]};
+//                     null if the caller chooses
+//   grid_text         the same for people
+//   block, cluster    x, y, z; cluster is null if there is none
+//   shared_bytes      dynamic shared memory to ask for
+//   tensor_maps       recipes of the tensor maps among the parameters
+//   resources         registers, spills and so on, null if not known
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_TARGET_MANIFEST_H
+#define TILEWS_TARGET_MANIFEST_H
+
+#include "tilews/Target/Resources.h"
+#include "tilews/Target/TargetInfo.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/JSON.h"
+
+namespace tilews {
+
+constexpr int64_t kManifestFormat = 1;
+
+/// The kernels of a module, lowered or not.
+llvm::SmallVector<mlir::FunctionOpInterface>
+getKernels(mlir::gpu::GPUModuleOp module);
+
+/// The manifest of a lowered kernel. `resources` may be null.
+mlir::FailureOr<llvm::json::Object>
+getManifest(mlir::FunctionOpInterface kernel, const TargetInfo &target,
+            const KernelResources *resources);
+
+} // namespace tilews
+
+#endif // TILEWS_TARGET_MANIFEST_H

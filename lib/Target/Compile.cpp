@@ -1,0 +1,327 @@
+//===- Compile.cpp - From any phase to an object --------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Target/Compile.h"
+
+#include "tilews/Target/Assemble.h"
+#include "tilews/Target/Manifest.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace tilews;
+
+//===----------------------------------------------------------------------===//
+// The gpu.module and its target
+//===----------------------------------------------------------------------===//
+
+static FailureOr<gpu::GPUModuleOp> getKernelModule(ModuleOp module) {
+  auto modules = llvm::to_vector(module.getOps<gpu::GPUModuleOp>());
+  if (modules.size() == 1)
+    return modules.front();
+  InFlightDiagnostic error =
+      module.emitError("expected one gpu.module with kernels, found ")
+      << modules.size();
+  for (gpu::GPUModuleOp extra : modules)
+    error.attachNote(extra.getLoc()) << "@" << extra.getName();
+  return error;
+}
+
+static bool isLowered(gpu::GPUModuleOp module) {
+  return module.getOps<gpu::GPUFuncOp>().empty();
+}
+
+/// Makes `chip` the only target of `module`.
+static LogicalResult setTarget(gpu::GPUModuleOp module, StringRef chip) {
+  auto target = TargetInfo::get(chip, [&] { return module.emitError(); });
+  if (failed(target))
+    return failure();
+  if (isLowered(module) && module.getTargetsAttr()) {
+    FailureOr<TargetInfo> before = TargetInfo::get(module);
+    if (failed(before))
+      return failure();
+    if (before->chip != target->chip)
+      return module.emitError("is lowered for ")
+             << before->chip << " already, found the request for " << chip
+             << "; start from the tile dialect instead";
+  }
+  MLIRContext *context = module.getContext();
+  Attribute attr;
+  if (target->isNVIDIA())
+    attr = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, target->triple,
+                                     target->chip, target->features);
+  else
+    attr = ROCDL::ROCDLTargetAttr::get(context, /*optLevel=*/3, target->triple,
+                                       target->chip, target->features);
+  module.setTargetsAttr(ArrayAttr::get(context, attr));
+  return success();
+}
+
+/// A copy of `module` for the target in `options`.
+static FailureOr<OwningOpRef<ModuleOp>>
+copyForTarget(ModuleOp module, const CompileOptions &options,
+              TargetInfo &target) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
+  if (failed(kernels))
+    return failure();
+  if (!options.chip.empty() && failed(setTarget(*kernels, options.chip)))
+    return failure();
+  FailureOr<TargetInfo> info = TargetInfo::get(*kernels);
+  if (failed(info))
+    return failure();
+  target = *info;
+  return copy;
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Records how long each pass took.
+class PassTimer : public PassInstrumentation {
+public:
+  explicit PassTimer(std::vector<StageTime> &times) : times(times) {}
+
+  void runBeforePass(Pass *pass, Operation *op) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    starts[{pass, op}] = std::chrono::steady_clock::now();
+  }
+  void runAfterPass(Pass *pass, Operation *op) override { finish(pass, op); }
+  void runAfterPassFailed(Pass *pass, Operation *op) override {
+    finish(pass, op);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void finish(Pass *pass, Operation *op) {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::chrono::duration<double, std::milli> time =
+        Clock::now() - starts[{pass, op}];
+    // Managers of nested passes have no name, and their time is counted there.
+    if (!pass->getArgument().empty())
+      times.push_back({pass->getArgument().str(), time.count()});
+  }
+
+  std::vector<StageTime> &times;
+  llvm::DenseMap<std::pair<Pass *, Operation *>, Clock::time_point> starts;
+  std::mutex mutex;
+};
+
+/// Prints the module when it reaches a phase.
+class PhasePrinter : public PassInstrumentation {
+public:
+  PhasePrinter(StringRef phase, ModuleOp module, std::string &text)
+      : phase(phase), module(module), text(text) {}
+
+  void runBeforePass(Pass *pass, Operation *) override {
+    if (phase == "laid_out" &&
+        pass->getArgument().starts_with("convert-tile-to-"))
+      print();
+  }
+  void runAfterPass(Pass *pass, Operation *) override {
+    if (phase == "planned" &&
+        pass->getArgument() == "tile-annotate-instructions")
+      print();
+  }
+
+private:
+  void print() {
+    text.clear();
+    llvm::raw_string_ostream(text) << module;
+  }
+
+  StringRef phase;
+  ModuleOp module;
+  std::string &text;
+};
+} // namespace
+
+/// The passes that bring `module` to the LLVM dialect. Of a lowered module only
+/// those NVVM operations are left that become inline assembly.
+static std::string getPipeline(gpu::GPUModuleOp module,
+                               const TargetInfo &target,
+                               const CompileOptions &options) {
+  if (!isLowered(module))
+    return llvm::formatv("{0}{{chip={1} index-bitwidth={2}}",
+                         target.isNVIDIA() ? "tilews-to-nvvm"
+                                           : "tilews-to-rocdl",
+                         target.chip, options.indexBitwidth);
+  return target.isNVIDIA() ? "gpu.module(convert-nvvm-to-llvm)" : "";
+}
+
+/// Lowers `module`. `instrument` may add to the pass manager.
+static LogicalResult lower(ModuleOp module, const TargetInfo &target,
+                           const CompileOptions &options,
+                           llvm::function_ref<void(PassManager &)> instrument) {
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(module);
+  if (failed(kernels))
+    return failure();
+  std::string pipeline = getPipeline(*kernels, target, options);
+  PassManager passes(module->getName());
+  std::string error;
+  llvm::raw_string_ostream os(error);
+  if (failed(parsePassPipeline(pipeline, passes, os)))
+    return module.emitError("cannot run the pipeline '")
+           << pipeline << "': " << error;
+  instrument(passes);
+  return passes.run(module);
+}
+
+ArrayRef<StringRef> tilews::getPhases() {
+  static constexpr StringRef phases[] = {"tile", "planned", "laid_out",
+                                         "target"};
+  return phases;
+}
+
+FailureOr<std::string> tilews::printPhase(ModuleOp module,
+                                          const CompileOptions &options,
+                                          StringRef phase) {
+  if (!llvm::is_contained(getPhases(), phase))
+    return module.emitError("unknown phase '")
+           << phase << "', expected one of " << llvm::join(getPhases(), ", ");
+  TargetInfo target;
+  auto copy = copyForTarget(module, options, target);
+  if (failed(copy))
+    return failure();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (phase == "tile") {
+    os << **copy;
+    return text;
+  }
+  if (failed(lower(**copy, target, options, [&](PassManager &passes) {
+        passes.addInstrumentation(
+            std::make_unique<PhasePrinter>(phase, **copy, text));
+      })))
+    return failure();
+  if (phase == "target")
+    os << **copy;
+  if (text.empty())
+    return module.emitError("is lowered already and never is in phase '")
+           << phase << "'";
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::unique_ptr<Compilation>>
+Compilation::create(ModuleOp module, const CompileOptions &options) {
+  auto result = std::make_unique<Compilation>();
+  result->options = options;
+  auto copy = copyForTarget(module, options, result->target);
+  if (failed(copy))
+    return failure();
+  result->module = std::move(*copy);
+  if (failed(lower(*result->module, result->target, options,
+                   [&](PassManager &passes) {
+                     passes.addInstrumentation(
+                         std::make_unique<PassTimer>(result->passTimes));
+                   })))
+    return failure();
+  return result;
+}
+
+FailureOr<DeviceModule *> Compilation::getDevice() {
+  if (!device) {
+    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*module);
+    if (failed(kernels))
+      return failure();
+    auto created = DeviceModule::create(*kernels);
+    if (failed(created))
+      return failure();
+    device = std::move(*created);
+    device->setToolDirectories(options.toolDirectories);
+  }
+  return device.get();
+}
+
+FailureOr<std::string> Compilation::get(Output output) {
+  if (output == Output::MLIR) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module;
+    return text;
+  }
+  FailureOr<DeviceModule *> device = getDevice();
+  if (failed(device))
+    return failure();
+  FailureOr<StringRef> bytes = failure();
+  switch (output) {
+  case Output::LLVM:
+    bytes = (*device)->getLLVMIR();
+    break;
+  case Output::Assembly:
+    bytes = (*device)->getAssembly();
+    break;
+  case Output::Object:
+    bytes = (*device)->getObject();
+    break;
+  default:
+    bytes = (*device)->getBinary();
+  }
+  if (failed(bytes))
+    return failure();
+  return bytes->str();
+}
+
+FailureOr<std::string> Compilation::getManifest(StringRef name) {
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*module);
+  if (failed(kernels))
+    return failure();
+  SmallVector<FunctionOpInterface> candidates;
+  for (FunctionOpInterface kernel : getKernels(*kernels))
+    if (name.empty() || kernel.getName() == name)
+      candidates.push_back(kernel);
+  if (candidates.size() != 1) {
+    InFlightDiagnostic error = (*kernels).emitError();
+    if (name.empty())
+      error << "expected one kernel, found " << candidates.size()
+            << "; name one";
+    else
+      error << "has no kernel '" << name << "'";
+    for (FunctionOpInterface kernel : getKernels(*kernels))
+      error.attachNote(kernel.getLoc()) << "kernel @" << kernel.getName();
+    return error;
+  }
+
+  const KernelResources *resources = nullptr;
+  if (target.isAMD() || findPtxas(options.toolDirectories)) {
+    FailureOr<DeviceModule *> device = getDevice();
+    if (failed(device))
+      return failure();
+    auto all = (*device)->getResources();
+    if (failed(all))
+      return failure();
+    for (const KernelResources &one : *all)
+      if (one.kernel == candidates.front().getName())
+        resources = &one;
+  }
+  auto manifest = tilews::getManifest(candidates.front(), target, resources);
+  if (failed(manifest))
+    return failure();
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(*manifest)))
+      .str();
+}
+
+std::vector<StageTime> Compilation::getTimes() const {
+  std::vector<StageTime> times = passTimes;
+  if (device)
+    times.insert(times.end(), device->getTimes().begin(),
+                 device->getTimes().end());
+  return times;
+}

@@ -1,0 +1,280 @@
+//===- Manifest.cpp - How to launch a kernel ------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Target/Manifest.h"
+
+#include "tilews/Dialect/Tile/IR/Kernel.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+namespace json = llvm::json;
+
+static std::string printType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+static std::string getName(const KernelArgument &argument, unsigned index) {
+  return argument.name.empty() ? "arg" + std::to_string(index) : argument.name;
+}
+
+SmallVector<FunctionOpInterface> tilews::getKernels(gpu::GPUModuleOp module) {
+  SmallVector<FunctionOpInterface> kernels;
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    auto gpuFunc = dyn_cast<gpu::GPUFuncOp>(function.getOperation());
+    bool isKernel =
+        gpuFunc
+            ? gpuFunc.isKernel()
+            : function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
+                  function->hasAttr(
+                      ROCDL::ROCDLDialect::getKernelFuncAttrName());
+    if (isKernel)
+      kernels.push_back(function);
+  }
+  return kernels;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments and parameters
+//===----------------------------------------------------------------------===//
+
+/// A list of numbers; null where only the launch knows.
+static json::Array getNumbers(ArrayRef<int64_t> numbers) {
+  json::Array list;
+  for (int64_t number : numbers)
+    list.push_back(ShapedType::isDynamic(number) ? json::Value(nullptr)
+                                                 : json::Value(number));
+  return list;
+}
+
+static json::Object getArgument(const KernelArgument &argument,
+                                unsigned index) {
+  json::Object object{{"name", getName(argument, index)}};
+  auto memref = dyn_cast<MemRefType>(argument.type);
+  if (!memref) {
+    object["kind"] = "scalar";
+    object["dtype"] = printType(argument.type);
+    return object;
+  }
+  json::Array shape = getNumbers(memref.getShape());
+  for (auto [d, symbol] : llvm::enumerate(argument.symbols))
+    if (memref.isDynamicDim(d) && !symbol.empty())
+      shape[d] = symbol;
+  object["kind"] = "buffer";
+  object["dtype"] = printType(memref.getElementType());
+  object["shape"] = std::move(shape);
+  object["strides"] = nullptr;
+  if (!memref.getLayout().isIdentity())
+    object["strides"] = getNumbers(getArgumentStrides(memref));
+  object["divisible"] = getNumbers(argument.divisors);
+  object["alignment"] = argument.alignment;
+  return object;
+}
+
+static json::Object getParameter(const KernelParameter &parameter,
+                                 StringRef indexType) {
+  static constexpr const char *kinds[] = {"pointer", "extent", "stride",
+                                          "scalar"};
+  json::Object object{{"kind", kinds[unsigned(parameter.kind)]},
+                      {"dtype", parameter.type.isIndex()
+                                    ? indexType.str()
+                                    : printType(parameter.type)},
+                      {"argument", parameter.argument}};
+  if (parameter.kind == ParameterKind::Extent ||
+      parameter.kind == ParameterKind::Stride)
+    object["dimension"] = parameter.dimension;
+  return object;
+}
+
+/// The width that the conversion gave to index parameters.
+static unsigned getIndexBitwidth(FunctionOpInterface kernel,
+                                 ArrayRef<KernelParameter> parameters) {
+  for (auto [parameter, type] :
+       llvm::zip(parameters, kernel.getArgumentTypes()))
+    if (parameter.type.isIndex() && type.isInteger())
+      return type.getIntOrFloatBitWidth();
+  return 32;
+}
+
+//===----------------------------------------------------------------------===//
+// The grid
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Writes the results of `tile.grid` with the arguments in place of symbols.
+struct GridPrinter {
+  ArrayRef<KernelArgument> arguments;
+  /// The parameters that are symbols, in order.
+  SmallVector<KernelParameter> symbols;
+
+  explicit GridPrinter(ArrayRef<KernelArgument> arguments)
+      : arguments(arguments) {
+    for (const KernelParameter &parameter : getKernelParameters(arguments))
+      if (parameter.kind == ParameterKind::Extent ||
+          (parameter.kind == ParameterKind::Scalar &&
+           parameter.type.isIntOrIndex()))
+        symbols.push_back(parameter);
+  }
+
+  json::Value getJSON(AffineExpr expr) const;
+  std::string getText(AffineExpr expr) const;
+};
+} // namespace
+
+json::Value GridPrinter::getJSON(AffineExpr expr) const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    const KernelParameter &p = symbols[symbol.getPosition()];
+    if (p.kind == ParameterKind::Scalar)
+      return json::Object{{"scalar", p.argument}};
+    return json::Object{{"extent", json::Array{p.argument, p.dimension}}};
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  const char *op = nullptr;
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    op = "add";
+    break;
+  case AffineExprKind::Mul:
+    op = "mul";
+    break;
+  case AffineExprKind::Mod:
+    op = "mod";
+    break;
+  case AffineExprKind::FloorDiv:
+    op = "floordiv";
+    break;
+  default: // There are no dimensions in the map.
+    op = "ceildiv";
+  }
+  return json::Object{{"op", op},
+                      {"args", json::Array{getJSON(binary.getLHS()),
+                                           getJSON(binary.getRHS())}}};
+}
+
+std::string GridPrinter::getText(AffineExpr expr) const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return std::to_string(constant.getValue());
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    const KernelParameter &p = symbols[symbol.getPosition()];
+    const KernelArgument &argument = arguments[p.argument];
+    std::string name = getName(argument, p.argument);
+    if (p.kind == ParameterKind::Scalar)
+      return name;
+    const std::string &extent = argument.symbols[p.dimension];
+    return extent.empty() ? name + ".shape[" + std::to_string(p.dimension) + "]"
+                          : extent;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::string lhs = getText(binary.getLHS()), rhs = getText(binary.getRHS());
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return "(" + lhs + " + " + rhs + ")";
+  case AffineExprKind::Mul:
+    return "(" + lhs + " * " + rhs + ")";
+  case AffineExprKind::Mod:
+    return "(" + lhs + " % " + rhs + ")";
+  case AffineExprKind::FloorDiv:
+    return "(" + lhs + " // " + rhs + ")";
+  default:
+    return "ceildiv(" + lhs + ", " + rhs + ")";
+  }
+}
+
+/// Adds `grid` and `grid_text`.
+static void addGrid(json::Object &manifest, FunctionOpInterface kernel,
+                    ArrayRef<KernelArgument> arguments) {
+  manifest["grid"] = nullptr;
+  manifest["grid_text"] = nullptr;
+  auto grid = kernel->getAttrOfType<AffineMapAttr>(TileDialect::kGrid);
+  if (!grid)
+    return;
+  GridPrinter printer(arguments);
+  json::Array expressions, texts;
+  for (AffineExpr expr : grid.getAffineMap().getResults()) {
+    expressions.push_back(printer.getJSON(expr));
+    texts.push_back(printer.getText(expr));
+  }
+  while (expressions.size() < 3) {
+    expressions.push_back(1);
+    texts.push_back("1");
+  }
+  manifest["grid"] = std::move(expressions);
+  manifest["grid_text"] = std::move(texts);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+static json::Object getResources(const KernelResources &resources,
+                                 const TargetInfo &target) {
+  json::Object object{{"registers", resources.registers},
+                      {"static_shared_bytes", resources.staticSharedBytes},
+                      {"stack_bytes", resources.stackBytes},
+                      {"spill_stores", resources.spillStores},
+                      {"spill_loads", resources.spillLoads},
+                      {"warnings", json::Array(resources.warnings)}};
+  if (target.isAMD()) {
+    object["accumulation_registers"] = resources.accumulationRegisters;
+    object["scalar_registers"] = resources.scalarRegisters;
+  }
+  return object;
+}
+
+FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
+                                            const TargetInfo &target,
+                                            const KernelResources *resources) {
+  if (!isa<gpu::GPUFuncOp>(kernel) && !kernel->hasAttr(TileDialect::kArguments))
+    return kernel->emitError("has no 'tile.arguments', from which its launch "
+                             "manifest is made");
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  SmallVector<KernelParameter> parameters = getKernelParameters(arguments);
+  unsigned indexBitwidth = getIndexBitwidth(kernel, parameters);
+
+  json::Array argumentList, parameterList;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    argumentList.push_back(getArgument(argument, i));
+  for (const KernelParameter &parameter : parameters)
+    parameterList.push_back(
+        getParameter(parameter, indexBitwidth == 64 ? "i64" : "i32"));
+
+  json::Object manifest{
+      {"format", kManifestFormat},
+      {"kernel", kernel.getName()},
+      {"target", json::Object{{"chip", target.chip},
+                              {"vendor", target.isNVIDIA() ? "nvidia" : "amd"},
+                              {"warp_size", target.warpSize}}},
+      {"index_bitwidth", indexBitwidth},
+      {"arguments", std::move(argumentList)},
+      {"parameters", std::move(parameterList)},
+      {"block", json::Array{getNumThreads(kernel), 1, 1}},
+      {"cluster", nullptr},
+      {"shared_bytes", 0},
+      {"tensor_maps", json::Array{}},
+      {"resources", nullptr}};
+  addGrid(manifest, kernel, arguments);
+  if (auto cluster =
+          kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster))
+    manifest["cluster"] = json::Array(cluster.asArrayRef());
+  if (auto bytes =
+          kernel->getAttrOfType<IntegerAttr>(TileDialect::kSharedBytes))
+    manifest["shared_bytes"] = bytes.getInt();
+  if (resources)
+    manifest["resources"] = getResources(*resources, target);
+  return manifest;
+}
