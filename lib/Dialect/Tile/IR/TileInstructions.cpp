@@ -171,6 +171,12 @@ static std::string rejectGemm(GemmOp op, InstKind kind,
     return "operands that are not contiguous along K have to be 16 bits wide";
   if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
     return "the left operand is a transposed fragment";
+  for (Value operand : {op.getLhs(), op.getRhs()})
+    if (auto buffer = dyn_cast<MemRefType>(operand.getType());
+        buffer && isa<SharedLayoutAttr>(buffer.getLayout()) &&
+        !getSharedLayout(buffer).isPanels(getElementBits(lhs)))
+      return "an operand's layout is given and has no panels of 16, 32, 64 or "
+             "128 bytes";
   if (!planGemm(op, kind, target, threads))
     return say(Twine(threads / lanes) + " warpgroups cannot share " +
                Twine(op.getM()) + " rows and " + Twine(op.getN()) +
