@@ -37,8 +37,8 @@ int64_t tile::pack(llvm::MutableArrayRef<PackedItem> items) {
   SmallVector<PackedItem *> order;
   for (PackedItem &item : items)
     order.push_back(&item);
-  llvm::stable_sort(order, [](const PackedItem *a, const PackedItem *b) {
-    return a->bytes > b->bytes;
+  llvm::sort(order, [](const PackedItem *a, const PackedItem *b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a < b;
   });
   int64_t total = 0;
   SmallVector<const PackedItem *> placed; // sorted by offset

@@ -37,7 +37,7 @@ static bool anyConflict(const std::set<ArenaAccess> &set,
 
 bool ArenaState::conflictsWith(const ArenaAccess &access) const {
   return anyConflict(pending, access) || conflictsWithCopy(access) ||
-         (access.proxy && anyConflict(unfenced, access));
+         (access.proxy && isUnfenced(access, /*drained=*/true));
 }
 
 bool ArenaState::conflictsWithCopy(const ArenaAccess &access) const {
@@ -79,7 +79,10 @@ bool ArenaState::join(const ArenaState &other) {
 
 bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
   return llvm::any_of(unfenced, [&](const ArenaAccess &write) {
-    return write.overlaps(proxyRead) && (drained || !inFlight.count(write));
+    bool sameBuffer =
+        !write.root || !proxyRead.root || write.root == proxyRead.root;
+    return sameBuffer && write.overlaps(proxyRead) &&
+           (drained || !inFlight.count(write));
   });
 }
 
@@ -152,6 +155,7 @@ static FailureOr<ArenaAccess> getBytes(AllocSharedOp root,
     (void)setRegionBytes(type, *access.region, bytes);
   bytes.begin += *offset;
   bytes.end += *offset;
+  bytes.root = root;
   return bytes;
 }
 

@@ -11,6 +11,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <limits>
+
 namespace tilews::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORYPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
@@ -22,6 +24,8 @@ using namespace tilews::tile;
 
 /// The lowering aligns the arena to this.
 static constexpr int64_t kArenaAlignment = 1024;
+/// How much more memory a kernel may take to save barriers.
+static constexpr int64_t kSpareBytes = 4096;
 /// The widest access, which every buffer and scratch memory allows.
 static constexpr int64_t kMinAlignment = 16;
 
@@ -96,6 +100,23 @@ static LogicalResult collect(gpu::GPUFuncOp kernel, unsigned warpSize,
   return failure(result.wasInterrupted());
 }
 
+/// Places `items`. Where one reduction's scratch memory follows another's in
+/// the same bytes, a barrier has to keep them apart; as they are small, each
+/// gets bytes of its own if that costs little.
+static int64_t place(ArrayRef<Operation *> ops,
+                     MutableArrayRef<PackedItem> items, int64_t limit) {
+  int64_t total = pack(items);
+  SmallVector<PackedItem> apart(items);
+  for (auto [op, item] : llvm::zip_equal(ops, apart))
+    if (isa<ReduceOp>(op))
+      item.live = {0, std::numeric_limits<int64_t>::max()};
+  int64_t totalApart = pack(apart);
+  if (totalApart > std::min(limit, total + kSpareBytes))
+    return total;
+  llvm::copy(apart, items.begin());
+  return totalApart;
+}
+
 static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                                 int64_t total, ArrayRef<Operation *> ops,
                                 ArrayRef<PackedItem> items) {
@@ -119,7 +140,8 @@ static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
   SmallVector<PackedItem> items;
   if (failed(collect(kernel, target.warpSize, ops, items)))
     return failure();
-  int64_t total = llvm::alignTo(pack(items), kMinAlignment);
+  int64_t total =
+      llvm::alignTo(place(ops, items, target.maxSharedBytes), kMinAlignment);
   if (failed(checkLimit(kernel, target, total, ops, items)))
     return failure();
 

@@ -21,8 +21,8 @@ namespace tilews::tile {
 
 /// An access to the bytes [begin, end) of the arena.
 struct ArenaAccess {
-  int64_t begin;
-  int64_t end;
+  int64_t begin = 0;
+  int64_t end = 0;
   bool reads = false;
   bool writes = false;
   /// An asynchronous copy: complete only when drained.
@@ -32,7 +32,10 @@ struct ArenaAccess {
   /// Scratch memory: written, then read behind a barrier of the operation's
   /// own.
   bool scratch = false;
-  std::optional<AtomicKind> atomic;
+  std::optional<AtomicKind> atomic = std::nullopt;
+  /// The allocation, null if it is not known. Buffers that share bytes pass
+  /// nothing on to each other.
+  mlir::Operation *root = nullptr;
 
   bool overlaps(const ArenaAccess &other) const {
     return begin < other.end && other.begin < end;
@@ -45,10 +48,12 @@ struct ArenaAccess {
   }
 
 private:
-  std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, int>
-  getKey() const {
+  using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, int,
+                         mlir::Operation *>;
+  Key getKey() const {
     return {begin,  end,   reads,   writes,
-            copies, proxy, scratch, atomic ? int(*atomic) : -1};
+            copies, proxy, scratch, atomic ? int(*atomic) : -1,
+            root};
   }
 };
 
@@ -68,8 +73,8 @@ public:
   void apply(BarrierKind kind);
   /// Adds what is pending in `other`; returns whether any of it is new.
   bool join(const ArenaState &other);
-  /// Whether a write that the next barrier completes is not visible to units
-  /// that read on their own, among them `proxyRead`.
+  /// Whether `proxyRead` may read something that was written and not fenced,
+  /// not counting copies in flight unless they are `drained`.
   bool isUnfenced(const ArenaAccess &proxyRead, bool drained) const;
 
 private:
