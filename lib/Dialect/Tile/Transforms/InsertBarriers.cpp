@@ -189,18 +189,25 @@ private:
 
 struct InsertBarriersPass
     : tile::impl::InsertBarriersPassBase<InsertBarriersPass> {
-  void runOnOperation() override {
-    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
+  static LogicalResult insertBarriers(gpu::GPUFuncOp kernel) {
+    FailureOr<TargetInfo> target = TargetInfo::get(kernel);
     if (failed(target))
-      return signalPassFailure();
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      FailureOr<ArenaAccesses> accesses = ArenaAccesses::get(kernel, *target);
-      if (failed(accesses))
-        return signalPassFailure();
-      BarrierPlacement placement(kernel, *accesses);
-      placement.run();
-      placement.insert();
-    }
+      return failure();
+    FailureOr<ArenaAccesses> accesses = ArenaAccesses::get(kernel, *target);
+    if (failed(accesses))
+      return failure();
+    BarrierPlacement placement(kernel, *accesses);
+    placement.run();
+    placement.insert();
+    return success();
+  }
+
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return WalkResult(insertBarriers(kernel));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

@@ -98,7 +98,7 @@ struct LowerPersistentPass
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<PersistentOp> loops;
-    getOperation().walk([&](PersistentOp op) { loops.push_back(op); });
+    getOperation()->walk([&](PersistentOp op) { loops.push_back(op); });
     for (PersistentOp op : loops)
       (void)lowerPersistent(rewriter, op);
   }

@@ -158,12 +158,13 @@ namespace {
 struct PlanSharedMemoryPass
     : tile::impl::PlanSharedMemoryPassBase<PlanSharedMemoryPass> {
   void runOnOperation() override {
-    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
-    if (failed(target))
-      return signalPassFailure();
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (failed(planSharedMemory(kernel, *target)))
-        return signalPassFailure();
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      FailureOr<TargetInfo> target = TargetInfo::get(kernel);
+      return WalkResult(
+          failure(failed(target) || failed(planSharedMemory(kernel, *target))));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

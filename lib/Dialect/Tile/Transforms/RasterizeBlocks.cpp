@@ -99,8 +99,8 @@ struct RasterizeBlocksPass
     : tile::impl::RasterizeBlocksPassBase<RasterizeBlocksPass> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      rasterizeBlocks(rewriter, kernel);
+    getOperation()->walk(
+        [&](gpu::GPUFuncOp kernel) { rasterizeBlocks(rewriter, kernel); });
   }
 };
 } // namespace

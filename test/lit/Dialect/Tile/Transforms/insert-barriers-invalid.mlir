@@ -34,4 +34,7 @@ gpu.module @unstructured [#nvvm.target<chip = "sm_80">] {
 
 // expected-error @below {{has no target}}
 gpu.module @none {
+  gpu.func @k() kernel {
+    gpu.return
+  }
 }
