@@ -276,6 +276,7 @@ static bool needsLayouts(gpu::GPUFuncOp kernel) {
   return kernel
       .walk([](Operation *op) {
         bool needs = isa<AllocSharedOp>(op) ||
+                     llvm::any_of(op->getOperands(), isFragment) ||
                      llvm::any_of(op->getResults(), isFragment);
         return needs ? WalkResult::interrupt() : WalkResult::advance();
       })
