@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -123,6 +124,17 @@ int64_t SharedLayout::getContiguity(int64_t elementBits) const {
 
 bool SharedLayout::isRowMajor() const {
   return swizzle.isIdentity() && modes == getRowMajor(getShape()).modes;
+}
+
+bool SharedLayout::isPanels(int64_t elementBits) const {
+  SmallVector<int64_t> shape = getShape();
+  if (shape.empty())
+    return false;
+  int64_t rowBits = shape.back() * elementBits;
+  return llvm::any_of(ArrayRef<int64_t>{128, 64, 32, 16}, [&](int64_t span) {
+    return rowBits % (span * 8) == 0 &&
+           *this == getPanels(shape, elementBits, span);
+  });
 }
 
 std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
@@ -291,19 +303,6 @@ FragmentLayout FragmentLayout::dropDim(int64_t dim) const {
       if (mode.dim > dim)
         --mode.dim;
   return result;
-}
-
-int64_t FragmentLayout::getDroppedValue(int64_t index, int64_t dim) const {
-  int64_t dropped = 0, weight = 1;
-  for (const Mode &mode : value) {
-    int64_t digit = index % mode.extent;
-    index /= mode.extent;
-    if (mode.stride != 0 && mode.dim == dim)
-      continue;
-    dropped += digit * weight;
-    weight *= mode.extent;
-  }
-  return dropped;
 }
 
 FragmentLayout FragmentLayout::insertDim(int64_t dim) const {

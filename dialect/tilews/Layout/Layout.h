@@ -98,6 +98,9 @@ public:
   /// starting at any multiple of that number.
   int64_t getContiguity(int64_t elementBits) const;
   bool isRowMajor() const;
+  /// Whether these are panels of some span of at least 16 bytes that divides a
+  /// row: the layouts that wgmma reads.
+  bool isPanels(int64_t elementBits) const;
   /// The layout that places the same bytes when the elements, numbered row by
   /// row, are seen as `elementBits` wide and under `shape`; none if no layout
   /// of modes does.
@@ -145,8 +148,6 @@ public:
   /// The layout of the fragment that remains when `dim` is reduced away: it is
   /// collapsed, then removed.
   FragmentLayout dropDim(int64_t dim) const;
-  /// The register of `dropDim(dim)` that register `value` falls on.
-  int64_t getDroppedValue(int64_t value, int64_t dim) const;
   /// The layout of a fragment with a new dimension of extent one at `dim`.
   FragmentLayout insertDim(int64_t dim) const;
   /// The layout of the fragment with dimension `i` taken from
@@ -160,9 +161,6 @@ public:
 
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
-  }
-  friend bool operator!=(const FragmentLayout &a, const FragmentLayout &b) {
-    return !(a == b);
   }
 
 private:

@@ -36,16 +36,6 @@ static std::optional<SharedLayout> getWidestPanels(Value buffer,
   return std::nullopt;
 }
 
-/// Whether wgmma can read `layout`: panels of some swizzle.
-static bool isPanels(const SharedLayout &layout, Value buffer) {
-  ArrayRef<int64_t> shape = getMemRef(buffer).getShape();
-  int64_t bits = getBits(buffer), rowBits = shape.back() * bits;
-  return llvm::any_of(ArrayRef<int64_t>{128, 64, 32, 16}, [&](int64_t span) {
-    return rowBits % (span * 8) == 0 &&
-           layout == SharedLayout::getPanels(shape, bits, span);
-  });
-}
-
 BufferLayouts::BufferLayouts(gpu::GPUFuncOp kernel, const TargetInfo &target,
                              int64_t threads, const LayoutInference &fragments)
     : kernel(kernel), target(target), threads(threads), fragments(fragments) {}
@@ -142,8 +132,8 @@ bool BufferLayouts::fits(const Group &group, const SharedLayout &layout,
     if (!demand.isExact)
       continue;
     SharedLayout own = *getLayoutOf(demand.value);
-    bool met =
-        demand.isType ? own == demand.layout : isPanels(own, demand.value);
+    bool met = demand.isType ? own == demand.layout
+                             : own.isPanels(getBits(demand.value));
     if (met)
       continue;
     unmet = &demand;

@@ -246,17 +246,18 @@ void LayoutInference::seedDefaults() {
     if (auto reduce = value.getDefiningOp<ReduceOp>()) {
       FragmentAttr source = getLayout(reduce.getSource());
       if (!source)
-        source = getDefault(getTensor(reduce.getSource()));
+        source = getBlocked(reduce.getSource(), /*vectorElements=*/1);
       assign(value, *getResultLayout(reduce, source.getLayout()));
     } else {
-      assign(value, getDefault(getTensor(value), chooseVectorElements(value)));
+      assign(value, getBlocked(value, chooseVectorElements(value)));
     }
     propagate();
   }
 }
 
-FragmentAttr LayoutInference::getDefault(RankedTensorType type,
+FragmentAttr LayoutInference::getBlocked(Value value,
                                          int64_t vectorElements) const {
+  RankedTensorType type = getTensor(value);
   // Wide vectors are no use when they leave threads without work.
   int64_t elements = type.getNumElements();
   while (vectorElements > 1 && elements / vectorElements < threads)
@@ -331,26 +332,27 @@ void LayoutInference::getEquals(Value value, SmallVectorImpl<Value> &equals) {
                        llvm::make_filter_range(op->getOperands(), isFragment));
 }
 
-/// The widest vector that a memory access of a fragment tied to `value` can
-/// use.
+/// The widest vector that an access to memory can use; 1 for other operations.
+int64_t LayoutInference::getVectorElements(Operation *access) {
+  if (!isa<LoadOp, StoreOp, AtomicRMWOp>(access))
+    return 1;
+  SmallVector<AccessRegion> regions;
+  cast<AccessOpInterface>(access).getAccessRegions(regions);
+  const AccessRegion &only = regions.front();
+  return divisibility.getVectorElements(only.buffer->get(), only.region);
+}
+
+/// The widest vector that an access of a fragment tied to `value` can use.
 int64_t LayoutInference::chooseVectorElements(Value value) {
   int64_t elements = 1;
-  auto consider = [&](Value buffer, const TileRegion &region) {
-    elements =
-        std::max(elements, divisibility.getVectorElements(buffer, region));
-  };
   SmallVector<Value> work = members[getNode(value)];
   llvm::DenseSet<unsigned> seen = {getNode(value)};
   while (!work.empty()) {
     Value current = work.pop_back_val();
-    if (auto load = current.getDefiningOp<LoadOp>())
-      consider(load.getSource(), load.getRegion());
-    for (Operation *user : current.getUsers()) {
-      if (auto store = dyn_cast<StoreOp>(user))
-        consider(store.getDest(), store.getRegion());
-      else if (auto atomic = dyn_cast<AtomicRMWOp>(user))
-        consider(atomic.getDest(), atomic.getRegion());
-    }
+    if (Operation *op = current.getDefiningOp())
+      elements = std::max(elements, getVectorElements(op));
+    for (Operation *user : current.getUsers())
+      elements = std::max(elements, getVectorElements(user));
     SmallVector<Value> equals;
     getEquals(current, equals);
     for (Value next : equals)
@@ -383,6 +385,10 @@ FragmentAttr LayoutInference::getNeeded(OpOperand &operand) const {
   return {};
 }
 
+FragmentAttr LayoutInference::getDefault(OpOperand &operand) {
+  return getBlocked(operand.get(), getVectorElements(operand.getOwner()));
+}
+
 FragmentAttr LayoutInference::getProduced(OpResult result) const {
   if (FragmentAttr needed = neededResults.lookup(result))
     return needed;
@@ -396,7 +402,7 @@ FragmentAttr LayoutInference::getProduced(OpResult result) const {
       return own;
     FragmentAttr source = getLayout(operand.get());
     if (!source)
-      source = getDefault(getTensor(operand.get()));
+      source = getBlocked(operand.get(), /*vectorElements=*/1);
     if (auto follows = getResultLayout(op, source.getLayout()))
       return getAttr(context, *follows);
   }

@@ -1,5 +1,4 @@
-//===- TileControlOps.cpp - Persistent loops and debugging
-//------------------===//
+//===- TileControlOps.cpp - Persistent loops and debugging ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

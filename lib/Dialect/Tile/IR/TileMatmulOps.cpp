@@ -1,5 +1,4 @@
-//===- TileMatmulOps.cpp - Matrix products
-//----------------------------------===//
+//===- TileMatmulOps.cpp - Matrix products --------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +8,7 @@
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;

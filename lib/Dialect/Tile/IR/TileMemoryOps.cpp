@@ -1,5 +1,4 @@
-//===- TileMemoryOps.cpp - Buffers, copies, loads and stores
-//----------------===//
+//===- TileMemoryOps.cpp - Buffers, copies, loads and stores --------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- TileShapeOps.cpp - Reductions, scans and shape changes
-//---------------===//
+//===- TileShapeOps.cpp - Reductions, scans and shape changes -------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -102,7 +102,7 @@ namespace {
 /// others. Everything is read from the inference before anything changes.
 class LayoutWriter {
 public:
-  LayoutWriter(gpu::GPUFuncOp kernel, const LayoutInference &inference)
+  LayoutWriter(gpu::GPUFuncOp kernel, LayoutInference &inference)
       : kernel(kernel), inference(inference), builder(kernel.getContext()) {}
 
   LogicalResult run() {
@@ -131,7 +131,7 @@ private:
   Value repeat(Operation *op, FragmentAttr layout);
 
   gpu::GPUFuncOp kernel;
-  const LayoutInference &inference;
+  LayoutInference &inference;
   OpBuilder builder;
 
   SmallVector<std::pair<Value, FragmentAttr>> types;
@@ -164,8 +164,7 @@ LogicalResult LayoutWriter::readOp(Operation *op) {
       continue;
     FragmentAttr layout = inference.getNeeded(operand);
     if (!layout && !inference.getLayout(operand.get()))
-      layout =
-          inference.getDefault(cast<RankedTensorType>(operand.get().getType()));
+      layout = inference.getDefault(operand);
     if (layout)
       needed.emplace_back(&operand, layout);
   }
@@ -272,7 +271,21 @@ static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel, int64_t threads) {
   return failure(result.wasInterrupted());
 }
 
+/// Whether a kernel has anything that needs a layout.
+static bool needsLayouts(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        bool needs = isa<AllocSharedOp>(op) ||
+                     llvm::any_of(op->getOperands(), isFragment) ||
+                     llvm::any_of(op->getResults(), isFragment);
+        return needs ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 static LogicalResult inferLayouts(gpu::GPUFuncOp kernel) {
+  if (!needsLayouts(kernel))
+    return success();
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();

@@ -44,10 +44,8 @@ public:
   /// The layout `result` comes out with, given the layouts of its operation's
   /// operands. It differs from its own where the operation fixes it.
   FragmentAttr getProduced(mlir::OpResult result) const;
-  /// The layout of a fragment that nothing constrains, accessed by vectors of
-  /// `vectorElements`.
-  FragmentAttr getDefault(mlir::RankedTensorType type,
-                          int64_t vectorElements = 1) const;
+  /// The layout of a repeatable fragment for an operation that takes any.
+  FragmentAttr getDefault(mlir::OpOperand &operand);
 
 private:
   llvm::LogicalResult collect();
@@ -65,6 +63,8 @@ private:
   void propagate();
   void pushForward(mlir::OpOperand &use, const FragmentLayout &layout);
   void pushBackward(mlir::Value value, const FragmentLayout &layout);
+  FragmentAttr getBlocked(mlir::Value value, int64_t vectorElements) const;
+  int64_t getVectorElements(mlir::Operation *access);
   int64_t chooseVectorElements(mlir::Value value);
 
   /// The fragment whose layout an operand or a result of `op` shares because

@@ -10,6 +10,81 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerPersistentPass : Pass<"tile-lower-persistent"> {
+  let summary = "turn persistent loops into loops over a block's own tiles";
+  let description = [{
+    A `tile.persistent` becomes an `scf.for` that starts at the number of the
+    block in the launch (x fastest) and steps by the number of blocks, up to the
+    number of tiles. The tile's coordinates are computed from its number: x runs
+    fastest, unless `rasterize` fills panels, as `--tile-rasterize-blocks`
+    describes; a third coordinate runs slowest. Carried values and other
+    attributes are kept. A block that owns no tile skips the loop.
+
+    ```mlir
+    tile.persistent (%x, %y) in (%nx, %ny) {
+      "use"(%x, %y) : (index, index) -> ()
+    }
+    ```
+
+    becomes, with the linear `%block` of `%blocks` in the launch,
+
+    ```mlir
+    %tiles = arith.muli %nx, %ny : index
+    scf.for %t = %block to %tiles step %blocks {
+      %x = arith.remui %t, %nx : index
+      %y = arith.divui %t, %nx : index
+      "use"(%x, %y) : (index, index) -> ()
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
+  let summary = "apply a kernel's rasterization to its block ids";
+  let description = [{
+    Renumbers the x and y block ids of a kernel with `tile.rasterize` and
+    removes the attribute. Blocks are numbered as the hardware starts them, x
+    fastest. `#tile.rasterize<row, panel = p>` fills panels of `p` rows one
+    after the other; a panel is passed column by column, from left to right and
+    in the next panel from right to left. With `col` rows and columns change
+    places. The last panel has the lines that remain. In a kernel with
+    `tile.cluster` clusters are numbered instead, so that their blocks stay
+    neighbours. The map is a permutation of the grid.
+
+    With two rows a panel, a grid of four by three blocks goes
+
+    ```
+    0 2 4 6
+    1 3 5 7
+    b a 9 8
+    ```
+
+    ```mlir
+    gpu.func @k() kernel attributes {tile.rasterize = #tile.rasterize<row, panel = 2>} {
+      %x = gpu.block_id x
+    ```
+
+    becomes, with `%x0`, `%y0` the hardware's ids and `%gx`, `%gy` the grid's
+    extents,
+
+    ```mlir
+    gpu.func @k() kernel {
+      %0 = arith.muli %y0, %gx : index
+      %id = arith.addi %0, %x0 : index
+      %tiles = arith.muli %c2, %gx : index
+      %panel = arith.divui %id, %tiles : index
+      %within = arith.remui %id, %tiles : index
+      ...
+      %x = arith.select %even, %forward, %backward : index
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect"];
+}
+
 def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
   let summary = "choose the instruction of each copy and matrix product";
   let description = [{
@@ -65,6 +140,64 @@ def InferLayoutsPass : Pass<"tile-infer-layouts"> {
     ```
   }];
   let dependentDialects = ["::tilews::tile::TileDialect"];
+}
+
+def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
+  let summary = "give every shared buffer its place in the block's memory";
+  let description = [{
+    All shared memory of a kernel is one arena. Each `tile.alloc_shared` and
+    each operation that passes fragments through shared memory (`tile.reduce`
+    over several warps, `tile.scan`, `tile.convert_layout`, a `tile.reshape`
+    that moves elements between threads) gets a byte offset in it, the kernel
+    the size of the whole. What is not in use at the same time shares bytes: a
+    buffer is in use from its first to its last access, and during the whole of
+    a loop that accesses it, if it is allocated outside of the loop. Reductions
+    do not share with anything while that costs little, which saves barriers.
+    An offset is a multiple of 16, of the swizzle's period and of `alignment`.
+
+    It is an error if the arena is larger than the target allows.
+
+    ```mlir
+    gpu.func @k() kernel {
+      %a = tile.alloc_shared : memref<64x64xf32, #gpu.address_space<workgroup>>
+    ```
+
+    becomes
+
+    ```mlir
+    gpu.func @k() kernel attributes {tile.shared_bytes = 16384 : i64} {
+      %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<64x64xf32, #gpu.address_space<workgroup>>
+    ```
+  }];
+}
+
+def InsertBarriersPass : Pass<"tile-insert-barriers"> {
+  let summary = "put a barrier where a hazard on shared memory needs one";
+  let description = [{
+    Runs on planned shared memory. An operation that reads bytes which were
+    written, or writes bytes which were read or written since the last barrier
+    gets a barrier before it; around loops, through branches, and also where two
+    buffers share bytes. Disjoint static regions of one buffer do not conflict,
+    nor do atomic combinations of one kind. No barrier is left that the others
+    make redundant.
+
+    A barrier waits for the asynchronous copies (`drain_copies`) if one of them
+    is in conflict; copies that it does not wait for stay in flight. It fences
+    (`proxy_fence`) if what was written is read by wgmma.
+
+    ```mlir
+    tile.copy %A[%m, %k] to %as {tile.inst = #tile.inst<cp_async>} : ...
+    %d = tile.gemm %as, %bs, %c {tile.inst = #tile.inst<wgmma>} : ...
+    ```
+
+    becomes
+
+    ```mlir
+    tile.copy %A[%m, %k] to %as {tile.inst = #tile.inst<cp_async>} : ...
+    tile.barrier {drain_copies, proxy_fence}
+    %d = tile.gemm %as, %bs, %c {tile.inst = #tile.inst<wgmma>} : ...
+    ```
+  }];
 }
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,45 @@
+//===- Scratch.h - Shared memory that an operation needs --------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations whose fragments move between threads pass them through shared
+// memory. The plan reserves exactly these bytes at the operation's
+// `tile.offset`, and the lowering uses exactly these: both ask here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_SCRATCH_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_SCRATCH_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+namespace tilews::tile {
+
+/// Bytes that one element takes in scratch memory: whole bytes, eight for an
+/// index (which may be lowered to 64 bits).
+int64_t getScratchElementBytes(mlir::Type elementType);
+
+/// Whether the reduced axis is spread over more than one warp, so that partial
+/// results meet in scratch memory. True if the source has no layout yet.
+bool reducesAcrossWarps(ReduceOp op, unsigned warpSize);
+
+/// Whether a `tile.reshape`, `tile.broadcast`, `tile.transpose` or
+/// `tile.expand_dims` has a thread whose result registers need an element that
+/// is in no source register of the same thread. True without layouts for a
+/// reshape; the others then get layouts that keep elements in their threads.
+bool movesBetweenThreads(mlir::Operation *op);
+
+/// Bytes of shared memory that `op` needs for itself, 0 for most:
+///
+/// * `tile.convert_layout`, `tile.scan` and an operation that
+///   `movesBetweenThreads`: the source fragment once, row by row;
+/// * `tile.reduce` that `reducesAcrossWarps`: for each warp, each element that
+///   the source's layout covers along the dimensions that stay.
+int64_t getScratchBytes(mlir::Operation *op, unsigned warpSize);
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_SCRATCH_H

@@ -1,0 +1,112 @@
+//===- SharedHazards.h - Hazards on the bytes of the arena ------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shared memory after `--tile-plan-shared-memory`: operations access ranges of
+// bytes, whether through one buffer or through several that share them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_SHAREDHAZARDS_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_SHAREDHAZARDS_H
+
+#include "tilews/Dialect/Tile/Analysis/SharedBuffers.h"
+
+#include <set>
+
+namespace tilews::tile {
+
+/// An access to the bytes [begin, end) of the arena.
+struct ArenaAccess {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool reads = false;
+  bool writes = false;
+  /// An asynchronous copy: complete only when drained.
+  bool copies = false;
+  /// By a unit that reads shared memory on its own (wgmma, TMA).
+  bool proxy = false;
+  /// Scratch memory: written, then read behind a barrier of the operation's
+  /// own.
+  bool scratch = false;
+  std::optional<AtomicKind> atomic = std::nullopt;
+  /// The allocation, null if it is not known. Buffers that share bytes pass
+  /// nothing on to each other.
+  mlir::Operation *root = nullptr;
+
+  bool overlaps(const ArenaAccess &other) const {
+    return begin < other.end && other.begin < end;
+  }
+  /// Whether the order of the two matters.
+  bool conflictsWith(const ArenaAccess &other) const;
+
+  friend bool operator<(const ArenaAccess &a, const ArenaAccess &b) {
+    return a.getKey() < b.getKey();
+  }
+
+private:
+  using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, int,
+                         mlir::Operation *>;
+  Key getKey() const {
+    return {begin,  end,   reads,   writes,
+            copies, proxy, scratch, atomic ? int(*atomic) : -1,
+            root};
+  }
+};
+
+/// What a barrier does besides making the threads meet.
+struct BarrierKind {
+  bool drainCopies = false;
+  bool proxyFence = false;
+};
+
+/// What threads may have done to the arena without the others knowing.
+class ArenaState {
+public:
+  bool conflictsWith(const ArenaAccess &access) const;
+  /// Whether an asynchronous copy in flight is among the conflicts.
+  bool conflictsWithCopy(const ArenaAccess &access) const;
+  void add(const ArenaAccess &access);
+  void apply(BarrierKind kind);
+  /// Adds what is pending in `other`; returns whether any of it is new.
+  bool join(const ArenaState &other);
+  /// Whether `proxyRead` may read something that was written and not fenced,
+  /// not counting copies in flight unless they are `drained`.
+  bool isUnfenced(const ArenaAccess &proxyRead, bool drained) const;
+
+private:
+  /// Since the last barrier.
+  std::set<ArenaAccess> pending;
+  /// Asynchronous copies since the last barrier that drained them.
+  std::set<ArenaAccess> inFlight;
+  /// Ordinary writes since the last barrier with a proxy fence.
+  std::set<ArenaAccess> unfenced;
+};
+
+/// The accesses of each operation of a kernel.
+class ArenaAccesses {
+public:
+  /// Fails with an error if the shared memory of `kernel` is not planned, or
+  /// its control flow is not structured.
+  static mlir::FailureOr<ArenaAccesses> get(mlir::gpu::GPUFuncOp kernel,
+                                            const TargetInfo &target);
+
+  llvm::ArrayRef<ArenaAccess> get(mlir::Operation *op) const;
+  /// Whether a barrier in `state` has to fence: something written is read
+  /// later by a unit that reads shared memory on its own.
+  bool needsProxyFence(const ArenaState &state, bool drained) const;
+
+private:
+  mlir::LogicalResult add(mlir::Operation *op, const SharedBuffers &buffers,
+                          unsigned warpSize);
+
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<ArenaAccess, 2>> accesses;
+  llvm::SmallVector<ArenaAccess> proxyReads;
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_SHAREDHAZARDS_H

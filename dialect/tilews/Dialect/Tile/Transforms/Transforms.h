@@ -1,0 +1,30 @@
+//===- Transforms.h - Transformations of tile operations --------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the passes do, for use on a single operation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H
+#define TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilews::tile {
+
+/// Replaces a persistent loop by an `scf.for` over the tiles of this block.
+mlir::scf::ForOp lowerPersistent(mlir::RewriterBase &rewriter, PersistentOp op);
+
+/// Applies the kernel's `tile.rasterize` to its uses of the x and y block ids
+/// and removes the attribute; without it nothing changes.
+void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H

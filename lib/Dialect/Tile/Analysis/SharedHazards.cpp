@@ -1,0 +1,234 @@
+//===- SharedHazards.cpp - Hazards on the bytes of the arena --------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/SharedHazards.h"
+
+#include "tilews/Dialect/Tile/Analysis/Scratch.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// ArenaState
+//===----------------------------------------------------------------------===//
+
+bool ArenaAccess::conflictsWith(const ArenaAccess &other) const {
+  if (!overlaps(other) || !(writes || other.writes))
+    return false;
+  // Atomic combinations of one kind commute, but for the exchange.
+  return !atomic || atomic != other.atomic || *atomic == AtomicKind::Exchange;
+}
+
+static bool anyConflict(const std::set<ArenaAccess> &set,
+                        const ArenaAccess &access) {
+  return llvm::any_of(set, [&](const ArenaAccess &other) {
+    return access.conflictsWith(other);
+  });
+}
+
+bool ArenaState::conflictsWith(const ArenaAccess &access) const {
+  return anyConflict(pending, access) || conflictsWithCopy(access) ||
+         (access.proxy && isUnfenced(access, /*drained=*/true));
+}
+
+bool ArenaState::conflictsWithCopy(const ArenaAccess &access) const {
+  return anyConflict(inFlight, access);
+}
+
+void ArenaState::add(const ArenaAccess &access) {
+  if (access.scratch) {
+    apply({});
+    pending.insert({access.begin, access.end, /*reads=*/true});
+    return;
+  }
+  (access.copies ? inFlight : pending).insert(access);
+  if (access.writes)
+    unfenced.insert(access);
+}
+
+void ArenaState::apply(BarrierKind kind) {
+  pending.clear();
+  if (kind.drainCopies)
+    inFlight.clear();
+  // A copy in flight has not been written, so the fence is not for it.
+  if (kind.proxyFence)
+    unfenced = inFlight;
+}
+
+bool ArenaState::join(const ArenaState &other) {
+  auto insert = [](std::set<ArenaAccess> &to,
+                   const std::set<ArenaAccess> &from) {
+    size_t before = to.size();
+    to.insert(from.begin(), from.end());
+    return to.size() != before;
+  };
+  bool changed = insert(pending, other.pending);
+  changed |= insert(inFlight, other.inFlight);
+  changed |= insert(unfenced, other.unfenced);
+  return changed;
+}
+
+bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
+  return llvm::any_of(unfenced, [&](const ArenaAccess &write) {
+    bool sameBuffer =
+        !write.root || !proxyRead.root || write.root == proxyRead.root;
+    return sameBuffer && write.overlaps(proxyRead) &&
+           (drained || !inFlight.count(write));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes of an access
+//===----------------------------------------------------------------------===//
+
+static bool hasInst(Operation *op, InstKind kind) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst && inst.getValue() == kind;
+}
+
+/// Extends [begin, end) from dimension `dim` of a buffer: elements from offset
+/// `first`, `size` of them.
+static void addDim(ArrayRef<Mode> modes, int64_t first, int64_t size,
+                   int64_t &begin, int64_t &end) {
+  int64_t extent = 1, reach = 0;
+  for (const Mode &mode : modes) {
+    extent *= mode.extent;
+    reach += (mode.extent - 1) * mode.stride;
+  }
+  // Over several modes the offset does not grow with the coordinate.
+  if (modes.size() != 1) {
+    end += reach;
+    return;
+  }
+  int64_t last = std::min(first + size, extent) - 1;
+  begin += std::max<int64_t>(first, 0) * modes.front().stride;
+  end += last * modes.front().stride;
+}
+
+/// Sets the bytes within the buffer that `region` lies between. Returns false
+/// if the region is not known here.
+static bool setRegionBytes(MemRefType type, const TileRegion &region,
+                           ArenaAccess &access) {
+  SharedLayout layout = getSharedLayout(type);
+  int64_t begin = 0, last = 0;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    std::optional<int64_t> offset = getConstantIntValue(region.offsets[dim]);
+    if (!offset || *offset >= type.getDimSize(dim) ||
+        region.sizes[dim] <= -*offset)
+      return false;
+    addDim(layout.getModes(dim), *offset, region.sizes[dim], begin, last);
+  }
+  int64_t bits = getElementBits(type.getElementType());
+  // A swizzle permutes the bytes of an atom.
+  int64_t atom = layout.getSwizzle().getAtomBytes();
+  access.begin = llvm::alignDown(begin * bits / 8, atom);
+  access.end = llvm::alignTo(llvm::divideCeil((last + 1) * bits, 8), atom);
+  return true;
+}
+
+static FailureOr<int64_t> getOffset(Operation *op) {
+  if (auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset))
+    return offset.getInt();
+  return op->emitOpError("has no 'tile.offset'; run "
+                         "--tile-plan-shared-memory first");
+}
+
+/// The bytes of `root` that an access through it may touch.
+static FailureOr<ArenaAccess> getBytes(AllocSharedOp root,
+                                       const SharedAccess &access) {
+  FailureOr<int64_t> offset = getOffset(root);
+  if (failed(offset))
+    return failure();
+  MemRefType type = root.getBuffer().getType();
+  ArenaAccess bytes = {0, getBufferBytes(type)};
+  // Behind a view the region counts in other coordinates.
+  if (access.region && access.operand->get() == root.getBuffer())
+    (void)setRegionBytes(type, *access.region, bytes);
+  bytes.begin += *offset;
+  bytes.end += *offset;
+  bytes.root = root;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// ArenaAccesses
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
+                                 unsigned warpSize) {
+  SmallVector<ArenaAccess, 2> &own = accesses[op];
+  if (int64_t bytes = getScratchBytes(op, warpSize)) {
+    FailureOr<int64_t> offset = getOffset(op);
+    if (failed(offset))
+      return failure();
+    ArenaAccess scratch = {*offset, *offset + bytes};
+    scratch.writes = scratch.scratch = true;
+    own.push_back(scratch);
+  }
+  for (const SharedAccess &access : getSharedAccesses(op)) {
+    auto addBytes = [&](ArenaAccess bytes) {
+      bytes.reads = access.reads();
+      bytes.writes = access.writes();
+      bytes.copies = access.writes() && hasInst(op, InstKind::CpAsync);
+      bytes.proxy = access.reads() && (hasInst(op, InstKind::Wgmma) ||
+                                       hasInst(op, InstKind::Tma));
+      bytes.atomic = access.atomic;
+      own.push_back(bytes);
+      if (bytes.proxy)
+        proxyReads.push_back(bytes);
+    };
+    const SharedBuffers::Roots &roots = buffers.getRoots(access.operand->get());
+    // Memory of unknown origin may be any of it.
+    if (roots.empty())
+      addBytes({0, std::numeric_limits<int64_t>::max()});
+    for (AllocSharedOp root : roots) {
+      FailureOr<ArenaAccess> bytes = getBytes(root, access);
+      if (failed(bytes))
+        return failure();
+      addBytes(*bytes);
+    }
+  }
+  return success();
+}
+
+FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
+                                            const TargetInfo &target) {
+  ArenaAccesses result;
+  SharedBuffers buffers(kernel);
+  WalkResult walked = kernel.walk([&](Operation *op) {
+    for (mlir::Region &region : op->getRegions())
+      if (!region.empty() && !region.hasOneBlock()) {
+        op->emitOpError("has a region of ")
+            << region.getBlocks().size()
+            << " blocks, expected structured control flow (scf)";
+        return WalkResult::interrupt();
+      }
+    if (op == kernel)
+      return WalkResult::advance();
+    return WalkResult(result.add(op, buffers, target.warpSize));
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  return result;
+}
+
+ArrayRef<ArenaAccess> ArenaAccesses::get(Operation *op) const {
+  auto it = accesses.find(op);
+  return it == accesses.end() ? ArrayRef<ArenaAccess>() : it->second;
+}
+
+bool ArenaAccesses::needsProxyFence(const ArenaState &state,
+                                    bool drained) const {
+  return llvm::any_of(proxyReads, [&](const ArenaAccess &read) {
+    return state.isUnfenced(read, drained);
+  });
+}

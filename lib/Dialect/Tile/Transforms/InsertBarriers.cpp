@@ -1,0 +1,213 @@
+//===- InsertBarriers.cpp - Order accesses to shared memory ---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A forward dataflow over the bytes of the arena: which were read or written
+// since the last barrier. Where an operation conflicts with one of them, a
+// barrier goes before it. Placement depends on the state and the state on the
+// placement: around loops both are repeated until they agree. Barriers that
+// later ones made redundant are dropped at the end, so that none is left
+// without need.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/SharedHazards.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_INSERTBARRIERSPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+namespace {
+class BarrierPlacement {
+public:
+  BarrierPlacement(gpu::GPUFuncOp kernel, const ArenaAccesses &accesses)
+      : kernel(kernel), accesses(accesses) {}
+
+  /// Decides on all barriers.
+  void run() {
+    (void)simulate(/*mayAdd=*/true);
+    // Once more with all of them in place, for what each has to do.
+    (void)simulate(/*mayAdd=*/false);
+    dropRedundant();
+  }
+
+  void insert() const {
+    for (auto &[op, kind] : barriers) {
+      OpBuilder builder(op);
+      BarrierOp::create(builder, op->getLoc(), kind.drainCopies,
+                        kind.proxyFence);
+    }
+  }
+
+private:
+  /// Runs the kernel on the abstract state. Returns whether each operation
+  /// found the barriers it needs; with `mayAdd` the missing ones are added.
+  bool simulate(bool mayAdd) {
+    adding = mayAdd;
+    safe = true;
+    barrierKinds.clear();
+    (void)visitBlock(kernel.getBody().front(), ArenaState());
+    if (safe)
+      for (auto &[op, kind] : barriers)
+        kind = barrierKinds.lookup(op);
+    return safe;
+  }
+
+  void dropRedundant() {
+    for (Operation *op : llvm::to_vector(llvm::make_first_range(barriers))) {
+      auto saved = barriers;
+      barriers.erase(op);
+      if (!simulate(/*mayAdd=*/false))
+        barriers = saved;
+    }
+  }
+
+  ArenaState visitBlock(Block &block, ArenaState state) {
+    for (Operation &op : block)
+      state = visit(&op, std::move(state));
+    return state;
+  }
+
+  ArenaState visit(Operation *op, ArenaState state) {
+    if (auto barrier = dyn_cast<BarrierOp>(op)) {
+      state.apply({barrier.getDrainCopies(), barrier.getProxyFence()});
+      return state;
+    }
+    if (isa<gpu::BarrierOp>(op)) {
+      state.apply({});
+      return state;
+    }
+    if (op->getNumRegions() > 0)
+      return visitRegions(op, state);
+    ArrayRef<ArenaAccess> own = accesses.get(op);
+    if (own.empty())
+      return state;
+    bool hazard = llvm::any_of(own, [&](const ArenaAccess &access) {
+      return state.conflictsWith(access);
+    });
+    if (hazard && !barriers.contains(op)) {
+      if (adding)
+        barriers.insert({op, {}});
+      else
+        safe = false;
+    }
+    if (barriers.contains(op))
+      state.apply(chooseKind(op, own, state));
+    for (const ArenaAccess &access : own)
+      state.add(access);
+    return state;
+  }
+
+  /// What the barrier before `op` has to do besides; the union over all ways
+  /// that lead to it.
+  BarrierKind chooseKind(Operation *op, ArrayRef<ArenaAccess> own,
+                         const ArenaState &state) {
+    BarrierKind &kind = barrierKinds[op];
+    kind.drainCopies |= llvm::any_of(own, [&](const ArenaAccess &access) {
+      return state.conflictsWithCopy(access);
+    });
+    kind.proxyFence |= accesses.needsProxyFence(state, kind.drainCopies);
+    return kind;
+  }
+
+  /// The state behind `op` when its regions run as its interface says; an
+  /// operation without one may run them in any order and number.
+  ArenaState visitRegions(Operation *op, const ArenaState &in) {
+    unsigned count = op->getNumRegions();
+    SmallVector<ArenaState> out(count);
+    ArenaState result;
+    for (bool changed = true; changed;) {
+      SmallVector<ArenaState> into(count);
+      result = ArenaState();
+      flow(op, RegionBranchPoint::parent(), in, into, result);
+      for (unsigned i = 0; i < count; ++i)
+        if (Block *block = getBlock(op, i))
+          flow(op, getExit(*block), out[i], into, result);
+      changed = false;
+      for (unsigned i = 0; i < count; ++i)
+        if (Block *block = getBlock(op, i)) {
+          changed |= out[i].join(visitBlock(*block, into[i]));
+        }
+    }
+    return result;
+  }
+
+  static Block *getBlock(Operation *op, unsigned region) {
+    return op->getRegion(region).empty() ? nullptr
+                                         : &op->getRegion(region).front();
+  }
+
+  static std::optional<RegionBranchPoint> getExit(Block &block) {
+    auto exit = dyn_cast_if_present<RegionBranchTerminatorOpInterface>(
+        block.empty() ? nullptr : &block.back());
+    return exit ? std::optional<RegionBranchPoint>(exit) : std::nullopt;
+  }
+
+  /// Joins `state` into everything that may follow `from`.
+  static void flow(Operation *op, std::optional<RegionBranchPoint> from,
+                   const ArenaState &state, MutableArrayRef<ArenaState> into,
+                   ArenaState &result) {
+    auto branch = dyn_cast<RegionBranchOpInterface>(op);
+    if (!branch || !from) {
+      for (ArenaState &region : into)
+        region.join(state);
+      result.join(state);
+      return;
+    }
+    SmallVector<RegionSuccessor> successors;
+    branch.getSuccessorRegions(*from, successors);
+    for (const RegionSuccessor &successor : successors) {
+      if (successor.isParent())
+        result.join(state);
+      else
+        into[successor.getSuccessor()->getRegionNumber()].join(state);
+    }
+  }
+
+  gpu::GPUFuncOp kernel;
+  const ArenaAccesses &accesses;
+  /// Barriers go before these operations. Grows only while they are added.
+  llvm::MapVector<Operation *, BarrierKind> barriers;
+  /// The kinds that the present simulation asks for.
+  llvm::DenseMap<Operation *, BarrierKind> barrierKinds;
+  bool adding = false;
+  bool safe = true;
+};
+
+struct InsertBarriersPass
+    : tile::impl::InsertBarriersPassBase<InsertBarriersPass> {
+  static LogicalResult insertBarriers(gpu::GPUFuncOp kernel) {
+    FailureOr<TargetInfo> target = TargetInfo::get(kernel);
+    if (failed(target))
+      return failure();
+    FailureOr<ArenaAccesses> accesses = ArenaAccesses::get(kernel, *target);
+    if (failed(accesses))
+      return failure();
+    BarrierPlacement placement(kernel, *accesses);
+    placement.run();
+    placement.insert();
+    return success();
+  }
+
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return WalkResult(insertBarriers(kernel));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

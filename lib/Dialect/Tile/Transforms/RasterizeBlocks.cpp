@@ -1,0 +1,106 @@
+//===- RasterizeBlocks.cpp - Order in which blocks take tiles -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Rasterize.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_RASTERIZEBLOCKSPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// The kernel's reads of the block id in `dim`.
+static SmallVector<gpu::BlockIdOp> getBlockIds(gpu::GPUFuncOp kernel,
+                                               gpu::Dimension dim) {
+  SmallVector<gpu::BlockIdOp> ids;
+  kernel.walk([&](gpu::BlockIdOp id) {
+    if (id.getDimension() == dim)
+      ids.push_back(id);
+  });
+  return ids;
+}
+
+namespace {
+/// One dimension of the launch. The blocks of a cluster stay neighbours: what
+/// is numbered are the clusters.
+struct GridDim {
+  Value cluster;     // extent of a cluster
+  Value clusterId;   // of this block's cluster
+  Value numClusters; // in the grid
+  Value idWithin;    // of this block in its cluster
+
+  GridDim(OpBuilder &builder, Location loc, gpu::Dimension dim,
+          int64_t clusterExtent) {
+    Value id = gpu::BlockIdOp::create(builder, loc, dim);
+    Value extent = gpu::GridDimOp::create(builder, loc, dim);
+    cluster = arith::ConstantIndexOp::create(builder, loc, clusterExtent);
+    clusterId = builder.createOrFold<arith::DivUIOp>(loc, id, cluster);
+    numClusters = builder.createOrFold<arith::DivUIOp>(loc, extent, cluster);
+    idWithin = builder.createOrFold<arith::RemUIOp>(loc, id, cluster);
+  }
+
+  Value getBlockId(OpBuilder &builder, Location loc, Value newCluster) const {
+    Value first = builder.createOrFold<arith::MulIOp>(loc, newCluster, cluster);
+    return builder.createOrFold<arith::AddIOp>(loc, first, idWithin);
+  }
+};
+} // namespace
+
+void tile::rasterizeBlocks(RewriterBase &rewriter, gpu::GPUFuncOp kernel) {
+  auto order = kernel->getAttrOfType<RasterizeAttr>(TileDialect::kRasterize);
+  if (!order)
+    return;
+  rewriter.modifyOpInPlace(
+      kernel, [&] { kernel->removeAttr(TileDialect::kRasterize); });
+  auto xs = getBlockIds(kernel, gpu::Dimension::x);
+  auto ys = getBlockIds(kernel, gpu::Dimension::y);
+  if (xs.empty() && ys.empty())
+    return;
+
+  int64_t clusterX = 1, clusterY = 1;
+  if (auto cluster =
+          kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster)) {
+    clusterX = cluster[0];
+    clusterY = cluster[1];
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(&kernel.getBody().front());
+  Location loc = kernel.getLoc();
+  GridDim x(rewriter, loc, gpu::Dimension::x, clusterX);
+  GridDim y(rewriter, loc, gpu::Dimension::y, clusterY);
+  Value id = rewriter.createOrFold<arith::AddIOp>(
+      loc,
+      rewriter.createOrFold<arith::MulIOp>(loc, y.clusterId, x.numClusters),
+      x.clusterId);
+  auto [newX, newY] =
+      rasterize(rewriter, loc, order, id, x.numClusters, y.numClusters);
+  Value blockX = x.getBlockId(rewriter, loc, newX);
+  Value blockY = y.getBlockId(rewriter, loc, newY);
+  for (gpu::BlockIdOp old : xs)
+    rewriter.replaceOp(old, blockX);
+  for (gpu::BlockIdOp old : ys)
+    rewriter.replaceOp(old, blockY);
+}
+
+namespace {
+struct RasterizeBlocksPass
+    : tile::impl::RasterizeBlocksPassBase<RasterizeBlocksPass> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk(
+        [&](gpu::GPUFuncOp kernel) { rasterizeBlocks(rewriter, kernel); });
+  }
+};
+} // namespace

@@ -1,0 +1,190 @@
+// RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -verify-diagnostics | FileCheck %s
+
+// A tile that all targets have a matrix instruction for.
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @sm80
+gpu.module @sm80 [#nvvm.target<chip = "sm_80">] {
+  gpu.func @gemm(%x: memref<128x64xf32>) kernel {
+    %a = tile.alloc_shared : memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+    %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @sm90a
+gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @gemm(%x: memref<128x64xf32>, %y: memref<64x24xf32>) kernel {
+    %a = tile.alloc_shared : memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<wgmma>}
+    %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    // A given instruction that is not the best is kept, without a remark.
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+    %e = tile.gemm %a, %b, %d {tile.inst = #tile.inst<mma>} : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<simt>}
+    %f = tile.gemm %a, %b, %e {tile.inst = #tile.inst<simt>} : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+
+    %a2 = tile.alloc_shared : memref<32x64xf16, #wg>
+    %c2 = arith.constant dense<0.0> : tensor<32x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+    // expected-remark @below {{tile-inst-0001: gemm uses mma, not wgmma: M is 32, not a multiple of 64}}
+    %d2 = tile.gemm %a2, %b, %c2 : memref<32x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<32x64xf32>
+
+    %a3 = tile.alloc_shared : memref<64x24xf16, #wg>
+    %b3 = tile.alloc_shared : memref<24x64xf16, #wg>
+    %c3 = arith.constant dense<0.0> : tensor<64x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0001: gemm uses simt, not wgmma: K is 24, not a multiple of 16}}
+    // expected-remark @below {{tile-inst-0001: gemm uses simt, not mma: K is 24, not a multiple of 16}}
+    %d3 = tile.gemm %a3, %b3, %c3 : memref<64x24xf16, #wg>, memref<24x64xf16, #wg> -> tensor<64x64xf32>
+
+    %a4 = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+    // expected-remark @below {{not wgmma: an operand's layout is given and has no panels of 16, 32, 64 or 128 bytes}}
+    %d4 = tile.gemm %a4, %b, %c3 : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+    gpu.return
+  }
+  // Three warpgroups share neither 128 rows nor 64 columns.
+  gpu.func @uneven(%x: memref<128x64xf32>) kernel attributes {tile.threads = 384 : i32} {
+    %a = tile.alloc_shared : memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
+    // expected-remark @below {{not wgmma: 3 warpgroups cannot share 128 rows and 64 columns evenly}}
+    %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @gfx942
+gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
+  gpu.func @gemm(%x: memref<128x64xf32>, %A: memref<128x64xf16>) kernel {
+    %a = tile.alloc_shared : memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    // No remark: the target has no asynchronous copies.
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    tile.copy %A to %a : memref<128x64xf16> to memref<128x64xf16, #wg>
+    %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mfma>}
+    %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @gfx1100
+gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
+  gpu.func @gemm(%x: memref<128x64xf32>) kernel {
+    %a = tile.alloc_shared : memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<wmma>}
+    %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Copies: what the divisibility of offsets, extents and base pointers shows.
+
+#wg = #gpu.address_space<workgroup>
+#round = affine_map<(d0)[s0] -> (d0 * 8 + s0 * 16)>
+gpu.module @copies [#nvvm.target<chip = "sm_80">] {
+  // CHECK-LABEL: gpu.func @divisible
+  gpu.func @divisible(%A: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>},
+                      %i: index, %p: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c64 = arith.constant 64 : index
+    %s = tile.alloc_shared : memref<128x64xf16, #wg>
+    %K = memref.dim %A, %c1 : memref<?x?xf16>
+    // The row may be any, the columns begin at multiples of 64.
+    scf.for %k = %c0 to %K step %c64 {
+      // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+      tile.copy %A[%i, %k] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    }
+    // Carried values: 64 and its double.
+    %n = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
+      // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+      tile.copy %A[%i, %o] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+      %next = arith.addi %o, %o : index
+      scf.yield %next : index
+    }
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[%i, %n] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    // 8 * %i + 16 * K; a quotient; a choice; a remainder; a shift; a mask.
+    %a = affine.apply #round(%i)[%K]
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[0, %a] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    %q = arith.ceildivsi %K, %c2 : index
+    %r = arith.select %p, %q, %c64 : index
+    %m = arith.remui %r, %c64 : index
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[0, %m] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    %h = arith.shli %i, %c1 : index
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[0, %h] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    %x = arith.andi %i, %c64 : index
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[0, %x] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    // Half of K is a multiple of four, half of that of two, half of that of 1.
+    %q2 = arith.divui %q, %c2 : index
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %A[0, %q2] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    %q3 = arith.divui %q2, %c2 : index
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: only 2 adjacent bytes are known to be aligned, cp.async needs 4; see tile.divisible and tile.alignment}}
+    tile.copy %A[0, %q3] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    gpu.return
+  }
+  // CHECK-LABEL: gpu.func @unknown
+  gpu.func @unknown(%A: memref<?x?xf16>, %B: memref<?xf32>, %i: index,
+                    %C: memref<64x64xf16> {tile.alignment = 2 : i64},
+                    %D: memref<64x64xf16, strided<[65, 1]>>,
+                    %E: memref<64x64xf16, strided<[66, 1], offset: 2>>,
+                    %F: memref<64x64xf16, strided<[1, 64]>>) kernel {
+    %s = tile.alloc_shared : memref<64x64xf16, #wg>
+    %t = tile.alloc_shared : memref<64xf32, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002}}
+    tile.copy %A[0, 0] to %s : memref<?x?xf16> to memref<64x64xf16, #wg>
+    // One f32 is wide enough.
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %B[%i] to %t : memref<?xf32> to memref<64xf32, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002}}
+    tile.copy %C to %s : memref<64x64xf16> to memref<64x64xf16, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002}}
+    tile.copy %D to %s : memref<64x64xf16, strided<[65, 1]>> to memref<64x64xf16, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+    tile.copy %E to %s : memref<64x64xf16, strided<[66, 1], offset: 2>> to memref<64x64xf16, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002}}
+    tile.copy %F to %s : memref<64x64xf16, strided<[1, 64]>> to memref<64x64xf16, #wg>
+    // The destination counts as well.
+    %u = tile.alloc_shared : memref<64x65xf16, #wg>
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0002}}
+    tile.copy %E to %u[0, 1] [64, 64] : memref<64x64xf16, strided<[66, 1], offset: 2>> to memref<64x65xf16, #wg>
+    // From shared to global memory there is nothing to miss.
+    // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+    tile.copy %s to %C : memref<64x64xf16, #wg> to memref<64x64xf16>
+    gpu.return
+  }
+}

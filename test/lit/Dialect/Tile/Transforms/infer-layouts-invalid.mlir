@@ -1,0 +1,142 @@
+// RUN: tilews-opt %s -split-input-file -tile-infer-layouts -verify-diagnostics
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @no_rule(%A: memref<64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %A : memref<64xf32> -> tensor<64xf32>
+    // expected-error @below {{'tensor.extract' op has no rule for the layouts of its fragments; use tile, arith and math operations and structured control flow}}
+    %y = tensor.extract %x[%c0] : tensor<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @threads(%A: memref<64xf32>) kernel attributes {tile.threads = 64 : i32} {
+    // expected-error @below {{spans 32 threads, but the kernel has 64; change the layout or 'tile.threads'}}
+    %x = tile.load %A : memref<64xf32> -> tensor<64xf32, #tile.fragment<thread = (32):(1*d0), value = (2):(32*d0)>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // expected-error @below {{'gpu.func' op has a fragment as argument 1, expected memrefs and scalars}}
+  gpu.func @argument(%A: memref<64xf32>, %x: tensor<64xf32>) kernel {
+    tile.store %x to %A : tensor<64xf32> to memref<64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @resource(%A: memref<2xf32>) kernel {
+    // expected-error @below {{'arith.constant' op expected dense elements, found dense_resource}}
+    %x = arith.constant dense_resource<blob> : tensor<2xf32>
+    tile.store %x to %A : tensor<2xf32> to memref<2xf32>
+    gpu.return
+  }
+}
+{-# dialect_resources: { builtin: { blob: "0x040000000000803F00000040" } } #-}
+
+// -----
+
+// expected-error @below {{has no target}}
+gpu.module @m {
+  gpu.func @no_target(%A: memref<64xf32>) kernel {
+    %x = tile.load %A : memref<64xf32> -> tensor<64xf32>
+    gpu.return
+  }
+  gpu.func @nothing_to_do(%A: memref<64xf32>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// wgmma cannot read what the type says.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @padded(%X: memref<64x64xf32>) kernel {
+    // expected-note @below {{the layout is fixed here}}
+    %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %X : memref<64x64xf32> -> tensor<64x64xf32>
+    // expected-error @below {{'tile.gemm' op cannot use shared memory with layout #tile.shared<(64, 64):(72, 1)>; wgmma needs panels of 16, 32, 64 or 128 bytes, such as #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>; copy the tile to a buffer of its own}}
+    %d = tile.gemm %a, %b, %c {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Two views, both read by wgmma, whose panels place different bytes.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @views(%X: memref<64x64xf32>, %Y: memref<128x64xf32>) kernel {
+    %a = tile.alloc_shared : memref<64x128xf16, #wg>
+    %v = tile.view %a : memref<64x128xf16, #wg> to memref<128x64xf16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %b2 = tile.alloc_shared : memref<128x64xf16, #wg>
+    %c = tile.load %X : memref<64x64xf32> -> tensor<64x64xf32>
+    %c2 = tile.load %Y : memref<128x64xf32> -> tensor<128x64xf32>
+    // expected-note @below {{the layout is fixed here}}
+    %d = tile.gemm %a, %b2, %c {tile.inst = #tile.inst<wgmma>} : memref<64x128xf16, #wg>, memref<128x64xf16, #wg> -> tensor<64x64xf32>
+    // expected-error @below {{cannot use shared memory with layout #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>; wgmma needs panels}}
+    %e = tile.gemm %v, %b, %c2 {tile.inst = #tile.inst<wgmma>} : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A layout that the type of a view's source gives has no form under the view.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @no_view(%X: memref<64x96xf16>) kernel {
+    // expected-note @below {{the layout is fixed here}}
+    %a = tile.alloc_shared : memref<64x96xf16, #tile.shared<(64, (32, 3)):(32, (1, 2048))>, #wg>
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, (32, 3)):(32, (1, 2048))>; no layout of its type places the same bytes; copy the tile to a buffer of its own}}
+    %v = tile.view %a : memref<64x96xf16, #tile.shared<(64, (32, 3)):(32, (1, 2048))>, #wg> to memref<96x64xf16, #wg>
+    gpu.return
+  }
+}
+
+// -----
+
+// Two types that place different bytes.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @types(%X: memref<64x96xf16>) kernel {
+    // expected-note @below {{the layout is fixed here}}
+    %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg>
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>; its type has #tile.shared<(32, 128):(1, 32)>}}
+    %v = tile.view %a : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg> to memref<32x128xf16, #tile.shared<(32, 128):(1, 32)>, #wg>
+    gpu.return
+  }
+}
+
+// -----
+
+// Other dialects' operations know strides only.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @subview(%X: memref<64x64xf32>) kernel {
+    // expected-note @below {{the buffer is allocated here}}
+    %a = tile.alloc_shared : memref<64x64xf16, #wg>
+    %s = memref.subview %a[0, 0] [32, 64] [1, 1] : memref<64x64xf16, #wg> to memref<32x64xf16, strided<[64, 1]>, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = tile.load %X : memref<64x64xf32> -> tensor<64x64xf32>
+    // expected-error @below {{'tile.gemm' op needs a layout of its own for a buffer that other dialects' operations take as row-major}}
+    %d = tile.gemm %a, %b, %c {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+    gpu.return
+  }
+}

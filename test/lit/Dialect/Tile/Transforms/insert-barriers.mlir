@@ -1,0 +1,355 @@
+// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers | FileCheck %s
+// Barriers that are there are counted: a second run changes nothing.
+// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers -o %t.once
+// RUN: tilews-opt %t.once --tile-insert-barriers -o %t.twice
+// RUN: diff %t.once %t.twice
+
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+!g = memref<?x?xf16>
+
+gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
+  // Two barriers a turn: before the first copy, which overwrites what the last
+  // turn read, and before the product.
+  // CHECK-LABEL: gpu.func @gemm
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.copy
+  // CHECK-NEXT: tile.copy
+  // CHECK-NEXT: tile.barrier {drain_copies, proxy_fence}
+  // CHECK-NEXT: tile.gemm
+  // CHECK-NEXT: scf.yield
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu.return
+  gpu.func @gemm(%A: !g, %B: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+      tile.copy %B[%k, 0] to %bs {tile.inst = #tile.inst<cp_async>} : !g to !s
+      %d = tile.gemm %as, %bs, %c {tile.inst = #tile.inst<wgmma>} : !s, !s -> !acc
+      scf.yield %d : !acc
+    }
+    gpu.return
+  }
+
+  // mma.sync reads like any other instruction: no fence. The copy is an
+  // ordinary one: nothing to drain.
+  // CHECK-LABEL: gpu.func @mma
+  // CHECK: tile.copy
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.gemm
+  gpu.func @mma(%A: !g, %c: !acc) kernel {
+    %as = tile.alloc_shared : !s
+    tile.copy %A[0, 0] to %as : !g to !s
+    %d = tile.gemm %as, %as, %c {tile.inst = #tile.inst<mma>} : !s, !s -> !acc
+    gpu.return
+  }
+
+  // The barrier of the load is the one that has to fence for the product: the
+  // write does not lie behind it any more.
+  // CHECK-LABEL: gpu.func @early_fence
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier {proxy_fence}
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.gemm
+  gpu.func @early_fence(%a: !t, %c: !acc) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %a to %as : !t to !s
+    %x = tile.load %as : !s -> !t
+    %d = tile.gemm %as, %as, %c {tile.inst = #tile.inst<wgmma>} : !s, !s -> !acc
+    gpu.return
+  }
+
+  // A barrier that was there and does not fence is not enough.
+  // CHECK-LABEL: gpu.func @given_barrier
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.barrier {proxy_fence}
+  // CHECK-NEXT: tile.gemm
+  gpu.func @given_barrier(%a: !t, %c: !acc) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %a to %as : !t to !s
+    tile.barrier
+    %d = tile.gemm %as, %as, %c {tile.inst = #tile.inst<wgmma>} : !s, !s -> !acc
+    gpu.return
+  }
+
+  // The first barrier is for %bs; the copy to %as stays in flight over it.
+  // CHECK-LABEL: gpu.func @in_flight
+  // CHECK: tile.copy
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.barrier {drain_copies}
+  // CHECK-NEXT: tile.load
+  gpu.func @in_flight(%A: !g, %b: !t) kernel {
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    tile.copy %A[0, 0] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+    tile.store %b to %bs : !t to !s
+    %x = tile.load %bs : !s -> !t
+    %y = tile.load %as : !s -> !t
+    gpu.return
+  }
+
+  // %cs takes the bytes of %as: the store waits for the product's reads. What
+  // it writes is not for wgmma, so there is no fence.
+  // CHECK-LABEL: gpu.func @reuse
+  // CHECK: tile.barrier {proxy_fence}
+  // CHECK-NEXT: tile.gemm
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.copy
+  gpu.func @reuse(%a: !t, %c: !acc, %C: memref<?x?xf32>) kernel {
+    %as = tile.alloc_shared : !s
+    %cs = tile.alloc_shared : memref<64x64xf32, #gpu.address_space<workgroup>>
+    tile.store %a to %as : !t to !s
+    %d = tile.gemm %as, %as, %c {tile.inst = #tile.inst<wgmma>} : !s, !s -> !acc
+    tile.store %d to %cs : !acc to memref<64x64xf32, #gpu.address_space<workgroup>>
+    tile.copy %cs to %C[0, 0] : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<?x?xf32>
+    gpu.return
+  }
+}
+
+gpu.module @plain [#nvvm.target<chip = "sm_80">] {
+  // Global memory has no barriers, and reads do not disturb each other.
+  // CHECK-LABEL: gpu.func @no_hazard
+  // CHECK-NOT: tile.barrier
+  // CHECK: gpu.return
+  gpu.func @no_hazard(%A: !g, %b: !t) kernel {
+    %as = tile.alloc_shared : !s
+    %x = tile.load %as : !s -> !t
+    %y = tile.load %as : !s -> !t
+    tile.store %x to %A[0, 0] : !t to !g
+    %z = tile.load %A[0, 0] : !g -> !t
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @write_after_write
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store
+  gpu.func @write_after_write(%b: !t) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %b to %as : !t to !s
+    tile.store %b to %as : !t to !s
+    gpu.return
+  }
+
+  // Regions that are known to be disjoint do not conflict.
+  // CHECK-LABEL: gpu.func @regions
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  gpu.func @regions(%b: tensor<16x64xf16>) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %b to %as[0, 0] : tensor<16x64xf16> to !s
+    tile.store %b to %as[16, 0] : tensor<16x64xf16> to !s
+    %x = tile.load %as[32, 0] : !s -> tensor<16x64xf16>
+    %y = tile.load %as[31, 0] : !s -> tensor<16x64xf16>
+    gpu.return
+  }
+
+  // Rows and columns of one buffer interleave.
+  // CHECK-LABEL: gpu.func @columns
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  gpu.func @columns(%b: tensor<64x16xf16>) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %b to %as[0, 0] : tensor<64x16xf16> to !s
+    %y = tile.load %as[0, 16] : !s -> tensor<64x16xf16>
+    gpu.return
+  }
+
+  // Whichever branch ran, one barrier behind them is enough; it goes nowhere
+  // if there is nothing to order.
+  // CHECK-LABEL: gpu.func @branches
+  // CHECK: scf.if
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: } else {
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: }
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store
+  gpu.func @branches(%b: !t, %p: i1) kernel {
+    %as = tile.alloc_shared : !s
+    scf.if %p {
+      tile.store %b to %as : !t to !s
+    } else {
+      %x = tile.load %as : !s -> !t
+    }
+    tile.store %b to %as : !t to !s
+    gpu.return
+  }
+
+  // A barrier in one branch does not count for the other.
+  // CHECK-LABEL: gpu.func @one_branch
+  // CHECK: tile.store
+  // CHECK-NEXT: scf.if
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: }
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  gpu.func @one_branch(%b: !t, %p: i1) kernel {
+    %as = tile.alloc_shared : !s
+    tile.store %b to %as : !t to !s
+    scf.if %p {
+      %x = tile.load %as : !s -> !t
+    }
+    %y = tile.load %as : !s -> !t
+    gpu.return
+  }
+
+  // The loop runs its second part before its first one again, and may end
+  // between them.
+  // CHECK-LABEL: gpu.func @while
+  // CHECK: scf.while
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: memref.load
+  // CHECK: do {
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: scf.yield
+  // CHECK-NEXT: }
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store
+  gpu.func @while(%b: tensor<4xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %as = tile.alloc_shared : memref<4xi32, #gpu.address_space<workgroup>>
+    scf.while : () -> () {
+      %x = memref.load %as[%c0] : memref<4xi32, #gpu.address_space<workgroup>>
+      %go = arith.cmpi ne, %x, %zero : i32
+      scf.condition(%go)
+    } do {
+      tile.store %b to %as : tensor<4xi32> to memref<4xi32, #gpu.address_space<workgroup>>
+      scf.yield
+    }
+    tile.store %b to %as : tensor<4xi32> to memref<4xi32, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+
+  // The first turn alone needs a barrier before %bs is read. The later ones
+  // need one before %as is read, which serves both.
+  // CHECK-LABEL: gpu.func @redundant
+  // CHECK: tile.store
+  // CHECK-NEXT: scf.for
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.store
+  gpu.func @redundant(%b: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %cs = tile.alloc_shared : !s
+    tile.store %b to %bs : !t to !s
+    scf.for %i = %c0 to %n step %c1 {
+      %x = tile.load %as : !s -> !t
+      %y = tile.load %bs : !s -> !t
+      tile.store %y to %cs : !t to !s
+      %z = tile.load %cs : !s -> !t
+      tile.store %z to %as : !t to !s
+    }
+    gpu.return
+  }
+
+  // Atomic combinations of one kind commute; reading the result does not.
+  // CHECK-LABEL: gpu.func @atomics
+  // CHECK: tile.atomic_rmw <add>
+  // CHECK-NEXT: tile.atomic_rmw <add>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.atomic_rmw <max>
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  gpu.func @atomics(%b: tensor<4xi32>) kernel {
+    %as = tile.alloc_shared : memref<4xi32, #gpu.address_space<workgroup>>
+    tile.atomic_rmw <add> %b to %as : tensor<4xi32> to memref<4xi32, #gpu.address_space<workgroup>>
+    tile.atomic_rmw <add> %b to %as : tensor<4xi32> to memref<4xi32, #gpu.address_space<workgroup>>
+    tile.atomic_rmw <max> %b to %as : tensor<4xi32> to memref<4xi32, #gpu.address_space<workgroup>>
+    %x = tile.load %as : memref<4xi32, #gpu.address_space<workgroup>> -> tensor<4xi32>
+    gpu.return
+  }
+
+  // A reduction's own barrier is one for everything else too; its scratch
+  // memory, read behind it, must not be written before the next one.
+  // CHECK-LABEL: gpu.func @scratch
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.reduce
+  // CHECK-NEXT: tile.load
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.reduce {{.*}} -> tensor<f32>
+  // CHECK-NEXT: }
+  gpu.func @scratch(%b: tensor<256xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.alloc_shared : memref<256xf32, #gpu.address_space<workgroup>>
+    tile.store %b to %as : tensor<256xf32> to memref<256xf32, #gpu.address_space<workgroup>>
+    %r = tile.reduce <sum> %b {axis = 0 : i64} : tensor<256xf32> -> tensor<f32>
+    %x = tile.load %as : memref<256xf32, #gpu.address_space<workgroup>> -> tensor<256xf32>
+    scf.for %i = %c0 to %n step %c1 {
+      %s = tile.reduce <sum> %x {axis = 0 : i64} : tensor<256xf32> -> tensor<f32>
+    }
+    gpu.return
+  }
+
+  // A reduction does not wait for copies in flight.
+  // CHECK-LABEL: gpu.func @scratch_and_copy
+  // CHECK: tile.copy
+  // CHECK-NEXT: tile.reduce
+  // CHECK-NEXT: tile.barrier {drain_copies}
+  // CHECK-NEXT: tile.load
+  gpu.func @scratch_and_copy(%A: !g, %b: tensor<256xf32>) kernel {
+    %as = tile.alloc_shared : !s
+    tile.copy %A[0, 0] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+    %r = tile.reduce <sum> %b {axis = 0 : i64} : tensor<256xf32> -> tensor<f32>
+    %x = tile.load %as : !s -> !t
+    gpu.return
+  }
+
+  // Views are the buffer they show, and scalar accesses count.
+  // CHECK-LABEL: gpu.func @views
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: memref.store
+  gpu.func @views(%b: !t, %x: f16) kernel {
+    %c0 = arith.constant 0 : index
+    %as = tile.alloc_shared : !s
+    %v = tile.view %as : !s to memref<4096xf16, #gpu.address_space<workgroup>>
+    tile.store %b to %as : !t to !s
+    %y = tile.load %v : memref<4096xf16, #gpu.address_space<workgroup>> -> tensor<4096xf16>
+    memref.store %x, %as[%c0, %c0] : !s
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @persistent
+  // CHECK: tile.persistent
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.load
+  gpu.func @persistent(%b: !t, %n: index) kernel {
+    %as = tile.alloc_shared : !s
+    tile.persistent (%x) in (%n) {
+      tile.store %b to %as : !t to !s
+      %y = tile.load %as : !s -> !t
+    }
+    gpu.return
+  }
+}
