@@ -305,6 +305,19 @@ FragmentLayout FragmentLayout::dropDim(int64_t dim) const {
   return result;
 }
 
+int64_t FragmentLayout::getDroppedValue(int64_t index, int64_t dim) const {
+  int64_t dropped = 0, weight = 1;
+  for (const Mode &mode : value) {
+    int64_t digit = index % mode.extent;
+    index /= mode.extent;
+    if (mode.stride != 0 && mode.dim == dim)
+      continue;
+    dropped += digit * weight;
+    weight *= mode.extent;
+  }
+  return dropped;
+}
+
 FragmentLayout FragmentLayout::insertDim(int64_t dim) const {
   FragmentLayout result = *this;
   for (SmallVector<Mode> *modes : {&result.thread, &result.value})

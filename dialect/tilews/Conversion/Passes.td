@@ -10,4 +10,52 @@
 
 include "mlir/Pass/PassBase.td"
 
+class ConvertTilePass<string flag> : Pass<flag, "::mlir::gpu::GPUModuleOp"> {
+  let options = [
+    Option<"indexBitwidth", "index-bitwidth", "unsigned", /*default=*/"32",
+           "Width of index arithmetic: 32, if no buffer has more than 2^31-1 "
+           "elements (the launch checks), or 64">
+  ];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::ROCDL::ROCDLDialect", "::mlir::vector::VectorDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::gpu::GPUDialect"
+  ];
+}
+
+def ConvertTileToNVVMPass : ConvertTilePass<"convert-tile-to-nvvm"> {
+  let summary = "Turn tile operations into per-thread code for NVIDIA GPUs";
+  let description = [{
+    Needs layouts (`--tile-infer-layouts`), a memory plan
+    (`--tile-plan-shared-memory`) and barriers (`--tile-insert-barriers`). A
+    fragment becomes a vector of one thread's registers, a shared buffer a
+    pointer into the kernel's arena, a kernel an `llvm.func`. Matrix products
+    become `wgmma` or `mma.sync` as `tile.inst` says, or plain arithmetic;
+    copies become `cp.async` or vector loads and stores. Scalar code stays in
+    `arith`, `scf` and `memref`; upstream's conversions take it from there.
+
+    Before:
+    ```mlir
+    %t = tile.load %A[%m, 0] : memref<64x64xf32> -> tensor<64x64xf32, #layout>
+    ```
+    After, for 128 threads:
+    ```mlir
+    %thread = nvvm.read.ptx.sreg.tid.x : i32
+    %p = llvm.getelementptr %base[%offset] : (!llvm.ptr, i32) -> !llvm.ptr, i32
+    %r = llvm.load %p {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+    ...
+    %t = vector.from_elements %e0, %e1, ... : vector<32xf32>
+    ```
+  }];
+}
+
+def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
+  let summary = "Turn tile operations into per-thread code for AMD GPUs";
+  let description = [{
+    As `--convert-tile-to-nvvm`, with `mfma` (CDNA) or `wmma` (RDNA) for matrix
+    products and vector loads and stores for copies.
+  }];
+}
+
 #endif // TILEWS_CONVERSION_PASSES_TD

@@ -148,6 +148,8 @@ public:
   /// The layout of the fragment that remains when `dim` is reduced away: it is
   /// collapsed, then removed.
   FragmentLayout dropDim(int64_t dim) const;
+  /// The register of `dropDim(dim)` that register `value` falls on.
+  int64_t getDroppedValue(int64_t value, int64_t dim) const;
   /// The layout of a fragment with a new dimension of extent one at `dim`.
   FragmentLayout insertDim(int64_t dim) const;
   /// The layout of the fragment with dimension `i` taken from
@@ -161,6 +163,9 @@ public:
 
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
+  }
+  friend bool operator!=(const FragmentLayout &a, const FragmentLayout &b) {
+    return !(a == b);
   }
 
 private:

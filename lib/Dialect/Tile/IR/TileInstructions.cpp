@@ -107,6 +107,26 @@ static WarpShape getWarpShape(WarpPolicy policy) {
   llvm_unreachable("covered switch");
 }
 
+/// The layout wgmma wants for a shared operand: panels as wide as the largest
+/// swizzle that divides a row, or of single 16-byte rows without one.
+static SharedLayout getSwizzledPanels(MemRefType type) {
+  int64_t bits = getElementBits(type.getElementType());
+  int64_t rowBytes = type.getShape().back() * bits / 8;
+  for (int64_t span : {128, 64, 32, 16})
+    if (rowBytes % span == 0)
+      return SharedLayout::getPanels(type.getShape(), bits, span);
+  return SharedLayout::getRowMajor(type.getShape());
+}
+
+/// Whether each instruction's columns begin where a panel of the right operand
+/// does. Descriptors cannot start within a panel if the columns run along it.
+static bool startsAtPanels(GemmOp op, const MmaInstruction &mma) {
+  auto type = dyn_cast<MemRefType>(op.getRhs().getType());
+  if (!type || op.getTransposeRhs() || mma.n == op.getN())
+    return true;
+  return mma.n % getSwizzledPanels(type).getModes(1).front().extent == 0;
+}
+
 static std::optional<GemmPlan>
 planGemm(GemmOp op, InstKind kind, const TargetInfo &target, int64_t threads) {
   Type lhs = op.getLhsElementType(), acc = op.getAccType().getElementType();
@@ -128,7 +148,7 @@ planGemm(GemmOp op, InstKind kind, const TargetInfo &target, int64_t threads) {
   if (n % grid.n != 0)
     return std::nullopt;
   mma = getMmaInstruction(target, kind, lhs, acc, n / grid.n);
-  if (!mma)
+  if (!mma || !startsAtPanels(op, *mma))
     return std::nullopt;
   return GemmPlan{*mma, grid};
 }
@@ -202,17 +222,6 @@ void GemmOp::getInstructionCandidates(const TargetInfo &target, int64_t threads,
       rejected(kind, reason);
   }
   candidates.push_back(InstKind::Simt);
-}
-
-/// The layout wgmma wants for a shared operand: panels as wide as the largest
-/// swizzle that divides a row, or of single 16-byte rows without one.
-static SharedLayout getSwizzledPanels(MemRefType type) {
-  int64_t bits = getElementBits(type.getElementType());
-  int64_t rowBytes = type.getShape().back() * bits / 8;
-  for (int64_t span : {128, 64, 32, 16})
-    if (rowBytes % span == 0)
-      return SharedLayout::getPanels(type.getShape(), bits, span);
-  return SharedLayout::getRowMajor(type.getShape());
 }
 
 void GemmOp::getLayoutRequirements(

@@ -1,0 +1,137 @@
+//===- Patterns.h - From tiles to per-thread code ---------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The patterns that the conversions to NVVM and to ROCDL share. A fragment
+// becomes a vector of the registers of one thread, a shared buffer a pointer
+// into the kernel's one arena, a kernel an llvm.func.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_CONVERSION_COMMON_PATTERNS_H
+#define TILEWS_CONVERSION_COMMON_PATTERNS_H
+
+#include "tilews/Conversion/Common/Indexing.h"
+#include "tilews/Conversion/Common/TargetLowering.h"
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace tilews {
+
+/// Converts fragments, shared buffers and all that LLVM's converter knows.
+class TileTypeConverter : public mlir::LLVMTypeConverter {
+public:
+  TileTypeConverter(mlir::MLIRContext *context, unsigned indexBitwidth);
+};
+
+/// What patterns know beside the operation at hand.
+struct LoweringContext {
+  LoweringContext(const TargetLowering &target, int64_t threads)
+      : target(target), threads(threads) {}
+
+  const TargetLowering &target;
+  int64_t threads;
+  /// For each region an operation accesses, in the order of its access
+  /// regions, the elements that can be accessed at once; taken before the
+  /// conversion starts.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> maxVectors;
+};
+
+/// A conversion pattern with access to the context.
+template <typename OpT>
+class TilePattern : public mlir::OpConversionPattern<OpT> {
+public:
+  TilePattern(const TileTypeConverter &converter, LoweringContext &lowering)
+      : mlir::OpConversionPattern<OpT>(converter, &converter.getContext()),
+        lowering(lowering) {}
+
+protected:
+  const TargetLowering &getTarget() const { return lowering.target; }
+  LoweringContext &lowering;
+};
+
+/// Name of the arena's symbol in its gpu.module.
+constexpr llvm::StringLiteral kArenaName = "tile_shared";
+
+/// The widest vector of any access, in elements of one byte.
+constexpr int64_t kMaxVector = 16;
+
+/// A pointer to byte `offset` of the arena of shared memory.
+mlir::Value createArenaPointer(mlir::ImplicitLocOpBuilder &b, int64_t offset);
+
+/// The registers of a vector, and a vector of registers.
+llvm::SmallVector<mlir::Value> unpack(mlir::ImplicitLocOpBuilder &b,
+                                      mlir::Value vector);
+mlir::Value pack(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
+                 llvm::ArrayRef<mlir::Value> registers);
+
+/// Whether this is the block's first thread.
+mlir::Value isFirstThread(mlir::ImplicitLocOpBuilder &b,
+                          const TargetLowering &target);
+
+/// Splits offsets into values of the index width and constants.
+llvm::SmallVector<SplitOffset>
+splitOffsets(mlir::ImplicitLocOpBuilder &b,
+             llvm::ArrayRef<int64_t> staticOffsets, mlir::ValueRange dynamic,
+             int64_t rank);
+
+/// Loads registers `first` to `first + count` of a fragment; with `masked`,
+/// those that may not be touched become `padding`.
+llvm::SmallVector<mlir::Value>
+loadRegisters(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
+              const FragmentIndexer &indexer, mlir::Type element,
+              mlir::Value padding, int64_t first, int64_t count, bool masked);
+/// Loads all registers of a fragment; those that may not be touched become
+/// `padding` (zero if it is null).
+mlir::Value loadFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
+                         const FragmentIndexer &indexer, mlir::Type element,
+                         mlir::Value padding);
+/// Stores the registers of a fragment where the region allows.
+void storeFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
+                   const FragmentIndexer &indexer, mlir::Value vector);
+
+/// The kernel's function, and the arena in its module.
+void populateKernelPatterns(const TileTypeConverter &converter,
+                            LoweringContext &lowering,
+                            mlir::RewritePatternSet &patterns);
+/// arith and math on fragments, constants, splats, shape changes, iota.
+void populateElementwisePatterns(const TileTypeConverter &converter,
+                                 LoweringContext &lowering,
+                                 mlir::RewritePatternSet &patterns);
+/// Allocation, views, loads, stores, copies, atomics, scalar accesses.
+void populateMemoryPatterns(const TileTypeConverter &converter,
+                            LoweringContext &lowering,
+                            mlir::RewritePatternSet &patterns);
+/// Reductions and scans.
+void populateReductionPatterns(const TileTypeConverter &converter,
+                               LoweringContext &lowering,
+                               mlir::RewritePatternSet &patterns);
+/// Conversions between fragment layouts, and reshapes.
+void populateConvertLayoutPatterns(const TileTypeConverter &converter,
+                                   LoweringContext &lowering,
+                                   mlir::RewritePatternSet &patterns);
+/// Matrix products by warp-wide instructions, and by plain arithmetic.
+void populateMatmulPatterns(const TileTypeConverter &converter,
+                            LoweringContext &lowering,
+                            mlir::RewritePatternSet &patterns);
+/// Printing and assertions.
+void populateDebugPatterns(const TileTypeConverter &converter,
+                           LoweringContext &lowering,
+                           mlir::RewritePatternSet &patterns);
+
+/// Adds patterns of one target.
+using AddPatternsFn = llvm::function_ref<void(
+    const TileTypeConverter &, LoweringContext &, mlir::RewritePatternSet &)>;
+
+/// Converts all kernels of a gpu.module; `addPatterns` adds the target's own.
+mlir::LogicalResult convertTileModule(mlir::Operation *module,
+                                      const TargetLowering &target,
+                                      AddPatternsFn addPatterns = nullptr);
+
+} // namespace tilews
+
+#endif // TILEWS_CONVERSION_COMMON_PATTERNS_H

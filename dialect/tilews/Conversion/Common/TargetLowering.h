@@ -1,0 +1,108 @@
+//===- TargetLowering.h - What differs between GPUs -------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The conversions to NVVM and to ROCDL share how tiles become per-thread code.
+// What they do not share stands behind this interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_CONVERSION_COMMON_TARGETLOWERING_H
+#define TILEWS_CONVERSION_COMMON_TARGETLOWERING_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tilews {
+
+/// One matrix instruction of a warp: element types and extents.
+struct MmaOperands {
+  mlir::Type lhsElement, rhsElement, accElement;
+  MmaInstruction mma;
+};
+
+/// A shared memory operand of a matrix product that warps read piece by piece.
+struct SharedOperand {
+  mlir::MemRefType type;
+  mlir::Value buffer;
+  /// Whether it is the left operand, and whether it is stored transposed:
+  /// (k, m) or (n, k).
+  bool isLhs, transposed;
+  MmaInstruction mma;
+  WarpGrid grid;
+  /// The extent along M or N, and along K.
+  int64_t extent, extentK;
+};
+
+/// Reads the registers of one instruction's operand.
+class OperandReader {
+public:
+  virtual ~OperandReader() = default;
+  /// Registers of repeat `repeat` along M or N and step `step` along K.
+  virtual llvm::SmallVector<mlir::Value> read(int64_t repeat, int64_t step) = 0;
+};
+
+class TargetLowering {
+public:
+  TargetLowering(const TargetInfo &info, unsigned indexBitwidth)
+      : info(info), indexBitwidth(indexBitwidth) {}
+  virtual ~TargetLowering() = default;
+
+  const TargetInfo info;
+  const unsigned indexBitwidth;
+
+  /// The thread's number in its block, an i32.
+  virtual mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// All threads of the block meet; shared and global memory is ordered.
+  virtual void emitBarrier(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// Waits for the asynchronous copies this thread has started.
+  virtual void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const {}
+  /// Orders this thread's shared memory writes before reads by other proxies.
+  virtual void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const {}
+  /// The 32-bit integer `value` of the lane whose number differs in the bits
+  /// of `mask`.
+  virtual mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b,
+                                     mlir::Value value, int64_t mask) const = 0;
+  /// `acc + lhs * rhs` by one warp-wide instruction: operands are vectors of
+  /// the registers of one lane, in the order of the instruction's layouts.
+  virtual mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b,
+                              const MmaOperands &op, mlir::Value lhs,
+                              mlir::Value rhs, mlir::Value acc) const = 0;
+  /// A reader by the target's own instructions, null if plain loads have to do.
+  virtual std::unique_ptr<OperandReader>
+  createOperandReader(mlir::ImplicitLocOpBuilder &b,
+                      const SharedOperand &operand) const {
+    return nullptr;
+  }
+  /// Copies `bytes` (4, 8 or 16) from global to shared memory, asynchronously;
+  /// where `predicate` (may be null) is false, writes zeros.
+  virtual void emitAsyncCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
+                             mlir::Value source, int64_t bytes,
+                             mlir::Value predicate) const {
+    llvm_unreachable("target has no asynchronous copies");
+  }
+  /// Converts a vector between fp8 (as i8) and f32, saturating as
+  /// `arith.truncf` does; null where the target has no instruction.
+  virtual mlir::Value emitTruncFp8(mlir::ImplicitLocOpBuilder &b,
+                                   mlir::Value value, mlir::Type fp8) const {
+    return {};
+  }
+  virtual mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b,
+                                 mlir::Value value, mlir::Type fp8) const {
+    return {};
+  }
+  /// The memory scope of a block (`shared`) or of the device in atomics.
+  virtual llvm::StringRef getSyncScope(bool shared) const = 0;
+  /// Marks `kernel` as one, with its number of threads and its cluster.
+  virtual void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
+                                   int64_t threads) const = 0;
+};
+
+} // namespace tilews
+
+#endif // TILEWS_CONVERSION_COMMON_TARGETLOWERING_H

@@ -1,0 +1,117 @@
+//===- Convert.cpp - Conversion of a module of kernels --------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// The arena: shared memory whose size the launch gives.
+static void createArena(gpu::GPUModuleOp module) {
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/false,
+                         LLVM::Linkage::External, kArenaName,
+                         /*value=*/Attribute(), /*alignment=*/1024,
+                         /*addrSpace=*/3);
+}
+
+static LogicalResult checkFragments(gpu::GPUFuncOp kernel, int64_t threads) {
+  WalkResult result = kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      if (!isa<RankedTensorType>(type))
+        continue;
+      if (!hasFragmentLayout(type)) {
+        op->emitError("fragment has no layout; run --tile-infer-layouts");
+        return WalkResult::interrupt();
+      }
+      if (getFragmentLayout(type).getNumThreads() != threads) {
+        op->emitError("fragment is spread over ")
+            << getFragmentLayout(type).getNumThreads()
+            << " threads, but the kernel has " << threads;
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static void collectMaxVectors(gpu::GPUFuncOp kernel,
+                              LoweringContext &lowering) {
+  Divisibility divisibility;
+  kernel.walk([&](AccessOpInterface op) {
+    SmallVector<AccessRegion> regions;
+    op.getAccessRegions(regions);
+    SmallVector<int64_t> &maxVectors = lowering.maxVectors[op];
+    for (const AccessRegion &region : regions)
+      maxVectors.push_back(
+          divisibility.getVectorElements(region.buffer->get(), region.region));
+  });
+}
+
+static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
+                                   const TargetLowering &target,
+                                   const TileTypeConverter &converter,
+                                   AddPatternsFn addPatterns) {
+  MLIRContext *context = kernel.getContext();
+  LoweringContext lowering(target, getNumThreads(kernel));
+  if (failed(checkFragments(kernel, lowering.threads)))
+    return failure();
+  collectMaxVectors(kernel, lowering);
+
+  RewritePatternSet patterns(context);
+  ConversionTarget legal(*context);
+  populateKernelPatterns(converter, lowering, patterns);
+  populateElementwisePatterns(converter, lowering, patterns);
+  populateMemoryPatterns(converter, lowering, patterns);
+  populateReductionPatterns(converter, lowering, patterns);
+  populateConvertLayoutPatterns(converter, lowering, patterns);
+  populateMatmulPatterns(converter, lowering, patterns);
+  populateDebugPatterns(converter, lowering, patterns);
+  if (addPatterns)
+    addPatterns(converter, lowering, patterns);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       legal);
+  legal.addIllegalDialect<TileDialect, tensor::TensorDialect>();
+  legal.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp>();
+  legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
+  legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
+      [](Operation *op) {
+        return llvm::none_of(
+                   op->getResultTypes(),
+                   [](Type type) { return isa<RankedTensorType>(type); }) &&
+               llvm::none_of(op->getOperandTypes(), [](Type type) {
+                 return isa<RankedTensorType>(type);
+               });
+      });
+  legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(kernel, legal, std::move(patterns));
+}
+
+LogicalResult tilews::convertTileModule(Operation *op,
+                                        const TargetLowering &target,
+                                        AddPatternsFn addPatterns) {
+  auto module = cast<gpu::GPUModuleOp>(op);
+  TileTypeConverter converter(module.getContext(), target.indexBitwidth);
+  SmallVector<gpu::GPUFuncOp> kernels(module.getOps<gpu::GPUFuncOp>());
+  if (!kernels.empty())
+    createArena(module);
+  for (gpu::GPUFuncOp kernel : kernels)
+    if (failed(convertKernel(kernel, target, converter, addPatterns)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,187 @@
+//===- Debug.cpp - Printing and assertions --------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Emits `then` for one thread, or one register, alone.
+static void createIf(ImplicitLocOpBuilder &b, Value condition,
+                     function_ref<void()> then) {
+  auto guard = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard restore(b);
+  b.setInsertionPointToStart(guard.thenBlock());
+  then();
+}
+
+/// A number as printf takes it, and its format.
+static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
+                                               const TargetLowering &target,
+                                               Value value, Type original) {
+  if (auto number = dyn_cast<FloatType>(original)) {
+    if (number.getWidth() == 8) {
+      Value vector =
+          target.emitExtFp8(b, pack(b, value.getType(), value), original);
+      if (!vector)
+        return {value, "0x%x"};
+      value = unpack(b, vector).front();
+    }
+    if (!value.getType().isF64())
+      value = arith::ExtFOp::create(b, b.getF64Type(), value);
+    return {value, "%g"};
+  }
+  if (value.getType().getIntOrFloatBitWidth() < 64)
+    value = original.isInteger(1)
+                ? arith::ExtUIOp::create(b, b.getI64Type(), value).getResult()
+                : arith::ExtSIOp::create(b, b.getI64Type(), value).getResult();
+  return {value, "%lld"};
+}
+
+namespace {
+
+struct PrintPattern : TilePattern<PrintOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(PrintOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (getTarget().info.isAMD())
+      return op.emitError("printing from a kernel is not supported on ")
+             << getTarget().info.chip << "; remove the tile.print";
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    std::string message = escape(op.getMessage());
+    for (auto [original, value] :
+         llvm::zip(op.getValues(), adaptor.getValues())) {
+      if (auto fragment = dyn_cast<RankedTensorType>(original.getType()))
+        printFragment(b, message, fragment, value);
+      else
+        printScalar(b, message, original.getType(), value);
+    }
+    if (op.getValues().empty())
+      createIf(b, isFirstThread(b, getTarget()),
+               [&] { gpu::PrintfOp::create(b, message + "\n", ValueRange()); });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// The message is text, not a format.
+  static std::string escape(StringRef message) {
+    std::string escaped;
+    for (char c : message)
+      escaped += c == '%' ? std::string("%%") : std::string(1, c);
+    return escaped;
+  }
+
+  void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
+                   Value value) const {
+    createIf(b, isFirstThread(b, getTarget()), [&] {
+      auto [printable, format] = toPrintable(b, getTarget(), value, type);
+      gpu::PrintfOp::create(b, (message + " " + format + "\n").str(),
+                            ValueRange(printable));
+    });
+  }
+
+  void printFragment(ImplicitLocOpBuilder &b, StringRef message,
+                     RankedTensorType type, Value vector) const {
+    Value threadId = getTarget().getThreadId(b);
+    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
+                            threadId);
+    SmallVector<Value> registers = unpack(b, vector);
+    for (size_t v = 0; v < registers.size(); ++v) {
+      SmallVector<Value> operands;
+      std::string format = (message + " [").str();
+      Value inside;
+      for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+        Value coord = arith::ConstantOp::create(
+            b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
+        if (Value base = indexer.getBase(dim))
+          coord = arith::AddIOp::create(b, base, coord);
+        operands.push_back(coord);
+        format += dim ? ", %d" : "%d";
+        Value extent = arith::ConstantOp::create(
+            b, b.getI32IntegerAttr(type.getDimSize(dim)));
+        Value holds =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
+        inside = inside ? arith::AndIOp::create(b, inside, holds).getResult()
+                        : holds;
+      }
+      auto print = [&] {
+        auto [printable, number] =
+            toPrintable(b, getTarget(), registers[v], type.getElementType());
+        operands.push_back(printable);
+        gpu::PrintfOp::create(b, format + "] " + number.str() + "\n", operands);
+      };
+      if (inside)
+        createIf(b, inside, print);
+      else
+        print();
+    }
+  }
+};
+
+struct AssertPattern : TilePattern<AssertOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(AssertOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value condition = adaptor.getCondition();
+    if (auto fragment = dyn_cast<RankedTensorType>(op.getCondition().getType()))
+      condition = getFragmentCondition(b, fragment, condition);
+    Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    Value fails = arith::XOrIOp::create(b, condition, truth);
+    createIf(b, fails, [&] {
+      if (getTarget().info.isNVIDIA())
+        gpu::PrintfOp::create(
+            b,
+            "assertion failed: " + PrintPattern::escape(op.getMessage()) + "\n",
+            ValueRange());
+      LLVM::Trap::create(b);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// Whether the condition holds in all registers that hold an element.
+  Value getFragmentCondition(ImplicitLocOpBuilder &b, RankedTensorType type,
+                             Value vector) const {
+    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
+                            getTarget().getThreadId(b));
+    Value all = arith::ConstantOp::create(b, b.getBoolAttr(true));
+    for (auto [v, value] : llvm::enumerate(unpack(b, vector))) {
+      for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+        if (!indexer.overCovers(dim))
+          continue;
+        Value coord = arith::ConstantOp::create(
+            b, b.getI32IntegerAttr(indexer.getConstants(v)[dim]));
+        if (Value base = indexer.getBase(dim))
+          coord = arith::AddIOp::create(b, base, coord);
+        Value extent = arith::ConstantOp::create(
+            b, b.getI32IntegerAttr(type.getDimSize(dim)));
+        Value outside =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::uge, coord, extent);
+        value = arith::OrIOp::create(b, value, outside);
+      }
+      all = arith::AndIOp::create(b, all, value);
+    }
+    return all;
+  }
+};
+
+} // namespace
+
+void tilews::populateDebugPatterns(const TileTypeConverter &converter,
+                                   LoweringContext &lowering,
+                                   RewritePatternSet &patterns) {
+  patterns.add<PrintPattern, AssertPattern>(converter, lowering);
+}

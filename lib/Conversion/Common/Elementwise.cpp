@@ -1,0 +1,317 @@
+//===- Elementwise.cpp - Arithmetic and shape changes of fragments --------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static Type getElement(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.getElementType();
+  return type;
+}
+
+static bool isFp8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+namespace {
+
+/// An operation of arith or math on fragments is the same one on vectors.
+struct ElementwisePattern : ConversionPattern {
+  ElementwisePattern(const TileTypeConverter &converter)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), /*benefit=*/1,
+                          &converter.getContext()) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+      return rewriter.notifyMatchFailure(op, "not elementwise");
+    Type type = getTypeConverter()->convertType(op->getResultTypes().front());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "result has no layout");
+    // Casts between an index or an fp8 type and the integer that holds it.
+    if (operands.size() == 1 && operands.front().getType() == type &&
+        isa<CastOpInterface>(op)) {
+      rewriter.replaceOp(op, operands.front());
+      return success();
+    }
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      return resizeIndex(op, type, operands.front(), rewriter);
+    for (Type involved : op->getOperandTypes())
+      if (isFp8(getElement(involved)))
+        return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(operands);
+    state.addTypes(type);
+    state.addAttributes(op->getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+
+  /// An index is an integer by now: extend or truncate.
+  static LogicalResult resizeIndex(Operation *op, Type type, Value operand,
+                                   ConversionPatternRewriter &rewriter) {
+    unsigned from = getElement(operand.getType()).getIntOrFloatBitWidth();
+    unsigned to = getElement(type).getIntOrFloatBitWidth();
+    if (to < from)
+      rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, type, operand);
+    else if (isa<arith::IndexCastOp>(op))
+      rewriter.replaceOpWithNewOp<arith::ExtSIOp>(op, type, operand);
+    else
+      rewriter.replaceOpWithNewOp<arith::ExtUIOp>(op, type, operand);
+    return success();
+  }
+};
+
+/// The registers of a constant: the same value in each, or a table that the
+/// layout reads.
+struct ConstantPattern : TilePattern<arith::ConstantOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "not a fragment");
+    auto converted = cast<VectorType>(getTypeConverter()->convertType(type));
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!splat)
+      return op.emitError("cannot lower a constant fragment whose elements "
+                          "differ; compute it from tile.iota or load it");
+    Attribute element = splat.getSplatValue<Attribute>();
+    if (auto number = dyn_cast<FloatAttr>(element);
+        number && isFp8(number.getType()))
+      element = rewriter.getIntegerAttr(rewriter.getI8Type(),
+                                        number.getValue().bitcastToAPInt());
+    else if (auto integer = dyn_cast<IntegerAttr>(element);
+             integer && integer.getType().isIndex())
+      element =
+          rewriter.getIntegerAttr(converted.getElementType(), integer.getInt());
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, DenseElementsAttr::get(converted, element));
+    return success();
+  }
+};
+
+/// A splat puts the scalar into each register.
+struct SplatPattern : TilePattern<tensor::SplatOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::SplatOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "result has no layout");
+    rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, type,
+                                                     adaptor.getInput());
+    return success();
+  }
+};
+
+/// Conversions from and to fp8 go through f32 and the target's instructions.
+template <typename OpT>
+struct Fp8CastPattern : TilePattern<OpT> {
+  using TilePattern<OpT>::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type from = getElement(op.getIn().getType());
+    Type to = getElement(op.getType());
+    if (!isFp8(from) && !isFp8(to))
+      return rewriter.notifyMatchFailure(op, "no fp8 involved");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value value = adaptor.getIn();
+    bool scalar = !isa<VectorType>(value.getType());
+    if (scalar)
+      value = vector::FromElementsOp::create(
+          b, VectorType::get({1}, value.getType()), value);
+    auto asType = [&](Type element) {
+      return cast<VectorType>(value.getType()).clone(element);
+    };
+    if (isFp8(from))
+      value = this->getTarget().emitExtFp8(b, value, from);
+    else if (!from.isF32())
+      value = resizeFloat(b, value, asType(b.getF32Type()));
+    if (value && isFp8(to))
+      value = this->getTarget().emitTruncFp8(b, value, to);
+    else if (value && !to.isF32())
+      value = resizeFloat(b, value, asType(to));
+    if (!value)
+      return op.emitError("cannot convert ")
+             << from << " to " << to << " on " << this->getTarget().info.chip;
+    if (scalar)
+      value = vector::ExtractOp::create(b, value, int64_t(0));
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+
+  static Value resizeFloat(ImplicitLocOpBuilder &b, Value value, Type type) {
+    unsigned from = getElement(value.getType()).getIntOrFloatBitWidth();
+    if (from < getElement(type).getIntOrFloatBitWidth())
+      return arith::ExtFOp::create(b, type, value);
+    return arith::TruncFOp::create(b, type, value);
+  }
+};
+
+/// Shape changes whose result layout is derived from the source's keep the
+/// registers as they are.
+template <typename OpT>
+struct SameRegistersPattern : TilePattern<OpT> {
+  using TilePattern<OpT>::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Type> derived;
+    if (failed(OpT::inferReturnTypes(op.getContext(), op.getLoc(),
+                                     op->getOperands(),
+                                     op->getDiscardableAttrDictionary(),
+                                     op->getPropertiesStorage(), {}, derived)))
+      return failure();
+    if (derived.front() != op.getType())
+      return op.emitError("expected the layout derived from the source, ")
+             << derived.front() << ", found " << op.getType();
+    rewriter.replaceOp(op, adaptor.getSource());
+    return success();
+  }
+};
+
+/// Each register of the result is the source's register with the same
+/// coordinates, those along repeated dimensions being zero.
+struct BroadcastPattern : TilePattern<BroadcastOp> {
+  using TilePattern::TilePattern;
+
+  /// The modes that move a repeated dimension, with stride zero.
+  static SmallVector<Mode> project(ArrayRef<Mode> modes,
+                                   ArrayRef<bool> repeated) {
+    SmallVector<Mode> result(modes);
+    for (Mode &mode : result)
+      if (mode.stride != 0 && repeated[mode.dim])
+        mode = {mode.extent, 0, 0};
+    return result;
+  }
+
+  /// Thread modes with neighbouring replications merged.
+  static SmallVector<Mode> normalize(ArrayRef<Mode> modes) {
+    SmallVector<Mode> result;
+    for (const Mode &mode : modes) {
+      if (mode.extent == 1)
+        continue;
+      if (mode.stride == 0 && !result.empty() && result.back().stride == 0)
+        result.back().extent *= mode.extent;
+      else
+        result.push_back(mode);
+    }
+    return result;
+  }
+
+  LogicalResult
+  matchAndRewrite(BroadcastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto sourceType = cast<RankedTensorType>(op.getSource().getType());
+    auto resultType = cast<RankedTensorType>(op.getType());
+    FragmentLayout source = getFragmentLayout(sourceType);
+    FragmentLayout result = getFragmentLayout(resultType);
+    int64_t rank = resultType.getRank();
+    SmallVector<bool> repeated;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      repeated.push_back(sourceType.getDimSize(dim) == 1);
+    if (normalize(project(source.getThreadModes(), repeated)) !=
+        normalize(project(result.getThreadModes(), repeated)))
+      return op.emitError("source and result are spread over the threads "
+                          "differently: ")
+             << sourceType << " and " << resultType;
+
+    // Register of the source for each coordinate it holds.
+    llvm::DenseMap<int64_t, int64_t> held;
+    SmallVector<int64_t> cover = result.getCover(rank);
+    auto linearize = [&](ArrayRef<int64_t> coords) {
+      int64_t index = 0;
+      for (int64_t dim = 0; dim < rank; ++dim)
+        index = index * (cover[dim] + 1) + (repeated[dim] ? 0 : coords[dim]);
+      return index;
+    };
+    for (int64_t v = 0; v < source.getNumValues(); ++v)
+      held.try_emplace(linearize(source.getValueCoords(v, rank)), v);
+    SmallVector<int64_t> shuffle;
+    for (int64_t v = 0; v < result.getNumValues(); ++v) {
+      auto it = held.find(linearize(result.getValueCoords(v, rank)));
+      if (it == held.end())
+        return op.emitError("source has no register for some of the result's "
+                            "coordinates: ")
+               << sourceType << " and " << resultType;
+      shuffle.push_back(it->second);
+    }
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> registers = unpack(b, adaptor.getSource());
+    SmallVector<Value> repeatedRegisters;
+    for (int64_t v : shuffle)
+      repeatedRegisters.push_back(registers[v]);
+    rewriter.replaceOp(op,
+                       pack(b, registers.front().getType(), repeatedRegisters));
+    return success();
+  }
+};
+
+struct IotaPattern : TilePattern<IotaOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(IotaOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getType());
+    auto converted =
+        dyn_cast_or_null<VectorType>(getTypeConverter()->convertType(type));
+    if (!converted)
+      return rewriter.notifyMatchFailure(op, "result has no layout");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
+                            getTarget().getThreadId(b));
+    Type element = converted.getElementType();
+    SmallVector<Attribute> constants;
+    for (int64_t v = 0; v < indexer.getNumValues(); ++v)
+      constants.push_back(
+          b.getIntegerAttr(element, indexer.getConstants(v)[op.getAxis()]));
+    Value result = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(converted, constants));
+    if (Value base = indexer.getBase(op.getAxis())) {
+      unsigned bits = element.getIntOrFloatBitWidth();
+      if (bits < 32)
+        base = arith::TruncIOp::create(b, element, base);
+      else if (bits > 32)
+        base = arith::ExtUIOp::create(b, element, base);
+      base = vector::BroadcastOp::create(b, converted, base);
+      result = arith::AddIOp::create(b, base, result);
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+} // namespace
+
+void tilews::populateElementwisePatterns(const TileTypeConverter &converter,
+                                         LoweringContext &lowering,
+                                         RewritePatternSet &patterns) {
+  patterns.add<ElementwisePattern>(converter);
+  patterns
+      .add<ConstantPattern, SplatPattern, Fp8CastPattern<arith::ExtFOp>,
+           Fp8CastPattern<arith::TruncFOp>, SameRegistersPattern<ExpandDimsOp>,
+           SameRegistersPattern<TransposeOp>, BroadcastPattern, IotaPattern>(
+          converter, lowering);
+}

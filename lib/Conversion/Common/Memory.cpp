@@ -1,0 +1,550 @@
+//===- Memory.cpp - Loads, stores and copies of tiles ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Fragments from and to memory
+//===----------------------------------------------------------------------===//
+
+/// A type in memory: an i1 takes a byte.
+static Type getMemoryType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
+                              : element;
+}
+
+static Type getVectorType(Type element, int64_t count) {
+  return count == 1 ? element : Type(VectorType::get({count}, element));
+}
+
+static unsigned getBytes(Type type, int64_t count) {
+  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8) * count;
+}
+
+/// Loads `count` neighbours as values of `element`.
+static Value createLoad(ImplicitLocOpBuilder &b, Value address, Type element,
+                        int64_t count) {
+  Type memory = getMemoryType(element);
+  Value loaded = LLVM::LoadOp::create(b, getVectorType(memory, count), address,
+                                      getBytes(memory, count));
+  if (memory == element)
+    return loaded;
+  return arith::TruncIOp::create(b, getVectorType(element, count), loaded);
+}
+
+static void createStore(ImplicitLocOpBuilder &b, Value value, Value address,
+                        Type element, int64_t count) {
+  Type memory = getMemoryType(element);
+  if (memory != element)
+    value = arith::ExtUIOp::create(b, getVectorType(memory, count), value);
+  LLVM::StoreOp::create(b, value, address, getBytes(memory, count));
+}
+
+/// Emits `then` where `mask` holds, everywhere if it is null.
+static void createGuarded(ImplicitLocOpBuilder &b, Value mask,
+                          function_ref<void()> then) {
+  if (!mask)
+    return then();
+  auto guard = scf::IfOp::create(b, mask, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard restore(b);
+  b.setInsertionPointToStart(guard.thenBlock());
+  then();
+}
+
+/// Emits one of two versions of the same values, chosen by a condition.
+static ValueRange createChoice(ImplicitLocOpBuilder &b, Value condition,
+                               TypeRange types,
+                               function_ref<SmallVector<Value>(bool)> version) {
+  auto choice = scf::IfOp::create(b, types, condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard restore(b);
+  for (bool holds : {true, false}) {
+    b.setInsertionPointToStart(holds ? choice.thenBlock() : choice.elseBlock());
+    scf::YieldOp::create(b, version(holds));
+  }
+  return choice.getResults();
+}
+
+/// Registers `first` to `first + count`, loaded at once where the mask holds.
+static void loadRun(ImplicitLocOpBuilder &b, RegionAccess &access,
+                    ArrayRef<int64_t> constants, Type element, int64_t count,
+                    bool masked, Value padding,
+                    SmallVectorImpl<Value> &registers) {
+  Value address = access.getAddress(constants);
+  Value mask = masked ? access.getMask(constants) : Value();
+  Value loaded;
+  if (!mask) {
+    loaded = createLoad(b, address, element, count);
+  } else {
+    Type type = getVectorType(element, count);
+    loaded = createChoice(b, mask, type, [&](bool inside) {
+      if (inside)
+        return SmallVector<Value>{createLoad(b, address, element, count)};
+      if (count == 1)
+        return SmallVector<Value>{padding};
+      return SmallVector<Value>{vector::BroadcastOp::create(b, type, padding)};
+    })[0];
+  }
+  if (count == 1)
+    registers.push_back(loaded);
+  else
+    llvm::append_range(registers, unpack(b, loaded));
+}
+
+SmallVector<Value> tilews::loadRegisters(ImplicitLocOpBuilder &b,
+                                         RegionAccess &access,
+                                         const FragmentIndexer &indexer,
+                                         Type element, Value padding,
+                                         int64_t first, int64_t count,
+                                         bool masked) {
+  int64_t run = std::gcd(access.getVectorElements(), count);
+  if (masked && !access.isMaskUniform(run))
+    run = 1;
+  SmallVector<Value> registers;
+  for (int64_t v = first; v < first + count; v += run)
+    loadRun(b, access, indexer.getConstants(v), element, run, masked, padding,
+            registers);
+  return registers;
+}
+
+Value tilews::loadFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
+                           const FragmentIndexer &indexer, Type element,
+                           Value padding) {
+  auto load = [&](bool masked) {
+    access.enterBlock();
+    return pack(b, element,
+                loadRegisters(b, access, indexer, element, padding, 0,
+                              indexer.getNumValues(), masked));
+  };
+  if (access.isAlwaysInside())
+    return load(false);
+  if (!padding)
+    padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  Value inside = access.getInsidePredicate();
+  if (!inside)
+    return load(true);
+  Type type = VectorType::get({indexer.getNumValues()}, element);
+  return createChoice(b, inside, type, [&](bool holds) {
+    return SmallVector<Value>{load(!holds)};
+  })[0];
+}
+
+/// Emits `body(masked)`, once for regions inside the buffer without masks and
+/// once with, as far as both can happen.
+static void createVersions(ImplicitLocOpBuilder &b, RegionAccess &access,
+                           function_ref<void(bool)> body) {
+  Value inside;
+  if (!access.isAlwaysInside())
+    inside = access.getInsidePredicate();
+  if (!inside) {
+    access.enterBlock();
+    return body(!access.isAlwaysInside());
+  }
+  createChoice(b, inside, {}, [&](bool holds) {
+    access.enterBlock();
+    body(!holds);
+    return SmallVector<Value>();
+  });
+}
+
+void tilews::storeFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
+                           const FragmentIndexer &indexer, Value vector) {
+  Type element = cast<VectorType>(vector.getType()).getElementType();
+  int64_t vectorElements = access.getVectorElements();
+  SmallVector<Value> registers = unpack(b, vector);
+  createVersions(b, access, [&](bool masked) {
+    int64_t run =
+        masked && !access.isMaskUniform(vectorElements) ? 1 : vectorElements;
+    for (int64_t v = 0; v < indexer.getNumValues(); v += run) {
+      SmallVector<int64_t> constants = indexer.getConstants(v);
+      Value address = access.getAddress(constants);
+      Value mask = masked ? access.getMask(constants) : Value();
+      createGuarded(b, mask, [&] {
+        ArrayRef<Value> part = ArrayRef<Value>(registers).slice(v, run);
+        Value value = run == 1 ? part.front() : pack(b, element, part);
+        createStore(b, value, address, element, run);
+      });
+    }
+  });
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Shared buffers
+//===----------------------------------------------------------------------===//
+
+struct AllocSharedPattern : TilePattern<AllocSharedOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(AllocSharedOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
+    if (!offset)
+      return op.emitError("has no place in shared memory; run "
+                          "--tile-plan-shared-memory first");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, createArenaPointer(b, offset.getInt()));
+    return success();
+  }
+};
+
+struct ViewPattern : TilePattern<ViewOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(ViewOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getSource());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+struct LoadPattern : TilePattern<LoadOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto fragment = cast<RankedTensorType>(op.getType());
+    auto converted =
+        dyn_cast_or_null<VectorType>(getTypeConverter()->convertType(fragment));
+    if (!converted)
+      return rewriter.notifyMatchFailure(op, "result has no layout");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<MemRefType>(op.getSource().getType());
+    FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
+                            getTarget().getThreadId(b));
+    RegionAccess access(b, type, adaptor.getSource(),
+                        splitOffsets(b, op.getStaticOffsets(),
+                                     adaptor.getOffsets(), type.getRank()),
+                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+                        indexer);
+    rewriter.replaceOp(op, loadFragment(b, access, indexer,
+                                        converted.getElementType(),
+                                        adaptor.getPadding()));
+    return success();
+  }
+};
+
+struct StorePattern : TilePattern<StoreOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto fragment = cast<RankedTensorType>(op.getValue().getType());
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<MemRefType>(op.getDest().getType());
+    FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
+                            getTarget().getThreadId(b));
+    RegionAccess access(b, type, adaptor.getDest(),
+                        splitOffsets(b, op.getStaticOffsets(),
+                                     adaptor.getOffsets(), type.getRank()),
+                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+                        indexer);
+    storeFragment(b, access, indexer, adaptor.getValue());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
+  using TilePattern::TilePattern;
+
+  static LLVM::AtomicBinOp getBinOp(AtomicKind kind, Type type) {
+    bool isFloat = isa<FloatType>(type);
+    switch (kind) {
+    case AtomicKind::Add:
+      return isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+    case AtomicKind::Max:
+      return isFloat ? LLVM::AtomicBinOp::fmax : LLVM::AtomicBinOp::max;
+    case AtomicKind::Min:
+      return isFloat ? LLVM::AtomicBinOp::fmin : LLVM::AtomicBinOp::min;
+    case AtomicKind::And:
+      return LLVM::AtomicBinOp::_and;
+    case AtomicKind::Or:
+      return LLVM::AtomicBinOp::_or;
+    case AtomicKind::Xor:
+      return LLVM::AtomicBinOp::_xor;
+    case AtomicKind::Exchange:
+      return LLVM::AtomicBinOp::xchg;
+    }
+    llvm_unreachable("covered switch");
+  }
+
+  LogicalResult
+  matchAndRewrite(AtomicRMWOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto fragment = cast<RankedTensorType>(op.getValue().getType());
+    auto type = cast<MemRefType>(op.getDest().getType());
+    Type element = type.getElementType();
+    if (element.isInteger(1) || getElementBits(element) < 16)
+      return op.emitError("has no atomics on ") << element;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value threadId = getTarget().getThreadId(b);
+    FragmentLayout layout = getFragmentLayout(fragment);
+    FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
+    RegionAccess access(b, type, adaptor.getDest(),
+                        splitOffsets(b, op.getStaticOffsets(),
+                                     adaptor.getOffsets(), type.getRank()),
+                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+                        indexer);
+    SmallVector<Value> registers = unpack(b, adaptor.getValue());
+    LLVM::AtomicBinOp binOp = getBinOp(op.getKind(), element);
+    StringRef scope = getTarget().getSyncScope(isShared(type));
+    // Of the threads that hold the same element, one acts.
+    createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
+      createVersions(b, access, [&](bool masked) {
+        for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
+          if (isReplica(layout, v))
+            continue;
+          SmallVector<int64_t> constants = indexer.getConstants(v);
+          Value address = access.getAddress(constants);
+          Value mask = masked ? access.getMask(constants) : Value();
+          createGuarded(b, mask, [&] {
+            LLVM::AtomicRMWOp::create(b, binOp, address, registers[v],
+                                      LLVM::AtomicOrdering::monotonic, scope);
+          });
+        }
+      });
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// Whether an earlier register of the thread holds the same element.
+  static bool isReplica(const FragmentLayout &layout, int64_t value) {
+    for (const Mode &mode : layout.getValueModes()) {
+      if (mode.stride == 0 && value % mode.extent != 0)
+        return true;
+      value /= mode.extent;
+    }
+    return false;
+  }
+
+  static Value getOwnerPredicate(ImplicitLocOpBuilder &b,
+                                 const FragmentLayout &layout, Value threadId) {
+    Value owner;
+    Type i32 = b.getI32Type();
+    Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+    int64_t prefix = 1;
+    for (const Mode &mode : layout.getThreadModes()) {
+      int64_t step = prefix;
+      prefix *= mode.extent;
+      if (mode.stride != 0 || mode.extent == 1)
+        continue;
+      auto constant = [&](int64_t value) {
+        return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
+      };
+      Value digit = arith::DivUIOp::create(b, threadId, constant(step));
+      digit = arith::RemUIOp::create(b, digit, constant(mode.extent));
+      Value first =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, zero);
+      owner =
+          owner ? arith::AndIOp::create(b, owner, first).getResult() : first;
+    }
+    return owner;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+struct CopyPattern : TilePattern<CopyOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto sourceType = cast<MemRefType>(op.getSource().getType());
+    auto destType = cast<MemRefType>(op.getDest().getType());
+    TileRegion from = op.getSourceRegion(), to = op.getDestRegion();
+    SmallVector<int64_t> shape = from.getSqueezedSizes();
+    ArrayRef<int64_t> maxVectors = lowering.maxVectors.at(op);
+    int64_t bytes =
+        llvm::divideCeil(getElementBits(sourceType.getElementType()), 8);
+
+    FragmentLayout layout = getBlockedLayout(shape, lowering.threads,
+                                             std::max<int64_t>(16 / bytes, 1));
+    FragmentIndexer indexer(b, layout, shape, getTarget().getThreadId(b));
+    RegionAccess source(b, sourceType, adaptor.getSource(),
+                        splitOffsets(b, op.getStaticSourceOffsets(),
+                                     adaptor.getSourceOffsets(),
+                                     sourceType.getRank()),
+                        from.sizes, maxVectors[0], indexer);
+    RegionAccess dest(b, destType, adaptor.getDest(),
+                      splitOffsets(b, op.getStaticDestOffsets(),
+                                   adaptor.getDestOffsets(),
+                                   destType.getRank()),
+                      to.sizes, maxVectors[1], indexer);
+    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+    int64_t vector =
+        std::min(source.getVectorElements(), dest.getVectorElements());
+    Type element = getTypeConverter()->convertType(sourceType.getElementType());
+    if (inst && inst.getValue() == InstKind::CpAsync && vector * bytes >= 4 &&
+        vector * bytes <= 16) {
+      copyAsync(b, source, dest, indexer, element, vector, vector * bytes);
+    } else {
+      Value registers = loadFragment(b, source, indexer, element, Value());
+      storeFragment(b, dest, indexer, registers);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  void copyAsync(ImplicitLocOpBuilder &b, RegionAccess &source,
+                 RegionAccess &dest, const FragmentIndexer &indexer,
+                 Type element, int64_t vector, int64_t bytes) const {
+    bool maskDest = !dest.isAlwaysInside();
+    createVersions(b, source, [&](bool masked) {
+      dest.enterBlock();
+      // Where the buffer ends within a vector, its elements go one by one.
+      bool uniform = (!masked || source.isMaskUniform(vector)) &&
+                     (!maskDest || dest.isMaskUniform(vector));
+      int64_t run = uniform ? vector : 1;
+      for (int64_t v = 0; v < indexer.getNumValues(); v += run) {
+        SmallVector<int64_t> constants = indexer.getConstants(v);
+        Value to = dest.getAddress(constants);
+        Value inside = masked ? source.getMask(constants) : Value();
+        createGuarded(b, maskDest ? dest.getMask(constants) : Value(), [&] {
+          if (uniform) {
+            getTarget().emitAsyncCopy(b, to, source.getAddress(constants),
+                                      bytes, inside);
+            return;
+          }
+          SmallVector<Value> registers;
+          Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
+          loadRun(b, source, constants, element, 1, masked, zero, registers);
+          createStore(b, registers.front(), to, element, 1);
+        });
+      }
+    });
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+/// The address of one element, for all threads the same.
+static Value getScalarAddress(ImplicitLocOpBuilder &b, MemRefType type,
+                              Value buffer, ValueRange indices) {
+  FragmentIndexer indexer(b, FragmentLayout(), {}, Value());
+  SmallVector<SplitOffset> offsets;
+  for (Value index : indices)
+    offsets.push_back({index, 0});
+  SmallVector<int64_t> sizes(type.getRank(), 1);
+  RegionAccess access(b, type, buffer, offsets, sizes, /*maxVector=*/1,
+                      indexer);
+  return access.getAddress({});
+}
+
+struct ScalarLoadPattern : TilePattern<memref::LoadOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value address = getScalarAddress(b, op.getMemRefType(), adaptor.getMemref(),
+                                     adaptor.getIndices());
+    Type element = getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOp(op, createLoad(b, address, element, 1));
+    return success();
+  }
+};
+
+/// A scalar is stored once, by the first thread.
+struct ScalarStorePattern : TilePattern<memref::StoreOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value address = getScalarAddress(b, op.getMemRefType(), adaptor.getMemref(),
+                                     adaptor.getIndices());
+    Value first = isFirstThread(b, getTarget());
+    createGuarded(b, first, [&] {
+      createStore(b, adaptor.getValue(), address, adaptor.getValue().getType(),
+                  1);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct DimPattern : TilePattern<memref::DimOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    std::optional<int64_t> dim = op.getConstantIndex();
+    auto type = dyn_cast<MemRefType>(op.getSource().getType());
+    if (!dim || !type || *dim >= type.getRank())
+      return op.emitError("expected a constant dimension of a ranked memref");
+    Type index = getTypeConverter<LLVMTypeConverter>()->getIndexType();
+    int64_t extent = type.getDimSize(*dim);
+    if (!ShapedType::isDynamic(extent)) {
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+          op, rewriter.getIntegerAttr(index, extent));
+      return success();
+    }
+    rewriter.replaceOp(op, MemRefDescriptor(adaptor.getSource())
+                               .size(rewriter, op.getLoc(), *dim));
+    return success();
+  }
+};
+
+struct BarrierPattern : TilePattern<BarrierOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(BarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (op.getDrainCopies())
+      getTarget().emitDrainCopies(b);
+    // Each writer publishes its own writes before it arrives.
+    if (op.getProxyFence())
+      getTarget().emitProxyFence(b);
+    getTarget().emitBarrier(b);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
+                                    LoweringContext &lowering,
+                                    RewritePatternSet &patterns) {
+  patterns.add<AllocSharedPattern, ViewPattern, LoadPattern, StorePattern,
+               AtomicRMWPattern, CopyPattern, ScalarLoadPattern,
+               ScalarStorePattern, DimPattern, BarrierPattern>(converter,
+                                                               lowering);
+}

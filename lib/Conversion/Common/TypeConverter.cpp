@@ -1,0 +1,92 @@
+//===- TypeConverter.cpp - Types of per-thread code -----------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+#include "mlir/Conversion/LLVMCommon/LoweringOptions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static LowerToLLVMOptions getLoweringOptions(MLIRContext *context,
+                                             unsigned bitwidth) {
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(bitwidth);
+  return options;
+}
+
+TileTypeConverter::TileTypeConverter(MLIRContext *context,
+                                     unsigned indexBitwidth)
+    : LLVMTypeConverter(context, getLoweringOptions(context, indexBitwidth)) {
+  addConversion([this](RankedTensorType type) -> std::optional<Type> {
+    if (!hasFragmentLayout(type))
+      return std::nullopt;
+    Type element = convertType(type.getElementType());
+    if (!element)
+      return std::nullopt;
+    return VectorType::get({getFragmentLayout(type).getNumValues()}, element);
+  });
+  addConversion([](MemRefType type) -> std::optional<Type> {
+    if (!isShared(type))
+      return std::nullopt;
+    return LLVM::LLVMPointerType::get(type.getContext(), 3);
+  });
+  addTypeAttributeConversion([](BaseMemRefType,
+                                gpu::AddressSpaceAttr space) -> Attribute {
+    unsigned number = space.getValue() == gpu::AddressSpace::Workgroup ? 3 : 0;
+    return IntegerAttr::get(IntegerType::get(space.getContext(), 64), number);
+  });
+}
+
+SmallVector<Value> tilews::unpack(ImplicitLocOpBuilder &b, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  SmallVector<Value> registers;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    registers.push_back(vector::ExtractOp::create(b, vector, i));
+  return registers;
+}
+
+Value tilews::pack(ImplicitLocOpBuilder &b, Type element,
+                   ArrayRef<Value> registers) {
+  auto type = VectorType::get({int64_t(registers.size())}, element);
+  return vector::FromElementsOp::create(b, type, registers);
+}
+
+Value tilews::createArenaPointer(ImplicitLocOpBuilder &b, int64_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value arena = LLVM::AddressOfOp::create(b, pointer, kArenaName);
+  if (offset == 0)
+    return arena;
+  return LLVM::GEPOp::create(
+      b, pointer, b.getI8Type(), arena,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+}
+
+SmallVector<SplitOffset> tilews::splitOffsets(ImplicitLocOpBuilder &b,
+                                              ArrayRef<int64_t> staticOffsets,
+                                              ValueRange dynamic,
+                                              int64_t rank) {
+  SmallVector<SplitOffset> offsets(rank);
+  unsigned next = 0;
+  for (auto [offset, constant] : llvm::zip(offsets, staticOffsets)) {
+    if (ShapedType::isDynamic(constant))
+      offset.value = dynamic[next++];
+    else
+      offset.constant = constant;
+  }
+  return offsets;
+}
+
+Value tilews::isFirstThread(ImplicitLocOpBuilder &b,
+                            const TargetLowering &target) {
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                               target.getThreadId(b), zero);
+}

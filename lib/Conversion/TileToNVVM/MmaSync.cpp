@@ -1,0 +1,196 @@
+//===- MmaSync.cpp - mma.sync and ldmatrix --------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMLowering.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// mma.sync
+//===----------------------------------------------------------------------===//
+
+/// The register class and type of an operand's registers.
+static std::pair<StringRef, Type> getRegisters(Builder &b, Type element) {
+  if (element.isF64())
+    return {"d", element};
+  if (element.isF32())
+    return {"f", element};
+  return {"r", b.getI32Type()};
+}
+
+/// Writes `{$first, ..., $last}` and advances.
+static std::string takeGroup(int64_t &next, int64_t count) {
+  std::string group = "{";
+  for (int64_t i = 0; i < count; ++i)
+    group += (i ? ", $" : "$") + std::to_string(next++);
+  return group + "}";
+}
+
+Value NVVMLowering::emitMma(ImplicitLocOpBuilder &b, const MmaOperands &op,
+                            Value lhs, Value rhs, Value acc) const {
+  auto accType = cast<VectorType>(acc.getType());
+  bool f64 = op.lhsElement.isF64();
+  StringRef accName = accType.getElementType().isInteger() ? "s32"
+                      : accType.getElementType().isF32()   ? "f32"
+                      : accType.getElementType().isF64()   ? "f64"
+                                                           : "f16";
+  SmallVector<Value> lhsWords = f64 ? unpack(b, lhs) : toWords(b, lhs);
+  SmallVector<Value> rhsWords = f64 ? unpack(b, rhs) : toWords(b, rhs);
+  auto [accClass, accRegister] = getRegisters(b, accType.getElementType());
+  bool packedAcc = accRegister != accType.getElementType();
+  SmallVector<Value> accWords = packedAcc ? toWords(b, acc) : unpack(b, acc);
+
+  StringRef wordClass = f64 ? "d" : "r";
+  SmallVector<AsmInput> inputs;
+  for (Value word : lhsWords)
+    inputs.push_back({word, wordClass.str()});
+  for (Value word : rhsWords)
+    inputs.push_back({word, wordClass.str()});
+  for (Value word : accWords)
+    inputs.push_back({word, accClass.str()});
+  int64_t next = 0;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "mma.sync.aligned.m" << op.mma.m << "n" << op.mma.n << "k"
+         << op.mma.k << ".row.col." << accName << "."
+         << getPtxType(op.lhsElement) << "." << getPtxType(op.rhsElement) << "."
+         << accName << " ";
+  stream << takeGroup(next, accWords.size()) << ", ";
+  stream << takeGroup(next, lhsWords.size()) << ", ";
+  stream << takeGroup(next, rhsWords.size()) << ", ";
+  stream << takeGroup(next, accWords.size()) << ";";
+  SmallVector<Value> results =
+      createAsm(b, text, accRegister, accClass, accWords.size(), inputs, false);
+  return packedAcc ? fromWords(b, results, accType)
+                   : pack(b, accType.getElementType(), results);
+}
+
+//===----------------------------------------------------------------------===//
+// ldmatrix
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reads operands by ldmatrix: each lane gives the address of 16 bytes, eight
+/// lanes those of an 8x8 matrix of 16-bit elements (PTX ISA, "ldmatrix"). The
+/// four matrices of one instruction are those of one left operand, or of two
+/// right operands that are neighbours along N.
+class LdMatrixReader : public OperandReader {
+public:
+  LdMatrixReader(ImplicitLocOpBuilder &b, const SharedOperand &operand,
+                 Value threadId)
+      : b(b), operand(operand),
+        chunk(128 / operand.type.getElementTypeBitWidth()),
+        repeatsPerLoad(operand.isLhs ? 1 : 2),
+        indexer(b, getLayout(), operand.type.getShape(), threadId),
+        access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
+               operand.type.getShape(), kMaxVector, indexer) {
+    access.assumeInside();
+  }
+
+  /// Whether ldmatrix can read the operand.
+  static bool isPossible(const SharedOperand &operand) {
+    int64_t bits = operand.type.getElementTypeBitWidth();
+    // The matrix's rows are along K unless the operand is stored the other way
+    // around; only 16-bit elements can be transposed on the way.
+    bool alongK = operand.isLhs != operand.transposed;
+    if (bits > 32 || (!alongK && bits != 16))
+      return false;
+    int64_t group = operand.isLhs ? operand.grid.m : operand.grid.n;
+    int64_t tile = operand.isLhs ? operand.mma.m : operand.mma.n;
+    int64_t perLoad = operand.isLhs ? 1 : 2;
+    // Every row has to exist, and rows of 16 bytes to stay together.
+    return operand.extent % (group * tile * perLoad) == 0 &&
+           operand.type.getShape().back() * bits % 128 == 0 &&
+           getSharedLayout(operand.type).getContiguity(bits) * bits >= 128;
+  }
+
+  SmallVector<Value> read(int64_t repeat, int64_t step) override {
+    int64_t load = repeat / repeatsPerLoad;
+    SmallVector<Value> &words = loaded[{load, step}];
+    if (words.empty())
+      words = emitLoad(load, step);
+    ArrayRef<Value> own = words;
+    if (!operand.isLhs)
+      own = own.slice(repeat % 2 * 2, 2);
+    Type element = operand.type.getElementType();
+    if (element.getIntOrFloatBitWidth() == 8)
+      element = b.getI8Type();
+    int64_t elements =
+        int64_t(own.size()) * 32 / operand.type.getElementTypeBitWidth();
+    return unpack(b, fromWords(b, own, VectorType::get({elements}, element)));
+  }
+
+private:
+  /// Where each lane's 16 bytes start: the value modes are the loads.
+  FragmentLayout getLayout() const {
+    // Dimensions as in (m, k) or (k, n).
+    int64_t outer = operand.isLhs ? 0 : 1, inner = 1 - outer;
+    bool alongK = operand.isLhs != operand.transposed;
+    const MmaInstruction &mma = operand.mma;
+    // The matrices of a left operand follow along M, then along K; those of a
+    // right operand along K, then along N.
+    int64_t half = mma.k / 2;
+    SmallVector<Mode> thread = {{8, 1, alongK ? outer : inner}};
+    if (operand.isLhs)
+      llvm::append_range(thread,
+                         SmallVector<Mode>{{2, 8, outer}, {2, half, inner}});
+    else
+      llvm::append_range(thread,
+                         SmallVector<Mode>{{2, half, inner}, {2, 8, outer}});
+    int64_t tile = (operand.isLhs ? mma.m : mma.n) * repeatsPerLoad;
+    int64_t group = operand.isLhs ? operand.grid.m : operand.grid.n;
+    int64_t perGroup = operand.extent / group;
+    thread.push_back({operand.grid.m, operand.isLhs ? perGroup : 0, outer});
+    thread.push_back({operand.grid.n, operand.isLhs ? 0 : perGroup, outer});
+    SmallVector<Mode> value = {{operand.extentK / mma.k, mma.k, inner},
+                               {perGroup / tile, tile, outer}};
+    FragmentLayout layout(thread, value);
+    return operand.transposed ? layout.transpose({1, 0}) : layout;
+  }
+
+  SmallVector<Value> emitLoad(int64_t load, int64_t step) {
+    bool alongK = operand.isLhs != operand.transposed;
+    int64_t steps = operand.extentK / operand.mma.k;
+    Value address =
+        access.getAddress(indexer.getConstants(step + steps * load));
+    auto i32 = b.getI32Type();
+    MLIRContext *context = b.getContext();
+    auto type =
+        LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(4, i32));
+    Value matrices = NVVM::LdMatrixOp::create(
+        b, type, address, 4,
+        alongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+        NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
+        NVVM::LdStMatrixEltType::B16);
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < 4; ++i)
+      words.push_back(LLVM::ExtractValueOp::create(b, matrices, i));
+    return words;
+  }
+
+  ImplicitLocOpBuilder &b;
+  SharedOperand operand;
+  int64_t chunk, repeatsPerLoad;
+  FragmentIndexer indexer;
+  RegionAccess access;
+  std::map<std::pair<int64_t, int64_t>, SmallVector<Value>> loaded;
+};
+
+} // namespace
+
+std::unique_ptr<OperandReader>
+NVVMLowering::createOperandReader(ImplicitLocOpBuilder &b,
+                                  const SharedOperand &operand) const {
+  if (!LdMatrixReader::isPossible(operand))
+    return nullptr;
+  return std::make_unique<LdMatrixReader>(b, operand, getThreadId(b));
+}

@@ -1,0 +1,220 @@
+//===- NVVMLowering.cpp - NVIDIA's instructions ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static Value constantI32(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+StringRef tilews::getPtxType(Type element) {
+  if (element.isF16())
+    return "f16";
+  if (element.isBF16())
+    return "bf16";
+  if (element.isF32())
+    return "tf32";
+  if (element.isF64())
+    return "f64";
+  if (isa<Float8E4M3FNType>(element))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "e5m2";
+  if (element.isInteger(8))
+    return "s8";
+  return "";
+}
+
+SmallVector<Value> tilews::toWords(ImplicitLocOpBuilder &b, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  int64_t words = type.getNumElements() * type.getElementTypeBitWidth() / 32;
+  auto asWords = VectorType::get({words}, b.getI32Type());
+  if (type != asWords)
+    vector = LLVM::BitcastOp::create(b, asWords, vector);
+  return unpack(b, vector);
+}
+
+Value tilews::fromWords(ImplicitLocOpBuilder &b, ArrayRef<Value> words,
+                        VectorType type) {
+  Value vector = pack(b, words.front().getType(), words);
+  if (vector.getType() != type)
+    vector = LLVM::BitcastOp::create(b, type, vector);
+  return vector;
+}
+
+SmallVector<Value> tilews::createAsm(ImplicitLocOpBuilder &b, StringRef text,
+                                     Type type, StringRef constraint,
+                                     int64_t outputs, ArrayRef<AsmInput> inputs,
+                                     bool hasSideEffects) {
+  std::string constraints;
+  auto add = [&](const Twine &next) {
+    if (!constraints.empty())
+      constraints += ",";
+    constraints += next.str();
+  };
+  for (int64_t i = 0; i < outputs; ++i)
+    add("=" + constraint);
+  SmallVector<Value> operands;
+  for (const AsmInput &input : inputs) {
+    add(input.constraint);
+    operands.push_back(input.value);
+  }
+  Type result = type;
+  if (outputs == 0)
+    result = Type();
+  else if (outputs > 1)
+    result = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                              SmallVector<Type>(outputs, type));
+  auto assembly = LLVM::InlineAsmOp::create(
+      b, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
+      hasSideEffects, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  if (outputs == 0)
+    return {};
+  if (outputs == 1)
+    return {assembly.getResult(0)};
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < outputs; ++i)
+    results.push_back(
+        LLVM::ExtractValueOp::create(b, assembly.getResult(0), i));
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads and memory
+//===----------------------------------------------------------------------===//
+
+Value NVVMLowering::getThreadId(ImplicitLocOpBuilder &b) const {
+  return NVVM::ThreadIdXOp::create(b, b.getI32Type());
+}
+
+void NVVMLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
+  NVVM::Barrier0Op::create(b);
+}
+
+void NVVMLowering::emitDrainCopies(ImplicitLocOpBuilder &b) const {
+  NVVM::CpAsyncCommitGroupOp::create(b);
+  NVVM::CpAsyncWaitGroupOp::create(b, 0);
+}
+
+void NVVMLowering::emitProxyFence(ImplicitLocOpBuilder &b) const {
+  NVVM::FenceProxyOp::create(
+      b,
+      NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+}
+
+Value NVVMLowering::emitShuffleXor(ImplicitLocOpBuilder &b, Value value,
+                                   int64_t mask) const {
+  return NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), value,
+                              constantI32(b, mask), constantI32(b, 31),
+                              NVVM::ShflKind::bfly, UnitAttr());
+}
+
+void NVVMLowering::emitAsyncCopy(ImplicitLocOpBuilder &b, Value dest,
+                                 Value source, int64_t bytes,
+                                 Value predicate) const {
+  auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  if (source.getType() != global)
+    source = LLVM::AddrSpaceCastOp::create(b, global, source);
+  // Bypassing the first-level cache exists for full 16 bytes only.
+  auto cache = bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                           : NVVM::LoadCacheModifierKind::CA;
+  Value size;
+  if (predicate)
+    size = arith::SelectOp::create(b, predicate, constantI32(b, bytes),
+                                   constantI32(b, 0));
+  NVVM::CpAsyncOp::create(
+      b, dest, source, b.getI32IntegerAttr(bytes),
+      NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), size);
+}
+
+StringRef NVVMLowering::getSyncScope(bool shared) const {
+  return shared ? "block" : "device";
+}
+
+void NVVMLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,
+                                       int64_t threads) const {
+  Builder b(kernel.getContext());
+  kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  kernel->setAttr(
+      NVVM::NVVMDialect::getReqntidAttrName(),
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  if (auto cluster =
+          kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster))
+    kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(), cluster);
+}
+
+//===----------------------------------------------------------------------===//
+// fp8
+//===----------------------------------------------------------------------===//
+
+/// The pairs of a vector, the last one filled up with itself.
+static SmallVector<std::pair<Value, Value>> getPairs(ArrayRef<Value> values) {
+  SmallVector<std::pair<Value, Value>> pairs;
+  for (size_t i = 0; i < values.size(); i += 2)
+    pairs.push_back({values[i], values[std::min(i + 1, values.size() - 1)]});
+  return pairs;
+}
+
+static bool hasFp8Casts(const TargetInfo &info, Type fp8) {
+  return info.arch >= 89 && isa<Float8E4M3FNType, Float8E5M2Type>(fp8);
+}
+
+Value NVVMLowering::emitTruncFp8(ImplicitLocOpBuilder &b, Value value,
+                                 Type fp8) const {
+  if (!hasFp8Casts(info, fp8))
+    return {};
+  SmallVector<Value> values = unpack(b, value), bytes;
+  // PTX ISA, "cvt": the first source goes into the upper half.
+  std::string text =
+      ("cvt.rn.satfinite." + getPtxType(fp8) + "x2.f32 $0, $2, $1;").str();
+  for (auto [low, high] : getPairs(values)) {
+    Value pair = createAsm(b, text, b.getI16Type(), "h", 1,
+                           {{low, "f"}, {high, "f"}}, false)[0];
+    Value both =
+        LLVM::BitcastOp::create(b, VectorType::get({2}, b.getI8Type()), pair);
+    llvm::append_range(bytes, unpack(b, both));
+  }
+  bytes.resize(values.size());
+  return pack(b, b.getI8Type(), bytes);
+}
+
+Value NVVMLowering::emitExtFp8(ImplicitLocOpBuilder &b, Value value,
+                               Type fp8) const {
+  if (!hasFp8Casts(info, fp8))
+    return {};
+  SmallVector<Value> bytes = unpack(b, value), values;
+  std::string text = ("cvt.rn.f16x2." + getPtxType(fp8) + "x2 $0, $1;").str();
+  for (auto [low, high] : getPairs(bytes)) {
+    Value pair = LLVM::BitcastOp::create(b, b.getI16Type(),
+                                         pack(b, b.getI8Type(), {low, high}));
+    Value halves =
+        createAsm(b, text, b.getI32Type(), "r", 1, {{pair, "h"}}, false)[0];
+    halves = LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()),
+                                     halves);
+    for (Value half : unpack(b, halves))
+      values.push_back(arith::ExtFOp::create(b, b.getF32Type(), half));
+  }
+  values.resize(bytes.size());
+  return pack(b, b.getF32Type(), values);
+}

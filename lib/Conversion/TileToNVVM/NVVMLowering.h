@@ -1,0 +1,71 @@
+//===- NVVMLowering.h - NVIDIA's instructions -------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_CONVERSION_TILETONVVM_NVVMLOWERING_H
+#define TILEWS_LIB_CONVERSION_TILETONVVM_NVVMLOWERING_H
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+namespace tilews {
+
+class NVVMLowering : public TargetLowering {
+public:
+  using TargetLowering::TargetLowering;
+
+  mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const override;
+  mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                             int64_t mask) const override;
+  mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
+                      mlir::Value lhs, mlir::Value rhs,
+                      mlir::Value acc) const override;
+  std::unique_ptr<OperandReader>
+  createOperandReader(mlir::ImplicitLocOpBuilder &b,
+                      const SharedOperand &operand) const override;
+  void emitAsyncCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
+                     mlir::Value source, int64_t bytes,
+                     mlir::Value predicate) const override;
+  mlir::Value emitTruncFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                           mlir::Type fp8) const override;
+  mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                         mlir::Type fp8) const override;
+  llvm::StringRef getSyncScope(bool shared) const override;
+  void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
+                           int64_t threads) const override;
+};
+
+/// The name PTX has for an operand's or an accumulator's type; empty if the
+/// tensor cores do not take it.
+llvm::StringRef getPtxType(mlir::Type element);
+
+/// The 32-bit words of a vector of registers, and back.
+llvm::SmallVector<mlir::Value> toWords(mlir::ImplicitLocOpBuilder &b,
+                                       mlir::Value vector);
+mlir::Value fromWords(mlir::ImplicitLocOpBuilder &b,
+                      llvm::ArrayRef<mlir::Value> words, mlir::VectorType type);
+
+/// Emits inline assembly with `outputs` results of type `type` in registers of
+/// class `constraint`; inputs come with their constraints.
+struct AsmInput {
+  mlir::Value value;
+  std::string constraint;
+};
+llvm::SmallVector<mlir::Value>
+createAsm(mlir::ImplicitLocOpBuilder &b, llvm::StringRef text, mlir::Type type,
+          llvm::StringRef constraint, int64_t outputs,
+          llvm::ArrayRef<AsmInput> inputs, bool hasSideEffects);
+
+/// Matrix products by wgmma.
+void populateWgmmaPatterns(const TileTypeConverter &converter,
+                           LoweringContext &lowering,
+                           mlir::RewritePatternSet &patterns);
+
+} // namespace tilews
+
+#endif // TILEWS_LIB_CONVERSION_TILETONVVM_NVVMLOWERING_H

@@ -1,0 +1,50 @@
+//===- TileToNVVM.cpp - Tile operations to NVVM ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NVVMLowering.h"
+#include "tilews/Conversion/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace tilews {
+#define GEN_PASS_DEF_CONVERTTILETONVVMPASS
+#include "tilews/Conversion/Passes.h.inc"
+} // namespace tilews
+
+using namespace mlir;
+using namespace tilews;
+
+namespace {
+struct ConvertTileToNVVMPass
+    : tilews::impl::ConvertTileToNVVMPassBase<ConvertTileToNVVMPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    if (!target->isNVIDIA()) {
+      getOperation().emitError("expected an NVIDIA target, found ")
+          << target->chip << "; use --convert-tile-to-rocdl";
+      return signalPassFailure();
+    }
+    if (indexBitwidth != 32 && indexBitwidth != 64) {
+      getOperation().emitError("index-bitwidth is 32 or 64, found ")
+          << indexBitwidth;
+      return signalPassFailure();
+    }
+    NVVMLowering lowering(*target, indexBitwidth);
+    if (failed(
+            convertTileModule(getOperation(), lowering, populateWgmmaPatterns)))
+      signalPassFailure();
+  }
+};
+} // namespace

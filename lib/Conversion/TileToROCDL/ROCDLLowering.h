@@ -1,0 +1,33 @@
+//===- ROCDLLowering.h - AMD's instructions ---------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_CONVERSION_TILETOROCDL_ROCDLLOWERING_H
+#define TILEWS_LIB_CONVERSION_TILETOROCDL_ROCDLLOWERING_H
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+namespace tilews {
+
+class ROCDLLowering : public TargetLowering {
+public:
+  using TargetLowering::TargetLowering;
+
+  mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
+  mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                             int64_t mask) const override;
+  mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
+                      mlir::Value lhs, mlir::Value rhs,
+                      mlir::Value acc) const override;
+  llvm::StringRef getSyncScope(bool shared) const override;
+  void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
+                           int64_t threads) const override;
+};
+
+} // namespace tilews
+
+#endif // TILEWS_LIB_CONVERSION_TILETOROCDL_ROCDLLOWERING_H

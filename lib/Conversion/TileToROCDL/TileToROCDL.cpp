@@ -1,0 +1,49 @@
+//===- TileToROCDL.cpp - Tile operations to ROCDL -------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ROCDLLowering.h"
+#include "tilews/Conversion/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace tilews {
+#define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
+#include "tilews/Conversion/Passes.h.inc"
+} // namespace tilews
+
+using namespace mlir;
+using namespace tilews;
+
+namespace {
+struct ConvertTileToROCDLPass
+    : tilews::impl::ConvertTileToROCDLPassBase<ConvertTileToROCDLPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    if (!target->isAMD()) {
+      getOperation().emitError("expected an AMD target, found ")
+          << target->chip << "; use --convert-tile-to-nvvm";
+      return signalPassFailure();
+    }
+    if (indexBitwidth != 32 && indexBitwidth != 64) {
+      getOperation().emitError("index-bitwidth is 32 or 64, found ")
+          << indexBitwidth;
+      return signalPassFailure();
+    }
+    ROCDLLowering lowering(*target, indexBitwidth);
+    if (failed(convertTileModule(getOperation(), lowering)))
+      signalPassFailure();
+  }
+};
+} // namespace
