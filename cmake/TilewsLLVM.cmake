@@ -60,11 +60,3 @@ add_definitions(${_definitions})
 if(NOT LLVM_ENABLE_RTTI)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 endif()
-
-if(TILEWS_SANITIZE)
-  # vptr checks need type information of every class, MLIR's included.
-  set(_sanitize -fsanitize=${TILEWS_SANITIZE} -fno-sanitize=vptr
-    -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
-  add_compile_options(${_sanitize})
-  add_link_options(${_sanitize})
-endif()

@@ -22,6 +22,10 @@ lit_config.load_config(config, site_config)
 path = [config.tilews_tools_dir, config.llvm_tools_dir, config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
 config.environment["PYTHONPATH"] = config.tilews_python_path
+if config.sanitizer:
+    # Inline code of ours poisons memory that code in libLLVM, compiled without
+    # the sanitizer, then uses.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 
 config.substitutions.append(("%python", config.python_executable))
 if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
