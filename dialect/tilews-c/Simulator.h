@@ -1,0 +1,62 @@
+//===- Simulator.h - C interface of the simulator ---------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_C_SIMULATOR_H
+#define TILEWS_C_SIMULATOR_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum TilewsSimArgumentKind {
+  TilewsSimArgumentMemory,
+  TilewsSimArgumentInteger,
+  TilewsSimArgumentReal
+};
+
+/// One argument of a kernel. Only the members of its kind count.
+typedef struct TilewsSimArgument {
+  enum TilewsSimArgumentKind kind;
+  /// Memory: the address of element (0, ..., 0), extents, and strides in
+  /// elements.
+  void *data;
+  intptr_t rank;
+  const int64_t *shape;
+  const int64_t *strides;
+  /// Bits from one element to the next: the element's width or, for elements
+  /// of less than a byte that are not packed, 8.
+  unsigned storageBits;
+  bool writable;
+  int64_t integer;
+  double real;
+} TilewsSimArgument;
+
+typedef struct TilewsSimOptions {
+  /// Blocks in x, y and z; null for the kernel's `tile.grid`.
+  const int64_t *grid;
+  /// Operations a block may execute before it counts as endless; 0: any number.
+  uint64_t maxSteps;
+  /// Threads to run blocks on; 0: one for each processor.
+  unsigned threads;
+  /// Receives what the kernel prints, on the calling thread. May be null.
+  MlirStringCallback print;
+  void *printUserData;
+} TilewsSimOptions;
+
+/// Runs `kernel`, a `gpu.func`, with the reference interpreter. Errors are
+/// emitted as diagnostics of the kernel's context.
+MLIR_CAPI_EXPORTED MlirLogicalResult tilewsSimRun(
+    MlirOperation kernel, intptr_t numArguments,
+    const TilewsSimArgument *arguments, const TilewsSimOptions *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TILEWS_C_SIMULATOR_H

@@ -1,0 +1,73 @@
+//===- Interpreter.h - Reference interpreter of tile kernels ----*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a kernel as it is written: one block after the other, one operation
+// after the other. It defines what every lowering has to compute. Where the
+// dialect leaves a choice, the interpreter takes the most exact one: matrix
+// products and sums add up in double precision (integers modulo 2^64) and are
+// rounded to their type once.
+//
+// Where upstream's semantics give poison, there is a value: a shift by the
+// width or more shifts everything out, a conversion to an integer saturates
+// and takes NaN to zero. Reading shared memory that was never written,
+// accesses of single elements out of bounds, divisions by zero, and signed
+// divisions that overflow are errors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_SIMULATOR_INTERPRETER_H
+#define TILEWS_SIMULATOR_INTERPRETER_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Support/LLVM.h"
+
+#include <array>
+
+namespace tilews::sim {
+
+/// Memory for a memref argument. Strides count elements.
+struct MemoryArgument {
+  void *data = nullptr;
+  llvm::SmallVector<int64_t> shape, strides;
+  /// Bits from one element to the next: the element's width or, for elements
+  /// of less than a byte that are not packed, 8.
+  unsigned storageBits = 8;
+  bool writable = true;
+};
+
+/// One argument of a kernel: memory, an integer or a floating point number.
+struct Argument {
+  enum class Kind { Memory, Integer, Real };
+  Kind kind = Kind::Integer;
+  MemoryArgument memory;
+  int64_t integer = 0;
+  double real = 0;
+};
+
+using Int3 = std::array<int64_t, 3>;
+
+struct LaunchOptions {
+  /// Blocks in x, y and z; `tile.grid` of the kernel if absent.
+  std::optional<Int3> grid;
+  /// Operations a block may execute before it counts as endless; 0: any number.
+  uint64_t maxSteps = 0;
+  /// Threads to run blocks on; 0: one for each processor. Kernels that print or
+  /// use atomics run on one, so that their results are always the same.
+  unsigned threads = 0;
+  /// Receives what `tile.print` prints, line by line.
+  llvm::function_ref<void(llvm::StringRef)> print;
+};
+
+/// Runs `kernel` over its grid. Errors are emitted as diagnostics, the first
+/// failing block's.
+mlir::LogicalResult runKernel(mlir::gpu::GPUFuncOp kernel,
+                              llvm::ArrayRef<Argument> arguments,
+                              const LaunchOptions &options);
+
+} // namespace tilews::sim
+
+#endif // TILEWS_SIMULATOR_INTERPRETER_H

@@ -1,0 +1,60 @@
+//===- Simulator.cpp - C interface of the simulator -----------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews-c/Simulator.h"
+#include "tilews/Simulator/Interpreter.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+
+using namespace tilews;
+
+static sim::Argument convert(const TilewsSimArgument &argument) {
+  sim::Argument result;
+  switch (argument.kind) {
+  case TilewsSimArgumentMemory:
+    result.kind = sim::Argument::Kind::Memory;
+    result.memory.data = argument.data;
+    result.memory.shape.assign(argument.shape, argument.shape + argument.rank);
+    result.memory.strides.assign(argument.strides,
+                                 argument.strides + argument.rank);
+    result.memory.storageBits = argument.storageBits;
+    result.memory.writable = argument.writable;
+    return result;
+  case TilewsSimArgumentInteger:
+    result.kind = sim::Argument::Kind::Integer;
+    result.integer = argument.integer;
+    return result;
+  case TilewsSimArgumentReal:
+    result.kind = sim::Argument::Kind::Real;
+    result.real = argument.real;
+    return result;
+  }
+  llvm_unreachable("covered switch");
+}
+
+MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
+                               const TilewsSimArgument *arguments,
+                               const TilewsSimOptions *options) {
+  auto func = mlir::dyn_cast<mlir::gpu::GPUFuncOp>(unwrap(kernel));
+  if (!func)
+    return wrap(mlir::LogicalResult(
+        unwrap(kernel)->emitError("is not a kernel; expected a gpu.func")));
+  auto print = [&](llvm::StringRef text) {
+    if (options->print)
+      options->print(wrap(text), options->printUserData);
+  };
+  sim::LaunchOptions launch;
+  if (options->grid)
+    launch.grid = {options->grid[0], options->grid[1], options->grid[2]};
+  launch.maxSteps = options->maxSteps;
+  launch.threads = options->threads;
+  launch.print = print;
+  auto converted =
+      llvm::map_to_vector(llvm::ArrayRef(arguments, numArguments), convert);
+  return wrap(sim::runKernel(func, converted, launch));
+}

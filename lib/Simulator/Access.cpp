@@ -1,0 +1,151 @@
+//===- Access.cpp - Reads and writes of regions ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Access.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+/// A row of a box: its elements `low` to `high` (exclusive) lie in the memref.
+/// `first` is the element offset of element `low`, `coords` its place.
+namespace {
+struct Row {
+  int64_t low, high, first;
+  SmallVector<int64_t> coords;
+};
+} // namespace
+
+/// Calls `fn` for each row of a box until one fails. Rows outside the memref
+/// are empty.
+static LogicalResult forEachRow(const MemRef &memref, const Box &box,
+                                function_ref<LogicalResult(const Row &)> fn) {
+  size_t rank = box.sizes.size();
+  if (rank == 0)
+    return fn({0, 1, memref.offset, {}});
+  int64_t size = box.sizes.back(), offset = box.offsets.back();
+  int64_t extent = memref.shape.back();
+  // Offsets are arbitrary: no sum of two may overflow.
+  int64_t low = offset >= 0 ? 0 : offset <= -size ? size : -offset;
+  int64_t high =
+      offset >= extent ? 0 : extent - std::max<int64_t>(offset, 0) + low;
+  high = std::min(high, size);
+  bool ok = forEachCoordinate(
+      ArrayRef(box.sizes).drop_back(), [&](ArrayRef<int64_t> outer) {
+        Row row{low, std::max(low, high), memref.offset, {}};
+        for (size_t dim = 0; dim + 1 < rank; ++dim) {
+          int64_t coord =
+              int64_t(uint64_t(box.offsets[dim]) + uint64_t(outer[dim]));
+          if (coord < 0 || coord >= memref.shape[dim])
+            row.high = row.low;
+          row.coords.push_back(coord);
+        }
+        row.coords.push_back(int64_t(uint64_t(offset) + uint64_t(low)));
+        if (row.low < row.high)
+          row.first = memref.getElementOffset(row.coords);
+        return succeeded(fn(row));
+      });
+  return success(ok);
+}
+
+static LogicalResult failUnwritten(Frame &frame, const Instruction &inst,
+                                   SmallVector<int64_t> coords, int64_t skip) {
+  if (!coords.empty())
+    coords.back() += skip;
+  return frame.fail(inst, "reads element " + toString(coords) +
+                              " of shared memory, which was never written");
+}
+
+static LogicalResult checkWritable(Frame &frame, const Instruction &inst,
+                                   const MemRef &memref) {
+  if (memref.buffer->writable)
+    return success();
+  return frame.fail(inst, "writes to an argument that is read-only memory");
+}
+
+static int64_t getRowStride(const MemRef &memref) {
+  return memref.strides.empty() ? 1 : memref.strides.back();
+}
+
+template <typename T>
+LogicalResult sim::readBox(Frame &frame, const Instruction &inst,
+                           const MemRef &memref, const Box &box, T padding,
+                           T *values) {
+  int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
+  return forEachRow(memref, box, [&](const Row &row) {
+    int64_t count = row.high - row.low;
+    std::fill(values, values + row.low, padding);
+    std::fill(values + row.high, values + length, padding);
+    int64_t done =
+        memref.read(row.first, getRowStride(memref), count, values + row.low);
+    if (done < count)
+      return failUnwritten(frame, inst, row.coords, done);
+    values += length;
+    return success();
+  });
+}
+
+template <typename T>
+LogicalResult sim::writeBox(Frame &frame, const Instruction &inst,
+                            const MemRef &memref, const Box &box,
+                            const T *values) {
+  if (failed(checkWritable(frame, inst, memref)))
+    return failure();
+  int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
+  return forEachRow(memref, box, [&](const Row &row) {
+    memref.write(row.first, getRowStride(memref), row.high - row.low,
+                 values + row.low);
+    values += length;
+    return success();
+  });
+}
+
+template <typename T>
+LogicalResult sim::updateBox(Frame &frame, const Instruction &inst,
+                             const MemRef &memref, const Box &box,
+                             const T *values, bool reads,
+                             function_ref<T(T, T)> combine) {
+  if (failed(checkWritable(frame, inst, memref)))
+    return failure();
+  int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
+  int64_t stride = getRowStride(memref);
+  return forEachRow(memref, box, [&](const Row &row) {
+    // One after the other: a stride of zero repeats an element.
+    for (int64_t i = row.low; i < row.high; ++i) {
+      int64_t element = row.first + (i - row.low) * stride;
+      T old = 0;
+      if (reads && memref.read(element, stride, 1, &old) == 0)
+        return failUnwritten(frame, inst, row.coords, i - row.low);
+      T combined = combine(old, values[i]);
+      normalize(memref.type, &combined, 1);
+      memref.write(element, stride, 1, &combined);
+    }
+    values += length;
+    return success();
+  });
+}
+
+LogicalResult sim::checkBounds(Frame &frame, const Instruction &inst,
+                               const MemRef &memref, ArrayRef<int64_t> coords) {
+  for (auto [dim, coord, extent] : llvm::enumerate(coords, memref.shape))
+    if (coord < 0 || coord >= extent)
+      return frame.fail(inst, "index " + Twine(coord) +
+                                  " is out of bounds for dimension " +
+                                  Twine(dim) + " of extent " + Twine(extent));
+  return success();
+}
+
+#define INSTANTIATE(T)                                                         \
+  template LogicalResult sim::readBox(Frame &, const Instruction &,            \
+                                      const MemRef &, const Box &, T, T *);    \
+  template LogicalResult sim::writeBox(                                        \
+      Frame &, const Instruction &, const MemRef &, const Box &, const T *);   \
+  template LogicalResult sim::updateBox(                                       \
+      Frame &, const Instruction &, const MemRef &, const Box &, const T *,    \
+      bool, function_ref<T(T, T)>);
+INSTANTIATE(int64_t)
+INSTANTIATE(double)

@@ -1,0 +1,145 @@
+//===- Program.cpp - A kernel prepared for execution ----------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+//===----------------------------------------------------------------------===//
+// Registry
+//===----------------------------------------------------------------------===//
+
+const Registry &Registry::get() {
+  static const Registry registry = [] {
+    Registry all;
+    registerArithHandlers(all);
+    registerCastHandlers(all);
+    registerMathHandlers(all);
+    registerControlHandlers(all);
+    registerMemRefHandlers(all);
+    registerTileMemoryHandlers(all);
+    registerTileMatmulHandlers(all);
+    registerTileShapeHandlers(all);
+    return all;
+  }();
+  return registry;
+}
+
+void Registry::add(StringRef name, Handler handler) {
+  handlers.try_emplace(name, std::move(handler));
+}
+
+const Handler *Registry::find(StringRef name) const {
+  auto it = handlers.find(name);
+  return it == handlers.end() ? nullptr : &it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Frame
+//===----------------------------------------------------------------------===//
+
+LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
+  for (auto [slot, argument] : llvm::zip_equal(code.arguments, arguments))
+    values[slot] = argument;
+  for (const Instruction &inst : ArrayRef(code.body).drop_back()) {
+    if (++steps == launch.maxSteps)
+      return fail(inst, "is the block's operation number " + Twine(steps) +
+                            ", which is the limit; the kernel may be endless");
+    if (mlir::failed((*inst.handler)(*this, inst)))
+      return mlir::failure();
+  }
+  return success();
+}
+
+SmallVector<Datum> Frame::getYielded(const BlockCode &code,
+                                     unsigned first) const {
+  return getAll(code.body.back(), first);
+}
+
+SmallVector<Datum> Frame::getAll(const Instruction &inst,
+                                 unsigned first) const {
+  return llvm::map_to_vector(ArrayRef(inst.operands).drop_front(first),
+                             [&](unsigned slot) { return values[slot]; });
+}
+
+SmallVector<int64_t> Frame::getIntegers(const Instruction &inst, unsigned first,
+                                        unsigned count) const {
+  return llvm::map_to_vector(
+      ArrayRef(inst.operands).slice(first, count),
+      [&](unsigned slot) { return values[slot].integer; });
+}
+
+void Frame::setAll(const Instruction &inst, ArrayRef<Datum> results) {
+  for (auto [slot, value] : llvm::zip_equal(inst.results, results))
+    values[slot] = value;
+}
+
+LogicalResult Frame::fail(const Instruction &inst, const Twine &message) {
+  failure = Failure{inst.op->getLoc(),
+                    ("'" + inst.op->getName().getStringRef() + "' op " +
+                     message + " (block " + toString(block) + ")")
+                        .str()};
+  return mlir::failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+Datum sim::makeDatum(const ValueType &type) {
+  Datum datum;
+  if (!type.isFragment)
+    return datum;
+  datum.fragment = std::make_shared<Fragment>();
+  datum.fragment->shape = type.shape;
+  if (type.element.isFloat)
+    datum.fragment->reals.resize(type.countElements());
+  else
+    datum.fragment->integers.resize(type.countElements());
+  return datum;
+}
+
+SmallVector<int64_t> sim::fillDynamic(const Frame &frame,
+                                      const Instruction &inst,
+                                      ArrayRef<int64_t> values,
+                                      unsigned &operand) {
+  return llvm::map_to_vector(values, [&](int64_t value) {
+    return ShapedType::isDynamic(value) ? frame.getInteger(inst, operand++)
+                                        : value;
+  });
+}
+
+std::optional<int64_t> sim::evaluate(AffineExpr expr, ArrayRef<int64_t> dims,
+                                     ArrayRef<int64_t> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return constant.getValue();
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<int64_t> lhs = evaluate(binary.getLHS(), dims, symbols);
+  std::optional<int64_t> rhs = evaluate(binary.getRHS(), dims, symbols);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Add)
+    return int64_t(uint64_t(*lhs) + uint64_t(*rhs));
+  if (binary.getKind() == AffineExprKind::Mul)
+    return int64_t(uint64_t(*lhs) * uint64_t(*rhs));
+  if (*rhs <= 0)
+    return std::nullopt;
+  if (binary.getKind() == AffineExprKind::Mod)
+    return llvm::mod(*lhs, *rhs);
+  return binary.getKind() == AffineExprKind::FloorDiv
+             ? llvm::divideFloorSigned(*lhs, *rhs)
+             : llvm::divideCeilSigned(*lhs, *rhs);
+}

@@ -1,0 +1,188 @@
+//===- Program.h - A kernel prepared for execution --------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is translated once into instructions: each has the handler of its
+// operation and, for its operands and results, places in a frame. A frame holds
+// the values of one block. Handlers are registered by operation name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_SIMULATOR_PROGRAM_H
+#define TILEWS_LIB_SIMULATOR_PROGRAM_H
+
+#include "tilews/Simulator/Interpreter.h"
+#include "tilews/Simulator/Values.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <functional>
+
+namespace tilews::sim {
+
+class Frame;
+struct Instruction;
+
+using Handler =
+    std::function<mlir::LogicalResult(Frame &, const Instruction &)>;
+
+/// What a result of an instruction is: a scalar, a fragment, or a memref.
+struct ValueType {
+  ElementType element;
+  bool isMemRef = false;
+  bool isFragment = false;
+  llvm::SmallVector<int64_t> shape;
+
+  int64_t countElements() const {
+    return isFragment ? sim::countElements(shape) : 1;
+  }
+};
+
+/// A block's instructions. The last one's operands are what the block yields;
+/// the instruction around the block reads them.
+struct BlockCode {
+  llvm::SmallVector<unsigned> arguments;
+  std::vector<Instruction> body;
+};
+
+struct Instruction {
+  mlir::Operation *op = nullptr;
+  const Handler *handler = nullptr;
+  llvm::SmallVector<unsigned, 4> operands, results;
+  llvm::SmallVector<ValueType, 1> resultTypes;
+  /// Whether elements are floating point: the first result's or, if there is
+  /// none, the first operand's.
+  bool isFloat = false;
+  std::vector<BlockCode> regions;
+  /// The value of a constant.
+  Datum constant;
+};
+
+/// Handlers by operation name.
+class Registry {
+public:
+  /// All handlers there are.
+  static const Registry &get();
+
+  void add(llvm::StringRef name, Handler handler);
+  template <typename OpT>
+  void add(Handler handler) {
+    add(OpT::getOperationName(), std::move(handler));
+  }
+  /// The operation's handler, null if there is none.
+  const Handler *find(llvm::StringRef name) const;
+
+private:
+  llvm::StringMap<Handler> handlers;
+};
+
+void registerArithHandlers(Registry &registry);
+void registerCastHandlers(Registry &registry);
+void registerMathHandlers(Registry &registry);
+void registerControlHandlers(Registry &registry);
+void registerMemRefHandlers(Registry &registry);
+void registerTileMemoryHandlers(Registry &registry);
+void registerTileMatmulHandlers(Registry &registry);
+void registerTileShapeHandlers(Registry &registry);
+
+/// Why a block stopped.
+struct Failure {
+  mlir::Location location;
+  std::string message;
+};
+
+/// What all blocks of a launch share.
+struct Launch {
+  Int3 grid;
+  int64_t threads;
+  uint64_t maxSteps;
+  llvm::function_ref<void(llvm::StringRef)> print;
+};
+
+/// One block during its execution.
+class Frame {
+public:
+  Frame(const Launch &launch, Int3 block, std::vector<Datum> values)
+      : launch(launch), block(block), values(std::move(values)) {}
+
+  const Launch &getLaunch() const { return launch; }
+  Int3 getBlock() const { return block; }
+  const std::optional<Failure> &getFailure() const { return failure; }
+
+  /// Runs a block's instructions with `arguments`, up to its last.
+  mlir::LogicalResult run(const BlockCode &code,
+                          llvm::ArrayRef<Datum> arguments);
+  /// The values that the block just run yields, from its operand `first` on.
+  llvm::SmallVector<Datum> getYielded(const BlockCode &code,
+                                      unsigned first = 0) const;
+
+  /// The values of an instruction's operands, from `first` on.
+  const Datum &get(const Instruction &inst, unsigned operand) const {
+    return values[inst.operands[operand]];
+  }
+  llvm::SmallVector<Datum> getAll(const Instruction &inst,
+                                  unsigned first = 0) const;
+  int64_t getInteger(const Instruction &inst, unsigned operand) const {
+    return get(inst, operand).integer;
+  }
+  const MemRef &getMemRef(const Instruction &inst, unsigned operand) const {
+    return *get(inst, operand).memref;
+  }
+  /// Operands as integers, `count` of them from `first` on.
+  llvm::SmallVector<int64_t> getIntegers(const Instruction &inst,
+                                         unsigned first, unsigned count) const;
+
+  void set(const Instruction &inst, unsigned result, Datum value) {
+    values[inst.results[result]] = std::move(value);
+  }
+  void setInteger(const Instruction &inst, int64_t value) {
+    Datum datum;
+    datum.integer = value;
+    set(inst, 0, std::move(datum));
+  }
+  void setAll(const Instruction &inst, llvm::ArrayRef<Datum> results);
+
+  /// Stops the block with an error at the instruction.
+  mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
+
+private:
+  const Launch &launch;
+  Int3 block;
+  std::vector<Datum> values;
+  uint64_t steps = 0;
+  std::optional<Failure> failure;
+};
+
+/// Registers a handler that has a form for each class of elements. `fn` is
+/// called with an element of the right class, for its type: `auto`.
+template <typename OpT, typename Fn>
+void addByElement(Registry &registry, Fn fn) {
+  registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
+    return inst.isFloat ? fn(frame, inst, double())
+                        : fn(frame, inst, int64_t());
+  });
+}
+
+/// A value of the given type; the elements of a fragment are zero.
+Datum makeDatum(const ValueType &type);
+
+/// The operands that stand for `ShapedType::kDynamic` in a list of offsets,
+/// filled in. `operand` is the first one's number and is moved past the last.
+llvm::SmallVector<int64_t> fillDynamic(const Frame &frame,
+                                       const Instruction &inst,
+                                       llvm::ArrayRef<int64_t> values,
+                                       unsigned &operand);
+
+/// The value of an affine expression; nothing if it divides by zero or less.
+std::optional<int64_t> evaluate(mlir::AffineExpr expr,
+                                llvm::ArrayRef<int64_t> dims,
+                                llvm::ArrayRef<int64_t> symbols);
+
+} // namespace tilews::sim
+
+#endif // TILEWS_LIB_SIMULATOR_PROGRAM_H

@@ -1,0 +1,186 @@
+//===- TileMatmulOps.cpp - Matrix products --------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products are exact (a double holds the product of two elements of 24 bits)
+// and added up in double precision, or as integers modulo 2^64. The sum is
+// rounded to the accumulator's type once. Whatever order an instruction sums
+// in, and in whatever precision, this is what it approximates.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Access.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+namespace {
+/// A matrix, row by row.
+template <typename T>
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  std::vector<T> elements;
+};
+} // namespace
+
+/// Reads an operand, which is a buffer or a fragment.
+template <typename T>
+static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
+                                       unsigned operand) {
+  const Datum &datum = frame.get(inst, operand);
+  ArrayRef<int64_t> shape =
+      datum.memref ? datum.memref->shape : datum.fragment->shape;
+  Matrix<T> matrix{shape[0], shape[1], {}};
+  matrix.elements.resize(shape[0] * shape[1]);
+  if (datum.fragment)
+    std::copy_n(datum.elements<T>(), matrix.elements.size(),
+                matrix.elements.begin());
+  else if (failed(readBox<T>(frame, inst, *datum.memref,
+                             Box::getWhole(*datum.memref), 0,
+                             matrix.elements.data())))
+    return failure();
+  return matrix;
+}
+
+template <typename T>
+static Matrix<T> transpose(const Matrix<T> &matrix) {
+  Matrix<T> result{matrix.columns, matrix.rows, {}};
+  result.elements.resize(matrix.elements.size());
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.columns; ++column)
+      result.elements[column * matrix.rows + row] =
+          matrix.elements[row * matrix.columns + column];
+  return result;
+}
+
+static double multiplyAdd(double sum, double a, double b) {
+  return sum + a * b;
+}
+static int64_t multiplyAdd(int64_t sum, int64_t a, int64_t b) {
+  return uint64_t(sum) + uint64_t(a) * uint64_t(b);
+}
+
+/// `sums += lhs * rhs`. Four rows of the result at a time share the reads of
+/// the right operand.
+template <typename T>
+static void multiply(const Matrix<T> &lhs, const Matrix<T> &rhs, T *sums) {
+  int64_t n = rhs.columns;
+  auto addRows = [&](int64_t row, auto rows) {
+    for (int64_t k = 0; k < lhs.columns; ++k) {
+      const T *b = &rhs.elements[k * n];
+      const T *a = &lhs.elements[row * lhs.columns + k];
+      for (int64_t column = 0; column < n; ++column)
+        for (int64_t i = 0; i < decltype(rows)::value; ++i)
+          sums[(row + i) * n + column] = multiplyAdd(
+              sums[(row + i) * n + column], a[i * lhs.columns], b[column]);
+    }
+  };
+  int64_t row = 0;
+  for (; row + 4 <= lhs.rows; row += 4)
+    addRows(row, std::integral_constant<int64_t, 4>());
+  for (; row < lhs.rows; ++row)
+    addRows(row, std::integral_constant<int64_t, 1>());
+}
+
+/// Adds `lhs * rhs` to the accumulator, operand number `acc`.
+template <typename T>
+static LogicalResult accumulate(Frame &frame, const Instruction &inst,
+                                const Matrix<T> &lhs, const Matrix<T> &rhs,
+                                unsigned acc, bool clear) {
+  Datum result = makeDatum(inst.resultTypes[0]);
+  int64_t count = inst.resultTypes[0].countElements();
+  T *sums = result.elements<T>();
+  multiply(lhs, rhs, sums);
+  if (!clear) {
+    const T *old = frame.get(inst, acc).elements<T>();
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = multiplyAdd(sums[i], old[i], 1);
+  }
+  normalize(inst.resultTypes[0].element, sums, count);
+  frame.set(inst, 0, std::move(result));
+  return success();
+}
+
+template <typename T>
+static LogicalResult runGemm(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::GemmOp>(inst.op);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, 0);
+  if (failed(lhs))
+    return failure();
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, 1);
+  if (failed(rhs))
+    return failure();
+  if (op.getTransposeLhs())
+    lhs = transpose(*lhs);
+  if (op.getTransposeRhs())
+    rhs = transpose(*rhs);
+  return accumulate(frame, inst, *lhs, *rhs, /*acc=*/2,
+                    op.getClearAccumulator());
+}
+
+/// The dense matrix of a 2:4 sparse one and the places of its elements. Each
+/// nibble of the metadata is for four columns, two of which are given.
+template <typename T>
+static FailureOr<Matrix<T>>
+expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
+       const Matrix<int64_t> &metadata, unsigned width) {
+  Matrix<T> dense{sparse.rows, sparse.columns * 2, {}};
+  dense.elements.resize(sparse.elements.size() * 2);
+  int64_t groups = dense.columns / 4, perWord = width / 4;
+  for (int64_t row = 0; row < dense.rows; ++row) {
+    for (int64_t group = 0; group < groups; ++group) {
+      int64_t word =
+          metadata.elements[row * metadata.columns + group / perWord];
+      unsigned nibble = (word >> (group % perWord * 4)) & 15;
+      unsigned places[] = {nibble & 3, nibble >> 2};
+      if (places[0] >= places[1])
+        return frame.fail(inst, "has metadata " + Twine(nibble) + " in row " +
+                                    Twine(row) + ", group " + Twine(group) +
+                                    ": expected two ascending places");
+      for (int64_t i = 0; i < 2; ++i)
+        dense.elements[row * dense.columns + group * 4 + places[i]] =
+            sparse.elements[row * sparse.columns + group * 2 + i];
+    }
+  }
+  return dense;
+}
+
+template <typename T>
+static LogicalResult runGemmSp(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::GemmSpOp>(inst.op);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, 0);
+  if (failed(lhs))
+    return failure();
+  FailureOr<Matrix<int64_t>> metadata = readMatrix<int64_t>(frame, inst, 1);
+  if (failed(metadata))
+    return failure();
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, 2);
+  if (failed(rhs))
+    return failure();
+  unsigned width =
+      getElementTypeOrSelf(op.getMetadata().getType()).getIntOrFloatBitWidth();
+  FailureOr<Matrix<T>> dense = expand(frame, inst, *lhs, *metadata, width);
+  if (failed(dense))
+    return failure();
+  if (op.getTransposeRhs())
+    rhs = transpose(*rhs);
+  return accumulate(frame, inst, *dense, *rhs, /*acc=*/3,
+                    op.getClearAccumulator());
+}
+
+void sim::registerTileMatmulHandlers(Registry &registry) {
+  addByElement<tile::GemmOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return runGemm<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::GemmSpOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return runGemmSp<decltype(element)>(frame, inst);
+      });
+}
