@@ -228,7 +228,8 @@ static LogicalResult runPersistent(Frame &frame, const Instruction &inst) {
   llvm::copy(frame.getIntegers(inst, 0, rank), extents.begin());
   int64_t tiles = 1;
   for (int64_t extent : extents)
-    tiles *= std::max<int64_t>(extent, 0);
+    if (llvm::MulOverflow(tiles, std::max<int64_t>(extent, 0), tiles))
+      return frame.fail(inst, "has more than 2^63 tiles");
   auto [x, y, z] = frame.getBlock();
   const Int3 &grid = frame.getLaunch().grid;
   int64_t block = x + grid[0] * (y + grid[1] * z);

@@ -28,6 +28,10 @@ namespace tilews::sim {
 class Frame;
 struct Instruction;
 
+/// The most elements of a fragment or shared buffer: far more than any GPU
+/// holds, and few enough to be allocated.
+constexpr int64_t kMaxElements = int64_t(1) << 26;
+
 using Handler =
     std::function<mlir::LogicalResult(Frame &, const Instruction &)>;
 
@@ -62,6 +66,26 @@ struct Instruction {
   /// The value of a constant.
   Datum constant;
 };
+
+/// A kernel's instructions and the number of values in a frame.
+struct Program {
+  BlockCode code;
+  unsigned numSlots;
+};
+
+/// Translates a kernel. Errors are emitted as diagnostics.
+mlir::FailureOr<Program> translateKernel(mlir::gpu::GPUFuncOp kernel);
+
+/// The values of a launch's arguments, which have to fit the kernel's. Errors
+/// are emitted as diagnostics.
+mlir::LogicalResult bindArguments(mlir::gpu::GPUFuncOp kernel,
+                                  llvm::ArrayRef<Argument> arguments,
+                                  llvm::SmallVectorImpl<Datum> &values);
+
+/// The grid in `options` or, if there is none, the kernel's `tile.grid`.
+mlir::FailureOr<Int3> getGrid(mlir::gpu::GPUFuncOp kernel,
+                              llvm::ArrayRef<Datum> arguments,
+                              const LaunchOptions &options);
 
 /// Handlers by operation name.
 class Registry {

@@ -19,21 +19,18 @@ using tile::AtomicKind;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// Bits that an element takes in shared memory, where sub-byte elements are
-/// packed; 0 if there is no memory form of the width.
-static unsigned getSharedBits(ElementType type) {
-  bool fits = llvm::isPowerOf2_32(type.width) && type.width <= 64;
-  return fits ? type.width : 0;
-}
-
 /// A row-major memref of a static type. Layouts say where elements lie in the
 /// hardware's memory, not which elements there are: they do not matter here.
 static FailureOr<Datum> makeMemRef(Frame &frame, const Instruction &inst,
                                    std::shared_ptr<Buffer> buffer) {
   auto type = cast<MemRefType>(inst.op->getResult(0).getType());
+  if (type.getNumElements() > kMaxElements)
+    return frame.fail(inst, "has " + Twine(type.getNumElements()) +
+                                " elements; the interpreter holds up to " +
+                                Twine(kMaxElements));
   auto memref = std::make_shared<MemRef>();
   memref->type = inst.resultTypes[0].element;
-  memref->storageBits = getSharedBits(memref->type);
+  memref->storageBits = memref->type.getMemoryBits();
   if (memref->storageBits == 0)
     return frame.fail(inst, "has elements of " + Twine(memref->type.width) +
                                 " bits, which have no form in memory");

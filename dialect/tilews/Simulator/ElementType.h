@@ -48,6 +48,11 @@ struct ElementType {
 
   /// The element type of an MLIR type, if the simulator can hold it.
   static std::optional<ElementType> get(mlir::Type type);
+
+  /// Bits an element takes in a packed buffer; 0 if it has no form in memory.
+  unsigned getMemoryBits() const {
+    return (width & (width - 1)) == 0 ? width : 0;
+  }
 };
 
 /// How a format encodes what is not a number.

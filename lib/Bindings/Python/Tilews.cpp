@@ -12,9 +12,12 @@
 
 namespace nb = nanobind;
 
+void populateSimulator(nb::module_ &m);
+
 NB_MODULE(_tilews, m) {
   m.doc() = "Attributes of the tile dialect and access to tilews' C interface";
 
   MlirStringRef version = tilewsGetVersion();
   m.attr("__version__") = nb::str(version.data, version.length);
+  populateSimulator(m);
 }

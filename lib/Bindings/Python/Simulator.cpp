@@ -1,0 +1,99 @@
+//===- Simulator.cpp - The simulator in Python ----------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The raw interface behind tilews.sim, which checks types and reads arrays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews-c/Simulator.h"
+
+#include "mlir/Bindings/Python/Diagnostics.h"
+#include "mlir/Bindings/Python/Nanobind.h"
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace {
+/// Memory for a kernel; lives in a Python list during a launch.
+struct Memory {
+  uintptr_t data;
+  std::vector<int64_t> shape, strides;
+  unsigned storageBits;
+  bool writable;
+};
+using Argument = std::variant<Memory, int64_t, double>;
+} // namespace
+
+static TilewsSimArgument convert(const Argument &argument) {
+  TilewsSimArgument result = {};
+  if (const auto *memory = std::get_if<Memory>(&argument)) {
+    result.kind = TilewsSimArgumentMemory;
+    result.data = reinterpret_cast<void *>(memory->data);
+    result.rank = memory->shape.size();
+    result.shape = memory->shape.data();
+    result.strides = memory->strides.data();
+    result.storageBits = memory->storageBits;
+    result.writable = memory->writable;
+  } else if (const auto *integer = std::get_if<int64_t>(&argument)) {
+    result.kind = TilewsSimArgumentInteger;
+    result.integer = *integer;
+  } else {
+    result.kind = TilewsSimArgumentReal;
+    result.real = std::get<double>(argument);
+  }
+  return result;
+}
+
+/// Hands what a kernel prints to a Python function.
+static void print(MlirStringRef text, void *function) {
+  nb::gil_scoped_acquire gil;
+  (*static_cast<nb::object *>(function))(nb::str(text.data, text.length));
+}
+
+/// Runs a kernel; returns the text of the errors, empty if there was none.
+static std::string run(MlirOperation kernel,
+                       const std::vector<Argument> &arguments,
+                       std::optional<std::array<int64_t, 3>> grid,
+                       uint64_t maxSteps, unsigned threads,
+                       nb::object printFunction) {
+  std::vector<TilewsSimArgument> converted;
+  for (const Argument &argument : arguments)
+    converted.push_back(convert(argument));
+  TilewsSimOptions options = {grid ? grid->data() : nullptr, maxSteps, threads,
+                              print, &printFunction};
+  mlir::python::CollectDiagnosticsToStringScope diagnostics(
+      mlirOperationGetContext(kernel));
+  MlirLogicalResult result;
+  {
+    nb::gil_scoped_release release;
+    result = tilewsSimRun(kernel, converted.size(), converted.data(), &options);
+  }
+  std::string errors = diagnostics.takeMessage();
+  return mlirLogicalResultIsSuccess(result) ? "" : errors;
+}
+
+void populateSimulator(nb::module_ &m) {
+  nb::class_<Memory>(m, "_SimMemory")
+      .def(
+          "__init__",
+          [](Memory *self, uintptr_t data, std::vector<int64_t> shape,
+             std::vector<int64_t> strides, unsigned storageBits,
+             bool writable) {
+            new (self) Memory{data, std::move(shape), std::move(strides),
+                              storageBits, writable};
+          },
+          nb::arg("data"), nb::arg("shape"), nb::arg("strides"),
+          nb::arg("storage_bits"), nb::arg("writable"));
+  m.def("_sim_run", run, nb::arg("kernel"), nb::arg("arguments"),
+        nb::arg("grid").none(), nb::arg("max_steps"), nb::arg("threads"),
+        nb::arg("print"));
+}

@@ -1,0 +1,152 @@
+//===- Translate.cpp - From operations to instructions --------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+namespace {
+/// Translates a kernel. Errors are emitted as diagnostics.
+class Translator {
+public:
+  FailureOr<BlockCode> translate(Region &region);
+  unsigned getNumSlots() const { return slots.size(); }
+
+private:
+  LogicalResult translate(Operation &op, Instruction &inst);
+  FailureOr<ValueType> getType(Operation &op, Type type);
+  unsigned getSlot(Value value) {
+    return slots.try_emplace(value, slots.size()).first->second;
+  }
+
+  DenseMap<Value, unsigned> slots;
+};
+} // namespace
+
+FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
+  ValueType result;
+  result.isMemRef = isa<MemRefType>(type);
+  if (auto tensor = dyn_cast<RankedTensorType>(type);
+      tensor && tensor.hasStaticShape()) {
+    result.isFragment = true;
+    result.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  }
+  std::optional<ElementType> element =
+      result.isMemRef || result.isFragment
+          ? ElementType::get(cast<ShapedType>(type).getElementType())
+          : ElementType::get(type);
+  if (!element)
+    return op.emitOpError("has a value of type ")
+           << type << ", which the interpreter does not know";
+  result.element = *element;
+  if (result.countElements() > kMaxElements)
+    return op.emitOpError("has a fragment of type ")
+           << type << "; the interpreter holds up to " << kMaxElements
+           << " elements";
+  return result;
+}
+
+/// The value of a constant, whose type is known to be supported.
+static FailureOr<Datum> getConstant(arith::ConstantOp op,
+                                    const ValueType &type) {
+  Datum datum = makeDatum(type);
+  auto setElement = [&](int64_t i, const APInt &bits) {
+    if (type.element.isFloat)
+      fromBits(type.element, bits.getZExtValue(), datum.elements<double>()[i]);
+    else
+      datum.elements<int64_t>()[i] =
+          wrapInteger(bits.getZExtValue(), type.element.width);
+  };
+  Attribute value = op.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(value)) {
+    setElement(0, integer.getValue());
+  } else if (auto real = dyn_cast<FloatAttr>(value)) {
+    setElement(0, real.getValue().bitcastToAPInt());
+  } else if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    int64_t i = 0;
+    if (type.element.isFloat)
+      for (const APFloat &element : dense.getValues<APFloat>())
+        setElement(i++, element.bitcastToAPInt());
+    else
+      for (const APInt &element : dense.getValues<APInt>())
+        setElement(i++, element);
+  } else {
+    return op.emitOpError("has a value that the interpreter cannot read; "
+                          "expected a number or a dense attribute");
+  }
+  return datum;
+}
+
+LogicalResult Translator::translate(Operation &op, Instruction &inst) {
+  inst.op = &op;
+  inst.handler = Registry::get().find(op.getName().getStringRef());
+  if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
+    return op.emitOpError("is not supported by the interpreter, which runs "
+                          "kernels of the first phase: tile, arith, math, scf, "
+                          "index and scalar memref operations");
+  for (Value operand : op.getOperands())
+    inst.operands.push_back(getSlot(operand));
+  for (Value result : op.getResults()) {
+    FailureOr<ValueType> type = getType(op, result.getType());
+    if (failed(type))
+      return failure();
+    inst.resultTypes.push_back(*type);
+    inst.results.push_back(getSlot(result));
+  }
+  if (op.getNumResults() || op.getNumOperands()) {
+    Value first =
+        op.getNumResults() ? Value(op.getResult(0)) : op.getOperand(0);
+    inst.isFloat = isa<FloatType>(getElementTypeOrSelf(first.getType()));
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    FailureOr<Datum> value = getConstant(constant, inst.resultTypes[0]);
+    if (failed(value))
+      return failure();
+    inst.constant = *value;
+  }
+  for (Region &region : op.getRegions()) {
+    FailureOr<BlockCode> code = translate(region);
+    if (failed(code))
+      return failure();
+    inst.regions.push_back(std::move(*code));
+  }
+  return success();
+}
+
+FailureOr<BlockCode> Translator::translate(Region &region) {
+  BlockCode code;
+  if (region.empty())
+    return code;
+  if (!region.hasOneBlock())
+    return region.getParentOp()->emitOpError(
+        "has a region of several blocks, which the interpreter does not run; "
+        "write control flow with scf");
+  for (BlockArgument argument : region.getArguments()) {
+    if (failed(getType(*region.getParentOp(), argument.getType())))
+      return failure();
+    code.arguments.push_back(getSlot(argument));
+  }
+  for (Operation &op : region.front())
+    if (failed(translate(op, code.body.emplace_back())))
+      return failure();
+  return code;
+}
+
+FailureOr<Program> sim::translateKernel(gpu::GPUFuncOp kernel) {
+  Translator translator;
+  FailureOr<BlockCode> code = translator.translate(kernel.getBody());
+  if (failed(code))
+    return failure();
+  return Program{std::move(*code), translator.getNumSlots()};
+}

@@ -1,0 +1,173 @@
+"""The reference interpreter: runs kernels on the CPU as they are written.
+
+It executes phase-1 IR sequentially, block after block, and is the oracle for
+every lowering.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from . import ir
+from ._mlir_libs import _tilews
+
+__all__ = ["SimulationError", "run"]
+
+
+class SimulationError(RuntimeError):
+    """A kernel could not run or failed; the text names the place in the kernel."""
+
+
+# The NumPy types that hold the elements of each MLIR type. Signless integers
+# have two.
+_DTYPES = {
+    "f64": ["float64"],
+    "f32": ["float32"],
+    "f16": ["float16"],
+    "bf16": [ml_dtypes.bfloat16],
+    "f8E4M3FN": [ml_dtypes.float8_e4m3fn],
+    "f8E5M2": [ml_dtypes.float8_e5m2],
+    "f8E4M3FNUZ": [ml_dtypes.float8_e4m3fnuz],
+    "f8E5M2FNUZ": [ml_dtypes.float8_e5m2fnuz],
+    "i1": ["bool"],
+    "i4": [ml_dtypes.int4, ml_dtypes.uint4],
+    "i8": ["int8", "uint8"],
+    "i16": ["int16", "uint16"],
+    "i32": ["int32", "uint32"],
+    "i64": ["int64", "uint64"],
+    "index": ["int64", "uint64"],
+}
+
+
+def run(
+    module_or_func: Any,
+    kernel_name: str | None,
+    args: Sequence[Any],
+    grid: int | Iterable[int] | None = None,
+    *,
+    max_steps: int = 0,
+    threads: int = 0,
+) -> None:
+    """Runs a kernel over its whole grid and updates the arrays in place.
+
+    Args:
+        module_or_func: A module (or an operation in it) that holds the kernel, or
+            the kernel's ``gpu.func`` itself.
+        kernel_name: The kernel's name; ``None`` if there is only one.
+        args: One value for each argument of the kernel: a NumPy array of the
+            memref's element type (``ml_dtypes`` for bf16, fp8 and int4), shape and
+            strides, or a number for a scalar.
+        grid: Blocks in x, y and z (missing ones are 1); evaluated from the
+            kernel's ``tile.grid`` if absent.
+        max_steps: Operations a block may execute before it counts as endless;
+            0 for any number.
+        threads: CPU threads that run blocks; 0 for one each processor.
+
+    Raises:
+        TypeError: An argument is neither an array nor a number, or has the wrong
+            dtype.
+        ValueError: There is no such kernel, or the grid is not one.
+        SimulationError: Number, shape or strides of the arguments do not fit, or
+            the kernel failed; the text names the place and the operation.
+    """
+    kernel = _find_kernel(module_or_func, kernel_name)
+    types = ir.FunctionType(
+        ir.TypeAttr(kernel.attributes["function_type"]).value
+    ).inputs
+    # Fewer or more arguments than types: the interpreter reports it.
+    converted = [
+        _convert(index, arg, types[index] if index < len(types) else None)
+        for index, arg in enumerate(args)
+    ]
+    errors = _tilews._sim_run(
+        kernel, converted, _get_grid(grid), max_steps, threads, _print
+    )
+    if errors:
+        raise SimulationError(errors)
+
+
+def _print(text: str) -> None:
+    print(text, end="")
+
+
+def _find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
+    """The gpu.func that `module_or_func` is or holds."""
+    root = getattr(module_or_func, "operation", module_or_func)
+    if not isinstance(root, ir.Operation):
+        raise TypeError(
+            f"expected a module or a gpu.func, found {type(module_or_func).__name__}"
+        )
+    kernels: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "gpu.func" and "gpu.kernel" in op.attributes:
+            kernels.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    names = [ir.StringAttr(kernel.attributes["sym_name"]).value for kernel in kernels]
+    found = [k for k, n in zip(kernels, names) if name is None or n == name]
+    if len(found) == 1:
+        return found[0]
+    wanted = "one kernel" if name is None else f"one kernel '{name}'"
+    raise ValueError(f"expected {wanted}, found {names or 'no kernels'}")
+
+
+def _get_grid(grid: int | Iterable[int] | None) -> list[int] | None:
+    if grid is None:
+        return None
+    extents = [grid] if isinstance(grid, (int, np.integer)) else list(grid)
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"a grid has 1 to 3 extents, found {len(extents)}")
+    return [operator.index(extent) for extent in extents] + [1] * (3 - len(extents))
+
+
+def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:
+    """An argument as the native module takes it."""
+    if isinstance(arg, np.ndarray):
+        return _convert_array(index, arg, declared)
+    if isinstance(arg, (bool, np.bool_)):
+        return int(arg)
+    if isinstance(arg, (int, np.integer)):
+        value = int(arg)
+        if not -(2**63) <= value < 2**64:
+            raise TypeError(f"argument {index}: {value} does not fit 64 bits")
+        return value - 2**64 if value >= 2**63 else value
+    if isinstance(arg, float) or (
+        isinstance(arg, np.generic) and not np.iscomplexobj(arg)
+    ):
+        return float(arg)
+    raise TypeError(
+        f"argument {index}: expected a NumPy array or a number, "
+        f"found {type(arg).__name__}"
+    )
+
+
+def _convert_array(index: int, array: np.ndarray, declared: ir.Type | None) -> Any:
+    if declared is not None and isinstance(declared, ir.MemRefType):
+        element = str(declared.element_type)
+        dtypes = [np.dtype(dtype) for dtype in _DTYPES.get(element, [])]
+        if array.dtype not in dtypes:
+            expected = " or ".join(map(str, dtypes)) or "no NumPy type"
+            raise TypeError(
+                f"argument {index}: expected an array of {expected} for {declared}, "
+                f"found {array.dtype}"
+            )
+    size = array.dtype.itemsize
+    if any(stride % size for stride in array.strides):
+        raise TypeError(
+            f"argument {index}: strides {array.strides} are not multiples of the "
+            f"element size, {size} bytes"
+        )
+    return _tilews._SimMemory(
+        data=array.ctypes.data,
+        shape=list(array.shape),
+        strides=[stride // size for stride in array.strides],
+        storage_bits=8 * size,
+        writable=array.flags.writeable,
+    )
