@@ -111,7 +111,9 @@ def _find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
 
     root.walk(visit)
     names = [ir.StringAttr(kernel.attributes["sym_name"]).value for kernel in kernels]
-    found = [k for k, n in zip(kernels, names) if name is None or n == name]
+    found = [
+        k for k, n in zip(kernels, names, strict=True) if name is None or n == name
+    ]
     if len(found) == 1:
         return found[0]
     wanted = "one kernel" if name is None else f"one kernel '{name}'"
