@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Dialect/Tile/Utils/Rasterize.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -195,32 +196,6 @@ static void registerAffine(Registry &registry) {
 // Persistent loops
 //===----------------------------------------------------------------------===//
 
-/// Coordinates of the tile with the given number; x runs fastest.
-static Int3 getTile(int64_t number, const Int3 &extents) {
-  int64_t x = extents[0], y = extents[1];
-  return {number % x, number / x % y, number / x / y};
-}
-
-/// As `getTile`, in panels of rows or columns of tiles. A panel is crossed
-/// lengthwise, forth in even panels and back in odd ones.
-static Int3 getTile(int64_t number, const Int3 &extents,
-                    tile::RasterizeAttr rasterize) {
-  if (!rasterize)
-    return getTile(number, extents);
-  bool rows = rasterize.getOrder() == tile::RasterOrder::Row;
-  int64_t across = extents[rows ? 1 : 0], along = extents[rows ? 0 : 1];
-  int64_t plane = across * along;
-  int64_t place = number % plane;
-  int64_t panel = place / (rasterize.getPanel() * along);
-  int64_t first = panel * rasterize.getPanel();
-  int64_t height = std::min(rasterize.getPanel(), across - first);
-  int64_t inPanel = place - first * along;
-  int64_t a = first + inPanel % height, l = inPanel / height;
-  if (panel % 2)
-    l = along - 1 - l;
-  return rows ? Int3{l, a, number / plane} : Int3{a, l, number / plane};
-}
-
 static LogicalResult runPersistent(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::PersistentOp>(inst.op);
   unsigned rank = op.getExtents().size();
@@ -234,13 +209,15 @@ static LogicalResult runPersistent(Frame &frame, const Instruction &inst) {
   const Int3 &grid = frame.getLaunch().grid;
   int64_t block = x + grid[0] * (y + grid[1] * z);
   int64_t blocks = grid[0] * grid[1] * grid[2];
-  tile::RasterizeAttr rasterize = op.getRasterizeAttr();
+  int64_t plane = extents[0] * extents[1];
 
   const BlockCode &body = inst.regions[0];
   SmallVector<Datum> carried = frame.getAll(inst, rank);
   SmallVector<Datum> arguments;
   for (int64_t number = block; number < tiles; number += blocks) {
-    Int3 coords = getTile(number, extents, rasterize);
+    auto [tileX, tileY] = tile::rasterize(op.getRasterizeAttr(), number % plane,
+                                          extents[0], extents[1]);
+    Int3 coords = {tileX, tileY, number / plane};
     arguments.assign(rank, Datum());
     for (unsigned dim = 0; dim < rank; ++dim)
       arguments[dim].integer = coords[dim];
