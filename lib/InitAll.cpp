@@ -10,6 +10,7 @@
 #include "tilews/Conversion/Passes.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Pipelines/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -29,6 +30,7 @@ void tilews::registerAllPasses() {
     mlir::registerAllPasses();
     tile::registerTilePasses();
     registerTilewsConversionPasses();
+    registerPipelines();
     return true;
   }();
   (void)registered;

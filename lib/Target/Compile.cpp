@@ -42,32 +42,6 @@ static bool isLowered(gpu::GPUModuleOp module) {
   return module.getOps<gpu::GPUFuncOp>().empty();
 }
 
-/// Makes `chip` the only target of `module`.
-static LogicalResult setTarget(gpu::GPUModuleOp module, StringRef chip) {
-  auto target = TargetInfo::get(chip, [&] { return module.emitError(); });
-  if (failed(target))
-    return failure();
-  if (isLowered(module) && module.getTargetsAttr()) {
-    FailureOr<TargetInfo> before = TargetInfo::get(module);
-    if (failed(before))
-      return failure();
-    if (before->chip != target->chip)
-      return module.emitError("is lowered for ")
-             << before->chip << " already, found the request for " << chip
-             << "; start from the tile dialect instead";
-  }
-  MLIRContext *context = module.getContext();
-  Attribute attr;
-  if (target->isNVIDIA())
-    attr = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, target->triple,
-                                     target->chip, target->features);
-  else
-    attr = ROCDL::ROCDLTargetAttr::get(context, /*optLevel=*/3, target->triple,
-                                       target->chip, target->features);
-  module.setTargetsAttr(ArrayAttr::get(context, attr));
-  return success();
-}
-
 /// A copy of `module` for the target in `options`.
 static FailureOr<OwningOpRef<ModuleOp>>
 copyForTarget(ModuleOp module, const CompileOptions &options,
@@ -76,7 +50,7 @@ copyForTarget(ModuleOp module, const CompileOptions &options,
   FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
   if (failed(kernels))
     return failure();
-  if (!options.chip.empty() && failed(setTarget(*kernels, options.chip)))
+  if (!options.chip.empty() && failed(TargetInfo::set(*kernels, options.chip)))
     return failure();
   FailureOr<TargetInfo> info = TargetInfo::get(*kernels);
   if (failed(info))

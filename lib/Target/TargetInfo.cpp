@@ -106,3 +106,30 @@ FailureOr<TargetInfo> TargetInfo::get(Operation *op) {
          << " [#nvvm.target<chip = \"sm_90a\">] or set one with "
             "--nvvm-attach-target or --rocdl-attach-target";
 }
+
+LogicalResult TargetInfo::set(Operation *op, StringRef chip) {
+  auto module = cast<gpu::GPUModuleOp>(op);
+  bool isLowered = module.getOps<gpu::GPUFuncOp>().empty();
+  auto target = TargetInfo::get(chip, [&] { return module.emitError(); });
+  if (failed(target))
+    return failure();
+  if (isLowered && module.getTargetsAttr()) {
+    FailureOr<TargetInfo> before = TargetInfo::get(module);
+    if (failed(before))
+      return failure();
+    if (before->chip != target->chip)
+      return module.emitError("is lowered for ")
+             << before->chip << " already, found the request for " << chip
+             << "; start from the tile dialect instead";
+  }
+  MLIRContext *context = module.getContext();
+  Attribute attr;
+  if (target->isNVIDIA())
+    attr = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, target->triple,
+                                     target->chip, target->features);
+  else
+    attr = ROCDL::ROCDLTargetAttr::get(context, /*optLevel=*/3, target->triple,
+                                       target->chip, target->features);
+  module.setTargetsAttr(ArrayAttr::get(context, attr));
+  return success();
+}

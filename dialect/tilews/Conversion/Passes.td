@@ -58,4 +58,31 @@ def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
   }];
 }
 
+def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Rewrite math functions that the GPUs have no instruction for";
+  let description = [{
+    Both vendors have fast instructions for `exp2` and `log2` in f32, and no
+    library of the others is linked. `exp`, `log`, `log10` and `tanh` are
+    computed from those two; `powf`, the hyperbolic functions and the inverse of
+    `sqrt` from others; `sin`, `cos`, `erf`, `atan`, `log1p`, `expm1` and their
+    relatives by upstream's polynomials. Narrower types are computed in f32. A
+    function of f64 that remains is an error.
+
+    Before:
+    ```mlir
+    %y = math.exp %x : vector<4xf32>
+    ```
+    After:
+    ```mlir
+    %c = arith.constant dense<1.44269502> : vector<4xf32>
+    %s = arith.mulf %x, %c : vector<4xf32>
+    %y = math.exp2 %s : vector<4xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"
+  ];
+}
+
 #endif // TILEWS_CONVERSION_PASSES_TD

@@ -8,6 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_H
 #define TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace tilews::tile {

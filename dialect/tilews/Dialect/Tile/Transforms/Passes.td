@@ -10,6 +10,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetTargetPass : Pass<"tile-set-target", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "choose the chip to compile for";
+  let description = [{
+    Makes `chip` the only target of the `gpu.module`, with the triple and the
+    features tilews compiles with. Without `chip` the module keeps its own,
+    which has to exist. An error if the kernels are lowered for another chip.
+
+    ```mlir
+    gpu.module @kernels { ... }
+    ```
+
+    becomes, with `chip=gfx942`,
+
+    ```mlir
+    gpu.module @kernels [#rocdl.target<chip = "gfx942">] { ... }
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", /*default=*/"",
+                        "The chip's name, such as sm_90a or gfx942">];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect",
+                           "::mlir::ROCDL::ROCDLDialect"];
+}
+
 def LowerPersistentPass : Pass<"tile-lower-persistent"> {
   let summary = "turn persistent loops into loops over a block's own tiles";
   let description = [{

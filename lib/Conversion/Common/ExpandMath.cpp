@@ -1,0 +1,203 @@
+//===- ExpandMath.cpp - Math functions from the GPUs' instructions --------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace tilews {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "tilews/Conversion/Passes.h.inc"
+} // namespace tilews
+
+using namespace mlir;
+using namespace tilews;
+
+/// A constant of a scalar or a vector type.
+static Value createConstant(OpBuilder &b, Location loc, Type type,
+                            double value) {
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr attr = b.getFloatAttr(element, value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, attr);
+  return arith::ConstantOp::create(b, loc, attr);
+}
+
+namespace {
+
+/// `f(x)` as `base(x * before) * after`: the functions that differ from a
+/// power or a logarithm of two by a factor.
+template <typename OpT, typename BaseT>
+struct ScaledPattern : OpRewritePattern<OpT> {
+  ScaledPattern(MLIRContext *context, double before, double after)
+      : OpRewritePattern<OpT>(context), before(before), after(after) {}
+
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    Location loc = op.getLoc();
+    Value x = op.getOperand();
+    if (before != 1)
+      x = arith::MulFOp::create(rewriter, loc, x,
+                                createConstant(rewriter, loc, type, before));
+    Value y = BaseT::create(rewriter, loc, x);
+    if (after != 1)
+      y = arith::MulFOp::create(rewriter, loc, y,
+                                createConstant(rewriter, loc, type, after));
+    rewriter.replaceOp(op, y);
+    return success();
+  }
+
+  double before, after;
+};
+
+/// tanh(x) = 1 - 2 / (exp(2x) + 1), exact at both ends.
+struct TanhPattern : OpRewritePattern<math::TanhOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::TanhOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto constant = [&](double value) {
+      return createConstant(b, b.getLoc(), type, value);
+    };
+    Value one = constant(1), two = constant(2);
+    Value twice = arith::MulFOp::create(b, op.getOperand(), two);
+    Value sum = arith::AddFOp::create(b, math::ExpOp::create(b, twice), one);
+    Value rest = arith::DivFOp::create(b, two, sum);
+    rewriter.replaceOpWithNewOp<arith::SubFOp>(op, one, rest);
+    return success();
+  }
+};
+
+/// LLVM has no code for a logarithm on NVPTX; the instruction has an intrinsic.
+struct Log2Pattern : OpRewritePattern<math::Log2Op> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Log2Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return rewriter.notifyMatchFailure(op, "not f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto compute = [&](Value x) -> Value {
+      return LLVM::CallIntrinsicOp::create(
+                 b, b.getF32Type(), b.getStringAttr("llvm.nvvm.lg2.approx.f"),
+                 ValueRange{x})
+          .getResult(0);
+    };
+    if (!isa<VectorType>(type)) {
+      rewriter.replaceOp(op, compute(op.getOperand()));
+      return success();
+    }
+    SmallVector<Value> registers = unpack(b, op.getOperand());
+    for (Value &value : registers)
+      value = compute(value);
+    rewriter.replaceOp(op, pack(b, b.getF32Type(), registers));
+    return success();
+  }
+};
+
+/// A function of f16 or bf16, computed in f32.
+struct WidenPattern : RewritePattern {
+  explicit WidenPattern(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1 ||
+        isa<math::AbsFOp, math::CopySignOp, math::FmaOp>(op))
+      return rewriter.notifyMatchFailure(op, "kept as it is");
+    Type type = op->getResult(0).getType();
+    Type element = getElementTypeOrSelf(type);
+    if (!element.isF16() && !element.isBF16())
+      return rewriter.notifyMatchFailure(op, "not a half type");
+    Location loc = op->getLoc();
+    auto widen = [&](Type narrow) -> Type {
+      if (auto vector = dyn_cast<VectorType>(narrow))
+        return vector.clone(rewriter.getF32Type());
+      return rewriter.getF32Type();
+    };
+    OperationState state(loc, op->getName());
+    state.addAttributes(op->getAttrs());
+    state.addTypes(widen(type));
+    for (Value operand : op->getOperands()) {
+      if (operand.getType() == type)
+        operand = arith::ExtFOp::create(rewriter, loc, widen(type), operand);
+      state.operands.push_back(operand);
+    }
+    Operation *wide = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, wide->getResult(0));
+    return success();
+  }
+};
+
+struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
+    if (failed(target))
+      return signalPassFailure();
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    // log2(e), ln(2), log10(2).
+    constexpr double log2e = 1.4426950408889634, ln2 = 0.6931471805599453,
+                     lg2 = 0.30102999566398120;
+    patterns.add<ScaledPattern<math::ExpOp, math::Exp2Op>>(context, log2e, 1);
+    patterns.add<ScaledPattern<math::LogOp, math::Log2Op>>(context, 1, ln2);
+    patterns.add<ScaledPattern<math::Log10Op, math::Log2Op>>(context, 1, lg2);
+    patterns.add<TanhPattern, WidenPattern>(context);
+    if (target->isNVIDIA())
+      patterns.add<Log2Pattern>(context);
+    math::populateExpansionPatterns(patterns, {"powf", "sinh", "cosh", "tan",
+                                               "asinh", "acosh", "atanh",
+                                               "fpowi", "ipowi", "rsqrt"});
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      static constexpr StringRef used[] = {
+          "math.sin",   "math.cos",   "math.erf",  "math.erfc",
+          "math.atan",  "math.asin",  "math.acos", "math.atan2",
+          "math.log1p", "math.expm1", "math.cbrt"};
+      return llvm::is_contained(used, name);
+    });
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    if (failed(checkRemaining()))
+      signalPassFailure();
+  }
+
+  /// Functions that would become calls of a library.
+  LogicalResult checkRemaining() {
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (!isa<math::MathDialect>(op->getDialect()))
+        return WalkResult::advance();
+      bool f64 = llvm::any_of(op->getOperandTypes(), [](Type type) {
+        return getElementTypeOrSelf(type).isF64();
+      });
+      if (!f64 ||
+          isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
+              math::FmaOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op))
+        return WalkResult::advance();
+      op->emitError("has no instruction for f64 on any target; compute it in "
+                    "f32");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+
+} // namespace
