@@ -1,9 +1,20 @@
 """tilews: a compiler for tile kernels.
 
-Importing the package is cheap. MLIR is loaded with the first import of
-``tilews.ir`` or of a module that needs it.
+Importing the package is cheap. MLIR is loaded with the first use of
+``tilews.kernel``, or the first import of a module that needs it.
 """
 
-from ._version import __version__
+from typing import Any
 
-__all__ = ["__version__"]
+from ._version import __version__
+from .errors import CompileError, KernelError
+
+__all__ = ["CompileError", "KernelError", "__version__", "func", "kernel"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("func", "kernel"):
+        raise AttributeError(f"module 'tilews' has no attribute '{name}'")
+    from . import decorator
+
+    return getattr(decorator, name)

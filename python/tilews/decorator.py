@@ -1,0 +1,224 @@
+"""The kernel decorator: Python functions that build and compile tile kernels."""
+
+from __future__ import annotations
+
+import functools
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+from . import ir
+from .dialects import gpu
+from .errors import CompileError, KernelError, LanguageError
+from .frontend.calls import InlineFunction
+from .frontend.source import Function, from_python
+from .frontend.statements import build_body
+from .language.builder import Builder
+from .language.values import Buffer, Scalar
+from .signature import Signature, Specialization, read_parameters
+
+MODULE_NAME = "kernels"
+
+
+def kernel(
+    function: types.FunctionType | None = None,
+    *,
+    threads: int = 128,
+    cluster: tuple[int, int, int] | None = None,
+) -> Kernel | Callable[[types.FunctionType], Kernel]:
+    """Makes a kernel of a Python function.
+
+    Args:
+        function: its parameters are annotated with ``tl.Tensor[...]``, with an
+            element type for a scalar, or with ``tl.constexpr``.
+        threads: threads of a block, a multiple of 32; ``compile(threads=...)``
+            overrides it.
+        cluster: blocks in a cluster (NVIDIA sm_90 and later).
+
+    Raises:
+        KernelError: a parameter's annotation is missing or unfit.
+    """
+    if function is None:
+        return functools.partial(kernel, threads=threads, cluster=cluster)
+    return Kernel(function, threads, cluster)
+
+
+def func(function: types.FunctionType) -> InlineFunction:
+    """Makes a function that kernels call; it is inlined.
+
+    Functions that get a scalar, fragment or buffer are inlined without this, too.
+    """
+    return InlineFunction(function)
+
+
+class Kernel:
+    """A tile kernel, to be compiled or called."""
+
+    is_tilews_kernel = True
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        threads: int,
+        cluster: tuple[int, int, int] | None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.python = function
+        self.threads = threads
+        self.cluster = cluster
+        self.name = function.__name__
+        self.signature = Signature(self.name, read_parameters(function))
+
+    def build(self, target: str | None = None, **bindings: Any) -> ir.Module:
+        """Builds the kernel's tile IR, verified.
+
+        Args:
+            target: a chip such as 'sm_90a' or 'gfx942'; None or 'cpu' for none.
+            bindings: values of constexpr parameters; extents and element types that
+                the kernel is specialised for; `threads`.
+
+        Returns:
+            A module with a gpu.module @kernels that holds the kernel.
+
+        Raises:
+            KernelError: with the place in the kernel's source.
+        """
+        threads = bindings.pop("threads", self.threads)
+        specialization = self._specialize(bindings)
+        return self.build_specialized(specialization, threads, target)
+
+    def _specialize(self, bindings: dict[str, Any], **options: Any) -> Specialization:
+        try:
+            return self.signature.specialize(bindings, **options)
+        except LanguageError as error:
+            raise self._error(error) from error
+
+    def _error(self, error: LanguageError) -> KernelError:
+        code = self.python.__code__
+        return KernelError(
+            error.message,
+            hint=error.hint,
+            filename=code.co_filename,
+            line=code.co_firstlineno,
+            column=1,
+        )
+
+    def build_specialized(
+        self, specialization: Specialization, threads: int, target: str | None
+    ) -> ir.Module:
+        """As :meth:`build`, for a specialisation."""
+        function = from_python(self.python)
+        targets = target_attribute(target)
+        with (
+            ir.Context(),
+            ir.Location.file(function.file.name, function.file.first_line, 1),
+        ):
+            module = ir.Module.create()
+            with ir.InsertionPoint(module.body):
+                gpu_module = gpu.GPUModuleOp(
+                    MODULE_NAME,
+                    targets=ir.ArrayAttr.get([ir.Attribute.parse(targets)])
+                    if targets
+                    else None,
+                )
+            with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
+                op = self._make_kernel(specialization, threads)
+            self._fill(op, function, specialization)
+            verify(module, function)
+        return module
+
+    def _make_kernel(
+        self, specialization: Specialization, threads: int
+    ) -> gpu.GPUFuncOp:
+        """The kernel's operation with its attributes and an empty entry block."""
+        arguments = specialization.arguments
+        inputs = [argument.to_ir() for argument in arguments]
+        op = gpu.GPUFuncOp(ir.FunctionType.get(inputs, []), self.name, kernel=True)
+        op.attributes["arg_attrs"] = ir.ArrayAttr.get(
+            [argument.attributes() for argument in arguments]
+        )
+        i32 = ir.IntegerType.get_signless(32)
+        op.attributes["tile.threads"] = ir.IntegerAttr.get(i32, threads)
+        if self.cluster is not None:
+            cluster = ir.DenseI32ArrayAttr.get(list(self.cluster))
+            op.attributes["tile.cluster"] = cluster
+        op.add_entry_block()
+        return op
+
+    def _fill(
+        self,
+        op: gpu.GPUFuncOp,
+        function: Function,
+        specialization: Specialization,
+    ) -> None:
+        values: dict[str, Any] = dict(specialization.constants)
+        for argument, value in zip(
+            specialization.arguments, op.entry_block.arguments, strict=True
+        ):
+            if argument.shape is None:
+                values[argument.name] = Scalar(value, argument.dtype)
+            else:
+                values[argument.name] = Buffer(value, argument.name)
+        build_body(Builder(op), function, values)
+
+    def mlir(self, target: str | None = None, **bindings: Any) -> str:
+        """The kernel's tile IR as text; arguments as for :meth:`build`."""
+        return str(self.build(target, **bindings))
+
+    def __repr__(self) -> str:
+        return f"<tilews kernel {self.name}>"
+
+
+def target_attribute(target: str | None) -> str | None:
+    """The target attribute of a chip, None for the CPU.
+
+    Raises:
+        CompileError: there is no such kind of chip.
+    """
+    if target is None or target == "cpu":
+        return None
+    if re.fullmatch(r"sm_\d+[af]?", target):
+        return f'#nvvm.target<chip = "{target}">'
+    if re.fullmatch(r"gfx[0-9a-f]{3,4}", target):
+        return f'#rocdl.target<chip = "{target}">'
+    raise CompileError(
+        f"unknown target '{target}'; expected 'cpu', a chip of NVIDIA such as 'sm_90a' "
+        "or of AMD such as 'gfx942'"
+    )
+
+
+def verify(module: ir.Module, function: Function) -> None:
+    """Verifies a built kernel.
+
+    Raises:
+        KernelError: at the place in the source that the wrong operation is from.
+    """
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        diagnostic = error.error_diagnostics[0]
+        raise _located(diagnostic, function) from error
+
+
+def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:
+    location, callers = diagnostic.location, []
+    if location.is_a_callsite():
+        location, caller = location.callee, location.caller
+        while caller.is_a_callsite():
+            callers.append(caller.callee)
+            caller = caller.caller
+        callers.append(caller)
+    if not location.is_a_file():
+        return KernelError(diagnostic.message)
+    file, line = function.file, location.start_line
+    number = line - file.first_line
+    is_here = location.filename == file.name and 0 <= number < len(file.lines)
+    return KernelError(
+        diagnostic.message,
+        filename=location.filename,
+        line=line,
+        column=location.start_col,
+        source=file.lines[number].rstrip() if is_here else None,
+        callers=tuple(f"{x.filename}:{x.start_line}:{x.start_col}" for x in callers),
+    )

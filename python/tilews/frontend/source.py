@@ -1,0 +1,155 @@
+"""Python functions and their syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import inspect
+import textwrap
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import KernelError
+
+
+@dataclasses.dataclass(eq=False)
+class Function:
+    """A Python function that is interpreted, not called.
+
+    Attributes:
+        name: for messages.
+        body: its statements.
+        signature: parameters and defaults.
+        file: where it is written.
+        scopes: dictionaries to look its free names up in, the nearest first.
+    """
+
+    name: str
+    body: list[ast.stmt]
+    signature: inspect.Signature
+    file: SourceFile
+    scopes: list[dict[str, Any]]
+
+    def lookup(self, name: str) -> Any:
+        """The value of a free name.
+
+        Raises:
+            NameError: there is none.
+        """
+        for scope in self.scopes:
+            if name in scope:
+                return scope[name]
+        raise NameError(f"name '{name}' is not defined")
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceFile:
+    """A file and how positions in a parsed function relate to it."""
+
+    name: str
+    lines: tuple[str, ...]
+    first_line: int
+    indent: int
+
+    def position(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column of a node in the file, counted from one."""
+        text = self.lines[node.lineno - 1]
+        # The tree counts bytes of UTF-8.
+        prefix = text.encode()[: node.col_offset + self.indent].decode(errors="ignore")
+        return node.lineno - 1 + self.first_line, len(prefix) + 1
+
+    def text(self, node: ast.AST) -> str:
+        return self.lines[node.lineno - 1].rstrip()
+
+
+def parse(function: Callable) -> tuple[ast.FunctionDef | ast.Lambda, SourceFile]:
+    """The syntax tree of a Python function.
+
+    Raises:
+        KernelError: its source is not available.
+    """
+    code = function.__code__
+    try:
+        lines, first_line = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise KernelError(
+            f"cannot read the source of {function.__qualname__}",
+            hint="write kernels in a file, not at the prompt or through exec",
+        ) from error
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(dedented.splitlines(keepends=True)[0])
+    file = SourceFile(code.co_filename, tuple(lines), first_line, indent)
+    try:
+        tree = ast.parse(dedented)
+    except SyntaxError as error:
+        raise KernelError(
+            f"cannot parse the source of {function.__qualname__}",
+            hint="a lambda has to be a statement of its own: f = lambda x: ...",
+        ) from error
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            return node, file
+    raise KernelError(f"found no function in the source of {function.__qualname__}")
+
+
+def from_python(function: types.FunctionType) -> Function:
+    """A Python function as one to interpret."""
+    node, file = parse(function)
+    closure = {}
+    for name, cell in zip(
+        function.__code__.co_freevars, function.__closure__ or (), strict=True
+    ):
+        try:
+            closure[name] = cell.cell_contents
+        except ValueError:  # assigned later than the function was made
+            continue
+    return Function(
+        function.__qualname__,
+        body_of(node),
+        inspect.signature(function),
+        file,
+        [closure, function.__globals__, vars(builtins)],
+    )
+
+
+def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
+    """The statements of a function; a lambda's is to return its expression."""
+    if isinstance(node, ast.Lambda):
+        return [ast.copy_location(ast.Return(node.body), node.body)]
+    return node.body
+
+
+def assigned_names(statements: list[ast.stmt]) -> list[str]:
+    """Names that statements assign, in order, without those of nested functions."""
+    names: dict[str, None] = {}
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names[node.name] = None
+            return
+        if isinstance(node, (ast.Lambda, ast.ListComp, ast.GeneratorExp)):
+            return
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names[node.id] = None
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for statement in statements:
+        visit(statement)
+    return list(names)
+
+
+def contains_return(statements: list[ast.stmt]) -> bool:
+    """Whether statements return from their function."""
+    for statement in statements:
+        if isinstance(statement, ast.Return):
+            return True
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        for name in ("body", "orelse"):
+            if contains_return(getattr(statement, name, [])):
+                return True
+    return False

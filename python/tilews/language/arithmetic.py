@@ -1,0 +1,303 @@
+"""Operators: element types, broadcasting, and the arith operations they become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ir
+from ..dialects import arith, math, tensor, tile
+from ..errors import LanguageError
+from .builder import constant
+from .types import DType, f32, i1, i64, index
+from .values import Scalar, Tile, Value, describe, wrap
+
+_Number = (bool, int, float)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python number (numpy's scalars included)."""
+    return isinstance(value, _Number) or (
+        hasattr(value, "item") and getattr(value, "shape", None) == ()
+    )
+
+
+def number(value: Any) -> float:
+    """A Python or numpy number as a Python number."""
+    return value if isinstance(value, _Number) else value.item()
+
+
+def default_dtype(value: Any) -> DType:
+    """The element type of a number that meets no other value."""
+    value = number(value)
+    return f32 if isinstance(value, float) else index
+
+
+def broadcast_shapes(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all shapes repeat to, by numpy's rules."""
+    rank = max(len(shape) for shape in shapes)
+    aligned = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    result = []
+    for dim, extents in enumerate(zip(*aligned, strict=True)):
+        larger = {extent for extent in extents if extent != 1}
+        if len(larger) > 1:
+            raise LanguageError(
+                f"{what}: shapes {' and '.join(map(str, shapes))} differ in dimension "
+                f"{dim - rank}",
+                "extents agree, or one of them is 1",
+            )
+        result.append(larger.pop() if larger else 1)
+    return tuple(result)
+
+
+def broadcast(value: Tile, shape: tuple[int, ...]) -> Tile:
+    """A fragment repeated to a shape that it fits."""
+    result = value.ir
+    for _ in range(len(shape) - len(value.shape)):
+        result = tile.expand_dims(result, 0)
+    if tuple(ir.RankedTensorType(result.type).shape) != shape:
+        type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
+        result = tile.broadcast(type_, result)
+    return Tile(result)
+
+
+def _common_dtype(what: str, values: list[Value]) -> DType:
+    """The element type that all operands have or adapt to."""
+    tiles = [value for value in values if isinstance(value, Tile)]
+    scalars = [value for value in values if not isinstance(value, Tile)]
+    dtypes = dict.fromkeys(value.dtype for value in tiles + scalars)
+    if len(dtypes) > 1 and all(dtype.is_int for dtype in dtypes):
+        if not tiles and index in dtypes:
+            return index
+        # Scalars of type index adapt to a fragment's integers.
+        if tiles and {v.dtype for v in scalars} <= {index, tiles[0].dtype}:
+            dtypes = dict.fromkeys(value.dtype for value in tiles)
+    if len(dtypes) > 1:
+        first, second = list(dtypes)[:2]
+        raise LanguageError(
+            f"{what}: operands have types {first} and {second}",
+            f"convert one of them, for example with .to(tl.{first})",
+        )
+    return next(iter(dtypes))
+
+
+def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value:
+    """A number or scalar as a scalar of `dtype`, or as a fragment of `shape`."""
+    if is_number(value):
+        return wrap(constant(number(value), dtype, shape))
+    if value.dtype != dtype:
+        value = cast(value, dtype)
+    if shape is None:
+        return value
+    if isinstance(value, Tile):
+        return broadcast(value, shape)
+    type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
+    return Tile(tensor.splat(type_, value.ir, []))
+
+
+def unify(what: str, *operands: Any) -> list[Value]:
+    """Operands with one element type and one shape.
+
+    Raises:
+        LanguageError: an operand is no value, or types or shapes do not fit.
+    """
+    for operand in operands:
+        if not isinstance(operand, Value) and not is_number(operand):
+            raise LanguageError(
+                f"{what}: expected a fragment, a scalar or a number, found "
+                f"{describe(operand)}"
+            )
+    values = [operand for operand in operands if isinstance(operand, Value)]
+    if values:
+        dtype = _common_dtype(what, values)
+    else:
+        floats = [x for x in operands if isinstance(number(x), float)]
+        dtype = default_dtype((floats or operands)[0])
+    shapes = [value.shape for value in values if isinstance(value, Tile)]
+    shape = broadcast_shapes(what, *shapes) if shapes else None
+    return [as_value(operand, dtype, shape) for operand in operands]
+
+
+_FLOAT_OPS = {"+": arith.addf, "-": arith.subf, "*": arith.mulf, "/": arith.divf}
+_INT_OPS = {
+    "+": arith.addi,
+    "-": arith.subi,
+    "*": arith.muli,
+    "//": arith.floordivsi,
+    "&": arith.andi,
+    "|": arith.ori,
+    "^": arith.xori,
+    "<<": arith.shli,
+    ">>": arith.shrsi,
+}
+_FLOAT_HINTS = {
+    "//": "write tl.floor(a / b)",
+    "%": "write a - tl.floor(a / b) * b",
+}
+
+
+def binary(op: str, lhs: Any, rhs: Any) -> Value:
+    """``lhs op rhs`` for one of Python's operators."""
+    if not _operands_fit(lhs, rhs):
+        return NotImplemented
+    lhs, rhs = unify(f"'{op}'", lhs, rhs)
+    if lhs.dtype.is_float:
+        if op not in _FLOAT_OPS:
+            raise LanguageError(
+                f"'{op}' takes integers, found {lhs.dtype}", _FLOAT_HINTS.get(op)
+            )
+        return wrap(_FLOAT_OPS[op](lhs.ir, rhs.ir))
+    if op == "/":
+        raise LanguageError(
+            f"'/' takes floating point, found {lhs.dtype}",
+            "write // for integers, or convert with .to(tl.f32)",
+        )
+    if op == "%":
+        # Python's remainder has the sign of the divisor.
+        quotient = arith.floordivsi(lhs.ir, rhs.ir)
+        return wrap(arith.subi(lhs.ir, arith.muli(quotient, rhs.ir)))
+    return wrap(_INT_OPS[op](lhs.ir, rhs.ir))
+
+
+def _operands_fit(*operands: Any) -> bool:
+    return all(isinstance(operand, Value) or is_number(operand) for operand in operands)
+
+
+def unsigned(name: str, lhs: Any, rhs: Any) -> Value:
+    """The unsigned form of a division, remainder or shift."""
+    lhs, rhs = unify(f"tl.{name}", lhs, rhs)
+    if lhs.dtype.is_float:
+        raise LanguageError(f"tl.{name} takes integers, found {lhs.dtype}")
+    op = {"udiv": arith.divui, "umod": arith.remui, "ushr": arith.shrui}[name]
+    return wrap(op(lhs.ir, rhs.ir))
+
+
+def power(lhs: Any, rhs: Any) -> Value:
+    """``lhs ** rhs``: products for small constant powers, else ``powf``."""
+    if not _operands_fit(lhs, rhs):
+        return NotImplemented
+    if is_number(rhs) and number(rhs) in (1, 2, 3, 4):
+        result = lhs
+        for _ in range(int(number(rhs)) - 1):
+            result = result * lhs
+        return result
+    lhs, rhs = unify("'**'", lhs, rhs)
+    if not lhs.dtype.is_float:
+        raise LanguageError(
+            f"'**' takes floating point, found {lhs.dtype}",
+            "integers have the constant powers 1 to 4",
+        )
+    return wrap(math.powf(lhs.ir, rhs.ir))
+
+
+_PREDICATES = {
+    "<": (arith.CmpIPredicate.slt, arith.CmpFPredicate.OLT),
+    "<=": (arith.CmpIPredicate.sle, arith.CmpFPredicate.OLE),
+    ">": (arith.CmpIPredicate.sgt, arith.CmpFPredicate.OGT),
+    ">=": (arith.CmpIPredicate.sge, arith.CmpFPredicate.OGE),
+    "==": (arith.CmpIPredicate.eq, arith.CmpFPredicate.OEQ),
+    "!=": (arith.CmpIPredicate.ne, arith.CmpFPredicate.UNE),
+}
+
+
+def compare(op: str, lhs: Any, rhs: Any) -> Value:
+    """``lhs op rhs`` as i1; comparisons with NaN are false, but for ``!=``."""
+    if not _operands_fit(lhs, rhs):
+        return NotImplemented
+    lhs, rhs = unify(f"'{op}'", lhs, rhs)
+    on_int, on_float = _PREDICATES[op]
+    if lhs.dtype.is_float:
+        return wrap(arith.cmpf(on_float, lhs.ir, rhs.ir))
+    return wrap(arith.cmpi(on_int, lhs.ir, rhs.ir))
+
+
+def negate(value: Value) -> Value:
+    if value.dtype.is_float:
+        return wrap(arith.negf(value.ir))
+    return binary("-", 0, value)
+
+
+def invert(value: Value) -> Value:
+    if value.dtype.is_float:
+        raise LanguageError(f"'~' takes integers, found {value.dtype}")
+    return binary("^", value, 1 if value.dtype.is_bool else -1)
+
+
+def _type_like(value: Value, dtype: DType) -> ir.Type:
+    if value.shape is None:
+        return dtype.to_ir()
+    return ir.RankedTensorType.get(value.shape, dtype.to_ir())
+
+
+def cast(value: Any, dtype: DType) -> Value:
+    """See :meth:`Value.to`; makes a scalar of a number."""
+    if not isinstance(dtype, DType):
+        raise LanguageError(
+            f"expected an element type such as tl.f16, found {describe(dtype)}"
+        )
+    if is_number(value):
+        return wrap(constant(number(value), dtype, None))
+    if not isinstance(value, Value):
+        raise LanguageError(f"cannot convert {describe(value)} to {dtype}")
+    source = value.dtype
+    if source == dtype:
+        return value
+    if dtype.is_bool:
+        return compare("!=", value, 0)
+    if source.is_index and dtype.is_float:
+        return cast(cast(value, i64), dtype)
+    if source.is_float and dtype.is_index:
+        return cast(cast(value, i64), dtype)
+    type_ = _type_like(value, dtype)
+    if source.is_float and dtype.is_float:
+        return _cast_float(value, dtype, type_)
+    if source.is_float:
+        return wrap(arith.fptosi(type_, value.ir))
+    if dtype.is_float:
+        convert = arith.uitofp if source.is_bool else arith.sitofp
+        return wrap(convert(type_, value.ir))
+    if source.is_index or dtype.is_index:
+        convert = arith.index_castui if source.is_bool else arith.index_cast
+        return wrap(convert(type_, value.ir))
+    if dtype.bits < source.bits:
+        return wrap(arith.trunci(type_, value.ir))
+    extend = arith.extui if source.is_bool else arith.extsi
+    return wrap(extend(type_, value.ir))
+
+
+def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
+    if dtype.bits > value.dtype.bits:
+        return wrap(arith.extf(type_, value.ir))
+    if dtype.bits < value.dtype.bits:
+        return wrap(arith.truncf(type_, value.ir))
+    # Formats of one width do not contain each other; f32 contains both.
+    return cast(cast(value, f32), dtype)
+
+
+def bitcast(value: Value, dtype: DType) -> Value:
+    if value.dtype.bits != dtype.bits or value.dtype.is_index or dtype.is_index:
+        raise LanguageError(
+            f"cannot read the bits of {value.dtype} as {dtype}",
+            "both types have to have the same width",
+        )
+    return wrap(arith.bitcast(_type_like(value, dtype), value.ir))
+
+
+def as_index(value: Any, what: str) -> ir.Value:
+    """An integer scalar or number as an MLIR index."""
+    if is_number(value) and not isinstance(number(value), float):
+        return constant(number(value), index, None)
+    if isinstance(value, Scalar) and value.dtype.is_int:
+        return cast(value, index).ir
+    raise LanguageError(f"{what}: expected an integer scalar, found {describe(value)}")
+
+
+def as_condition(value: Any, what: str) -> Scalar:
+    """A scalar as i1, integers being compared with zero."""
+    if isinstance(value, Tile):
+        raise LanguageError(
+            f"{what}: a fragment has many truth values",
+            "reduce it with tl.any or tl.all, or choose by element with tl.where",
+        )
+    if isinstance(value, Scalar) and value.dtype.is_int:
+        return cast(value, i1)
+    raise LanguageError(f"{what}: expected a condition, found {describe(value)}")

@@ -1,0 +1,111 @@
+"""The kernel that is being built, and how its operations are made."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from .. import ir
+from ..dialects import arith
+from ..errors import LanguageError
+from .types import DType
+
+_state = threading.local()
+
+
+class Builder:
+    """State of one kernel under construction.
+
+    Attributes:
+        kernel: the ``gpu.func``.
+        arguments: names of the kernel's block arguments, by position.
+        regions: number of run-time regions (loops and conditionals) we are inside.
+    """
+
+    def __init__(self, kernel: ir.OpView) -> None:
+        self.kernel = kernel
+        self.regions = 0
+        self._constants: dict[tuple[str, str], ir.Value] = {}
+        self._last_constant: ir.Operation | None = None
+
+    @property
+    def entry(self) -> ir.Block:
+        return self.kernel.body.blocks[0]
+
+    def constant(self, attribute: ir.Attribute) -> ir.Value:
+        """A constant, made once a kernel at its beginning."""
+        key = str(attribute), str(attribute.type)
+        if key not in self._constants:
+            if self._last_constant is None:
+                point = ir.InsertionPoint.at_block_begin(self.entry)
+            else:
+                point = ir.InsertionPoint.after(self._last_constant)
+            with point:
+                value = arith.ConstantOp(attribute.type, attribute).result
+            self._last_constant = value.owner
+            self._constants[key] = value
+        return self._constants[key]
+
+    @contextlib.contextmanager
+    def region(self, block: ir.Block) -> Iterator[None]:
+        """Builds into a block of a run-time loop or conditional."""
+        self.regions += 1
+        try:
+            with ir.InsertionPoint(block):
+                yield
+        finally:
+            self.regions -= 1
+
+    def __enter__(self) -> Builder:
+        self._outer = getattr(_state, "builder", None)
+        _state.builder = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _state.builder = self._outer
+
+
+def current(what: str = "this function") -> Builder:
+    """The builder of the kernel under construction."""
+    builder = getattr(_state, "builder", None)
+    if builder is None:
+        raise LanguageError(
+            f"{what} works only inside a kernel",
+            "call it in a function decorated with @tilews.kernel",
+        )
+    return builder
+
+
+def number_attribute(number: float, dtype: DType) -> ir.Attribute:
+    """A Python number as an attribute of an element type.
+
+    Raises:
+        LanguageError: the type cannot hold the number.
+    """
+    if dtype.is_float:
+        return ir.FloatAttr.get(dtype.to_ir(), float(number))
+    if int(number) != number:
+        raise LanguageError(
+            f"{number!r} is not an integer, but is combined with {dtype}",
+            "convert the other operand with .to(tl.f32)",
+        )
+    number, bits = int(number), dtype.bits
+    if not -(1 << (bits - 1)) <= number < (1 << bits):
+        raise LanguageError(f"{number} does not fit {dtype}")
+    if number >= 1 << (bits - 1) and not dtype.is_bool:
+        number -= 1 << bits
+    return ir.IntegerAttr.get(dtype.to_ir(), number)
+
+
+def constant(number: float, dtype: DType, shape: tuple[int, ...] | None) -> ir.Value:
+    """A constant scalar, or a fragment of one number."""
+    attribute = number_attribute(number, dtype)
+    if shape is not None:
+        type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
+        attribute = ir.DenseElementsAttr.get_splat(type_, attribute)
+    return current("a constant").constant(attribute)
+
+
+def index_constant(number: int) -> ir.Value:
+    return current().constant(ir.IntegerAttr.get(ir.IndexType.get(), number))

@@ -1,0 +1,195 @@
+"""Loops, the grid, and debugging."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+from .. import ir
+from ..dialects import gpu, tile
+from ..errors import LanguageError
+from .arithmetic import cast, is_number
+from .builder import current
+from .memory import static_shape
+from .symbolic import grid_map
+from .types import i1, index
+from .values import Scalar, Value, describe
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Bounds of a run-time loop, made by :func:`range`."""
+
+    start: Any
+    stop: Any
+    step: Any
+    num_stages: int | None
+
+    def __iter__(self) -> Iterator[int]:
+        """The counters, for comprehensions and Python functions."""
+        bounds = self.start, self.stop, self.step
+        return iter(builtins.range(*map(operator.index, bounds)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Persistent:
+    """Extents of a loop over output tiles, made by :func:`persistent`."""
+
+    extents: tuple[Any, ...]
+    rasterize: tuple[str, int] | None
+
+
+def range(
+    start: Any, stop: Any = None, step: Any = 1, *, num_stages: int | None = None
+) -> Range:
+    """The counters of a run-time loop: ``for k in tl.range(n):``.
+
+    Python's ``range`` in a kernel means the same. Bounds are integers or integer
+    scalars; the step is positive.
+
+    Args:
+        num_stages: stages of the software pipeline wanted for the loop.
+    """
+    if stop is None:
+        start, stop = 0, start
+    for bound in (start, stop, step):
+        is_int = isinstance(bound, builtins.int) or is_number(bound)
+        if isinstance(bound, float) or not (
+            is_int or (isinstance(bound, Scalar) and bound.dtype.is_int)
+        ):
+            raise LanguageError(f"tl.range: expected integers, found {describe(bound)}")
+    if is_number(step) and step < 1:
+        raise LanguageError(
+            f"tl.range: the step has to be positive, found {step}",
+            "count upwards and compute the index: n - 1 - i",
+        )
+    if num_stages is not None and (
+        not isinstance(num_stages, builtins.int) or num_stages < 1
+    ):
+        raise LanguageError(
+            f"tl.range: num_stages is a positive integer, found {describe(num_stages)}"
+        )
+    return Range(start, stop, step, num_stages)
+
+
+def static_range(*bounds: int) -> builtins.range:
+    """The counters of a loop that is unrolled when the kernel is built."""
+    for bound in bounds:
+        if isinstance(bound, Value):
+            raise LanguageError(
+                "tl.static_range: bounds have to be known when the kernel is built",
+                "use tl.range for a run-time loop",
+            )
+    # A plain range would be a run-time loop.
+    return _StaticRange(builtins.range(*bounds))
+
+
+class _StaticRange(tuple):
+    """Numbers to unroll over."""
+
+
+def persistent(
+    *extents: Any, order: str | None = None, panel: int | None = None
+) -> Persistent:
+    """The output tiles of a block: ``for x, y in tl.persistent(nx, ny):``.
+
+    Block `b` of `n` takes tiles `b`, `b + n`, ...; the first coordinate runs
+    fastest, unless `order` ('row' or 'col') and `panel` number the tiles in panels.
+    """
+    if not 1 <= len(extents) <= 3:
+        raise LanguageError(f"tl.persistent takes 1 to 3 extents, found {len(extents)}")
+    if (order is None) != (panel is None):
+        raise LanguageError("tl.persistent: order and panel go together")
+    return Persistent(extents, None if order is None else (order, panel))
+
+
+def _attribute(order: str, panel: int) -> ir.Attribute:
+    if order not in ("row", "col") or not isinstance(panel, builtins.int) or panel < 1:
+        raise LanguageError(
+            "rasterization takes the order 'row' or 'col' and a positive panel, found "
+            f"{order!r} and {panel!r}"
+        )
+    return ir.Attribute.parse(f"#tile.rasterize<{order}, panel = {panel}>")
+
+
+def rasterize(order: str = "row", panel: int = 8) -> None:
+    """Makes blocks visit the grid in panels of rows ('row') or columns ('col')."""
+    current("tl.rasterize").kernel.attributes["tile.rasterize"] = _attribute(
+        order, panel
+    )
+
+
+def rasterize_attribute(loop: Persistent) -> ir.Attribute | None:
+    """The ``#tile.rasterize`` of a persistent loop."""
+    return None if loop.rasterize is None else _attribute(*loop.rasterize)
+
+
+def _axis(axis: int, what: str) -> gpu.Dimension:
+    if axis not in (0, 1, 2):
+        raise LanguageError(f"{what}: the axis is 0, 1 or 2, found {axis!r}")
+    return (gpu.Dimension.x, gpu.Dimension.y, gpu.Dimension.z)[axis]
+
+
+def block_id(axis: int = 0) -> Scalar:
+    """The block's coordinate in the grid."""
+    current("tl.block_id")
+    return Scalar(gpu.block_id(_axis(axis, "tl.block_id")), index)
+
+
+def num_blocks(axis: int = 0) -> Scalar:
+    """The extent of the grid."""
+    current("tl.num_blocks")
+    return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
+
+
+def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
+    """Sets the launch grid and returns the block's coordinates in it.
+
+    Args:
+        extents: one to three expressions of the kernel's arguments, x first.
+
+    Returns:
+        A scalar for one extent, else a tuple.
+    """
+    builder = current("tl.grid")
+    if not 1 <= len(extents) <= 3:
+        raise LanguageError(f"tl.grid takes 1 to 3 extents, found {len(extents)}")
+    if "tile.grid" in builder.kernel.attributes:
+        raise LanguageError("tl.grid: the grid is set twice", "use tl.block_id")
+    if builder.regions:
+        raise LanguageError(
+            "tl.grid: the grid is set inside a run-time loop or conditional",
+            "set it at the beginning of the kernel",
+        )
+    for extent in extents:
+        if not isinstance(extent, Scalar) or not extent.dtype.is_int:
+            static_shape((extent,), "tl.grid")
+    attribute = ir.AffineMapAttr.get(grid_map(builder, list(extents)))
+    builder.kernel.attributes["tile.grid"] = attribute
+    ids = tuple(block_id(axis) for axis in builtins.range(len(extents)))
+    return ids if len(ids) > 1 else ids[0]
+
+
+def print(*values: Any) -> None:
+    """Prints values when the kernel runs: scalars once a block, fragments whole.
+
+    Python strings and numbers become the message before them.
+    """
+    current("tl.print")
+    message = " ".join(str(v) for v in values if not isinstance(v, Value))
+    tile.print_(message, [v.ir for v in values if isinstance(v, Value)])
+
+
+def device_assert(condition: Any, message: str = "assertion failed") -> None:
+    """Stops the kernel unless a condition, or all of a fragment's, holds."""
+    current("tl.device_assert")
+    if is_number(condition):
+        condition = cast(bool(condition), i1)
+    if not isinstance(condition, Value):
+        raise LanguageError(
+            f"tl.device_assert: expected a condition, found {describe(condition)}"
+        )
+    tile.assert_(condition.to(i1).ir, message)

@@ -1,0 +1,134 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ir
+from ..dialects import tile
+from ..errors import LanguageError
+from .shapes import zeros
+from .types import DType, f32, f64, i32
+from .values import Buffer, Tile, describe
+
+Operand = Buffer | Tile
+
+
+def _check(what: str, **operands: Any) -> None:
+    for name, operand in operands.items():
+        if not isinstance(operand, (Buffer, Tile)):
+            raise LanguageError(
+                f"{what}: {name} has to be a shared buffer or a fragment, found "
+                f"{describe(operand)}"
+            )
+
+
+def _extent(operand: Operand, dim: int, what: str) -> int:
+    shape = operand.shape if isinstance(operand, Tile) else operand.static_shape
+    if len(shape) != 2 or shape[dim] is None:
+        raise LanguageError(
+            f"{what}: operands are matrices of static shape, found {describe(operand)}"
+        )
+    return shape[dim]
+
+
+def _accumulator(
+    acc: Any, m: int, n: int, operand: DType, dtype: DType | None, what: str
+) -> Tile:
+    if acc is None:
+        if dtype is None:
+            dtype = i32 if operand.is_int else f64 if operand == f64 else f32
+        return zeros((m, n), dtype)
+    if not isinstance(acc, Tile):
+        raise LanguageError(
+            f"{what}: the accumulator has to be a fragment, found {describe(acc)}",
+            "start with tl.zeros((M, N), tl.f32)",
+        )
+    return acc
+
+
+def _policy(policy: str, what: str) -> ir.Attribute:
+    if policy not in ("square", "full_row", "full_col"):
+        raise LanguageError(
+            f"{what}: policy is 'square', 'full_row' or 'full_col', found {policy!r}"
+        )
+    return ir.Attribute.parse(f"#tile.warps<{policy}>")
+
+
+def gemm(
+    lhs: Operand,
+    rhs: Operand,
+    acc: Tile | None = None,
+    *,
+    transpose_lhs: bool = False,
+    transpose_rhs: bool = False,
+    clear: bool = False,
+    policy: str = "square",
+    allow_tf32: bool = False,
+    dtype: DType | None = None,
+) -> Tile:
+    """``acc + lhs @ rhs``.
+
+    Args:
+        lhs: MxK matrix in shared memory or a fragment; KxM with `transpose_lhs`.
+        rhs: KxN matrix in shared memory or a fragment; NxK with `transpose_rhs`.
+        acc: MxN fragment to add to; zeros if not given.
+        clear: count the accumulator as zero.
+        policy: how warps share the result: square, full_row or full_col.
+        allow_tf32: f32 operands may lose all but 10 bits of their fraction.
+        dtype: type of the accumulator if `acc` is not given; f32, or i32 for
+            integers and f64 for f64.
+
+    Returns:
+        The MxN fragment.
+    """
+    _check("tl.gemm", lhs=lhs, rhs=rhs)
+    m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
+    n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm")
+    acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm")
+    product = tile.gemm(
+        lhs.ir,
+        rhs.ir,
+        acc.ir,
+        transpose_lhs=transpose_lhs,
+        transpose_rhs=transpose_rhs,
+        clear_accumulator=clear,
+        allow_tf32=allow_tf32,
+        policy=_policy(policy, "tl.gemm"),
+    )
+    return Tile(product)
+
+
+def gemm_sp(
+    lhs: Operand,
+    metadata: Operand,
+    rhs: Operand,
+    acc: Tile | None = None,
+    *,
+    transpose_rhs: bool = False,
+    clear: bool = False,
+    policy: str = "square",
+    dtype: DType | None = None,
+) -> Tile:
+    """``acc + lhs @ rhs`` with a 2:4 sparse left operand.
+
+    Args:
+        lhs: the nonzeros, Mx(K/2).
+        metadata: their places: a nibble for each group of four elements of a row,
+            ``i0 | i1 << 2``, packed into i8, i16 or i32.
+        rhs, acc, transpose_rhs, clear, policy, dtype: as for :func:`gemm`.
+    """
+    _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
+    m = _extent(lhs, 0, "tl.gemm_sp")
+    n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm_sp")
+    acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm_sp")
+    product = tile.gemm_sp(
+        lhs.ir,
+        metadata.ir,
+        rhs.ir,
+        acc.ir,
+        transpose_rhs=transpose_rhs,
+        clear_accumulator=clear,
+        policy=_policy(policy, "tl.gemm_sp"),
+    )
+    return Tile(product)

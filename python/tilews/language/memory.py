@@ -1,0 +1,344 @@
+"""Buffers: allocation, regions, copies, loads, stores and atomics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import ir
+from ..dialects import memref, tile
+from ..errors import LanguageError
+from .arithmetic import as_index, as_value, is_number, number
+from .builder import current, index_constant
+from .symbolic import difference
+from .types import DType, index
+from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe, wrap
+
+
+def static_shape(shape: Any, what: str) -> tuple[int, ...]:
+    """A shape of positive Python integers; one integer is a shape of rank one.
+
+    Raises:
+        LanguageError: an extent is not a number, or known only at launch.
+    """
+    if is_number(shape) or isinstance(shape, Scalar):
+        shape = (shape,)
+    if not isinstance(shape, (tuple, list)):
+        raise LanguageError(f"{what}: expected a shape, found {describe(shape)}")
+    for extent in shape:
+        if isinstance(extent, Scalar):
+            raise LanguageError(
+                f"{what}: the shape has an extent known only at launch",
+                "make it a constexpr parameter or fix it with compile(NAME=...)",
+            )
+        if not is_number(extent) or int(extent) != extent or extent < 1:
+            raise LanguageError(
+                f"{what}: extents are positive integers, found {describe(extent)}"
+            )
+    return tuple(int(extent) for extent in shape)
+
+
+def check_dtype(dtype: Any, what: str) -> DType:
+    """Raises LanguageError unless given an element type."""
+    if not isinstance(dtype, DType):
+        raise LanguageError(
+            f"{what}: expected an element type such as tl.f16, found {describe(dtype)}"
+        )
+    return dtype
+
+
+def _shared_type(
+    shape: tuple[int, ...], dtype: DType, layout: str | None = None
+) -> ir.Type:
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    parsed = ir.Attribute.parse(layout) if layout else None
+    return ir.MemRefType.get(shape, dtype.to_ir(), parsed, space)
+
+
+def alloc_shared(
+    shape: Sequence[int],
+    dtype: DType,
+    *,
+    alignment: int | None = None,
+    layout: str | None = None,
+) -> Buffer:
+    """A buffer in shared memory; its contents are undefined until written.
+
+    Args:
+        shape: static extents.
+        dtype: element type.
+        alignment: in bytes, a power of two.
+        layout: a ``#tile.shared<...>`` attribute that the compiler has to keep.
+    """
+    current("tl.alloc_shared")
+    shape = static_shape(shape, "tl.alloc_shared")
+    type_ = _shared_type(shape, check_dtype(dtype, "tl.alloc_shared"), layout)
+    return Buffer(tile.alloc_shared(type_, alignment=alignment))
+
+
+def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Buffer:
+    """The same bytes of shared memory under another shape or element type."""
+    _check_buffer(buffer, "tl.view")
+    type_ = _shared_type(static_shape(shape, "tl.view"), dtype or buffer.dtype)
+    return Buffer(tile.view(type_, buffer.ir))
+
+
+def _check_buffer(value: Any, what: str) -> None:
+    if not isinstance(value, Buffer):
+        raise LanguageError(f"{what}: expected a buffer, found {describe(value)}")
+
+
+def extent(buffer: Buffer, dim: int) -> Scalar:
+    """An extent that only the launch knows."""
+    return Scalar(memref.DimOp(buffer.ir, index_constant(dim)).result, index)
+
+
+# ===--- Regions ---=== #
+
+
+def region(buffer: Buffer, items: Any) -> BufferRegion:
+    """The region that ``buffer[items]`` names, as for numpy arrays."""
+    items = list(items) if isinstance(items, tuple) else [items]
+    missing = buffer.ndim - sum(item is not Ellipsis for item in items)
+    if Ellipsis in items:
+        place = items.index(Ellipsis)
+        items[place : place + 1] = [slice(None)] * missing
+    else:
+        items += [slice(None)] * missing
+    if len(items) != buffer.ndim or Ellipsis in items:
+        raise LanguageError(
+            f"found {len(items)} indices for {describe(buffer)} of rank {buffer.ndim}"
+        )
+    if not any(isinstance(item, slice) for item in items):
+        return BufferRegion(buffer, tuple(map(_offset, items)), None, None)
+    offsets, sizes, shape = [], [], []
+    for dim, item in enumerate(items):
+        if isinstance(item, slice):
+            start, size = _resolve_slice(buffer, dim, item)
+            shape.append(size)
+        else:
+            start, size = _offset(item), 1
+        offsets.append(start)
+        sizes.append(size)
+    return BufferRegion(buffer, tuple(offsets), tuple(sizes), tuple(shape))
+
+
+def _offset(item: Any) -> int | Scalar:
+    if is_number(item) and not isinstance(number(item), (float, bool)):
+        return int(number(item))
+    if isinstance(item, Scalar) and item.dtype.is_int:
+        return item
+    raise LanguageError(
+        f"an index has to be an integer scalar or a slice, found {describe(item)}"
+    )
+
+
+def _resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar, int]:
+    """The start and the static size of a slice."""
+    if item.step not in (None, 1):
+        raise LanguageError("slices of buffers have step 1")
+    start = 0 if item.start is None else _offset(item.start)
+    stop = item.stop
+    if stop is None:
+        stop = buffer.static_shape[dim]
+        if stop is None:
+            raise LanguageError(
+                f"the slice of dimension {dim} of {describe(buffer)} ends at an "
+                "extent known only at launch",
+                "a tile has a static size: write A[i:i + 128]",
+            )
+    size = difference(_offset(stop), start)
+    if size is None or size < 1:
+        found = "not a constant" if size is None else str(size)
+        raise LanguageError(
+            f"a slice has to have a positive static size, found {found}",
+            "write it as A[i:i + 128], with a Python integer",
+        )
+    return start, size
+
+
+def as_region(value: Any, what: str) -> BufferRegion:
+    """A region; a buffer is the region of all of it, without offsets or sizes."""
+    if isinstance(value, Buffer):
+        shape = None if None in value.static_shape else value.static_shape
+        return BufferRegion(value, (), None, shape)
+    if isinstance(value, BufferRegion):
+        return value
+    raise LanguageError(
+        f"{what}: expected a buffer or a region of one, found {describe(value)}"
+    )
+
+
+def _mlir_region(region: BufferRegion) -> tuple[list[ir.Value], Any, Any]:
+    """Dynamic offsets, static offsets and sizes as the operations take them."""
+    dynamic, static = [], []
+    for offset in region.offsets:
+        if isinstance(offset, Scalar):
+            dynamic.append(as_index(offset, "an offset"))
+            static.append(ir.ShapedType.get_dynamic_size())
+        else:
+            static.append(offset)
+    return (
+        dynamic,
+        ir.DenseI64ArrayAttr.get(static),
+        ir.DenseI64ArrayAttr.get(list(region.sizes or ())),
+    )
+
+
+# ===--- Moving data ---=== #
+
+
+def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
+    """Copies a region of one buffer to a region of another.
+
+    Reads outside the source give zero, writes outside the destination are dropped.
+    At least one side has a static size.
+    """
+    source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
+    if source.dtype != dest.dtype:
+        raise LanguageError(
+            f"tl.copy: source has element type {source.dtype}, destination "
+            f"{dest.dtype}",
+            "convert on the way: tl.store(tl.load(source).to(...), dest)",
+        )
+    from_dynamic, from_static, from_sizes = _mlir_region(source)
+    to_dynamic, to_static, to_sizes = _mlir_region(dest)
+    tile.copy(
+        source.buffer.ir,
+        from_dynamic,
+        dest.buffer.ir,
+        to_dynamic,
+        from_static,
+        from_sizes,
+        to_static,
+        to_sizes,
+    )
+
+
+def load(
+    source: Buffer | BufferRegion,
+    shape: Sequence[int] | None = None,
+    *,
+    pad: Any = None,
+) -> Tile | Scalar:
+    """Loads a region into a fragment, or one element into a scalar.
+
+    Args:
+        source: a buffer, a region with sizes, or a region's first element.
+        shape: shape of the fragment, if the source has no size of its own.
+        pad: what elements outside the buffer read as, a number or a scalar; zero
+            if not given.
+
+    Returns:
+        A scalar if the source is a single element and no shape is given.
+    """
+    source = as_region(source, "tl.load")
+    if shape is not None:
+        shape = static_shape(shape, "tl.load")
+    elif source.shape is not None:
+        shape = source.shape
+    elif not source.offsets:
+        raise LanguageError(
+            "tl.load: the buffer's extents are known only at launch",
+            "give the fragment's shape: tl.load(A[i, j], (128, 64))",
+        )
+    if shape is None:
+        if pad is not None:
+            raise LanguageError("tl.load: a single element has no padding")
+        offsets = [as_index(offset, "an index") for offset in source.offsets]
+        return wrap(memref.LoadOp(source.buffer.ir, offsets).result)
+    if pad is not None:
+        if isinstance(pad, Scalar) and pad.dtype != source.dtype:
+            raise LanguageError(
+                f"tl.load: padding has type {pad.dtype}, the buffer {source.dtype}",
+                f"convert it with .to(tl.{source.dtype})",
+            )
+        pad = as_value(pad, source.dtype, None).ir
+    dynamic, static, sizes = _mlir_region(source)
+    type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
+    loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=pad)
+    return Tile(loaded)
+
+
+def _as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
+    """A stored value with the destination's element type."""
+    if isinstance(value, Value) and value.dtype != dest.dtype:
+        adapts = isinstance(value, Scalar) and index in (value.dtype, dest.dtype)
+        if not adapts or not (value.dtype.is_int and dest.dtype.is_int):
+            raise LanguageError(
+                f"{what}: the value has type {value.dtype}, the buffer {dest.dtype}",
+                f"convert it with .to(tl.{dest.dtype})",
+            )
+    if not isinstance(value, Value) and not is_number(value):
+        raise LanguageError(
+            f"{what}: expected a fragment, a scalar or a number, found "
+            f"{describe(value)}"
+        )
+    if isinstance(value, Tile):
+        return value
+    return as_value(value, dest.dtype, dest.shape)
+
+
+def store(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Stores a fragment to a region; elements outside the buffer are dropped.
+
+    A number or a scalar fills a region that has a size; it is stored once a block
+    if the destination is a single element.
+    """
+    dest = as_region(dest, "tl.store")
+    value = _as_stored(value, dest, "tl.store")
+    if isinstance(value, Scalar):
+        if not dest.offsets:
+            raise LanguageError(
+                "tl.store: the buffer's extents are known only at launch",
+                "store to a region of it: C[i:i + 128, j:j + 64]",
+            )
+        offsets = [as_index(offset, "an index") for offset in dest.offsets]
+        memref.StoreOp(value.ir, dest.buffer.ir, offsets)
+        return
+    tile.store(value.ir, dest.buffer.ir, *_mlir_region(dest))
+
+
+def _atomic(name: str, value: Any, dest: Buffer | BufferRegion) -> None:
+    what = f"tl.atomic_{name}"
+    dest = as_region(dest, what)
+    value = _as_stored(value, dest, what)
+    if isinstance(value, Scalar):
+        value = as_value(value, value.dtype, (1,))
+    kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
+    tile.atomic_rmw(kind, value.ir, dest.buffer.ir, *_mlir_region(dest))
+
+
+def atomic_add(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Adds to each element of a region, atomically (relaxed, device scope)."""
+    _atomic("add", value, dest)
+
+
+def atomic_max(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Replaces each element of a region by the maximum, atomically."""
+    _atomic("max", value, dest)
+
+
+def atomic_min(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Replaces each element of a region by the minimum, atomically."""
+    _atomic("min", value, dest)
+
+
+def atomic_and(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Bitwise and into each element of a region, atomically."""
+    _atomic("and", value, dest)
+
+
+def atomic_or(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Bitwise or into each element of a region, atomically."""
+    _atomic("or", value, dest)
+
+
+def atomic_xor(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Bitwise exclusive or into each element of a region, atomically."""
+    _atomic("xor", value, dest)
+
+
+def atomic_exchange(value: Any, dest: Buffer | BufferRegion) -> None:
+    """Stores to each element of a region, atomically."""
+    _atomic("exchange", value, dest)

@@ -1,0 +1,130 @@
+"""Fragments from nothing, and changes of their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .. import ir
+from ..dialects import tile
+from ..errors import LanguageError
+from .arithmetic import as_value, broadcast, broadcast_shapes, is_number
+from .builder import current
+from .memory import check_dtype, static_shape
+from .types import DType, i32
+from .values import Scalar, Tile, describe
+
+
+def check_tile(value: Any, what: str) -> Tile:
+    """Raises LanguageError unless given a fragment."""
+    if not isinstance(value, Tile):
+        raise LanguageError(f"{what}: expected a fragment, found {describe(value)}")
+    return value
+
+
+def check_axis(axis: Any, rank: int, what: str) -> int:
+    """An axis counted from the front.
+
+    Raises:
+        LanguageError: it is no integer in range.
+    """
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise LanguageError(
+            f"{what}: expected an axis from {-rank} to {rank - 1}, found {axis!r}"
+        )
+    return axis % rank
+
+
+def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
+    """A fragment whose elements all are `value`, a number or a scalar."""
+    shape = static_shape(shape, "tl.full")
+    if not is_number(value) and not isinstance(value, Scalar):
+        raise LanguageError(
+            f"tl.full: expected a number or a scalar, found {describe(value)}"
+        )
+    return as_value(value, check_dtype(dtype, "tl.full"), shape)
+
+
+def zeros(shape: Sequence[int], dtype: DType) -> Tile:
+    """A fragment of zeros."""
+    return full(static_shape(shape, "tl.zeros"), 0, check_dtype(dtype, "tl.zeros"))
+
+
+def iota(shape: Sequence[int], axis: int = 0, dtype: DType = i32) -> Tile:
+    """A fragment whose elements are their own coordinate along `axis`."""
+    current("tl.iota")
+    shape = static_shape(shape, "tl.iota")
+    if not check_dtype(dtype, "tl.iota").is_int:
+        raise LanguageError(f"tl.iota: expected an integer type, found {dtype}")
+    axis = check_axis(axis, len(shape), "tl.iota")
+    return Tile(tile.iota(ir.RankedTensorType.get(shape, dtype.to_ir()), axis))
+
+
+def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
+    """The integers from `start` (zero if only one bound is given) to `stop` - 1."""
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(start, Scalar) or isinstance(stop, Scalar):
+        raise LanguageError(
+            "tl.arange: bounds have to be Python integers",
+            "add a scalar afterwards: tl.arange(128) + i",
+        )
+    result = iota((stop - start,), 0, dtype)
+    return result + start if start else result
+
+
+def broadcast_to(value: Any, shape: Sequence[int]) -> Tile:
+    """A fragment repeated to `shape`, by numpy's rules."""
+    shape = static_shape(shape, "tl.broadcast_to")
+    if isinstance(value, Scalar):
+        return as_value(value, value.dtype, shape)
+    value = check_tile(value, "tl.broadcast_to")
+    if broadcast_shapes("tl.broadcast_to", value.shape, shape) != shape:
+        raise LanguageError(
+            f"tl.broadcast_to: a fragment of shape {value.shape} does not repeat to "
+            f"{shape}"
+        )
+    return broadcast(value, shape)
+
+
+def expand_dims(value: Tile, axis: int) -> Tile:
+    """A fragment with a dimension of extent one inserted before `axis`."""
+    value = check_tile(value, "tl.expand_dims")
+    axis = check_axis(axis, value.ndim + 1, "tl.expand_dims")
+    return Tile(tile.expand_dims(value.ir, axis))
+
+
+def insert_dims(value: Tile, items: Any) -> Tile:
+    """``value[:, None]``: a dimension of extent one for each None."""
+    items = items if isinstance(items, tuple) else (items,)
+    kept = [item for item in items if item is not None]
+    if any(item != slice(None) for item in kept) or len(kept) > value.ndim:
+        raise LanguageError(
+            "a fragment is indexed with ':' and None only, as in x[:, None]",
+            "its elements are in the registers of many threads; index a buffer, or "
+            "choose elements with tl.where",
+        )
+    for axis, item in enumerate(items):
+        if item is None:
+            value = expand_dims(value, axis)
+    return value
+
+
+def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
+    """A fragment with its dimensions permuted, reversed if no axes are given."""
+    value = check_tile(value, "tl.transpose")
+    axes = range(value.ndim)[::-1] if axes is None else axes
+    axes = [check_axis(axis, value.ndim, "tl.transpose") for axis in axes]
+    if sorted(axes) != list(range(value.ndim)):
+        raise LanguageError(
+            f"tl.transpose: expected each of {value.ndim} axes once, found {axes}"
+        )
+    return Tile(tile.transpose(value.ir, axes))
+
+
+def reshape(value: Tile, shape: Sequence[int]) -> Tile:
+    """The same elements, row by row, under another shape."""
+    value = check_tile(value, "tl.reshape")
+    shape = static_shape(shape, "tl.reshape")
+    type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
+    return Tile(tile.reshape(type_, value.ir))

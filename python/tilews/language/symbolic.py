@@ -1,0 +1,142 @@
+"""Index arithmetic read back from the operations that compute it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ir
+from ..errors import LanguageError
+from .builder import Builder
+from .values import Scalar
+
+#: A sum of values times integers, plus an integer.
+Linear = tuple[dict[Any, int], int]
+
+_CASTS = {"arith.index_cast", "arith.extsi"}
+
+
+def _owner(value: ir.Value) -> ir.Operation | None:
+    """The operation that defines a value, or None for a block argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner
+
+
+def _constant(value: ir.Value) -> int | None:
+    op = _owner(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def _key(value: ir.Value) -> Any:
+    """Equal for values that are the same although computed twice."""
+    op = _owner(value)
+    if op is not None and op.name == "memref.dim":
+        return "dim", op.operands[0], _constant(op.operands[1])
+    if op is not None and op.name in ("gpu.block_id", "gpu.grid_dim"):
+        return op.name, str(op.attributes["dimension"])
+    return value
+
+
+def _add(lhs: Linear, rhs: Linear, factor: int) -> Linear:
+    terms = dict(lhs[0])
+    for key, coefficient in rhs[0].items():
+        terms[key] = terms.get(key, 0) + factor * coefficient
+    terms = {key: coefficient for key, coefficient in terms.items() if coefficient}
+    return terms, lhs[1] + factor * rhs[1]
+
+
+def _linear(value: ir.Value) -> Linear:
+    number = _constant(value)
+    if number is not None:
+        return {}, number
+    op = _owner(value)
+    name = op.name if op is not None else ""
+    if name in _CASTS:
+        return _linear(op.operands[0])
+    if name in ("arith.addi", "arith.subi"):
+        sign = 1 if name == "arith.addi" else -1
+        return _add(_linear(op.operands[0]), _linear(op.operands[1]), sign)
+    if name == "arith.muli":
+        lhs, rhs = _linear(op.operands[0]), _linear(op.operands[1])
+        if not lhs[0]:
+            lhs, rhs = rhs, lhs
+        if not rhs[0]:
+            return _add(({}, 0), lhs, rhs[1])
+    return {_key(value): 1}, 0
+
+
+def difference(stop: int | Scalar, start: int | Scalar) -> int | None:
+    """`stop - start` if it is the same number in every run, else None."""
+    stop, start = (
+        _linear(value.ir) if isinstance(value, Scalar) else ({}, value)
+        for value in (stop, start)
+    )
+    terms, number = _add(stop, start, -1)
+    return None if terms else number
+
+
+def _argument_symbols(builder: Builder) -> dict[tuple[int, int | None], int]:
+    """Positions of the symbols of ``tile.grid``.
+
+    Argument by argument, the dynamic extents of a memref, or (dimension None) the
+    value of an integer.
+    """
+    symbols: dict[tuple[int, int | None], int] = {}
+    for number, argument in enumerate(builder.entry.arguments):
+        if isinstance(argument.type, ir.MemRefType):
+            for dim in range(argument.type.rank):
+                if argument.type.is_dynamic_dim(dim):
+                    symbols[number, dim] = len(symbols)
+        elif isinstance(argument.type, (ir.IntegerType, ir.IndexType)):
+            symbols[number, None] = len(symbols)
+    return symbols
+
+
+def grid_map(builder: Builder, extents: list[int | Scalar]) -> ir.AffineMap:
+    """The extents of a grid as an affine map of the kernel's arguments."""
+    symbols = _argument_symbols(builder)
+    results = []
+    for extent in extents:
+        if isinstance(extent, Scalar):
+            results.append(_affine(extent.ir, symbols, builder))
+        else:
+            results.append(ir.AffineExpr.get_constant(extent))
+    return ir.AffineMap.get(0, len(symbols), results)
+
+
+def _affine(
+    value: ir.Value, symbols: dict[tuple[int, int | None], int], builder: Builder
+) -> ir.AffineExpr:
+    number = _constant(value)
+    if number is not None:
+        return ir.AffineExpr.get_constant(number)
+    op = _owner(value)
+    place = None
+    if op is None and ir.BlockArgument(value).owner == builder.entry:
+        place = ir.BlockArgument(value).arg_number, None
+    elif op is not None and op.name == "memref.dim" and _owner(op.operands[0]) is None:
+        memref = ir.BlockArgument(op.operands[0])
+        place = memref.arg_number, _constant(op.operands[1])
+    if place in symbols:
+        return ir.AffineExpr.get_symbol(symbols[place])
+    name = op.name if op is not None else ""
+    if name in _CASTS:
+        return _affine(op.operands[0], symbols, builder)
+    if name in _AFFINE:
+        operands = [_affine(operand, symbols, builder) for operand in op.operands]
+        return _AFFINE[name](*operands)
+    raise LanguageError(
+        "the grid has to be an expression of the kernel's arguments: extents and "
+        f"integers, +, -, *, // and tl.cdiv; found {name or 'another value'}"
+    )
+
+
+_AFFINE = {
+    "arith.addi": lambda lhs, rhs: lhs + rhs,
+    "arith.subi": lambda lhs, rhs: lhs - rhs,
+    "arith.muli": lambda lhs, rhs: lhs * rhs,
+    "arith.floordivsi": ir.AffineExpr.get_floor_div,
+    "arith.ceildivsi": ir.AffineExpr.get_ceil_div,
+}

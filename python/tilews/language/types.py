@@ -1,0 +1,230 @@
+"""Element types and the annotations of kernel parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from .. import ir
+from ..errors import LanguageError
+
+
+@dataclasses.dataclass(frozen=True)
+class DType:
+    """An element type.
+
+    Integers have no sign of their own: they count as signed, and operations that
+    differ have an unsigned form (``tl.udiv``, ``tl.umod``, ``tl.ushr``).
+    """
+
+    name: str
+    mlir: str
+    bits: int
+    is_float: bool = False
+
+    @property
+    def is_index(self) -> bool:
+        """Whether this is the type of extents, offsets and loop counters."""
+        return self.name == "index"
+
+    @property
+    def is_int(self) -> bool:
+        """Whether this is an integer or ``index``."""
+        return not self.is_float
+
+    @property
+    def is_bool(self) -> bool:
+        return self.name == "i1"
+
+    def to_ir(self) -> ir.Type:
+        """The MLIR type, in the current context."""
+        return ir.Type.parse(self.mlir)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The numpy type of arrays of this type."""
+        return _NUMPY[self.name]
+
+    def __call__(self, value: Any) -> Any:
+        """A scalar or a fragment of this type made from a number or a value."""
+        from . import arithmetic
+
+        return arithmetic.cast(value, self)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"tl.{self.name}"
+
+
+def _float(name: str, bits: int, mlir: str | None = None) -> DType:
+    return DType(name, mlir or name, bits, is_float=True)
+
+
+f64 = _float("f64", 64)
+f32 = _float("f32", 32)
+f16 = _float("f16", 16)
+bf16 = _float("bf16", 16)
+e4m3 = _float("e4m3", 8, "f8E4M3FN")
+e5m2 = _float("e5m2", 8, "f8E5M2")
+e4m3fnuz = _float("e4m3fnuz", 8, "f8E4M3FNUZ")
+e5m2fnuz = _float("e5m2fnuz", 8, "f8E5M2FNUZ")
+i1 = DType("i1", "i1", 1)
+i4 = DType("i4", "i4", 4)
+i8 = DType("i8", "i8", 8)
+i16 = DType("i16", "i16", 16)
+i32 = DType("i32", "i32", 32)
+i64 = DType("i64", "i64", 64)
+# Its width is the target's; 64 bits where one has to be named.
+index = DType("index", "index", 64)
+
+DTYPES = (
+    *(f64, f32, f16, bf16, e4m3, e5m2, e4m3fnuz, e5m2fnuz),
+    *(i1, i4, i8, i16, i32, i64, index),
+)
+_BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES}
+_NUMPY = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "i1": np.dtype(np.bool_),
+    "i4": np.dtype(ml_dtypes.int4),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "index": np.dtype(np.int64),
+}
+# Names that arrays of other libraries give their element types.
+_ALIASES = {str(dtype): DTYPES[i] for i, dtype in enumerate(_NUMPY.values())}
+_ALIASES.update(
+    {
+        "uint8": i8,
+        "uint16": i16,
+        "uint32": i32,
+        "uint64": i64,
+        "uint4": i4,
+        "int64": i64,
+    }
+)
+
+
+def dtype_of_ir(type_: ir.Type) -> DType:
+    """The element type that an MLIR type stands for."""
+    return _BY_MLIR[str(type_)]
+
+
+def dtype_of_array(array: Any) -> DType:
+    """The element type of a numpy, torch, CuPy or JAX array.
+
+    Unsigned integers have the type of the signed ones of their width.
+    """
+    name = str(array.dtype).removeprefix("torch.")
+    if name not in _ALIASES:
+        raise LanguageError(f"arrays of {name} are not supported")
+    return _ALIASES[name]
+
+
+class constexpr:
+    """Annotation of a parameter that is a Python value when the kernel is built."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Dim:
+    """An extent in an annotation: a name or a number, and a known divisor."""
+
+    extent: str | int
+    divisor: int = 1
+
+
+class Tensor:
+    """Annotation of a parameter that is a tensor in global memory.
+
+    ``tl.Tensor["M, K:16, 4", tl.f16]`` has extents M, K and 4, of which K is a
+    multiple of 16. Extents of one name are equal, also between parameters; a
+    constexpr parameter of that name, or ``kernel.compile(M=...)``, fixes it. The
+    element type may be the name of a constexpr parameter; left out, or any other
+    name, it is that of the array in the call. Tensors are row-major unless strides
+    (in elements) are given: ``tl.Tensor["M, K", tl.f16, "ld, 1"]``.
+
+    Args:
+        dims: extents, as a string or a tuple of names and numbers.
+        dtype: a :class:`DType`, a name, or None.
+        strides: as ``dims``; a name stands for a stride known at launch.
+        divisible: a divisor for each extent, instead of the ``:16`` form.
+        alignment: alignment of the first element in bytes (16 if not given).
+    """
+
+    def __init__(
+        self,
+        dims: str | tuple[str | int, ...],
+        dtype: DType | str | None = None,
+        strides: str | tuple[str | int, ...] | None = None,
+        *,
+        divisible: tuple[int, ...] | None = None,
+        alignment: int | None = None,
+    ) -> None:
+        self.dims = tuple(_parse_dim(part) for part in _split(dims))
+        self.dtype = dtype
+        self.strides = None
+        self.alignment = alignment
+        if divisible is not None:
+            _check_rank("divisors", divisible, self.dims)
+            self.dims = tuple(
+                Dim(dim.extent, divisor)
+                for dim, divisor in zip(self.dims, divisible, strict=True)
+            )
+        if strides is not None:
+            self.strides = tuple(_parse_dim(part).extent for part in _split(strides))
+            _check_rank("strides", self.strides, self.dims)
+        if dtype is not None and not isinstance(dtype, (DType, str)):
+            raise LanguageError(
+                f"expected an element type such as tl.f16 or a name, found {dtype!r}"
+            )
+
+    def __class_getitem__(cls, items: Any) -> Tensor:
+        if not isinstance(items, tuple):
+            items = (items,)
+        if len(items) > 3:
+            raise LanguageError(
+                f"tl.Tensor takes extents, element type and strides, found {items!r}"
+            )
+        return cls(*items)
+
+    def __repr__(self) -> str:
+        dims = ", ".join(str(dim.extent) for dim in self.dims)
+        return f"tl.Tensor[{dims!r}, {self.dtype!r}]"
+
+
+def _split(dims: str | tuple[str | int, ...]) -> list[str]:
+    if isinstance(dims, str):
+        return [part for part in dims.split(",") if part.strip()]
+    return [str(part) for part in dims]
+
+
+def _parse_dim(text: str) -> Dim:
+    extent, _, divisor = (part.strip() for part in text.partition(":"))
+    name_fits = extent.isidentifier() or (extent.isdigit() and int(extent) > 0)
+    divisor_fits = not divisor or (divisor.isdigit() and int(divisor) > 0)
+    if not name_fits or not divisor_fits:
+        raise LanguageError(
+            f"cannot read the extent {text.strip()!r}",
+            "write a name or a positive number, and a divisor after a colon: 'K:16'",
+        )
+    return Dim(int(extent) if extent.isdigit() else extent, int(divisor or 1))
+
+
+def _check_rank(what: str, found: tuple, dims: tuple[Dim, ...]) -> None:
+    if len(found) != len(dims):
+        raise LanguageError(
+            f"found {len(found)} {what} for a tensor with {len(dims)} dimensions"
+        )

@@ -1,0 +1,331 @@
+"""The values a kernel computes with: scalars, fragments and buffers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NoReturn
+
+from .. import ir
+from ..errors import LanguageError
+from .types import DType, dtype_of_ir
+
+
+class Value:
+    """A scalar or a fragment. Python's operators work element by element.
+
+    A Python number takes the other operand's element type, and so does an index
+    scalar next to integers; other types are converted with :meth:`to` only.
+    """
+
+    __slots__ = ("dtype", "ir")
+    shape: tuple[int, ...] | None = None
+    # numpy's operators leave the work to ours.
+    __array_ufunc__ = None
+
+    def __init__(self, value: ir.Value, dtype: DType) -> None:
+        self.ir = value
+        self.dtype = dtype
+
+    def to(self, dtype: DType) -> Any:
+        """The value converted to an element type, rounded to nearest even.
+
+        A conversion of floating point to integers truncates, of anything to i1
+        compares with zero.
+        """
+        return arithmetic.cast(self, dtype)
+
+    def bitcast(self, dtype: DType) -> Any:
+        """The same bits as another element type of the same width."""
+        return arithmetic.bitcast(self, dtype)
+
+    def __add__(self, other: Any) -> Any:
+        return arithmetic.binary("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return arithmetic.binary("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return arithmetic.binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return arithmetic.binary("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return arithmetic.binary("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return arithmetic.binary("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return arithmetic.binary("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return arithmetic.binary("/", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return arithmetic.binary("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return arithmetic.binary("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return arithmetic.binary("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return arithmetic.binary("%", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return arithmetic.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return arithmetic.power(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return arithmetic.binary("&", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return arithmetic.binary("&", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return arithmetic.binary("|", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return arithmetic.binary("|", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return arithmetic.binary("^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return arithmetic.binary("^", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return arithmetic.binary("<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return arithmetic.binary("<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return arithmetic.binary(">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return arithmetic.binary(">>", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return arithmetic.compare("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return arithmetic.compare("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return arithmetic.compare(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return arithmetic.compare(">=", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return arithmetic.compare("==", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return arithmetic.compare("!=", self, other)
+
+    __hash__ = None
+
+    def __neg__(self) -> Any:
+        return arithmetic.negate(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __invert__(self) -> Any:
+        return arithmetic.invert(self)
+
+    def __abs__(self) -> Any:
+        return math.abs(self)
+
+    def __bool__(self) -> NoReturn:
+        raise LanguageError(
+            f"{describe(self)} is known only when the kernel runs, but Python "
+            "needs it now",
+            "if this is in a helper function, decorate it with @tilews.func",
+        )
+
+    def __index__(self) -> NoReturn:
+        raise LanguageError(
+            f"{describe(self)} is known only when the kernel runs, but a Python "
+            "integer is needed here",
+            "make it a constexpr parameter or fix it with compile(NAME=...)",
+        )
+
+    __int__ = __index__
+
+    def __float__(self) -> NoReturn:
+        self.__index__()
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(f"cannot iterate over {describe(self)}")
+
+
+class Scalar(Value):
+    """A number that is the same for all threads of a block."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.dtype})"
+
+
+class Tile(Value):
+    """A fragment: a tile of elements held in the threads' registers."""
+
+    __slots__ = ("shape",)
+
+    def __init__(self, value: ir.Value) -> None:
+        type_ = ir.RankedTensorType(value.type)
+        super().__init__(value, dtype_of_ir(type_.element_type))
+        self.shape = tuple(type_.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def T(self) -> Tile:
+        """The transpose of a matrix."""
+        return shapes.transpose(self)
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> Tile:
+        """See :func:`tl.reshape`."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        return shapes.reshape(self, shape)
+
+    def transpose(self, *axes: int) -> Tile:
+        """See :func:`tl.transpose`."""
+        return shapes.transpose(self, axes or None)
+
+    def broadcast_to(self, shape: tuple[int, ...]) -> Tile:
+        """See :func:`tl.broadcast_to`."""
+        return shapes.broadcast_to(self, shape)
+
+    def sum(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """See :func:`tl.sum`."""
+        return reductions.sum(self, axis, keepdims)
+
+    def max(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """See :func:`tl.max`."""
+        return reductions.max(self, axis, keepdims)
+
+    def min(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """See :func:`tl.min`."""
+        return reductions.min(self, axis, keepdims)
+
+    def __getitem__(self, items: Any) -> Tile:
+        """Inserts dimensions: ``x[:, None]``."""
+        return shapes.insert_dims(self, items)
+
+    def __repr__(self) -> str:
+        return f"Tile({self.shape}, {self.dtype})"
+
+
+class Buffer:
+    """A tensor in global or shared memory.
+
+    Indexing names a region of it, to be copied, loaded or stored: ``A[i, j]``
+    starts at (i, j) and is as large as the other side of the operation;
+    ``A[i:i + 128, :]`` has a size of its own, which has to be static.
+    """
+
+    def __init__(self, value: ir.Value, name: str | None = None) -> None:
+        type_ = ir.MemRefType(value.type)
+        self.ir = value
+        self.name = name
+        self.dtype = dtype_of_ir(type_.element_type)
+        self.is_shared = type_.memory_space is not None
+        dynamic = ir.ShapedType.get_dynamic_size()
+        #: Extents, None where only the launch knows.
+        self.static_shape = tuple(
+            None if extent == dynamic else extent for extent in type_.shape
+        )
+
+    @property
+    def shape(self) -> tuple[int | Scalar, ...]:
+        """Extents: integers where static, else index scalars."""
+        return tuple(
+            memory.extent(self, dim) if extent is None else extent
+            for dim, extent in enumerate(self.static_shape)
+        )
+
+    @property
+    def ndim(self) -> int:
+        return len(self.static_shape)
+
+    def __getitem__(self, items: Any) -> BufferRegion:
+        return memory.region(self, items)
+
+    def __setitem__(self, items: Any, value: Any) -> None:
+        memory.store(value, memory.region(self, items))
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(f"cannot iterate over {describe(self)}")
+
+    def __repr__(self) -> str:
+        shape = tuple("?" if size is None else size for size in self.static_shape)
+        return f"Buffer({shape}, {self.dtype})"
+
+
+@dataclasses.dataclass(frozen=True)
+class BufferRegion:
+    """A part of a buffer.
+
+    Attributes:
+        offsets: of the first element; none for all of the buffer.
+        sizes: extents, or None if the other side of the operation gives them.
+        shape: the sizes of the dimensions that are not indexed by a number, or
+            None without sizes.
+    """
+
+    buffer: Buffer
+    offsets: tuple[int | Scalar, ...]
+    sizes: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+    @property
+    def dtype(self) -> DType:
+        return self.buffer.dtype
+
+    def _unloaded(self, *_: object) -> NoReturn:
+        raise LanguageError(
+            "a region of a buffer is not a value", "load it first: tl.load(A[i, j])"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unloaded
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _unloaded
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __bool__ = _unloaded
+
+
+def describe(value: Any) -> str:
+    """A value as error messages name it."""
+    if isinstance(value, Tile):
+        return f"a fragment of shape {value.shape} and type {value.dtype}"
+    if isinstance(value, Scalar):
+        return f"a scalar of type {value.dtype}"
+    if isinstance(value, Buffer):
+        space = "shared" if value.is_shared else "global"
+        name = f" {value.name}" if value.name else ""
+        return f"the {space} buffer{name}"
+    if isinstance(value, BufferRegion):
+        return f"a region of {describe(value.buffer)}"
+    if isinstance(value, (bool, int, float, str, type(None), DType)):
+        return f"the Python value {value!r}"
+    return f"a Python {type(value).__name__}"
+
+
+def wrap(value: ir.Value) -> Value:
+    """A scalar or fragment from its MLIR value."""
+    if isinstance(value.type, ir.RankedTensorType):
+        return Tile(value)
+    return Scalar(value, dtype_of_ir(value.type))
+
+
+# These modules work on the classes above, whose methods only call them.
+from . import arithmetic, math, memory, reductions, shapes  # noqa: E402
