@@ -12,6 +12,7 @@
 
 namespace nb = nanobind;
 
+void populateLayouts(nb::module_ &m);
 void populateSimulator(nb::module_ &m);
 
 NB_MODULE(_tilews, m) {
@@ -20,4 +21,5 @@ NB_MODULE(_tilews, m) {
   MlirStringRef version = tilewsGetVersion();
   m.attr("__version__") = nb::str(version.data, version.length);
   populateSimulator(m);
+  populateLayouts(m);
 }

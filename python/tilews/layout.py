@@ -1,0 +1,23 @@
+"""Layouts of shared buffers, fragments and matrix instructions, without IR."""
+
+from ._mlir_libs._tilews.layout import (
+    FragmentLayout,
+    Mma,
+    SharedLayout,
+    mfma,
+    mma_sync,
+    wgmma,
+    wmma_gfx11,
+    wmma_gfx12,
+)
+
+__all__ = [
+    "FragmentLayout",
+    "Mma",
+    "SharedLayout",
+    "mfma",
+    "mma_sync",
+    "wgmma",
+    "wmma_gfx11",
+    "wmma_gfx12",
+]

@@ -1,0 +1,493 @@
+"""Layouts against brute force and against the formulas of the ISA documents."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilews import layout as L
+
+shapes = st.lists(st.integers(1, 12), min_size=0, max_size=5).filter(
+    lambda shape: math.prod(shape) <= 4096
+)
+
+
+def coordinates(shape):
+    """All coordinates of a shape, row by row."""
+    return itertools.product(*map(range, shape))
+
+
+def lanes(count):
+    """Lane numbers as a column, for formulas over (lane, register)."""
+    return np.arange(count)[:, None]
+
+
+# Matrix instructions. Each formula is written down as the ISA document gives it,
+# with the lane and the index of the register; our tables are lists of modes.
+
+
+def mma_sync_16(lane, i):
+    """PTX ISA, mma.m16n8k16: a0..a7, b0..b3, c0..c3."""
+    group, thread = lane >> 2, lane % 4
+    a_row = np.where((i < 2) | ((i >= 4) & (i < 6)), group, group + 8)
+    a_col = thread * 2 + (i & 1) + np.where(i >= 4, 8, 0)
+    b_row = thread * 2 + (i & 1) + np.where(i >= 2, 8, 0)
+    return (a_row, a_col), (b_row, group + 0 * i)
+
+
+def mma_sync_8(lane, i):
+    """PTX ISA, mma.m16n8k32 for 8-bit types: a0..a15, b0..b7."""
+    group, thread = lane >> 2, lane % 4
+    a_row = np.where((i < 4) | ((i >= 8) & (i < 12)), group, group + 8)
+    a_col = thread * 4 + (i & 3) + np.where(i >= 8, 16, 0)
+    b_row = thread * 4 + (i & 3) + np.where(i >= 4, 16, 0)
+    return (a_row, a_col), (b_row, group + 0 * i)
+
+
+def mma_sync_32(lane, i):
+    """PTX ISA, mma.m16n8k8 for .tf32: a0..a3, b0..b1."""
+    group, thread = lane >> 2, lane % 4
+    a_row = np.where((i == 0) | (i == 2), group, group + 8)
+    a_col = np.where(i < 2, thread, thread + 4)
+    b_row = np.where(i == 0, thread, thread + 4)
+    return (a_row, a_col), (b_row, group + 0 * i)
+
+
+def mma_sync_64(lane, i):
+    """PTX ISA, mma.m8n8k4 with .f64: one element of each operand."""
+    group, thread = lane >> 2, lane % 4
+    return (group + 0 * i, thread + 0 * i), (thread + 0 * i, group + 0 * i)
+
+
+def check(fragment, expected, count):
+    """Compares a layout's table with the rows and columns of a formula."""
+    table = fragment.table(2)
+    assert table.shape[:2] == (count[0], count[1])
+    np.testing.assert_array_equal(table[..., 0], np.broadcast_to(expected[0], count))
+    np.testing.assert_array_equal(table[..., 1], np.broadcast_to(expected[1], count))
+
+
+@pytest.mark.parametrize(
+    "bits, formula, k, registers",
+    [
+        (16, mma_sync_16, 16, (8, 4)),
+        (8, mma_sync_8, 32, (16, 8)),
+        (32, mma_sync_32, 8, (4, 2)),
+        (64, mma_sync_64, 4, (1, 1)),
+    ],
+)
+def test_mma_sync_operands(bits, formula, k, registers):
+    mma = L.mma_sync(bits)
+    assert mma.k == k
+    a = formula(lanes(32), np.arange(registers[0]))[0]
+    b = formula(lanes(32), np.arange(registers[1]))[1]
+    check(mma.lhs, a, (32, registers[0]))
+    check(mma.rhs, b, (32, registers[1]))
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_mma_sync_accumulator(bits):
+    """PTX ISA, mma.m16n8kK: c0, c1 in row `group`, c2, c3 in row `group + 8`."""
+    lane, i = lanes(32), np.arange(4)
+    row = np.where(i < 2, lane >> 2, (lane >> 2) + 8)
+    check(L.mma_sync(bits).acc, (row, (lane % 4) * 2 + (i & 1)), (32, 4))
+
+
+def test_mma_sync_f64_accumulator():
+    """PTX ISA, mma.m8n8k4 with .f64: c_i in row `group`, column 2 * thread + i."""
+    lane, i = lanes(32), np.arange(2)
+    check(L.mma_sync(64).acc, (lane >> 2, (lane % 4) * 2 + i), (32, 2))
+
+
+@pytest.mark.parametrize("n", [8, 16, 24, 64, 96, 256])
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_wgmma_accumulator(n, bits):
+    """PTX ISA, wgmma D fragment: warp w holds rows 16w to 16w + 15; d_i lies in
+    row 16w + lane / 4 + 8 * ((i / 2) % 2), column 8 * (i / 4) + 2 * (lane % 4) +
+    i % 2."""
+    thread, i = lanes(128), np.arange(n // 2)
+    row = 16 * (thread // 32) + (thread % 32) // 4 + 8 * ((i // 2) % 2)
+    column = 8 * (i // 4) + (thread % 4) * 2 + i % 2
+    check(L.wgmma(n, bits).acc, (row, column), (128, n // 2))
+
+
+@pytest.mark.parametrize(
+    "bits, formula", [(8, mma_sync_8), (16, mma_sync_16), (32, mma_sync_32)]
+)
+def test_wgmma_register_operand(bits, formula):
+    """PTX ISA, wgmma A fragment: each warp's is that of mma.sync, 16 rows on."""
+    mma = L.wgmma(64, bits)
+    thread, i = lanes(128), np.arange(4 * 32 // bits)
+    row, column = formula(thread % 32, i)[0]
+    check(mma.lhs, (row + 16 * (thread // 32), column), (128, len(i)))
+    assert mma.rhs is None
+
+
+@pytest.mark.parametrize(
+    "size, k",
+    [
+        (32, 8),  # f16, bf16
+        (16, 16),
+        (32, 2),  # f32
+        (16, 4),
+        (32, 16),  # i8, fp8; f16 on gfx950
+        (16, 32),
+        (32, 32),  # i8 on gfx950
+        (16, 64),
+    ],
+)
+def test_mfma(size, k):
+    """AMD matrix instruction calculator, for one block: A[i][k] lies in lane
+    i + size * (k / e), element k % e, with e = K * size / 64 elements a lane, B[k][j]
+    likewise; D[i][j] in lane j + size * ((i / 4) % (64 / size)), register i % 4 +
+    4 * (i / (4 * 64 / size))."""
+    mma = L.mfma(size, k)
+    each = k * size // 64
+    groups = 64 // size
+    held_a, held_d = {}, {}
+    for i, kk in itertools.product(range(size), range(k)):
+        held_a[i + size * (kk // each), kk % each] = (i, kk)
+    for i, j in itertools.product(range(size), range(size)):
+        lane = j + size * ((i // 4) % groups)
+        held_d[lane, i % 4 + 4 * (i // (4 * groups))] = (i, j)
+    a, b, d = mma.lhs.table(2), mma.rhs.table(2), mma.acc.table(2)
+    assert a.shape[:2] == b.shape[:2] == (64, each)
+    assert d.shape[:2] == (64, size * size // 64)
+    for (lane, register), (i, kk) in held_a.items():
+        assert tuple(a[lane, register]) == (i, kk)
+        assert tuple(b[lane, register]) == (kk, i)
+    for (lane, register), (i, j) in held_d.items():
+        assert tuple(d[lane, register]) == (i, j)
+
+
+def test_wmma_gfx11():
+    """RDNA3 ISA, 7.9: lanes l and l + 16 hold row l of A (column l of B), element
+    by element; register v of lane l holds D[2 * v + l / 16][l % 16]."""
+    mma = L.wmma_gfx11()
+    lane, i, v = lanes(32), np.arange(16), np.arange(8)
+    check(mma.lhs, (lane % 16 + 0 * i, i + 0 * lane), (32, 16))
+    check(mma.rhs, (i + 0 * lane, lane % 16 + 0 * i), (32, 16))
+    check(mma.acc, (2 * v + lane // 16, lane % 16 + 0 * v), (32, 8))
+
+
+def test_wmma_gfx12():
+    """RDNA4 ISA, 7.12: element e of lane l is A[l % 16][8 * (l / 16) + e], B its
+    transpose; register v of lane l holds D[8 * (l / 16) + v][l % 16]."""
+    mma = L.wmma_gfx12()
+    lane, i = lanes(32), np.arange(8)
+    check(mma.lhs, (lane % 16 + 0 * i, 8 * (lane // 16) + i), (32, 8))
+    check(mma.rhs, (8 * (lane // 16) + i, lane % 16 + 0 * i), (32, 8))
+    check(mma.acc, (8 * (lane // 16) + i, lane % 16 + 0 * i), (32, 8))
+
+
+INSTRUCTIONS = {
+    "mma16": L.mma_sync(16),
+    "mma8": L.mma_sync(8),
+    "mma64": L.mma_sync(64),
+    "wgmma24": L.wgmma(24, 16),
+    "mfma32": L.mfma(32, 8),
+    "mfma16": L.mfma(16, 16),
+    "gfx11": L.wmma_gfx11(),
+    "gfx12": L.wmma_gfx12(),
+}
+
+
+@pytest.mark.parametrize("name", INSTRUCTIONS)
+@pytest.mark.parametrize("policy", ["square", "full_row", "full_col"])
+@pytest.mark.parametrize("groups, repeats", [(1, (1, 1)), (4, (2, 4)), (6, (3, 2))])
+def test_products(name, policy, groups, repeats):
+    """Warps of a grid hold whole instructions: an accumulator's element is in one
+    place, an operand's in as many as there are warps along the other side."""
+    mma = INSTRUCTIONS[name]
+    grid = mma.grid(groups, repeats[0] * groups * mma.m, repeats[1] * mma.n, policy)
+    assert grid[0] * grid[1] == groups
+    m, n, k = mma.m * grid[0] * repeats[0], mma.n * grid[1] * repeats[1], 2 * mma.k
+    acc = mma.layout("acc", grid, m, n).table(2)
+    assert len({tuple(c) for c in acc.reshape(-1, 2)}) == acc.size // 2 == m * n
+    halves = 2 if name == "gfx11" else 1
+    operands = {"lhs": ((m, k), grid[1])}
+    if mma.rhs is not None:
+        operands["rhs"] = ((k, n), grid[0])
+    for operand, (shape, copies) in operands.items():
+        table = mma.layout(operand, grid, *shape).table(2)
+        found = np.zeros(shape, int)
+        np.add.at(found, tuple(table.reshape(-1, 2).T), 1)
+        assert (found == copies * halves).all()
+    # A warp reads the rows and columns of its own accumulators.
+    lhs = mma.layout("lhs", grid, m, k).table(2)
+    for group in np.split(np.arange(acc.shape[0]), groups):
+        assert set(lhs[group][..., 0].flat) == set(acc[group][..., 0].flat)
+
+
+@pytest.mark.parametrize("m, n", [(24, 40), (48, 96), (192, 24), (1, 8), (229, 17)])
+@pytest.mark.parametrize("groups", [1, 3, 4, 8])
+def test_products_of_other_extents_are_covered(m, n, groups):
+    for mma in INSTRUCTIONS.values():
+        grid = mma.grid(groups, m, n)
+        table = mma.layout("acc", grid, m, n).table(2)
+        assert table.shape[0] == mma.acc.threads * groups
+        assert {tuple(c) for c in table.reshape(-1, 2)} >= set(coordinates((m, n)))
+
+
+# Blocked layouts and changes of shape.
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    shapes,
+    st.sampled_from([1, 32, 64, 96, 128, 160, 224, 256, 384, 1024]),
+    st.sampled_from([1, 2, 4, 8, 16]),
+)
+def test_blocked(shape, threads, vector):
+    blocked = L.FragmentLayout.blocked(shape, threads, vector)
+    assert blocked.threads == threads
+    table = blocked.table(len(shape))
+    held = {tuple(map(int, c)) for c in table.reshape(threads * table.shape[1], -1)}
+    assert held >= set(coordinates(shape))
+    run = math.gcd(vector, shape[-1]) if shape else 1
+    if shape:
+        assert blocked.contiguity(len(shape) - 1) % run == 0
+        assert (table[:, ::run, -1] % run == 0).all()
+
+
+@pytest.mark.parametrize(
+    "shape, threads, vector, registers",
+    [
+        ((64, 64), 128, 4, 32),
+        ((1, 1024), 128, 4, 8),
+        ((128,), 128, 1, 1),
+        ((32,), 128, 1, 1),
+        ((24, 96), 96, 4, 24),
+        ((64, 32), 384, 4, 8),
+        ((3, 5), 32, 1, 1),
+        ((), 64, 1, 1),
+    ],
+)
+def test_blocked_wastes_no_registers(shape, threads, vector, registers):
+    assert L.FragmentLayout.blocked(shape, threads, vector).registers == registers
+
+
+def same(a, b, rank):
+    np.testing.assert_array_equal(a.table(rank), b.table(rank))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    shapes.filter(bool),
+    st.sampled_from([32, 96, 128]),
+    st.sampled_from([1, 2, 4]),
+    st.data(),
+)
+def test_dimensions(shape, threads, vector, data):
+    """Coordinates after a change of dimensions are the old ones, rearranged."""
+    rank = len(shape)
+    blocked = L.FragmentLayout.blocked(shape, threads, vector)
+    table = blocked.table(rank)
+    dim = data.draw(st.integers(0, rank - 1))
+    permutation = data.draw(st.permutations(range(rank)))
+    np.testing.assert_array_equal(
+        blocked.transpose(permutation).table(rank), table[..., permutation]
+    )
+    same(blocked.coalesce(), blocked, rank)
+    collapsed = blocked.collapse_dim(dim).table(rank)
+    assert (collapsed[..., dim] == 0).all()
+    dropped = blocked.drop_dim(dim)
+    assert dropped.threads == threads
+    others = [d for d in range(rank) if d != dim]
+    for thread in range(threads):
+        kept = {tuple(c) for c in table[thread][:, others]}
+        assert {tuple(c) for c in dropped.table(rank - 1)[thread]} == kept
+        assert {tuple(c) for c in collapsed[thread][:, others]} == kept
+    inserted = blocked.insert_dim(dim).table(rank + 1)
+    np.testing.assert_array_equal(np.delete(inserted, dim, axis=2), table)
+    assert (inserted[..., dim] == 0).all()
+
+
+def test_coalesce():
+    layout = L.FragmentLayout(
+        [(4, 1, 0), (1, 7, 1), (8, 4, 0), (2, 0, 1), (3, 0, 0)],
+        [(2, 1, 1), (2, 2, 1), (2, 2, 0)],
+    )
+    coalesced = layout.coalesce()
+    assert coalesced.thread == [(32, 1, 0), (6, 0, 0)]
+    assert coalesced.value == [(4, 1, 1), (2, 2, 0)]
+
+
+factored = st.lists(st.sampled_from([2, 3, 4, 5, 8]), min_size=1, max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(factored, st.sampled_from([32, 64, 96]), st.sampled_from([1, 2, 4]), st.data())
+def test_reshape_keeps_elements(shape, threads, vector, data):
+    """Registers keep their elements' row-major numbers, or there is no layout."""
+    total = math.prod(shape)
+    divisor = data.draw(
+        st.sampled_from([d for d in range(1, total + 1) if total % d == 0])
+    )
+    for other in ([total], [divisor, total // divisor], [1, *shape, 1]):
+        source = L.FragmentLayout.blocked(shape, threads, vector)
+        table = source.table(len(shape))
+        fits = all((table[..., d] < n).all() for d, n in enumerate(shape))
+        result = source.reshape(shape, other)
+        if result is None:
+            assert not fits or other == [divisor, total // divisor]
+            continue
+        assert fits and result.threads == threads
+        moved = result.table(len(other))
+        np.testing.assert_array_equal(
+            np.ravel_multi_index(tuple(np.moveaxis(table, -1, 0)), shape),
+            np.ravel_multi_index(tuple(np.moveaxis(moved, -1, 0)), other),
+        )
+
+
+def test_reshape_declines():
+    # Registers past the extent would become elements of the next row.
+    assert L.FragmentLayout([(32, 1, 1)], []).reshape([2, 25], [50]) is None
+    # Modes that overlap would carry.
+    overlap = L.FragmentLayout([(3, 1, 0), (3, 1, 0), (4, 1, 0)], [])
+    assert overlap.reshape([8], [2, 4]) is None
+    assert L.FragmentLayout([(8, 3, 0)], [(3, 1, 0)]).reshape([24], [3, 8]) is None
+
+
+# Shared layouts.
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("span", [0, 16, 32, 64, 128])
+@pytest.mark.parametrize("panels", [1, 2, 3])
+def test_panels(bits, span, panels):
+    """Row r, byte b of the row: panel b / span, each of `rows` rows of `span`
+    bytes, then bits 4.. of the offset XORed with bits 7.. (PTX ISA, "Shared Memory
+    Matrix Layout": swizzling modes)."""
+    rows, size = 24, bits // 8
+    columns = max(span, 16) * panels // size
+    layout = L.SharedLayout.panels([rows, columns], bits, span)
+    assert layout.shape == [rows, columns]
+    row_bytes = columns * size
+    width = span or row_bytes
+    mask = {0: 0, 16: 0, 32: 1, 64: 3, 128: 7}[span]
+    offsets = set()
+    for row, column in coordinates((rows, columns)):
+        byte = column * size
+        expected = byte // width * rows * width + row * width + byte % width
+        expected ^= ((expected >> 7) & mask) << 4
+        assert layout.offset([row, column], bits) * size == expected
+        offsets.add(expected)
+    assert len(offsets) == rows * columns
+    assert max(offsets) // size < layout.cosize(bits)
+    assert layout.contiguity(bits) * size == (16 if span >= 16 else row_bytes)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 4, 6, 8, 16]), min_size=1, max_size=3),
+    st.sampled_from([4, 8, 16, 32]),
+    st.sampled_from([0, 32, 64, 128]),
+    st.data(),
+)
+def test_contiguity(shape, bits, span, data):
+    """Runs of that length are adjacent and start at a multiple of it."""
+    if data.draw(st.booleans()):
+        layout = L.SharedLayout.panels(shape, bits, span)
+    else:
+        modes, stride = [], 1
+        for dim in data.draw(st.permutations(range(len(shape)))):
+            modes.append((shape[dim], stride, dim))
+            stride *= shape[dim] * data.draw(st.sampled_from([1, 1, 2, 3]))
+        layout = L.SharedLayout(sorted(modes, key=lambda mode: mode[2]))
+    run = layout.contiguity(bits)
+    assert run >= 1 and shape[-1] % run == 0
+    for coords in coordinates(shape):
+        offset = layout.offset(coords, bits)
+        assert offset % run == coords[-1] % run
+        assert offset < layout.cosize(bits)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    factored,
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from([0, 32, 64, 128]),
+    st.data(),
+)
+def test_view_keeps_bytes(shape, from_bits, to_bits, span, data):
+    """Element i of a view occupies the bytes that element i occupies in a row-major
+    reading of the source."""
+    shape = [*shape, 64]
+    source = L.SharedLayout.panels(shape, from_bits, span)
+    total = math.prod(shape) * from_bits // to_bits
+    inner = data.draw(
+        st.sampled_from([d for d in (1, 16, 32, 64, 128, 192) if total % d == 0])
+    )
+    target = [total // inner, inner]
+    view = source.view(target, from_bits, to_bits)
+    if view is None:
+        assert span and inner > 1
+        return
+    assert view.shape == target
+    step = min(from_bits, to_bits) // 8
+
+    def place(layout, shape, bits, byte):
+        coords = np.unravel_index(byte * 8 // bits, shape)
+        return layout.offset([int(c) for c in coords], bits) * bits // 8 + (
+            byte % (bits // 8)
+        )
+
+    for byte in range(0, min(math.prod(shape) * from_bits // 8, 8192), step * 4):
+        assert place(source, shape, from_bits, byte) == place(
+            view, target, to_bits, byte
+        )
+
+
+def test_view_of_panels():
+    panels = L.SharedLayout.panels([64, 128], 16, 128)
+    assert panels.view([64, 64], 16, 32).modes == [
+        (64, 32, 0),
+        (32, 1, 1),
+        (2, 2048, 1),
+    ]
+    assert panels.view([128, 64], 16, 16).modes == [
+        (2, 4096, 0),
+        (64, 64, 0),
+        (64, 1, 1),
+    ]
+    assert L.SharedLayout.panels([64, 96], 16, 64).view([96, 64], 16, 16) is None
+    column_major = L.SharedLayout([(64, 1, 0), (64, 64, 1)])
+    assert column_major.view([64, 32], 16, 32) is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: L.SharedLayout([(0, 1, 0)]),
+        lambda: L.SharedLayout([(4, 1, 1)]),
+        lambda: L.SharedLayout([(4, 1, 0), (4, 4, 1), (2, 16, 0)]),
+        lambda: L.SharedLayout([(4, 1, 0)], (4, 4, 3)),
+        lambda: L.SharedLayout.panels([], 16, 128),
+        lambda: L.SharedLayout.panels([8, 8], 16, 48),
+        lambda: L.SharedLayout.panels([8, 8], 0, 128),
+        lambda: L.SharedLayout.row_major([8, 8]).offset([8, 0], 16),
+        lambda: L.SharedLayout.row_major([8, 8]).offset([0], 16),
+        lambda: L.SharedLayout.row_major([8, 8]).view([8], 16, 16),
+        lambda: L.FragmentLayout([(4, -1, 0)], []),
+        lambda: L.FragmentLayout([(4, 1, 1)], []).table(1),
+        lambda: L.FragmentLayout([(4, 1, 1)], []).transpose([0, 0]),
+        lambda: L.FragmentLayout.blocked([8], 0),
+        lambda: L.FragmentLayout.blocked([8], 32, 0),
+        lambda: L.FragmentLayout.blocked([0], 32),
+        lambda: L.mma_sync(24),
+        lambda: L.wgmma(12, 16),
+        lambda: L.mfma(8, 8),
+        lambda: L.mfma(32, 3),
+        lambda: L.wgmma(8, 16).layout("rhs", (1, 1), 16, 8),
+        lambda: L.mma_sync(16).layout("b", (1, 1), 16, 8),
+        lambda: L.mma_sync(16).grid(4, 64, 64, "round"),
+    ],
+)
+def test_mistakes_are_errors(call):
+    with pytest.raises(ValueError):
+        call()
