@@ -96,6 +96,13 @@ MmaInstruction tilews::getMfma(int64_t size, int64_t k) {
   return mma;
 }
 
+MmaInstruction tilews::getMfmaF64() {
+  MmaInstruction mma = getMfma(16, 4);
+  // Unlike all others, neighbouring rows are in neighbouring groups of lanes.
+  mma.acc = FragmentLayout({{16, 1, 1}, {4, 1, 0}}, {{4, 4, 0}});
+  return mma;
+}
+
 MmaInstruction tilews::getWmmaGfx11() {
   MmaInstruction mma;
   mma.m = mma.n = mma.k = 16;

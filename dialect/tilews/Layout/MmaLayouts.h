@@ -40,6 +40,8 @@ MmaInstruction getWgmma(int64_t n, int64_t operandBits);
 /// mfma 32x32 or 16x16 (AMD CDNA3/CDNA4 ISA, "Matrix Arithmetic Instructions"),
 /// with `k` elements along K; each lane holds `k * size / 64` of them.
 MmaInstruction getMfma(int64_t size, int64_t k);
+/// mfma 16x16x4 of f64, whose accumulator has rows of its own order.
+MmaInstruction getMfmaF64();
 
 /// wmma 16x16x16 of RDNA3 (both half-warps hold the operands) and of RDNA4.
 MmaInstruction getWmmaGfx11();

@@ -9,33 +9,155 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tilews;
+
+static Value constantI32(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
 
 Value ROCDLLowering::getThreadId(ImplicitLocOpBuilder &b) const {
   return ROCDL::ThreadIdXOp::create(b, b.getI32Type());
 }
 
 void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
-  ROCDL::BarrierOp::create(b);
+  // The fences say what is ordered; LLVM knows which counters that takes.
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
+  ROCDL::SBarrierOp::create(b);
+  LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
+}
+
+//===----------------------------------------------------------------------===//
+// Exchange between lanes
+//===----------------------------------------------------------------------===//
+
+/// Control words of data parallel primitives ("CDNA3" and "RDNA3 Instruction
+/// Set Architecture", "Data Parallel Processing").
+constexpr int32_t kDppRowRotate = 0x120, kDppRowHalfMirror = 0x141,
+                  kDppRowXMask = 0x160;
+
+/// The control word that exchanges lanes of each four.
+static int32_t getQuadPermutation(int64_t mask) {
+  int32_t control = 0;
+  for (int64_t lane = 0; lane < 4; ++lane)
+    control |= (lane ^ mask) << (2 * lane);
+  return control;
+}
+
+static Value createDpp(ImplicitLocOpBuilder &b, Value value, int32_t control) {
+  return ROCDL::DPPUpdateOp::create(b, value.getType(), value, value, control,
+                                    /*rowMask=*/15, /*bankMask=*/15,
+                                    /*boundCtrl=*/true);
 }
 
 Value ROCDLLowering::emitShuffleXor(ImplicitLocOpBuilder &b, Value value,
                                     int64_t mask) const {
+  if (mask < 4)
+    return createDpp(b, value, getQuadPermutation(mask));
+  if (mask < 16 && info.arch >= 0x1000)
+    return createDpp(b, value, kDppRowXMask + mask);
+  if (mask == 4) // lane ^ 7 ^ 3
+    return createDpp(b, createDpp(b, value, kDppRowHalfMirror),
+                     getQuadPermutation(3));
+  if (mask == 8)
+    return createDpp(b, value, kDppRowRotate + 8);
+  if (mask < 32) // bit mode: and mask 31, or mask 0
+    return ROCDL::DsSwizzleOp::create(b, b.getI32Type(), value,
+                                      constantI32(b, mask << 10 | 31));
   // ds_bpermute addresses lanes by bytes, modulo the warp.
-  auto constant = [&](int64_t number) {
-    return arith::ConstantOp::create(b, b.getI32IntegerAttr(number));
-  };
-  Value lane = arith::XOrIOp::create(b, getThreadId(b), constant(mask));
-  Value address = arith::ShLIOp::create(b, lane, constant(2));
+  Value lane = arith::XOrIOp::create(b, getThreadId(b), constantI32(b, mask));
+  Value address = arith::ShLIOp::create(b, lane, constantI32(b, 2));
   return ROCDL::DsBpermuteOp::create(b, b.getI32Type(), address, value);
 }
 
-Value ROCDLLowering::emitMma(ImplicitLocOpBuilder &, const MmaOperands &, Value,
-                             Value, Value) const {
-  return {};
+//===----------------------------------------------------------------------===//
+// fp8
+//===----------------------------------------------------------------------===//
+
+static bool hasFp8Casts(const TargetInfo &info, Type fp8) {
+  if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(fp8))
+    return info.arch == 0x942;
+  return isa<Float8E4M3FNType, Float8E5M2Type>(fp8) &&
+         (info.arch == 0x950 || info.arch >= 0x1200);
 }
+
+/// Two numbers as the low or the high half of `word`.
+static Value packFp8(ImplicitLocOpBuilder &b, Value low, Value high, Value word,
+                     bool upper, Type fp8) {
+  Type i32 = b.getI32Type();
+  if (isa<Float8E4M3FNType, Float8E4M3FNUZType>(fp8))
+    return ROCDL::CvtPkFp8F32Op::create(b, i32, low, high, word, upper);
+  return ROCDL::CvtPkBf8F32Op::create(b, i32, low, high, word, upper);
+}
+
+static Value unpackFp8(ImplicitLocOpBuilder &b, Value word, bool upper,
+                       Type fp8) {
+  Type pair = VectorType::get({2}, b.getF32Type());
+  if (isa<Float8E4M3FNType, Float8E4M3FNUZType>(fp8))
+    return ROCDL::CvtPkF32Fp8Op::create(b, pair, word, upper);
+  return ROCDL::CvtPkF32Bf8Op::create(b, pair, word, upper);
+}
+
+/// The instructions overflow to NaN or infinity: bring the value into range
+/// before, but leave NaN what it is.
+static Value clampToFp8(ImplicitLocOpBuilder &b, Value value, Type fp8) {
+  auto largest = APFloat::getLargest(cast<FloatType>(fp8).getFloatSemantics());
+  bool exact;
+  largest.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &exact);
+  auto constant = [&](const APFloat &number) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<ShapedType>(value.getType()), number));
+  };
+  Value clamped = arith::MinNumFOp::create(b, value, constant(largest));
+  clamped = arith::MaxNumFOp::create(b, clamped, constant(-largest));
+  Value isNaN =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
+  return arith::SelectOp::create(b, isNaN, value, clamped);
+}
+
+Value ROCDLLowering::emitTruncFp8(ImplicitLocOpBuilder &b, Value value,
+                                  Type fp8) const {
+  if (!hasFp8Casts(info, fp8))
+    return {};
+  SmallVector<Value> values = unpack(b, clampToFp8(b, value, fp8)), bytes;
+  Type word = VectorType::get({4}, b.getI8Type());
+  for (size_t i = 0; i < values.size(); i += 4) {
+    auto get = [&](size_t k) { return values[std::min(k, values.size() - 1)]; };
+    Value packed = constantI32(b, 0);
+    packed = packFp8(b, get(i), get(i + 1), packed, false, fp8);
+    if (i + 2 < values.size())
+      packed = packFp8(b, get(i + 2), get(i + 3), packed, true, fp8);
+    llvm::append_range(bytes,
+                       unpack(b, LLVM::BitcastOp::create(b, word, packed)));
+  }
+  bytes.resize(values.size());
+  return pack(b, b.getI8Type(), bytes);
+}
+
+Value ROCDLLowering::emitExtFp8(ImplicitLocOpBuilder &b, Value value,
+                                Type fp8) const {
+  if (!hasFp8Casts(info, fp8))
+    return {};
+  SmallVector<Value> bytes = unpack(b, value), values;
+  size_t count = bytes.size();
+  while (bytes.size() % 4 != 0)
+    bytes.push_back(bytes.back());
+  for (size_t i = 0; i < count; i += 4) {
+    Value word = pack(b, b.getI8Type(), ArrayRef<Value>(bytes).slice(i, 4));
+    word = LLVM::BitcastOp::create(b, b.getI32Type(), word);
+    for (bool upper : {false, true})
+      if (i + 2 * upper < count)
+        llvm::append_range(values, unpack(b, unpackFp8(b, word, upper, fp8)));
+  }
+  values.resize(count);
+  return pack(b, b.getF32Type(), values);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 StringRef ROCDLLowering::getSyncScope(bool shared) const {
   return shared ? "workgroup" : "agent";

@@ -23,6 +23,10 @@ public:
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
+  mlir::Value emitTruncFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                           mlir::Type fp8) const override;
+  mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                         mlir::Type fp8) const override;
   llvm::StringRef getSyncScope(bool shared) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;

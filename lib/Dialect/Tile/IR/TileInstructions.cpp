@@ -34,19 +34,38 @@ static bool hasMmaSync(unsigned sm, Type type) {
   return isOcpFp8(type) && sm >= 89;
 }
 
+/// The mfma of a CDNA chip ("CDNA2", "CDNA3" and "CDNA4 Instruction Set
+/// Architecture", chapter "Matrix Arithmetic Instructions"), none if `arch`
+/// multiplies no such elements.
 static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
                                                 int64_t n) {
-  // The larger shape needs fewer operand reads a product.
-  int64_t size = n % 32 == 0 ? 32 : 16;
-  int64_t bytesK = arch == 0x950 ? 2 : 1;
+  // The larger shape needs fewer operand reads a product. Of f64 there is only
+  // the smaller one.
+  int64_t size = n % 32 == 0 && !type.isF64() ? 32 : 16;
+  int64_t lanesK = 64 / size;
   if (isHalf(type))
-    return getMfma(size, (size == 32 ? 8 : 16) * bytesK);
-  if (type.isInteger(8) && arch >= 0x942)
-    return getMfma(size, (size == 32 ? 16 : 32) * bytesK);
+    return getMfma(size, lanesK * (arch == 0x950 ? 8 : 4));
+  if (type.isInteger(8))
+    return getMfma(size, lanesK * (arch == 0x950 ? 16 : arch == 0x942 ? 8 : 4));
+  // The same opcodes read one family on gfx942, the other one on gfx950.
   if ((isFnuzFp8(type) && arch == 0x942) || (isOcpFp8(type) && arch == 0x950))
-    return getMfma(size, size == 32 ? 16 : 32);
+    return getMfma(size, lanesK * 8);
   if (type.isF32())
-    return getMfma(size, size == 32 ? 2 : 4);
+    return getMfma(size, lanesK);
+  if (type.isF64())
+    return getMfmaF64();
+  return std::nullopt;
+}
+
+/// The wmma of an RDNA chip ("RDNA3" and "RDNA4 Instruction Set Architecture",
+/// chapter "WMMA").
+static std::optional<MmaInstruction> getWmmaFor(unsigned arch, Type type) {
+  if (arch >= 0x1200) {
+    if (isHalf(type) || type.isInteger(8) || isOcpFp8(type))
+      return getWmmaGfx12();
+  } else if (isHalf(type) || type.isInteger(8)) {
+    return getWmmaGfx11();
+  }
   return std::nullopt;
 }
 
@@ -74,9 +93,9 @@ std::optional<MmaInstruction> tile::getMmaInstruction(const TargetInfo &target,
       return getMfmaFor(target.arch, lhs, n);
     return std::nullopt;
   case InstKind::Wmma:
-    if (!target.hasWmma() || !(isHalf(lhs) || lhs.isInteger(8)) || acc.isF16())
-      return std::nullopt;
-    return target.arch >= 0x1200 ? getWmmaGfx12() : getWmmaGfx11();
+    if (target.hasWmma() && !acc.isF16())
+      return getWmmaFor(target.arch, lhs);
+    return std::nullopt;
   case InstKind::Simt:
   case InstKind::CpAsync:
   case InstKind::Tma:

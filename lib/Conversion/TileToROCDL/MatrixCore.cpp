@@ -1,0 +1,142 @@
+//===- MatrixCore.cpp - AMD's matrix instructions -------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// mfma (CDNA) and wmma (RDNA): which operation of the rocdl dialect computes a
+// product, and in which types it takes the registers of a lane.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ROCDLLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tilews;
+
+/// AMD's name of an fp8 type: fp8 has a mantissa of three bits, bf8 of two.
+static StringRef getFp8Name(Type type) {
+  return isa<Float8E4M3FNType, Float8E4M3FNUZType>(type) ? "fp8" : "bf8";
+}
+
+static bool isFp8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+static StringRef getAccName(Type acc) {
+  return acc.isInteger() ? "i32" : acc.isF64() ? "f64" : "f32";
+}
+
+/// The registers of a lane as `type`.
+static Value castTo(ImplicitLocOpBuilder &b, Value vector, Type type) {
+  if (vector.getType() == type)
+    return vector;
+  if (cast<VectorType>(vector.getType()).getElementType() == type)
+    return vector::ExtractOp::create(b, vector, int64_t(0));
+  return LLVM::BitcastOp::create(b, type, vector);
+}
+
+static Value createOp(ImplicitLocOpBuilder &b, StringRef name,
+                      ValueRange operands, ArrayRef<NamedAttribute> attributes,
+                      Type result) {
+  OperationState state(b.getLoc(), name);
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+  state.addTypes(result);
+  return b.create(state)->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// mfma
+//===----------------------------------------------------------------------===//
+
+/// The operation's name. Those of gfx90a have the operands' type right behind
+/// the extents, later ones, with more than four elements a lane, a period.
+static std::string getMfmaName(const MmaOperands &op, int64_t perLane) {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << "rocdl.mfma." << getAccName(op.accElement) << "." << op.mma.m << "x"
+     << op.mma.n << "x" << op.mma.k;
+  bool late = perLane > 4;
+  if (isFp8(op.lhsElement)) {
+    os << "." << getFp8Name(op.lhsElement) << "." << getFp8Name(op.rhsElement);
+    return name;
+  }
+  os << (late ? "." : "");
+  if (op.lhsElement.isInteger())
+    os << "i8";
+  else
+    os << op.lhsElement;
+  if (op.lhsElement.isBF16() && !late)
+    os << ".1k";
+  return name;
+}
+
+/// The type in which mfma takes the operand's registers.
+static Type getMfmaType(Builder &b, Type element, int64_t perLane) {
+  if (element.isF32() || element.isF64())
+    return element;
+  if (element.getIntOrFloatBitWidth() == 8) {
+    if (perLane <= 8)
+      return b.getIntegerType(perLane * 8);
+    return VectorType::get({perLane / 4}, b.getI32Type());
+  }
+  if (element.isBF16() && perLane == 4)
+    return VectorType::get({perLane}, b.getI16Type());
+  return VectorType::get({perLane}, element);
+}
+
+static Value emitMfma(ImplicitLocOpBuilder &b, const MmaOperands &op, Value lhs,
+                      Value rhs, Value acc) {
+  int64_t perLane = op.mma.lhs.getNumValues();
+  std::string name = getMfmaName(op, perLane);
+  if (!b.getContext()->isOperationRegistered(name))
+    return {};
+  // No broadcast within, and no permutation of, the operands.
+  Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+  Type type = getMfmaType(b, op.lhsElement, perLane);
+  return createOp(
+      b, name,
+      {castTo(b, lhs, type), castTo(b, rhs, type), acc, zero, zero, zero}, {},
+      acc.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// wmma
+//===----------------------------------------------------------------------===//
+
+static Value emitWmma(ImplicitLocOpBuilder &b, const MmaOperands &op, Value lhs,
+                      Value rhs, Value acc) {
+  int64_t perLane = op.mma.lhs.getNumValues();
+  std::string name =
+      ("rocdl.wmma." + getAccName(op.accElement) + ".16x16x16.").str();
+  Type type = VectorType::get({perLane / 4}, b.getI32Type());
+  SmallVector<NamedAttribute> attributes;
+  if (isFp8(op.lhsElement)) {
+    name += (getFp8Name(op.lhsElement) + "_" + getFp8Name(op.rhsElement)).str();
+  } else if (op.lhsElement.isInteger()) {
+    name += "iu8";
+    attributes.push_back(b.getNamedAttr("signA", b.getBoolAttr(true)));
+    attributes.push_back(b.getNamedAttr("signB", b.getBoolAttr(true)));
+  } else if (op.lhsElement.isBF16()) {
+    name += "bf16";
+    type = VectorType::get({perLane}, b.getI16Type());
+  } else {
+    name += "f16";
+    type = VectorType::get({perLane}, op.lhsElement);
+  }
+  if (!b.getContext()->isOperationRegistered(name))
+    return {};
+  return createOp(b, name, {castTo(b, lhs, type), castTo(b, rhs, type), acc},
+                  attributes, acc.getType());
+}
+
+Value ROCDLLowering::emitMma(ImplicitLocOpBuilder &b, const MmaOperands &op,
+                             Value lhs, Value rhs, Value acc) const {
+  return info.hasMfma() ? emitMfma(b, op, lhs, rhs, acc)
+                        : emitWmma(b, op, lhs, rhs, acc);
+}
