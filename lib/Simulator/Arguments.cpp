@@ -49,7 +49,7 @@ private:
 } // namespace
 
 InFlightDiagnostic Binder::emitError(unsigned index) {
-  InFlightDiagnostic diagnostic = kernel.emitError("argument ");
+  InFlightDiagnostic diagnostic = mlir::emitError(kernel.getLoc(), "argument ");
   diagnostic << index;
   if (!declared[index].name.empty())
     diagnostic << " ('" << declared[index].name << "')";
@@ -161,7 +161,7 @@ FailureOr<Datum> Binder::bindScalar(unsigned index, const Argument &arg) {
 LogicalResult Binder::bind(ArrayRef<Argument> arguments,
                            SmallVectorImpl<Datum> &values) {
   if (arguments.size() != declared.size())
-    return kernel.emitError("'")
+    return mlir::emitError(kernel.getLoc(), "'")
            << kernel.getName() << "' takes " << declared.size()
            << " arguments, found " << arguments.size();
   for (auto [index, argument] : llvm::enumerate(arguments)) {
@@ -189,7 +189,7 @@ static FailureOr<Int3> evaluateGrid(gpu::GPUFuncOp kernel,
                                     ArrayRef<Datum> arguments) {
   auto attr = kernel->getAttrOfType<AffineMapAttr>(TileDialect::kGrid);
   if (!attr)
-    return kernel.emitError("'")
+    return mlir::emitError(kernel.getLoc(), "'")
            << kernel.getName()
            << "' has no 'tile.grid' attribute; give the grid explicitly";
   SmallVector<int64_t> symbols;
@@ -207,8 +207,8 @@ static FailureOr<Int3> evaluateGrid(gpu::GPUFuncOp kernel,
   for (auto [dim, expr] : llvm::enumerate(attr.getValue().getResults())) {
     std::optional<int64_t> extent = evaluate(expr, {}, symbols);
     if (!extent)
-      return kernel.emitError(
-                 "'tile.grid' divides by zero or less for symbols ")
+      return mlir::emitError(kernel.getLoc(),
+                             "'tile.grid' divides by zero or less for symbols ")
              << toString(symbols);
     grid[dim] = *extent;
   }
@@ -225,7 +225,7 @@ FailureOr<Int3> sim::getGrid(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments,
   constexpr Int3 limits = {std::numeric_limits<int32_t>::max(), 65535, 65535};
   for (auto [extent, limit] : llvm::zip_equal(*grid, limits))
     if (extent < 0 || extent > limit)
-      return kernel.emitError("grid ")
+      return mlir::emitError(kernel.getLoc(), "grid ")
              << toString(*grid) << " of '" << kernel.getName()
              << "' cannot be launched; expected extents of at most "
              << toString(limits) << " and none negative";

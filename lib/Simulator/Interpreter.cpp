@@ -78,9 +78,10 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
                              ArrayRef<Argument> arguments,
                              const LaunchOptions &options) {
   if (kernel.getBody().empty())
-    return kernel.emitError("'") << kernel.getName() << "' has no body";
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName() << "' has no body";
   if (kernel.getBody().getNumArguments() != kernel.getNumArguments())
-    return kernel.emitError("'")
+    return mlir::emitError(kernel.getLoc(), "'")
            << kernel.getName()
            << "' has memory attributions, which the interpreter does not "
               "know; use tile.alloc_shared";

@@ -95,6 +95,18 @@ LogicalResult Frame::fail(const Instruction &inst, const Twine &message) {
 // Helpers
 //===----------------------------------------------------------------------===//
 
+bool sim::isHeld(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    if (llvm::MulOverflow(count, extent, count))
+      return false;
+  return count <= kMaxElements;
+}
+
+InFlightDiagnostic sim::emitOpErrorAt(Operation *op) {
+  return std::move(emitError(op->getLoc()) << "'" << op->getName() << "' op ");
+}
+
 Datum sim::makeDatum(const ValueType &type) {
   Datum datum;
   if (!type.isFragment)

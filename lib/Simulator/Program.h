@@ -31,6 +31,8 @@ struct Instruction;
 /// The most elements of a fragment or shared buffer: far more than any GPU
 /// holds, and few enough to be allocated.
 constexpr int64_t kMaxElements = int64_t(1) << 26;
+/// Whether something of the given shape has at most that many.
+bool isHeld(llvm::ArrayRef<int64_t> shape);
 
 using Handler =
     std::function<mlir::LogicalResult(Frame &, const Instruction &)>;
@@ -191,6 +193,10 @@ void addByElement(Registry &registry, Fn fn) {
                         : fn(frame, inst, int64_t());
   });
 }
+
+/// Starts an error at an operation. The operation's own function would add the
+/// text of the operation with all its regions.
+mlir::InFlightDiagnostic emitOpErrorAt(mlir::Operation *op);
 
 /// A value of the given type; the elements of a fragment are zero.
 Datum makeDatum(const ValueType &type);

@@ -24,10 +24,10 @@ using tile::AtomicKind;
 static FailureOr<Datum> makeMemRef(Frame &frame, const Instruction &inst,
                                    std::shared_ptr<Buffer> buffer) {
   auto type = cast<MemRefType>(inst.op->getResult(0).getType());
-  if (type.getNumElements() > kMaxElements)
-    return frame.fail(inst, "has " + Twine(type.getNumElements()) +
-                                " elements; the interpreter holds up to " +
-                                Twine(kMaxElements));
+  if (!isHeld(type.getShape()))
+    return frame.fail(inst, "has the shape " + toString(type.getShape()) +
+                                "; the interpreter holds up to " +
+                                Twine(kMaxElements) + " elements");
   auto memref = std::make_shared<MemRef>();
   memref->type = inst.resultTypes[0].element;
   memref->storageBits = memref->type.getMemoryBits();

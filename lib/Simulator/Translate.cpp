@@ -47,13 +47,13 @@ FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
           ? ElementType::get(cast<ShapedType>(type).getElementType())
           : ElementType::get(type);
   if (!element)
-    return op.emitOpError("has a value of type ")
-           << type << ", which the interpreter does not know";
+    return emitOpErrorAt(&op) << "has a value of type " << type
+                              << ", which the interpreter does not know";
   result.element = *element;
-  if (result.countElements() > kMaxElements)
-    return op.emitOpError("has a fragment of type ")
-           << type << "; the interpreter holds up to " << kMaxElements
-           << " elements";
+  if (result.isFragment && !isHeld(result.shape))
+    return emitOpErrorAt(&op)
+           << "has a fragment of type " << type
+           << "; the interpreter holds up to " << kMaxElements << " elements";
   return result;
 }
 
@@ -82,8 +82,8 @@ static FailureOr<Datum> getConstant(arith::ConstantOp op,
       for (const APInt &element : dense.getValues<APInt>())
         setElement(i++, element);
   } else {
-    return op.emitOpError("has a value that the interpreter cannot read; "
-                          "expected a number or a dense attribute");
+    return emitOpErrorAt(op) << "has a value that the interpreter cannot read; "
+                                "expected a number or a dense attribute";
   }
   return datum;
 }
@@ -92,9 +92,10 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   inst.op = &op;
   inst.handler = Registry::get().find(op.getName().getStringRef());
   if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
-    return op.emitOpError("is not supported by the interpreter, which runs "
-                          "kernels of the first phase: tile, arith, math, scf, "
-                          "index and scalar memref operations");
+    return emitOpErrorAt(&op)
+           << "is not supported by the interpreter, which runs kernels of the "
+              "first phase: tile, arith, math, scf, index and scalar memref "
+              "operations";
   for (Value operand : op.getOperands())
     inst.operands.push_back(getSlot(operand));
   for (Value result : op.getResults()) {
@@ -129,9 +130,9 @@ FailureOr<BlockCode> Translator::translate(Region &region) {
   if (region.empty())
     return code;
   if (!region.hasOneBlock())
-    return region.getParentOp()->emitOpError(
-        "has a region of several blocks, which the interpreter does not run; "
-        "write control flow with scf");
+    return emitOpErrorAt(region.getParentOp())
+           << "has a region of several blocks, which the interpreter does not "
+              "run; write control flow with scf";
   for (BlockArgument argument : region.getArguments()) {
     if (failed(getType(*region.getParentOp(), argument.getType())))
       return failure();
