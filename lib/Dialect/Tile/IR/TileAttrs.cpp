@@ -12,6 +12,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -124,6 +126,23 @@ void SharedLayoutAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+/// Layouts reach no further than this, so that no size overflows.
+static constexpr int64_t kMaxReach = std::numeric_limits<int32_t>::max();
+
+/// Whether a layout's index and offsets stay below the limit.
+static bool isInReach(ArrayRef<Mode> modes) {
+  int64_t size = 1, reach = 0;
+  for (const Mode &mode : modes) {
+    if (mode.extent > kMaxReach / size ||
+        (mode.stride > 0 &&
+         mode.extent - 1 > (kMaxReach - reach) / mode.stride))
+      return false;
+    size *= mode.extent;
+    reach += (mode.extent - 1) * mode.stride;
+  }
+  return true;
+}
+
 LogicalResult
 SharedLayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                          ArrayRef<Mode> modes, Swizzle swizzle) {
@@ -138,7 +157,10 @@ SharedLayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected non-negative strides, found "
                          << mode.stride;
   }
+  if (!isInReach(modes))
+    return emitError() << "reaches past " << kMaxReach << " elements";
   if (swizzle.bits < 0 || swizzle.base < 0 || swizzle.bits > swizzle.shift ||
+      swizzle.base > 20 || swizzle.shift > 20 ||
       swizzle.bits + swizzle.base + swizzle.shift > 20)
     return emitError() << "swizzle Sw<bits,base,shift> needs 0 <= bits <= "
                           "shift, 0 <= base and a sum of at most 20";
@@ -290,6 +312,8 @@ FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                            << mode.extent << ":" << mode.stride << "*d"
                            << mode.dim;
     }
+    if (!isInReach(modes))
+      return emitError() << "reaches past " << kMaxReach << " elements";
   }
   return success();
 }
@@ -302,6 +326,9 @@ FragmentAttr FragmentAttr::get(MLIRContext *context,
                                const FragmentLayout &layout) {
   return get(context, layout.getThreadModes(), layout.getValueModes());
 }
+
+/// Registers hold far less; coverage is checked element by element.
+static constexpr int64_t kMaxFragmentExtent = 1 << 24;
 
 /// Marks what `modes` reach along `dim`, starting from what is reached.
 static void spread(ArrayRef<Mode> modes, int64_t dim,
@@ -334,6 +361,9 @@ LogicalResult FragmentAttr::verifyEncoding(
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(extent) || extent == 0)
       continue;
+    if (extent > kMaxFragmentExtent)
+      return emitError() << "expected extents of at most " << kMaxFragmentExtent
+                         << ", found " << extent;
     SmallVector<bool> reached(extent, false);
     reached[0] = true;
     spread(getThread(), dim, reached);
@@ -353,8 +383,8 @@ LogicalResult FragmentAttr::verifyEncoding(
 LogicalResult
 RasterizeAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                       RasterOrder, int64_t panel) {
-  if (panel < 1)
-    return emitError() << "expected a panel of at least one tile, found "
+  if (panel < 1 || panel > 65535)
+    return emitError() << "expected a panel of 1 to 65535 tiles, found "
                        << panel;
   return success();
 }

@@ -87,12 +87,10 @@ LogicalResult PersistentOp::verify() {
   for (Value tileIndex : getTileIndices())
     if (!tileIndex.getType().isIndex())
       return emitOpError("tile indices have to be of type index");
-  auto yield = cast<YieldOp>(body.getTerminator());
   if (getInitArgs().getTypes() != getResultTypes() ||
-      getInitArgs().getTypes() != ValueRange(getRegionIterArgs()).getTypes() ||
-      getInitArgs().getTypes() != yield.getValues().getTypes())
-    return emitOpError("types of the initial values, the carried arguments, "
-                       "the yielded values and the results have to agree");
+      getInitArgs().getTypes() != ValueRange(getRegionIterArgs()).getTypes())
+    return emitOpError("types of the initial values, the carried arguments "
+                       "and the results have to agree");
   return success();
 }
 
@@ -138,7 +136,7 @@ LogicalResult PrintOp::verify() {
     if (auto tensor = dyn_cast<RankedTensorType>(type);
         tensor && tensor.hasStaticShape())
       type = tensor.getElementType();
-    if (!type.isIntOrIndexOrFloat())
+    if (!isTileElement(type))
       return emitOpError("prints scalars and fragments, found ")
              << value.getType();
   }

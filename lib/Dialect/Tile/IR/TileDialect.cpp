@@ -14,6 +14,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -80,11 +82,13 @@ static LogicalResult verifyThreads(FunctionOpInterface kernel, Attribute attr) {
 
 static LogicalResult verifyCluster(FunctionOpInterface kernel, Attribute attr) {
   auto dims = dyn_cast<DenseI32ArrayAttr>(attr);
-  int64_t size = 1;
-  if (dims)
-    for (int32_t dim : dims.asArrayRef())
-      size *= dim < 1 ? 0 : dim;
-  if (!dims || dims.size() != 3 || size < 1 || size > 16)
+  auto isValid = [](ArrayRef<int32_t> d) {
+    return d.size() == 3 &&
+           llvm::all_of(
+               d, [](int32_t extent) { return extent >= 1 && extent <= 16; }) &&
+           d[0] * d[1] * d[2] <= 16;
+  };
+  if (!dims || !isValid(dims))
     return kernel.emitError("'tile.cluster' expects array<i32: x, y, z> with a "
                             "product from 1 to 16, found ")
            << attr;
@@ -120,6 +124,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kInst)
     return verifyInst(op, value);
   if (name == kOffset) {
+    if (!isa<AllocSharedOp, ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp,
+             BroadcastOp, TransposeOp, ExpandDimsOp>(op))
+      return op->emitError("'tile.offset' belongs on an operation that needs "
+                           "shared memory");
     auto offset = dyn_cast<IntegerAttr>(value);
     if (!offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
       return op->emitError("'tile.offset' expects a non-negative i64, found ")
@@ -147,8 +155,12 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kRasterize && !isa<RasterizeAttr>(value))
     return op->emitError("'tile.rasterize' expects a #tile.rasterize, found ")
            << value;
-  if (name == kSharedBytes && !isa<IntegerAttr>(value))
-    return op->emitError("'tile.shared_bytes' expects an i64, found ") << value;
+  auto bytes = dyn_cast<IntegerAttr>(value);
+  if (name == kSharedBytes &&
+      (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0))
+    return op->emitError(
+               "'tile.shared_bytes' expects a non-negative i64, found ")
+           << value;
   return success();
 }
 
@@ -180,7 +192,7 @@ LogicalResult tile::verifyArgumentAttribute(
   if (name == TileDialect::kAlignment) {
     auto alignment = dyn_cast<IntegerAttr>(attr.getValue());
     if (!alignment || !alignment.getType().isInteger(64) ||
-        !llvm::isPowerOf2_64(alignment.getInt()))
+        alignment.getInt() < 1 || !llvm::isPowerOf2_64(alignment.getInt()))
       return fail("an i64 power of two");
     return success();
   }
@@ -213,6 +225,51 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
 //===----------------------------------------------------------------------===//
 // Helpers
 //===----------------------------------------------------------------------===//
+
+bool tile::isTileElement(Type type) {
+  if (type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
+      type.isF64())
+    return true;
+  if (isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+          Float8E5M2FNUZType>(type))
+    return true;
+  static constexpr unsigned widths[] = {1, 4, 8, 16, 32, 64};
+  return type.isSignlessInteger() &&
+         llvm::is_contained(widths, type.getIntOrFloatBitWidth());
+}
+
+/// Whether a static shape has elements, and fewer than 2^31 of them: what
+/// fragments and shared memory hold is far less, and no size overflows.
+static bool hasSaneSize(ArrayRef<int64_t> shape) {
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+  int64_t count = 1;
+  for (int64_t extent : shape) {
+    if (extent < 1 || extent > limit / count)
+      return false;
+    count *= extent;
+  }
+  return true;
+}
+
+bool tile::isFragmentType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && hasSaneSize(tensor.getShape()) &&
+         isTileElement(tensor.getElementType()) &&
+         (!tensor.getEncoding() || isa<FragmentAttr>(tensor.getEncoding()));
+}
+
+bool tile::isBufferType(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || !isTileElement(memref.getElementType()) ||
+      llvm::is_contained(memref.getShape(), 0))
+    return false;
+  MemRefLayoutAttrInterface layout = memref.getLayout();
+  if (isShared(memref))
+    return memref.hasStaticShape() && hasSaneSize(memref.getShape()) &&
+           (layout.isIdentity() || isa<SharedLayoutAttr>(layout));
+  return isGlobal(memref) && !isa<SharedLayoutAttr>(layout) &&
+         (layout.isIdentity() || isa<StridedLayoutAttr>(layout));
+}
 
 bool tile::isShared(MemRefType type) {
   return gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);

@@ -38,6 +38,9 @@ static LogicalResult verifyElementTypes(Operation *op, Type lhs, Type rhs,
     return op->emitOpError("operands have element types ")
            << lhs << " and " << rhs
            << ", expected the same, or two fp8 types of one family";
+  if (lhs.isIndex() || lhs.isInteger(1) || lhs.isInteger(64))
+    return op->emitOpError("cannot multiply ")
+           << lhs << ", expected i4, i8, i16, i32 or a floating point type";
   bool accFits = false;
   if (lhs.isInteger())
     accFits = acc.isInteger(32);

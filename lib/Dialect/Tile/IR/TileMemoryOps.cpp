@@ -13,6 +13,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -124,6 +126,13 @@ static TileRegion buildRegion(MemRefType type, OperandRange offsets,
   return region;
 }
 
+/// Limits that keep sums of offsets and sizes from overflowing.
+static constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
+static bool isStaticOffset(int64_t offset) {
+  constexpr int64_t limit = int64_t(1) << 48;
+  return offset >= -limit && offset <= limit;
+}
+
 /// Checks one side's written offsets and sizes against its buffer.
 static LogicalResult verifyRegion(Operation *op, StringRef side,
                                   MemRefType type, OperandRange offsets,
@@ -144,9 +153,13 @@ static LogicalResult verifyRegion(Operation *op, StringRef side,
     return op->emitOpError() << side << " has " << sizes.size()
                              << " sizes, but its buffer has rank " << rank;
   for (int64_t size : sizes)
-    if (size < 1)
-      return op->emitOpError() << side << " has size " << size
-                               << ", expected positive static sizes";
+    if (size < 1 || size > kMaxSize)
+      return op->emitOpError()
+             << side << " has size " << size << ", expected 1 to " << kMaxSize;
+  for (int64_t offset : staticOffsets)
+    if (!ShapedType::isDynamic(offset) && !isStaticOffset(offset))
+      return op->emitOpError()
+             << side << " has offset " << offset << ", which is out of range";
   return success();
 }
 
@@ -191,6 +204,12 @@ static bool foldOffsets(OpT op, PatternRewriter &rewriter,
       getMixedValues(staticOffsets, OperandRange(operands), rewriter);
   if (failed(foldDynamicIndexList(mixed)))
     return false;
+  // A value that cannot be written as a static offset stays as it is.
+  if (llvm::any_of(mixed, [](OpFoldResult offset) {
+        std::optional<int64_t> constant = getConstantIntValue(offset);
+        return isa<Attribute>(offset) && !isStaticOffset(*constant);
+      }))
+    return false;
   SmallVector<Value> dynamic;
   SmallVector<int64_t> constants;
   dispatchIndexOpFoldResults(mixed, dynamic, constants);
@@ -227,17 +246,6 @@ void AllocSharedOp::getEffects(
 }
 
 LogicalResult AllocSharedOp::verify() {
-  auto type = cast<MemRefType>(getBuffer().getType());
-  if (!isShared(type))
-    return emitOpError("expected #gpu.address_space<workgroup>, found ")
-           << type;
-  if (!type.getLayout().isIdentity() &&
-      !isa<SharedLayoutAttr>(type.getLayout()))
-    return emitOpError("expected a #tile.shared layout, found ")
-           << type.getLayout();
-  if (!type.getElementType().isIntOrIndexOrFloat())
-    return emitOpError("expected integer or floating point elements, found ")
-           << type.getElementType();
   if (auto alignment = getAlignment();
       alignment && !llvm::isPowerOf2_64(*alignment))
     return emitOpError("alignment has to be a power of two, found ")
@@ -256,13 +264,16 @@ static int64_t countBits(MemRefType type) {
 LogicalResult ViewOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto result = cast<MemRefType>(getResult().getType());
-  if (!isShared(source) || !isShared(result))
-    return emitOpError("views shared memory, found ")
-           << source << " and " << result;
   if (countBits(source) != countBits(result))
     return emitOpError("source has ")
            << countBits(source) << " bits, but the result has "
            << countBits(result);
+  bool laidOut = isa<SharedLayoutAttr>(source.getLayout()) &&
+                 isa<SharedLayoutAttr>(result.getLayout());
+  if (laidOut && getBufferBytes(source) != getBufferBytes(result))
+    return emitOpError("source occupies ")
+           << getBufferBytes(source) << " bytes, but the result occupies "
+           << getBufferBytes(result);
   return success();
 }
 
@@ -342,10 +353,14 @@ LogicalResult CopyOp::verify() {
     return emitOpError("source has element type ")
            << source.getElementType() << ", but the destination has "
            << dest.getElementType();
-  TileRegion from = getSourceRegion(), to = getDestRegion();
-  if (from.sizes.empty() || to.sizes.empty())
+  bool saysSizes =
+      !getSourceSizes().empty() || !getDestSizes().empty() ||
+      isWholeBuffer(source, getStaticSourceOffsets(), getSourceSizes()) ||
+      isWholeBuffer(dest, getStaticDestOffsets(), getDestSizes());
+  if (!saysSizes)
     return emitOpError("does not say what to copy: give sizes, or a buffer "
                        "with a static shape and no offsets");
+  TileRegion from = getSourceRegion(), to = getDestRegion();
   if (int64_t(from.sizes.size()) != source.getRank() ||
       int64_t(to.sizes.size()) != dest.getRank() ||
       from.getSqueezedSizes() != to.getSqueezedSizes())
@@ -485,6 +500,9 @@ LogicalResult AtomicRMWOp::verify() {
     return failure();
   bool bitwise = getKind() == AtomicKind::And || getKind() == AtomicKind::Or ||
                  getKind() == AtomicKind::Xor;
+  if (getElementBits(buffer.getElementType()) < 8)
+    return emitOpError("cannot combine single elements of ")
+           << buffer.getElementType() << ", expected at least 8 bits";
   if (bitwise && !buffer.getElementType().isInteger())
     return emitOpError("'")
            << stringifyAtomicKind(getKind()) << "' takes integers, found "

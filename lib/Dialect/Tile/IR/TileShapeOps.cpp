@@ -18,6 +18,15 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// The source's type while types are inferred, before it has been verified.
+static FailureOr<RankedTensorType>
+getSourceType(std::optional<Location> location, Value source) {
+  if (auto type = dyn_cast<RankedTensorType>(source.getType()))
+    return type;
+  return emitOptionalError(location, "expected a fragment, found ",
+                           source.getType());
+}
+
 static LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
   if (axis < rank)
     return success();
@@ -42,7 +51,11 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> location,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  RankedTensorType source = getTensor(adaptor.getSource());
+  FailureOr<RankedTensorType> found =
+      getSourceType(location, adaptor.getSource());
+  if (failed(found))
+    return failure();
+  RankedTensorType source = *found;
   int64_t axis = adaptor.getAxis();
   if (axis >= source.getRank())
     return emitOptionalError(location, "axis ", axis,
@@ -164,7 +177,11 @@ LogicalResult ExpandDimsOp::inferReturnTypes(MLIRContext *,
                                              std::optional<Location> location,
                                              Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
-  RankedTensorType source = getTensor(adaptor.getSource());
+  FailureOr<RankedTensorType> found =
+      getSourceType(location, adaptor.getSource());
+  if (failed(found))
+    return failure();
+  RankedTensorType source = *found;
   int64_t axis = adaptor.getAxis();
   if (axis > source.getRank())
     return emitOptionalError(location, "axis ", axis,
@@ -197,7 +214,11 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> location,
                                             Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
-  RankedTensorType source = getTensor(adaptor.getSource());
+  FailureOr<RankedTensorType> found =
+      getSourceType(location, adaptor.getSource());
+  if (failed(found))
+    return failure();
+  RankedTensorType source = *found;
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);

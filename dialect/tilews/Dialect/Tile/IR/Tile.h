@@ -83,6 +83,16 @@ struct GemmPlan {
 std::optional<GemmPlan> getGemmPlan(GemmOp op, const TargetInfo &target,
                                     int64_t threads);
 
+/// Whether elements of fragments and buffers can have this type.
+bool isTileElement(mlir::Type type);
+/// Whether operations take a tensor as a fragment: a static shape without
+/// empty dimensions, a known element type, no encoding but `#tile.fragment`.
+bool isFragmentType(mlir::Type type);
+/// Whether operations take a memref as a buffer: global memory with a strided
+/// layout, or shared memory with a static shape and no layout but
+/// `#tile.shared`; no empty dimension, and a known element type.
+bool isBufferType(mlir::Type type);
+
 /// Whether a memref lies in shared (workgroup) memory.
 bool isShared(mlir::MemRefType type);
 inline bool isShared(mlir::Value value) {

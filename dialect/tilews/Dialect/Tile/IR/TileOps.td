@@ -20,9 +20,39 @@ include "mlir/IR/OpBase.td"
 class Tile_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, opMnemonic, traits>;
 
-def Tile_Fragment : StaticShapeTensorOf<[AnyType]>;
-def Tile_IntFragment : StaticShapeTensorOf<[AnySignlessIntegerOrIndex]>;
-def Tile_BufferOrFragment : AnyTypeOf<[AnyMemRef, Tile_Fragment]>;
+//===----------------------------------------------------------------------===//
+// Types that operations take
+//===----------------------------------------------------------------------===//
+
+def Tile_Fragment : Type<
+    CPred<"::tilews::tile::isFragmentType($_self)">,
+    "fragment (a tensor with a static shape that is not empty, elements i1, i4, "
+    "i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but "
+    "#tile.fragment)", "::mlir::RankedTensorType">;
+def Tile_IntFragment : Type<
+    And<[Tile_Fragment.predicate,
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self)"
+               ".getElementType().isIntOrIndex()">]>,
+    "fragment of integers or indices", "::mlir::RankedTensorType">;
+def Tile_BoolFragment : Type<
+    And<[Tile_Fragment.predicate,
+         CPred<"::llvm::cast<::mlir::RankedTensorType>($_self)"
+               ".getElementType().isInteger(1)">]>,
+    "fragment of i1", "::mlir::RankedTensorType">;
+def Tile_Buffer : Type<
+    CPred<"::tilews::tile::isBufferType($_self)">,
+    "buffer (a memref in global memory with a strided layout, or in "
+    "#gpu.address_space<workgroup> with a static shape and no layout but "
+    "#tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, "
+    "index, f16, bf16, f32, f64 or fp8)", "::mlir::MemRefType">;
+def Tile_SharedBuffer : Type<
+    And<[Tile_Buffer.predicate,
+         CPred<"::tilews::tile::isShared("
+               "::llvm::cast<::mlir::MemRefType>($_self))">]>,
+    "buffer in shared memory (#gpu.address_space<workgroup>, a static shape "
+    "that is not empty, no layout but #tile.shared, elements of tile types)",
+    "::mlir::MemRefType">;
+def Tile_BufferOrFragment : AnyTypeOf<[Tile_Buffer, Tile_Fragment]>;
 
 /// An operation that touches buffers: its memory effects follow from its
 /// access regions.
@@ -52,7 +82,7 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [
   }];
   let arguments = (ins
     ConfinedAttr<OptionalAttr<I64Attr>, [IntPositive]>:$alignment);
-  let results = (outs AnyStaticShapeMemRef:$buffer);
+  let results = (outs Tile_SharedBuffer:$buffer);
   let assemblyFormat = "attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -70,8 +100,8 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, ViewLikeOpInterface]> {
                      to memref<64x64xf32, #gpu.address_space<workgroup>>
     ```
   }];
-  let arguments = (ins AnyStaticShapeMemRef:$source);
-  let results = (outs AnyStaticShapeMemRef:$result);
+  let arguments = (ins Tile_SharedBuffer:$source);
+  let results = (outs Tile_SharedBuffer:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let extraClassDeclaration = [{
     ::mlir::Value getViewSource() { return getSource(); }
@@ -106,8 +136,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     ```
   }];
   let arguments = (ins
-    AnyMemRef:$source, Variadic<Index>:$source_offsets,
-    AnyMemRef:$dest, Variadic<Index>:$dest_offsets,
+    Tile_Buffer:$source, Variadic<Index>:$source_offsets,
+    Tile_Buffer:$dest, Variadic<Index>:$dest_offsets,
     DenseI64ArrayAttr:$static_source_offsets,
     DenseI64ArrayAttr:$source_sizes,
     DenseI64ArrayAttr:$static_dest_offsets,
@@ -142,7 +172,7 @@ def Tile_LoadOp : Tile_AccessOp<"load", [
     ```
   }];
   let arguments = (ins
-    AnyMemRef:$source, Variadic<Index>:$offsets,
+    Tile_Buffer:$source, Variadic<Index>:$offsets,
     Optional<AnyType>:$padding,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
   let results = (outs Tile_Fragment:$result);
@@ -169,7 +199,7 @@ def Tile_StoreOp : Tile_AccessOp<"store"> {
     ```
   }];
   let arguments = (ins
-    Tile_Fragment:$value, AnyMemRef:$dest, Variadic<Index>:$offsets,
+    Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
   let assemblyFormat = [{
     $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
@@ -197,7 +227,7 @@ def Tile_AtomicRMWOp : Tile_AccessOp<"atomic_rmw"> {
   }];
   let arguments = (ins
     Tile_AtomicKindAttr:$kind,
-    Tile_Fragment:$value, AnyMemRef:$dest, Variadic<Index>:$offsets,
+    Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
   let assemblyFormat = [{
     $kind $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
@@ -552,7 +582,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
     tile.assert %ok, "index out of range" : i1
     ```
   }];
-  let arguments = (ins AnyTypeOf<[I1, StaticShapeTensorOf<[I1]>]>:$condition,
+  let arguments = (ins AnyTypeOf<[I1, Tile_BoolFragment]>:$condition,
                        StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
 }

@@ -1,0 +1,115 @@
+// RUN: tilews-opt %s --canonicalize | FileCheck %s
+
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!line = memref<4096xf16, #gpu.address_space<workgroup>>
+
+// CHECK-LABEL: func @offsets
+// CHECK-SAME: %[[A:.*]]: memref<?x?xf16>, %[[S:[^:]*]]:
+func.func @offsets(%A: memref<?x?xf16>, %s: !s, %m: index) -> tensor<64x64xf16> {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  // CHECK-NEXT: tile.copy %[[A]][64, %{{.*}}] to %[[S]][0, 0]
+  tile.copy %A[%c64, %m] to %s[%c0, %c0] [64, 64] : memref<?x?xf16> to !s
+  // CHECK-NEXT: %[[T:.*]] = tile.load %[[A]][0, 64]
+  %t = tile.load %A[%c0, %c64] : memref<?x?xf16> -> tensor<64x64xf16>
+  // CHECK-NEXT: tile.store %[[T]] to %[[A]][%{{.*}}, 0]
+  tile.store %t to %A[%m, %c0] : tensor<64x64xf16> to memref<?x?xf16>
+  return %t : tensor<64x64xf16>
+}
+
+// An offset that cannot be written as a static one stays.
+// CHECK-LABEL: func @far
+func.func @far(%A: memref<?xf16>) -> tensor<64xf16> {
+  // CHECK: %[[C:.*]] = arith.constant -9223372036854775808
+  %c = arith.constant -9223372036854775808 : index
+  // CHECK: tile.load %{{.*}}[%[[C]]]
+  %t = tile.load %A[%c] : memref<?xf16> -> tensor<64xf16>
+  return %t : tensor<64xf16>
+}
+
+// CHECK-LABEL: func @views
+// CHECK-SAME: %[[S:[^:]*]]:
+func.func @views(%s: !s) -> (!s, !s, !line) {
+  %same = tile.view %s : !s to !s
+  %line = tile.view %s : !s to !line
+  // There and back again.
+  %back = tile.view %line : !line to !s
+  // CHECK: %[[L:.*]] = tile.view %[[S]]
+  %again = tile.view %back : !s to !line
+  // CHECK: return %[[S]], %[[S]], %[[L]]
+  return %same, %back, %again : !s, !s, !line
+}
+
+// Adding to zero is clearing.
+// CHECK-LABEL: func @gemm
+func.func @gemm(%a: tensor<16x16xf16>, %b: tensor<16x16xi8>, %c: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xi32>, tensor<16x16xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %izero = arith.constant dense<0> : tensor<16x16xi32>
+  // CHECK: tile.gemm {{.*}} {clear_accumulator}
+  %0 = tile.gemm %a, %a, %zero : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  // CHECK: tile.gemm {{.*}} {clear_accumulator}
+  %1 = tile.gemm %b, %b, %izero : tensor<16x16xi8>, tensor<16x16xi8> -> tensor<16x16xi32>
+  // CHECK: tile.gemm
+  // CHECK-NOT: clear_accumulator
+  %2 = tile.gemm %a, %a, %c : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  return %0, %1, %2 : tensor<16x16xf32>, tensor<16x16xi32>, tensor<16x16xf32>
+}
+
+// CHECK-LABEL: func @identities
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+func.func @identities(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %b = tile.broadcast %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  %t = tile.transpose %x {permutation = array<i64: 0, 1>} : tensor<4x8xf32> -> tensor<4x8xf32>
+  %r = tile.reshape %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK-NEXT: return %[[X]], %[[X]], %[[X]]
+  return %b, %t, %r : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// The same extents do not make a transposition the identity.
+// CHECK-LABEL: func @square
+func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: tile.transpose
+  %t = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<8x8xf32> -> tensor<8x8xf32>
+  return %t : tensor<8x8xf32>
+}
+
+// CHECK-LABEL: func @splats
+func.func @splats() -> (tensor<4x8xf32>, tensor<8x4xf32>, tensor<32xf32>) {
+  %one = arith.constant dense<1.0> : tensor<4x1xf32>
+  %x = arith.constant dense<2.0> : tensor<4x8xf32>
+  %b = tile.broadcast %one : tensor<4x1xf32> -> tensor<4x8xf32>
+  %t = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<4x8xf32> -> tensor<8x4xf32>
+  %r = tile.reshape %x : tensor<4x8xf32> -> tensor<32xf32>
+  // CHECK-DAG: %[[B:.*]] = arith.constant dense<1.000000e+00> : tensor<4x8xf32>
+  // CHECK-DAG: %[[T:.*]] = arith.constant dense<2.000000e+00> : tensor<8x4xf32>
+  // CHECK-DAG: %[[R:.*]] = arith.constant dense<2.000000e+00> : tensor<32xf32>
+  // CHECK: return %[[B]], %[[T]], %[[R]]
+  return %b, %t, %r : tensor<4x8xf32>, tensor<8x4xf32>, tensor<32xf32>
+}
+
+#p = #tile.fragment<thread = (32):(1*d0), value = (2):(32*d0)>
+#q = #tile.fragment<thread = (32):(2*d0), value = (2):(1*d0)>
+#r = #tile.fragment<thread = (16, 2):(2*d0, 1*d0), value = (2):(32*d0)>
+// CHECK-LABEL: func @conversions
+// CHECK-SAME: %[[X:[^:]*]]:
+func.func @conversions(%x: tensor<64xf32, #p>) -> (tensor<64xf32, #p>, tensor<64xf32, #r>) {
+  %y = tile.convert_layout %x : tensor<64xf32, #p> to tensor<64xf32, #q>
+  %back = tile.convert_layout %y : tensor<64xf32, #q> to tensor<64xf32, #p>
+  // CHECK-NEXT: %[[Z:.*]] = tile.convert_layout %[[X]]
+  %z = tile.convert_layout %y : tensor<64xf32, #q> to tensor<64xf32, #r>
+  // CHECK-NEXT: return %[[X]], %[[Z]]
+  return %back, %z : tensor<64xf32, #p>, tensor<64xf32, #r>
+}
+
+// What nobody uses goes, but for writes.
+// CHECK-LABEL: func @unused
+func.func @unused(%A: memref<4xf32>, %x: tensor<4xf32>) {
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: return
+  %a = tile.alloc_shared : memref<4xf32, #gpu.address_space<workgroup>>
+  %t = tile.load %A : memref<4xf32> -> tensor<4xf32>
+  %s = tile.scan <sum> %t {axis = 0 : i64} : tensor<4xf32>
+  %i = tile.iota {axis = 0 : i64} : tensor<4xi32>
+  tile.store %x to %A : tensor<4xf32> to memref<4xf32>
+  return
+}

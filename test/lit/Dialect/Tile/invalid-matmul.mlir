@@ -1,0 +1,209 @@
+// Matrix products: each rule of the verifiers with its message.
+// RUN: tilews-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
+
+func.func @f(%a: memref<16x32xf16>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op left operand has to be in shared memory or a fragment, found 'memref<16x32xf16>'; copy it there first}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op right operand has to be in shared memory or a fragment, found 'memref<32x8xf16>'; copy it there first}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<32xf16>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op left operand has to be a matrix with a static shape, found 'tensor<32xf16>'}}
+  %d = tile.gemm %a, %b, %c : tensor<32xf16>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8x1xf32>) {
+  // expected-error @below {{'tile.gemm' op accumulator has to be a matrix with a static shape, found 'tensor<16x8x1xf32>'}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op K is 32 in the left operand, but 16 in the right operand}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op K is 32 in the left operand, but 8 in the right operand}}
+  %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'tile.gemm' op M is 16 in the left operand, but 8 in the accumulator}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x16xf32>) {
+  // expected-error @below {{'tile.gemm' op N is 8 in the right operand, but 16 in the accumulator}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: tensor<32x8xbf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op operands have element types 'f16' and 'bf16', expected the same, or two fp8 types of one family}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, tensor<32x8xbf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FNUZ>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op operands have element types 'f8E4M3FN' and 'f8E4M3FNUZ', expected the same, or two fp8 types of one family}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xf8E4M3FN>, tensor<32x8xf8E4M3FNUZ> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf64>) {
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'f16' products in 'f64', expected f32}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8xf64>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'i8' products in 'f32', expected i32}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xi8>, tensor<32x8xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf64>, %b: tensor<32x8xf64>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'f64' products in 'f32', expected f64}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xf64>, tensor<32x8xf64> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xi1>, %b: tensor<32x8xi1>, %c: tensor<16x8xi32>) {
+  // expected-error @below {{'tile.gemm' op cannot multiply 'i1', expected i4, i8, i16, i32 or a floating point type}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xi1>, tensor<32x8xi1> -> tensor<16x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xindex>, %b: tensor<32x8xindex>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op cannot multiply 'index', expected i4, i8, i16, i32 or a floating point type}}
+  %d = tile.gemm %a, %b, %c : tensor<16x32xindex>, tensor<32x8xindex> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<?x8xf32>) {
+  // expected-error @below {{'tile.gemm' op operand #2 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<?x8xf32>'}}
+  %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm' op inferred type(s) 'tensor<16x8xf32>' are incompatible with return type(s) of operation 'tensor<16x16xf32>'}}
+  // expected-error @below {{'tile.gemm' op failed to infer returned types}}
+  %d = "tile.gemm"(%a, %b, %c) : (memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>>, tensor<16x8xf32>) -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xf16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op metadata has to be i8, i16 or i32, found 'f16'}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xf16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op K is 64 in the left operand (dense), but 32 in the right operand}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<32x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x8xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op K is 64 in the left operand (dense), but 128 in the metadata}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x8xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<8x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op M is 16 in the left operand, but 8 in the metadata}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<8x4xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<8x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op M is 16 in the left operand, but 8 in the accumulator}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x16xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op N is 8 in the right operand, but 16 in the accumulator}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op metadata has to be a matrix with a static shape, found 'tensor<4xi16>'}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<4xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: memref<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{'tile.gemm_sp' op metadata has to be in shared memory or a fragment, found 'memref<16x4xi16>'; copy it there first}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, memref<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xi32>) {
+  // expected-error @below {{'tile.gemm_sp' op cannot accumulate 'f16' products in 'i32', expected f32}}
+  %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xi32>
+  return
+}
