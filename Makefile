@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test build lint format
+.PHONY: demo test build docs lint format
 .DEFAULT_GOAL := build
 
 demo: build
@@ -17,6 +17,10 @@ test: build
 
 build: .venv/installed $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target tilews-all
+
+# The pages that are made from the .td files.
+docs: build
+	.venv/bin/python docs/generate.py
 
 $(BUILD)/build.ninja: .venv/installed
 	cmake --preset dev
