@@ -1,0 +1,238 @@
+"""Feeds mutated .mlir to the parser, the verifiers and the passes.
+
+An input may be refused with an error; it must not crash the process or hang.
+Inputs are made from a number, so the same numbers repeat a run exactly:
+
+    python test/fuzz/fuzz.py --count 100000
+    python test/fuzz/fuzz.py --first 4711 --count 1 --show
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from mutate import Mutator, read_seeds
+
+ROOT = Path(__file__).parents[2]
+BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
+sys.path.insert(0, str(BUILD / "python_packages"))
+SEEDS = ROOT / "test" / "lit"
+
+#: The passes up to a target's own code, each on the result of the one before.
+LOWERING = (
+    "tile-lower-persistent tile-rasterize-blocks canonicalize cse "
+    "tile-annotate-instructions tile-infer-layouts tile-plan-shared-memory "
+    "tile-insert-barriers"
+).split()
+CONVERSIONS = ("gpu.module(convert-tile-to-nvvm)", "gpu.module(convert-tile-to-rocdl)")
+
+#: Where an input can end: refused by the parser or a verifier, stopped by a pass
+#: with an error, or lowered.
+STAGES = ("refused", *LOWERING, "lowered")
+DESCRIPTIONS = {
+    "refused": "refused by the parser or a verifier",
+    "lowered": "passed all passes before the conversions",
+}
+
+#: Most memory of a worker beyond what it has at the start, in bytes.
+MEMORY = 4 << 30
+#: Inputs after which a worker's context is thrown away.
+CONTEXT_LIFE = 200
+
+
+@dataclasses.dataclass
+class Finding:
+    """An input that went wrong, and how."""
+
+    number: int
+    kind: str
+    text: str
+
+
+class Checker:
+    """Runs inputs in this process."""
+
+    def __init__(self):
+        from tilews import ir, passmanager
+
+        self.ir, self.passmanager = ir, passmanager
+        self.used = CONTEXT_LIFE
+
+    def _renew(self):
+        self.context = self.ir.Context()
+        self.context.allow_unregistered_dialects = True
+        self.context.enable_multithreading(False)
+        # What is said about wrong inputs is of no interest here.
+        self.handler = self.context.attach_diagnostic_handler(lambda _: True)
+        with self.context:
+            self.managers = {
+                name: self.passmanager.PassManager.parse(f"builtin.module({name})")
+                for name in (*LOWERING, *CONVERSIONS)
+            }
+        self.used = 0
+
+    def _run(self, name: str, operation) -> bool:
+        try:
+            self.managers[name].run(operation)
+        except self.ir.MLIRError:
+            return False
+        return True
+
+    def check(self, text: str) -> str:
+        """Runs one input; returns the last stage that it reached."""
+        if self.used >= CONTEXT_LIFE:
+            self._renew()
+        self.used += 1
+        with self.context:
+            try:
+                module = self.ir.Module.parse(text)
+            except self.ir.MLIRError:
+                return "refused"
+            module.operation.get_asm(print_generic_op_form=True)
+            for name in LOWERING:
+                self._run(name, module.operation.clone())
+            lowered = module.operation.clone()
+            for name in LOWERING:
+                if not self._run(name, lowered):
+                    return name
+            for name in CONVERSIONS:
+                self._run(name, lowered.clone())
+        return "lowered"
+
+
+def _limit_memory() -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * os.sysconf("SC_PAGESIZE") + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _work(inputs, progress, counts) -> None:
+    """A worker: runs `inputs`, an iterable of numbers and texts.
+
+    Stores in `progress` how many it has begun, in `counts` how many ended at
+    each of STAGES.
+    """
+    # Crashes write their stacks to the standard error; our own come through.
+    errors = os.fdopen(os.dup(2), "w")
+    sys.stderr = errors
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    checker = Checker()
+    _limit_memory()
+    for text in inputs:
+        progress.value += 1
+        counts[STAGES.index(checker.check(text))] += 1
+
+
+def _watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
+    """Runs `inputs` in a process of their own until the first goes wrong.
+
+    Returns what went wrong (None if nothing did), how many were begun, and how
+    many ended at each of STAGES.
+    """
+    progress = multiprocessing.Value("q", 0, lock=False)
+    counts = multiprocessing.Array("q", len(STAGES), lock=False)
+    process = multiprocessing.Process(target=_work, args=(inputs, progress, counts))
+    process.start()
+    seen, since = -1, time.monotonic()
+    while process.is_alive():
+        process.join(0.2)
+        if progress.value != seen:
+            seen, since = progress.value, time.monotonic()
+        elif time.monotonic() - since > timeout:
+            process.kill()
+            process.join()
+            return f"hang (over {timeout:g} s)", progress.value, list(counts)
+    code = process.exitcode
+    if code == 0:
+        return None, progress.value, list(counts)
+    kind = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return kind, progress.value, list(counts)
+
+
+def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]:
+    """Runs the inputs of `numbers` in another process.
+
+    Returns how many inputs ended at which stage, and those that went wrong.
+    """
+    mutator = Mutator(read_seeds(SEEDS))
+    stages: Counter = Counter()
+    findings = []
+    while numbers:
+        kind, begun, counts = _watch(map(mutator.make, numbers), timeout)
+        stages.update(dict(zip(STAGES, counts, strict=True)))
+        if kind is not None:
+            if not begun:
+                raise RuntimeError(f"a worker could not start: {kind}")
+            number = numbers[begun - 1]
+            findings.append(Finding(number, kind, mutator.make(number)))
+        numbers = numbers[begun:]
+    return +stages, findings
+
+
+def minimize(finding: Finding, timeout: float = 10.0) -> str:
+    """Removes lines while what remains still goes wrong in the same way."""
+    lines = finding.text.splitlines()
+    size = max(len(lines) // 2, 1)
+    while size:
+        start = 0
+        while start < len(lines):
+            fewer = lines[:start] + lines[start + size :]
+            text = "\n".join(fewer) + "\n"
+            if fewer and _watch([text], timeout)[0] == finding.kind:
+                lines = fewer
+            else:
+                start += size
+        size //= 2
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--first", type=int, default=0, help="first input's number")
+    parser.add_argument("--count", type=int, default=100_000, help="inputs to run")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds an input")
+    parser.add_argument("--save", type=Path, help="folder for inputs that go wrong")
+    parser.add_argument("--show", action="store_true", help="only print the inputs")
+    args = parser.parse_args()
+
+    numbers = range(args.first, args.first + args.count)
+    if args.show:
+        mutator = Mutator(read_seeds(SEEDS))
+        for number in numbers:
+            print(f"// {number}\n{mutator.make(number)}")
+        return 0
+
+    start = time.monotonic()
+    shares = [numbers[i :: args.workers] for i in range(args.workers)]
+    with concurrent.futures.ThreadPoolExecutor(args.workers) as pool:
+        results = list(pool.map(lambda share: fuzz(share, args.timeout), shares))
+    seconds = time.monotonic() - start
+    stages = sum((stages for stages, _ in results), Counter())
+    findings = [finding for _, found in results for finding in found]
+
+    print(f"{len(numbers)} inputs in {seconds:.0f} s, {len(findings)} went wrong")
+    for stage in STAGES:
+        print(f"  {stages[stage]:8}  {DESCRIPTIONS.get(stage, 'stopped by ' + stage)}")
+    for finding in findings:
+        text = minimize(finding, args.timeout)
+        print(f"\n// input {finding.number}: {finding.kind}\n{text}")
+        if args.save:
+            args.save.mkdir(parents=True, exist_ok=True)
+            (args.save / f"{finding.number}.mlir").write_text(text)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
