@@ -121,7 +121,7 @@ def _work(inputs, progress, counts) -> None:
     each of STAGES.
     """
     # Crashes write their stacks to the standard error; our own come through.
-    errors = os.fdopen(os.dup(2), "w")
+    errors = os.fdopen(os.dup(2), "w", buffering=1)
     sys.stderr = errors
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
