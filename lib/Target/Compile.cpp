@@ -42,23 +42,6 @@ static bool isLowered(gpu::GPUModuleOp module) {
   return module.getOps<gpu::GPUFuncOp>().empty();
 }
 
-/// A copy of `module` for the target in `options`.
-static FailureOr<OwningOpRef<ModuleOp>>
-copyForTarget(ModuleOp module, const CompileOptions &options,
-              TargetInfo &target) {
-  OwningOpRef<ModuleOp> copy(module.clone());
-  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*copy);
-  if (failed(kernels))
-    return failure();
-  if (!options.chip.empty() && failed(TargetInfo::set(*kernels, options.chip)))
-    return failure();
-  FailureOr<TargetInfo> info = TargetInfo::get(*kernels);
-  if (failed(info))
-    return failure();
-  target = *info;
-  return copy;
-}
-
 //===----------------------------------------------------------------------===//
 // Lowering
 //===----------------------------------------------------------------------===//
@@ -155,41 +138,6 @@ static LogicalResult lower(ModuleOp module, const TargetInfo &target,
   return passes.run(module);
 }
 
-ArrayRef<StringRef> tilews::getPhases() {
-  static constexpr StringRef phases[] = {"tile", "planned", "laid_out",
-                                         "target"};
-  return phases;
-}
-
-FailureOr<std::string> tilews::printPhase(ModuleOp module,
-                                          const CompileOptions &options,
-                                          StringRef phase) {
-  if (!llvm::is_contained(getPhases(), phase))
-    return module.emitError("unknown phase '")
-           << phase << "', expected one of " << llvm::join(getPhases(), ", ");
-  TargetInfo target;
-  auto copy = copyForTarget(module, options, target);
-  if (failed(copy))
-    return failure();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (phase == "tile") {
-    os << **copy;
-    return text;
-  }
-  if (failed(lower(**copy, target, options, [&](PassManager &passes) {
-        passes.addInstrumentation(
-            std::make_unique<PhasePrinter>(phase, **copy, text));
-      })))
-    return failure();
-  if (phase == "target")
-    os << **copy;
-  if (text.empty())
-    return module.emitError("is lowered already and never is in phase '")
-           << phase << "'";
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Compilation
 //===----------------------------------------------------------------------===//
@@ -198,22 +146,60 @@ FailureOr<std::unique_ptr<Compilation>>
 Compilation::create(ModuleOp module, const CompileOptions &options) {
   auto result = std::make_unique<Compilation>();
   result->options = options;
-  auto copy = copyForTarget(module, options, result->target);
-  if (failed(copy))
+  result->source = module.clone();
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*result->source);
+  if (failed(kernels))
     return failure();
-  result->module = std::move(*copy);
-  if (failed(lower(*result->module, result->target, options,
-                   [&](PassManager &passes) {
-                     passes.addInstrumentation(
-                         std::make_unique<PassTimer>(result->passTimes));
-                   })))
+  if (!options.chip.empty() && failed(TargetInfo::set(*kernels, options.chip)))
+    return failure();
+  FailureOr<TargetInfo> target = TargetInfo::get(*kernels);
+  if (failed(target))
+    return failure();
+  result->target = *target;
+  result->lowered = result->source->clone();
+  if (failed(
+          lower(*result->lowered, *target, options, [&](PassManager &passes) {
+            passes.addInstrumentation(
+                std::make_unique<PassTimer>(result->passTimes));
+          })))
     return failure();
   return result;
 }
 
+ArrayRef<StringLiteral> tilews::getPhases() {
+  static constexpr StringLiteral phases[] = {"tile", "planned", "laid_out",
+                                             "target"};
+  return phases;
+}
+
+FailureOr<std::string> Compilation::print(StringRef phase) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (phase == "tile") {
+    os << **source;
+  } else if (phase == "target") {
+    os << **lowered;
+  } else if (llvm::is_contained(getPhases(), phase)) {
+    // Lower once more and look on.
+    OwningOpRef<ModuleOp> copy(source->clone());
+    if (failed(lower(*copy, target, options, [&](PassManager &passes) {
+          passes.addInstrumentation(
+              std::make_unique<PhasePrinter>(phase, *copy, text));
+        })))
+      return failure();
+    if (text.empty())
+      return source->emitError("never is in phase '")
+             << phase << "': it was given in a later one";
+  } else {
+    return source->emitError("unknown phase '")
+           << phase << "', expected one of " << llvm::join(getPhases(), ", ");
+  }
+  return text;
+}
+
 FailureOr<DeviceModule *> Compilation::getDevice() {
   if (!device) {
-    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*module);
+    FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*lowered);
     if (failed(kernels))
       return failure();
     auto created = DeviceModule::create(*kernels);
@@ -226,11 +212,6 @@ FailureOr<DeviceModule *> Compilation::getDevice() {
 }
 
 FailureOr<std::string> Compilation::get(Output output) {
-  if (output == Output::MLIR) {
-    std::string text;
-    llvm::raw_string_ostream(text) << *module;
-    return text;
-  }
   FailureOr<DeviceModule *> device = getDevice();
   if (failed(device))
     return failure();
@@ -254,7 +235,7 @@ FailureOr<std::string> Compilation::get(Output output) {
 }
 
 FailureOr<std::string> Compilation::getManifest(StringRef name) {
-  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*module);
+  FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*lowered);
   if (failed(kernels))
     return failure();
   SmallVector<FunctionOpInterface> candidates;

@@ -35,15 +35,21 @@ static int64_t getMaxSharedBytes(unsigned sm) {
   }
 }
 
+ArrayRef<StringLiteral> TargetInfo::getKnownChips() {
+  static constexpr StringLiteral chips[] = {
+      "sm_75",   "sm_80",   "sm_86",   "sm_87",   "sm_89",   "sm_90",
+      "sm_90a",  "sm_100",  "sm_100a", "sm_100f", "sm_103",  "sm_103a",
+      "sm_103f", "sm_110",  "sm_110a", "sm_110f", "sm_120",  "sm_120a",
+      "sm_120f", "sm_121",  "sm_121a", "sm_121f", "gfx90a",  "gfx942",
+      "gfx950",  "gfx1100", "gfx1101", "gfx1102", "gfx1200", "gfx1201"};
+  return chips;
+}
+
 static bool parseNVIDIA(StringRef chip, TargetInfo &target) {
   if (!chip.consume_front("sm_"))
     return false;
   target.archSpecific = chip.consume_back("a") || chip.consume_back("f");
   if (chip.getAsInteger(10, target.arch))
-    return false;
-  static constexpr unsigned known[] = {75,  80,  86,  87,  89, 90,
-                                       100, 103, 110, 120, 121};
-  if (!llvm::is_contained(known, target.arch))
     return false;
   target.vendor = Vendor::NVIDIA;
   target.triple = "nvptx64-nvidia-cuda";
@@ -58,10 +64,6 @@ static bool parseAMD(StringRef chip, TargetInfo &target) {
   StringRef number = chip;
   if (!number.consume_front("gfx") || number.getAsInteger(16, target.arch))
     return false;
-  static constexpr unsigned known[] = {0x90a,  0x942,  0x950,  0x1100,
-                                       0x1101, 0x1102, 0x1200, 0x1201};
-  if (!llvm::is_contained(known, target.arch))
-    return false;
   target.vendor = Vendor::AMD;
   target.triple = "amdgcn-amd-amdhsa";
   target.warpSize = target.arch < 0x1000 ? 64 : 32;
@@ -74,7 +76,8 @@ TargetInfo::get(StringRef chip,
                 llvm::function_ref<InFlightDiagnostic()> emitError) {
   TargetInfo target;
   target.chip = chip.str();
-  if (parseNVIDIA(chip, target) || parseAMD(chip, target))
+  if (llvm::is_contained(getKnownChips(), chip) &&
+      (parseNVIDIA(chip, target) || parseAMD(chip, target)))
     return target;
   return emitError() << "unknown chip '" << chip
                      << "', expected an NVIDIA chip from sm_75 to sm_121 "

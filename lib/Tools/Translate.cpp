@@ -92,7 +92,7 @@ static FailureOr<std::string> makeOutput(Compilation &compilation,
                                          const Request &request) {
   switch (request.format) {
   case Format::MLIR:
-    return compilation.get(Output::MLIR);
+    return compilation.print("target");
   case Format::LLVM:
     return compilation.get(Output::LLVM);
   case Format::PTX:
@@ -139,9 +139,7 @@ static LogicalResult saveTemps(Compilation &compilation,
   }
   bool nvidia = compilation.getTarget().isNVIDIA();
   SmallVector<std::pair<Output, StringRef>> forms = {
-      {Output::MLIR, ".target.mlir"},
-      {Output::LLVM, ".ll"},
-      {Output::Assembly, nvidia ? ".ptx" : ".s"}};
+      {Output::LLVM, ".ll"}, {Output::Assembly, nvidia ? ".ptx" : ".s"}};
   bool binary = request.format == Format::Cubin ||
                 request.format == Format::HSACO ||
                 request.format == Format::Manifest;
@@ -149,15 +147,17 @@ static LogicalResult saveTemps(Compilation &compilation,
     forms.push_back({Output::Object, ".o"});
   StringRef stem = request.input == "-" ? StringRef("stdin")
                                         : llvm::sys::path::stem(request.input);
-  for (auto [form, extension] : forms) {
-    FailureOr<std::string> content = compilation.get(form);
-    if (failed(content))
-      return failure();
+  auto save = [&](FailureOr<std::string> content, const Twine &extension) {
     SmallString<128> path(request.saveTemps);
     llvm::sys::path::append(path, stem + extension);
-    if (failed(writeFile(path, *content)))
+    return success(succeeded(content) && succeeded(writeFile(path, *content)));
+  };
+  for (StringRef phase : {"tile", "target"})
+    if (failed(save(compilation.print(phase), "." + phase + ".mlir")))
       return failure();
-  }
+  for (auto [form, extension] : forms)
+    if (failed(save(compilation.get(form), extension)))
+      return failure();
   return success();
 }
 

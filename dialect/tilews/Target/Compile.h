@@ -24,10 +24,16 @@ struct CompileOptions {
   std::vector<std::string> toolDirectories;
 };
 
-/// What a compilation can hand out.
-enum class Output { MLIR, LLVM, Assembly, Object, Binary };
+/// The device code that a compilation can hand out.
+enum class Output { LLVM, Assembly, Object, Binary };
+
+/// The phases in which a compilation can be looked at: `tile` (as given),
+/// `planned` (instructions chosen), `laid_out` (ready for conversion) and
+/// `target` (LLVM dialect).
+llvm::ArrayRef<llvm::StringLiteral> getPhases();
 
 /// The compilation of one gpu.module: lowered when created, emitted on demand.
+/// Errors are diagnostics of the module's context, which has to stay alive.
 class Compilation {
 public:
   /// Lowers a copy of `module`, which holds one gpu.module in any phase.
@@ -36,6 +42,8 @@ public:
 
   const TargetInfo &getTarget() const { return target; }
   mlir::FailureOr<std::string> get(Output output);
+  /// The module in `phase`, as text.
+  mlir::FailureOr<std::string> print(llvm::StringRef phase);
   /// The launch manifest of `kernel`, or of the only kernel if it is empty, as
   /// JSON. Resources are null in it where `ptxas` is missing.
   mlir::FailureOr<std::string> getManifest(llvm::StringRef kernel);
@@ -47,20 +55,10 @@ private:
 
   CompileOptions options;
   TargetInfo target;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> source, lowered;
   std::unique_ptr<DeviceModule> device;
   std::vector<StageTime> passTimes;
 };
-
-/// The phases at which a compilation can be looked at: `tile` (as given),
-/// `planned` (instructions chosen), `laid_out` (ready for conversion) and
-/// `target` (LLVM dialect).
-llvm::ArrayRef<llvm::StringRef> getPhases();
-
-/// Lowers a copy of `module` to `phase` and prints it.
-mlir::FailureOr<std::string> printPhase(mlir::ModuleOp module,
-                                        const CompileOptions &options,
-                                        llvm::StringRef phase);
 
 } // namespace tilews
 

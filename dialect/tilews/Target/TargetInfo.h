@@ -46,6 +46,8 @@ struct TargetInfo {
   }
   bool hasWmma() const { return isAMD() && arch >= 0x1100; }
 
+  /// All chips that there are.
+  static llvm::ArrayRef<llvm::StringLiteral> getKnownChips();
   /// The target of a chip's name; an error says which chips are known.
   static mlir::FailureOr<TargetInfo>
   get(llvm::StringRef chip,

@@ -14,6 +14,7 @@ namespace nb = nanobind;
 
 void populateLayouts(nb::module_ &m);
 void populateSimulator(nb::module_ &m);
+void populateTarget(nb::module_ &m);
 
 NB_MODULE(_tilews, m) {
   m.doc() = "Attributes of the tile dialect and access to tilews' C interface";
@@ -22,4 +23,5 @@ NB_MODULE(_tilews, m) {
   m.attr("__version__") = nb::str(version.data, version.length);
   populateSimulator(m);
   populateLayouts(m);
+  populateTarget(m);
 }
