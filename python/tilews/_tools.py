@@ -3,21 +3,27 @@
 import os
 import pathlib
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
+from . import _tool_path
 
-def _run(tool: str) -> NoReturn:
+
+def run(tool: str, arguments: Sequence[str]) -> NoReturn:
+    """Becomes the tool. It finds an assembler of the Python environment as well."""
     path = pathlib.Path(__file__).parent / "bin" / tool
-    os.execv(path, [tool, *sys.argv[1:]])
+    search = [os.environ.get("PATH", os.defpath), *_tool_path.directories()]
+    environment = {**os.environ, "PATH": os.pathsep.join(search)}
+    os.execve(path, [tool, *arguments], environment)
 
 
 def opt() -> NoReturn:
-    _run("tilews-opt")
+    run("tilews-opt", sys.argv[1:])
 
 
 def translate() -> NoReturn:
-    _run("tilews-translate")
+    run("tilews-translate", sys.argv[1:])
 
 
 def lsp_server() -> NoReturn:
-    _run("tilews-lsp-server")
+    run("tilews-lsp-server", sys.argv[1:])

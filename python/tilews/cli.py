@@ -1,11 +1,193 @@
 """The ``tilews`` command."""
 
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from . import __version__
+
+if TYPE_CHECKING:
+    from .compiler import CompiledKernel
+
+_FORMS = ("mlir", "llvm", "ptx", "cubin", "asm", "object", "hsaco", "manifest")
 
 
 @click.group()
 @click.version_option(__version__, prog_name="tilews")
 def main() -> None:
     """Compile and inspect tile kernels."""
+
+
+def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -> Any:
+    """Compiles ``file.py:kernel``."""
+    path, _, name = source.rpartition(":")
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+    if spec is None or spec.loader is None or not pathlib.Path(path).exists():
+        raise click.ClickException(f"cannot read {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(pathlib.Path(path).parent))
+    spec.loader.exec_module(module)
+    kernel = getattr(module, name, None)
+    if not hasattr(kernel, "compile"):
+        kernels = [k for k, v in vars(module).items() if hasattr(v, "compile")]
+        raise click.ClickException(
+            f"{path} has no kernel '{name}', only: {', '.join(kernels) or 'none'}"
+        )
+    return kernel.compile(target=target, **values)
+
+
+def _parse_constants(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """``BM=128`` and the like; what is no number stays a string."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise click.BadParameter(f"expected NAME=VALUE, found '{pair}'")
+        for convert in (int, float, str):
+            try:
+                values[name] = convert(text)
+                break
+            except ValueError:
+                continue
+    return values
+
+
+def _content(compiled: CompiledKernel, form: str) -> bytes:
+    import json
+
+    if form == "manifest":
+        return (json.dumps(compiled.manifest, indent=2) + "\n").encode()
+    content = compiled.mlir() if form == "mlir" else getattr(compiled, form)
+    return content.encode() if isinstance(content, str) else content
+
+
+def _report(compiled: CompiledKernel) -> None:
+    """Prints what the kernel uses and how long everything took, on stderr."""
+    for message in compiled.messages:
+        click.echo(message, err=True)
+    for name, figure in (compiled.resources or {}).items():
+        click.echo(f"{name}: {figure}", err=True)
+    for stage, milliseconds in compiled.timings.items():
+        click.echo(f"{milliseconds:8.2f} ms  {stage}", err=True)
+
+
+@main.command("compile")
+@click.argument("source")
+@click.option("--target", help="Chip, such as sm_90a or gfx942.")
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(_FORMS),
+    help="What to make; by default the suffix of the output file, or the binary.",
+)
+@click.option("-o", "--output", default="-", help="Output file; by default stdout.")
+@click.option("--kernel", help="Kernel of the manifest; by default the only one.")
+@click.option(
+    "--index-bitwidth",
+    type=click.Choice(["32", "64"]),
+    default="32",
+    help="64 for arrays of 2^31 elements and more.",
+)
+@click.option(
+    "-D",
+    "constants",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A compile-time constant of a Python kernel.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Print resources and times.")
+def compile_command(
+    source: str,
+    target: str | None,
+    form: str | None,
+    output: str,
+    kernel: str | None,
+    index_bitwidth: str,
+    constants: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Compile SOURCE, an .mlir file in any phase or file.py:kernel.
+
+    A binary or assembly written to a file gets its launch manifest beside it, in a
+    file of the same name that ends in .json; tilews.runtime.load takes both.
+
+    \b
+    tilews compile gemm.mlir --target sm_90a -o gemm.cubin
+    tilews compile gemm.py:gemm --target gfx942 -D BM=64 --to asm
+    """
+    from .compiler import compile_file
+    from .errors import CompileError
+
+    suffix = pathlib.Path(output).suffix.removeprefix(".")
+    form = form or (suffix if suffix in _FORMS else None)
+    try:
+        if ".py:" in source:
+            compiled = _kernel_of_python(source, target, _parse_constants(constants))
+        elif constants:
+            raise click.UsageError("-D is for kernels in Python")
+        else:
+            compiled = compile_file(
+                source, target, kernel=kernel, index_bitwidth=int(index_bitwidth)
+            )
+        form = form or ("cubin" if compiled.vendor == "nvidia" else "hsaco")
+        content = _content(compiled, form)
+        launchable = form in ("ptx", "cubin", "asm", "hsaco")
+        if output == "-":
+            click.get_binary_stream("stdout").write(content)
+        elif launchable:
+            compiled.save(output, form)
+        else:
+            pathlib.Path(output).write_bytes(content)
+        if verbose:
+            _report(compiled)
+    except (CompileError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+@main.command("targets")
+def targets_command() -> None:
+    """List the chips that kernels can be compiled for."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from .compiler import targets
+
+    features = ("cp_async", "tma", "wgmma", "mfma", "wmma")
+    table = Table("chip", "vendor", "warp", "shared KiB", "instructions", box=None)
+    for target in targets():
+        table.add_row(
+            target["chip"],
+            target["vendor"],
+            str(target["warp_size"]),
+            str(target["max_shared_bytes"] // 1024),
+            " ".join(f for f in features if target[f]),
+        )
+    Console().print(table)
+
+
+def _forward(tool: str, arguments: tuple[str, ...]) -> None:
+    from ._tools import run
+
+    run(tool, arguments)
+
+
+_PASS_ON = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@main.command("opt", context_settings=_PASS_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def opt_command(arguments: tuple[str, ...]) -> None:
+    """Run passes on an .mlir file: tilews-opt."""
+    _forward("tilews-opt", arguments)
+
+
+@main.command("translate", context_settings=_PASS_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def translate_command(arguments: tuple[str, ...]) -> None:
+    """Translate an .mlir file: tilews-translate."""
+    _forward("tilews-translate", arguments)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Target.h"
+#include "Diagnostics.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -34,7 +35,7 @@ static void assign(MlirStringRef text, void *string) {
 
 namespace {
 /// Owns a compilation, and its context through the Python module. Methods let
-/// other Python threads run; the diagnostics they emit take the lock back.
+/// other Python threads run; what fails raises CompileError.
 class Compilation {
 public:
   Compilation(nb::object module, const std::string &chip,
@@ -42,37 +43,37 @@ public:
               const std::vector<std::string> &directories)
       : module(module) {
     auto handle = nb::cast<MlirModule>(module);
+    context = mlirModuleGetContext(handle);
     std::vector<MlirStringRef> refs = toRefs(directories);
-    nb::gil_scoped_release release;
-    compilation = tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
-                                          refs.size(), refs.data());
+    call([&](std::string &) {
+      compilation = tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
+                                            refs.size(), refs.data());
+      return compilation.ptr ? mlirLogicalResultSuccess()
+                             : mlirLogicalResultFailure();
+    });
   }
   Compilation(const Compilation &) = delete;
   ~Compilation() { tilewsCompilationDestroy(compilation); }
-
-  bool succeeded() const { return compilation.ptr; }
 
   std::string getChip() {
     MlirStringRef chip = tilewsCompilationGetChip(compilation);
     return std::string(chip.data, chip.length);
   }
 
-  std::optional<nb::bytes> get(TilewsOutput output) {
-    std::optional<std::string> result = call([&](std::string &text) {
+  nb::bytes get(TilewsOutput output) {
+    std::string result = call([&](std::string &text) {
       return tilewsCompilationGet(compilation, output, assign, &text);
     });
-    if (!result)
-      return std::nullopt;
-    return nb::bytes(result->data(), result->size());
+    return nb::bytes(result.data(), result.size());
   }
 
-  std::optional<std::string> print(const std::string &phase) {
+  std::string print(const std::string &phase) {
     return call([&](std::string &text) {
       return tilewsCompilationPrint(compilation, toRef(phase), assign, &text);
     });
   }
 
-  std::optional<std::string> getManifest(const std::string &kernel) {
+  std::string getManifest(const std::string &kernel) {
     return call([&](std::string &text) {
       return tilewsCompilationGetManifest(compilation, toRef(kernel), assign,
                                           &text);
@@ -93,20 +94,32 @@ public:
     return times;
   }
 
+  /// Warnings and remarks of the calls that succeeded.
+  std::vector<std::string> getMessages() const { return messages; }
+
 private:
   template <typename Function>
-  std::optional<std::string> call(Function function) {
-    nb::gil_scoped_release release;
-    std::lock_guard<std::mutex> lock(mutex);
+  std::string call(Function function) {
     std::string text;
-    if (mlirLogicalResultIsFailure(function(text)))
-      return std::nullopt;
+    bool failed;
+    DiagnosticCollector diagnostics(context);
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> lock(mutex);
+      failed = mlirLogicalResultIsFailure(function(text));
+    }
+    if (failed)
+      diagnostics.raise();
+    messages.insert(messages.end(), diagnostics.getLines().begin(),
+                    diagnostics.getLines().end());
     return text;
   }
 
   nb::object module;
+  MlirContext context;
   TilewsCompilation compilation{nullptr};
   std::mutex mutex;
+  std::vector<std::string> messages;
 };
 } // namespace
 
@@ -150,15 +163,14 @@ void populateTarget(nb::module_ &m) {
       .value("BINARY", TilewsOutputBinary);
 
   nb::class_<Compilation>(m, "Compilation",
-                          "A module on its way to device code. What fails "
-                          "returns None and has emitted diagnostics.")
+                          "A module on its way to device code")
       .def(nb::init<nb::object, std::string, unsigned,
                     std::vector<std::string>>(),
            nb::arg("module"), nb::arg("chip"), nb::arg("index_bitwidth"),
            nb::arg("tool_directories"))
-      .def_prop_ro("succeeded", &Compilation::succeeded)
       .def_prop_ro("chip", &Compilation::getChip)
       .def_prop_ro("times", &Compilation::getTimes)
+      .def_prop_ro("messages", &Compilation::getMessages)
       .def("get", &Compilation::get, nb::arg("output"))
       .def("print", &Compilation::print, nb::arg("phase"))
       .def("manifest", &Compilation::getManifest, nb::arg("kernel"));

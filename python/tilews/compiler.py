@@ -1,0 +1,237 @@
+"""Compiling MLIR modules to device code."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pathlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from . import _tool_path, ir
+from ._mlir_libs import _tilews
+from .errors import CompileError
+from .runtime import LoadedKernel
+
+__all__ = [
+    "PHASES",
+    "CompileError",
+    "CompiledKernel",
+    "compile_file",
+    "compile_module",
+    "find_ptxas",
+    "targets",
+]
+
+PHASES = ("tile", "planned", "laid_out", "target")
+"""The phases of the IR that :meth:`CompiledKernel.mlir` prints."""
+
+
+# --- compiled kernels ----------------------------------------------------------
+
+
+class CompiledKernel:
+    """A kernel that was lowered for a chip.
+
+    Device code is made when it is asked for, once. Whatever cannot be made raises
+    :class:`CompileError` with the compiler's messages.
+    """
+
+    def __init__(self, compilation: Any, kernel: str | None) -> None:
+        self._compilation = compilation
+        self._kernel = kernel or ""
+        self._parse_time: float | None = None
+
+    def _require(self, vendor: str, form: str) -> None:
+        if self.vendor != vendor:
+            raise CompileError(
+                f"{self.target} has no {form}; it has "
+                + ("ptx and cubin" if self.vendor == "nvidia" else "asm and hsaco")
+            )
+
+    @property
+    def target(self) -> str:
+        """The chip."""
+        return self._compilation.chip
+
+    @property
+    def vendor(self) -> str:
+        """``nvidia`` or ``amd``."""
+        return "nvidia" if self.target.startswith("sm_") else "amd"
+
+    def mlir(self, phase: str = "target") -> str:
+        """The module in one of :data:`PHASES`."""
+        return self._compilation.print(phase)
+
+    @functools.cached_property
+    def llvm(self) -> str:
+        """Optimized LLVM IR."""
+        return self._compilation.get(_tilews.Output.LLVM).decode()
+
+    @functools.cached_property
+    def asm(self) -> str:
+        """Assembly: PTX or GCN."""
+        return self._compilation.get(_tilews.Output.ASSEMBLY).decode()
+
+    @property
+    def ptx(self) -> str:
+        """NVIDIA: PTX."""
+        self._require("nvidia", "PTX")
+        return self.asm
+
+    @functools.cached_property
+    def object(self) -> bytes:
+        """AMD: the relocatable object."""
+        self._require("amd", "relocatable object")
+        return self._compilation.get(_tilews.Output.OBJECT)
+
+    @functools.cached_property
+    def binary(self) -> bytes:
+        """The cubin or the HSACO."""
+        return self._compilation.get(_tilews.Output.BINARY)
+
+    @property
+    def cubin(self) -> bytes:
+        """NVIDIA: the cubin. Needs ``ptxas``."""
+        self._require("nvidia", "cubin")
+        return self.binary
+
+    @property
+    def hsaco(self) -> bytes:
+        """AMD: the loadable code object."""
+        self._require("amd", "HSACO")
+        return self.binary
+
+    @functools.cached_property
+    def manifest(self) -> dict[str, Any]:
+        """How to launch the kernel: see ``docs`` and ``Target/Manifest.h``."""
+        return json.loads(self._compilation.manifest(self._kernel))
+
+    @property
+    def resources(self) -> dict[str, Any] | None:
+        """Registers, shared memory and spills; None if ``ptxas`` is missing."""
+        return self.manifest["resources"]
+
+    @property
+    def messages(self) -> list[str]:
+        """Warnings and remarks so far, such as why an instruction was not chosen or
+        what ``ptxas`` serialized."""
+        return self._compilation.messages
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Milliseconds that each step so far took, in order: parsing, each pass, and
+        the steps of the emission. Steps of one name are added up."""
+        times: dict[str, float] = {}
+        if self._parse_time is not None:
+            times["parse"] = self._parse_time
+        for stage, milliseconds in self._compilation.times:
+            times[stage] = times.get(stage, 0.0) + milliseconds
+        return times
+
+    @functools.cached_property
+    def _loaded(self) -> LoadedKernel:
+        # Without ptxas the driver compiles the PTX.
+        if self.vendor == "nvidia" and not find_ptxas():
+            image = self.ptx.encode()
+        else:
+            image = self.binary
+        return LoadedKernel(self.manifest, image)
+
+    def __call__(
+        self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
+    ) -> None:
+        """Runs the kernel: see :meth:`tilews.runtime.LoadedKernel.__call__`."""
+        self._loaded(*args, grid=grid, stream=stream)
+
+    def save(self, path: str | pathlib.Path, form: str | None = None) -> None:
+        """Writes device code, and the launch manifest beside it.
+
+        Args:
+            path: the file; the manifest has the same name with the suffix ``.json``.
+            form: ``ptx``, ``cubin``, ``asm``, ``object``, ``hsaco`` or ``llvm``; the
+                binary by default.
+        """
+        content = getattr(self, form or "binary")
+        data = content.encode() if isinstance(content, str) else content
+        manifest = json.dumps(self.manifest, indent=2) + "\n"
+        path = pathlib.Path(path)
+        path.write_bytes(data)
+        path.with_suffix(".json").write_text(manifest)
+
+
+# --- entry points --------------------------------------------------------------
+
+
+def find_ptxas() -> str | None:
+    """The path of NVIDIA's assembler: on PATH, in ``CUDA_HOME`` or ``CUDA_PATH``, or
+    in the package ``nvidia-cuda-nvcc``."""
+    return _tilews.find_ptxas(_tool_path.directories())
+
+
+def targets() -> list[dict[str, Any]]:
+    """All chips there are, and what each of them can do."""
+    with ir.Context() as context:
+        return _tilews.targets(context)
+
+
+def compile_module(
+    module: ir.Module,
+    target: str | None = None,
+    *,
+    kernel: str | None = None,
+    index_bitwidth: int = 32,
+) -> CompiledKernel:
+    """Compiles the one ``gpu.module`` in ``module``, which may be in any phase.
+
+    Args:
+        module: stays as it is.
+        target: a chip such as ``sm_90a`` or ``gfx942``; by default the target that
+            the ``gpu.module`` names.
+        kernel: the kernel to make the manifest of; by default the only one.
+        index_bitwidth: width of index arithmetic, 32 or 64; 64 is needed for arrays
+            of 2^31 elements and more.
+
+    Raises:
+        CompileError: with the compiler's messages and where they belong.
+    """
+    if target == "cpu":
+        raise CompileError(
+            "the target 'cpu' is interpreted, not compiled: use tilews.sim"
+        )
+    if index_bitwidth not in (32, 64):
+        raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
+    compilation = _tilews.Compilation(
+        module, target or "", index_bitwidth, _tool_path.directories()
+    )
+    return CompiledKernel(compilation, kernel)
+
+
+def _text(error: ir.MLIRError) -> str:
+    """The parser's messages, in the form of the compiler's."""
+    lines = []
+    for diagnostic in error.error_diagnostics:
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")")
+        lines.append(f"{place}: error: {diagnostic.message}".replace('"', ""))
+    return "\n".join(lines)
+
+
+def compile_file(
+    path: str | pathlib.Path, target: str | None = None, **options: Any
+) -> CompiledKernel:
+    """Compiles an ``.mlir`` file; the options are those of :func:`compile_module`.
+
+    Raises:
+        CompileError: with the messages of the parser or the compiler.
+    """
+    start = time.perf_counter()
+    with ir.Context() as context:
+        try:
+            module = ir.Module.parseFile(str(path), context)
+        except ir.MLIRError as error:
+            raise CompileError(_text(error)) from None
+    parse_time = 1e3 * (time.perf_counter() - start)
+    compiled = compile_module(module, target, **options)
+    compiled._parse_time = parse_time
+    return compiled

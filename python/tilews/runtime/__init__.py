@@ -1,0 +1,168 @@
+"""Running compiled kernels on GPUs.
+
+Needs neither MLIR nor the compiler: a kernel is an object file and its launch
+manifest. The drivers come with the extras ``tilews[cuda]`` and ``tilews[hip]``.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import threading
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from .errors import BackendError, LaunchError
+from .launch import Launcher
+
+__all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
+
+
+def _backend(vendor: str) -> ModuleType:
+    if vendor == "nvidia":
+        from . import cuda
+
+        return cuda
+    from . import hip
+
+    return hip
+
+
+def device_target() -> str:
+    """The chip of the first GPU here, or ``cpu`` if there is none that can be used."""
+    for vendor in ("nvidia", "amd"):
+        try:
+            targets = _backend(vendor).device_targets()
+        except BackendError:
+            continue
+        if targets:
+            return targets[0]
+    return "cpu"
+
+
+def _library(args: Sequence[Any]) -> str:
+    """The library whose current stream a launch with these arguments belongs on."""
+    for arg in args:
+        library = type(arg).__module__.partition(".")[0]
+        if library in ("torch", "cupy"):
+            return library
+    return ""
+
+
+def _current_stream(library: str, device: int) -> int:
+    """The handle of the stream that ``library`` uses on a device now; the default
+    stream if it is neither torch nor CuPy."""
+    if library == "torch":
+        import torch
+
+        return torch.cuda.current_stream(device).cuda_stream
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(device):
+            return cupy.cuda.get_current_stream().ptr
+    return 0
+
+
+def _stream_handle(stream: Any) -> int:
+    """The handle of a stream: a number, or an object of torch, CuPy or CUDA Python.
+
+    Raises:
+        LaunchError: if it is none of these.
+    """
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    for attribute in ("cuda_stream", "ptr"):
+        if hasattr(stream, attribute):
+            return int(getattr(stream, attribute))
+    try:
+        return int(stream)
+    except (TypeError, ValueError):
+        raise LaunchError(
+            f"expected a stream (torch, CuPy, CUDA Python or a handle), found "
+            f"{stream!r}"
+        ) from None
+
+
+class LoadedKernel:
+    """A compiled kernel that can be called.
+
+    It is loaded on a device when it is first called with arrays there.
+    """
+
+    def __init__(self, manifest: dict[str, Any], image: bytes) -> None:
+        """Takes a launch manifest and the object it belongs to.
+
+        Args:
+            manifest: the launch manifest.
+            image: a cubin or PTX, or an HSACO.
+
+        Raises:
+            LaunchError: if the manifest is of another version.
+        """
+        self._launcher = Launcher(manifest)
+        self._manifest = manifest
+        self._image = image
+        self._backend = _backend(self._launcher.vendor)
+        self._functions: dict[int, Any] = {}
+        # A plan is shared by the calls that have like arguments.
+        self._lock = threading.Lock()
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The launch manifest."""
+        return self._manifest
+
+    def __call__(
+        self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
+    ) -> None:
+        """Checks the arguments and starts the kernel; does not wait for its end.
+
+        Args:
+            args: arrays on one GPU and scalars, as the kernel declares them.
+            grid: blocks in up to three dimensions; by default as the kernel says.
+            stream: a stream of torch, CuPy or CUDA Python, or its handle; by default
+                the one that is current in the arrays' library.
+
+        Raises:
+            LaunchError: if an argument does not fit; nothing was started.
+            BackendError: if the driver is missing or refuses.
+        """
+        with self._lock:
+            plan = self._launcher.prepare(args, grid)
+            if plan.is_empty:
+                return
+            device = plan.device or 0
+            function = self._functions.get(device)
+            if function is None:
+                function = self._backend.Function(self._manifest, self._image, device)
+                self._functions[device] = function
+            if stream is None:
+                handle = _current_stream(_library(args), device)
+            else:
+                handle = _stream_handle(stream)
+            function.launch(plan, handle)
+
+
+def load(
+    path: str | pathlib.Path, manifest: str | pathlib.Path | None = None
+) -> LoadedKernel:
+    """Loads a kernel that ``tilews compile`` wrote.
+
+    Args:
+        path: the cubin, PTX or HSACO.
+        manifest: its launch manifest; by default the file of the same name that ends
+            in ``.json``.
+
+    Raises:
+        OSError: if a file cannot be read.
+        LaunchError: if the manifest is not one.
+    """
+    path = pathlib.Path(path)
+    manifest = path.with_suffix(".json") if manifest is None else pathlib.Path(manifest)
+    try:
+        content = json.loads(manifest.read_text())
+    except json.JSONDecodeError as error:
+        raise LaunchError(f"{manifest} is no launch manifest: {error}") from error
+    return LoadedKernel(content, path.read_bytes())

@@ -1,0 +1,247 @@
+"""What a launch needs to know of an array, whichever library it comes from.
+
+Arrays of torch and CuPy are read through their own attributes, which is fast, all
+others through ``__cuda_array_interface__`` or DLPack. Nothing is copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import LaunchError
+
+# Names of element types as MLIR spells them.
+_BITS = {
+    "i1": 8,
+    "i8": 8,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "f16": 16,
+    "bf16": 16,
+    "f32": 32,
+    "f64": 64,
+    "f8E4M3FN": 8,
+    "f8E5M2": 8,
+    "f8E4M3FNUZ": 8,
+    "f8E5M2FNUZ": 8,
+}
+
+# Names of the libraries' element types, less a prefix such as ``torch.``. MLIR's
+# integers have no sign, so both kinds fit.
+_DTYPES = {
+    "bool": "i1",
+    "int8": "i8",
+    "uint8": "i8",
+    "int16": "i16",
+    "uint16": "i16",
+    "int32": "i32",
+    "uint32": "i32",
+    "int64": "i64",
+    "uint64": "i64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+}
+
+
+def element_bits(dtype: str) -> int | None:
+    """The bits from one element of an MLIR type to the next; None if no array
+    library has it."""
+    return _BITS.get(dtype)
+
+
+@dataclass(frozen=True)
+class ArrayInfo:
+    """An array in memory.
+
+    Attributes:
+        dtype: the element type as MLIR spells it; the library's name if it has no
+            counterpart.
+        shape: extents.
+        strides: in elements.
+        device: ``cpu``, ``cuda`` or ``hip``.
+        index: which device of that kind.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: str
+    index: int
+
+
+def _dtype_name(dtype: Any) -> str:
+    name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
+    return _DTYPES.get(name, name)
+
+
+# --- torch ---------------------------------------------------------------------
+
+
+def _torch_info(tensor: Any) -> ArrayInfo:
+    import torch
+
+    device = tensor.device.type
+    if device == "cuda" and torch.version.hip:
+        device = "hip"
+    return ArrayInfo(
+        _dtype_name(tensor.dtype),
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        device,
+        tensor.device.index or 0,
+    )
+
+
+# --- the CUDA array interface --------------------------------------------------
+
+
+def _strides_in_elements(
+    strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int
+) -> tuple[int, ...]:
+    if strides is None:
+        return row_major(shape)
+    return tuple(stride // itemsize for stride in strides)
+
+
+def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
+    import numpy
+
+    interface = array.__cuda_array_interface__
+    dtype = numpy.dtype(interface["typestr"])
+    shape = tuple(interface["shape"])
+    strides = _strides_in_elements(interface.get("strides"), shape, dtype.itemsize)
+    device = getattr(array, "device", None)
+    index = getattr(device, "id", 0)
+    info = ArrayInfo(_dtype_name(dtype), shape, strides, "cuda", index)
+    return interface["data"][0] or 0, info
+
+
+# --- DLPack --------------------------------------------------------------------
+
+_DLPACK_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
+_DLPACK_DTYPES = {
+    (6, 8): "i1",
+    (4, 16): "bf16",
+    (10, 8): "f8E4M3FN",
+    (11, 8): "f8E4M3FNUZ",
+    (12, 8): "f8E5M2",
+    (13, 8): "f8E5M2FNUZ",
+    **{(code, bits): f"i{bits}" for code in (0, 1) for bits in (8, 16, 32, 64)},
+    **{(2, bits): f"f{bits}" for bits in (16, 32, 64)},
+}
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+
+def _dlpack_info(array: Any) -> tuple[int, ArrayInfo]:
+    # The capsule is only looked at: it frees what it holds when it goes. The
+    # stream -1 says that the launch, not the exchange, is what has to be ordered.
+    on_host = _DLPACK_DEVICES.get(int(array.__dlpack_device__()[0])) == "cpu"
+    capsule = array.__dlpack__() if on_host else array.__dlpack__(stream=-1)
+    tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    code = (tensor.code, tensor.bits)
+    info = ArrayInfo(
+        _DLPACK_DTYPES.get(code, f"DLPack type {code}"),
+        shape,
+        row_major(shape) if strides is None else strides,
+        _DLPACK_DEVICES.get(tensor.device_type, f"device {tensor.device_type}"),
+        tensor.device_id,
+    )
+    return (tensor.data or 0) + tensor.byte_offset, info
+
+
+# --- all of them ---------------------------------------------------------------
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of a row-major array."""
+    strides = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _numpy_info(array: Any) -> tuple[int, ArrayInfo]:
+    strides = _strides_in_elements(array.strides, array.shape, array.itemsize)
+    return array.ctypes.data, ArrayInfo(
+        _dtype_name(array.dtype), array.shape, strides, "cpu", 0
+    )
+
+
+def fingerprint(array: Any, name: str) -> tuple[int, Any]:
+    """The address of an array, and a hashable value which equals another's only if
+    :func:`describe` gives the same for both.
+
+    Raises:
+        LaunchError: if ``array``, the argument ``name``, is no array.
+    """
+    module = type(array).__module__
+    if module == "torch" or module.startswith("torch."):
+        key = (array.dtype, array.shape, array.stride(), array.device)
+        return array.data_ptr(), key
+    return _read(array, name)
+
+
+def describe(array: Any, name: str) -> ArrayInfo:
+    """Reads an array.
+
+    Raises:
+        LaunchError: if ``array``, the argument ``name``, is no array.
+    """
+    if type(array).__module__.partition(".")[0] == "torch":
+        return _torch_info(array)
+    return _read(array, name)[1]
+
+
+def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
+    if type(array).__module__.partition(".")[0] == "numpy" and hasattr(array, "ctypes"):
+        return _numpy_info(array)
+    # An interface may exist and still refuse, as JAX's does for bfloat16.
+    reasons = []
+    for attribute, read in (
+        ("__cuda_array_interface__", _cuda_interface_info),
+        ("__dlpack__", _dlpack_info),
+    ):
+        try:
+            if hasattr(array, attribute):
+                return read(array)
+        except Exception as error:
+            reasons.append(f"{attribute}: {error}")
+    found = f"a {type(array).__module__}.{type(array).__qualname__}"
+    if reasons:
+        found += f" ({'; '.join(reasons)})"
+    raise LaunchError(
+        f"argument '{name}': expected an array (torch, CuPy, JAX, or any with DLPack "
+        f"or __cuda_array_interface__), found {found}"
+    )

@@ -1,0 +1,166 @@
+"""Kernels on NVIDIA GPUs, through the driver API of ``cuda-bindings``."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .errors import BackendError
+from .launch import Plan
+
+
+@functools.cache
+def _driver() -> Any:
+    """The driver's module, initialized.
+
+    Raises:
+        BackendError: if the package, the driver or a device is missing.
+    """
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise BackendError(
+            "running on NVIDIA GPUs needs the package cuda-bindings: "
+            f"pip install 'tilews[cuda]' ({error})"
+        ) from error
+    try:
+        (status,) = driver.cuInit(0)
+    except RuntimeError as error:
+        raise BackendError(f"no NVIDIA driver on this machine: {error}") from error
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise BackendError(f"the NVIDIA driver cannot be used: {status.name}")
+    return driver
+
+
+def _check(what: str, result: tuple[Any, ...]) -> Any:
+    """The value of a call to the driver.
+
+    Raises:
+        BackendError: if the call failed.
+    """
+    status, *values = result
+    if status != 0:
+        driver = _driver()
+        _, text = driver.cuGetErrorString(status)
+        detail = text.decode() if text else ""
+        raise BackendError(f"{what} failed: {status.name} {detail}".rstrip())
+    return values[0] if values else None
+
+
+def device_targets() -> list[str]:
+    """The chip of each device, as in ``sm_90a``.
+
+    Raises:
+        BackendError: if the package or the driver is missing.
+    """
+    driver = _driver()
+    targets = []
+    for index in range(_check("cuDeviceGetCount", driver.cuDeviceGetCount())):
+        device = _check("cuDeviceGet", driver.cuDeviceGet(index))
+        attribute = driver.CUdevice_attribute
+        major, minor = (
+            _check("cuDeviceGetAttribute", driver.cuDeviceGetAttribute(which, device))
+            for which in (
+                attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+            )
+        )
+        # From Hopper on, a chip's own instructions come with the suffix.
+        targets.append(f"sm_{major}{minor}" + ("a" if major >= 9 else ""))
+    return targets
+
+
+class Function:
+    """A kernel, loaded on one device."""
+
+    def __init__(self, manifest: dict[str, Any], image: bytes, device: int) -> None:
+        """Loads ``image``, a cubin or PTX, which the driver then compiles.
+
+        Raises:
+            BackendError: if the driver does not take it.
+        """
+        driver = self._driver = _driver()
+        name = manifest["kernel"]
+        handle = _check("cuDeviceGet", driver.cuDeviceGet(device))
+        self._context = _check(
+            "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle)
+        )
+        self._activate()
+        # PTX has to end with a zero.
+        data = image if image.startswith(b"\x7fELF") else image + b"\0"
+        self._module = _check(
+            f"loading kernel '{name}' for {manifest['target']['chip']}",
+            driver.cuModuleLoadData(data),
+        )
+        self._function = _check(
+            f"finding kernel '{name}'",
+            driver.cuModuleGetFunction(self._module, name.encode()),
+        )
+        self._shared_bytes = manifest["shared_bytes"]
+        self._block = tuple(manifest["block"])
+        self._cluster = tuple(manifest["cluster"] or (1, 1, 1))
+        self._set_attributes(name)
+
+    def _set_attributes(self, name: str) -> None:
+        attribute = self._driver.CUfunction_attribute
+        settings = []
+        if self._shared_bytes > 48 * 1024:
+            which = attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            settings.append((which, self._shared_bytes))
+        x, y, z = self._cluster
+        if x * y * z > 8:
+            which = attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+            settings.append((which, 1))
+        for which, value in settings:
+            _check(
+                f"setting {which.name} of kernel '{name}' to {value}",
+                self._driver.cuFuncSetAttribute(self._function, which, value),
+            )
+
+    def _activate(self) -> None:
+        """Makes the device's primary context, which torch and CuPy use as well, the
+        current one."""
+        driver = self._driver
+        status, current = driver.cuCtxGetCurrent()
+        if status != 0 or int(current) != int(self._context):
+            _check("cuCtxSetCurrent", driver.cuCtxSetCurrent(self._context))
+
+    def launch(self, plan: Plan, stream: int) -> None:
+        """Starts the kernel on a stream.
+
+        Raises:
+            BackendError: if the driver refuses.
+        """
+        self._activate()
+        if self._cluster != (1, 1, 1):
+            self._launch_clusters(plan, stream)
+            return
+        (status,) = self._driver.cuLaunchKernel(
+            self._function,
+            *plan.grid,
+            *self._block,
+            self._shared_bytes,
+            stream,
+            plan.parameters_address,
+            0,
+        )
+        if status != 0:
+            _check("the launch", (status,))
+
+    def _launch_clusters(self, plan: Plan, stream: int) -> None:
+        driver = self._driver
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        dimension = attribute.value.clusterDim
+        dimension.x, dimension.y, dimension.z = self._cluster
+        config = driver.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = plan.grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = self._block
+        config.sharedMemBytes = self._shared_bytes
+        config.hStream = stream
+        config.attrs = [attribute]
+        config.numAttrs = 1
+        _check(
+            "the launch",
+            driver.cuLaunchKernelEx(config, self._function, plan.parameters_address, 0),
+        )

@@ -1,0 +1,105 @@
+"""Kernels on AMD GPUs, through the HIP runtime of ``hip-python``."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from .errors import BackendError
+from .launch import Plan
+
+
+@functools.cache
+def _runtime() -> Any:
+    """The runtime's module, initialized.
+
+    Raises:
+        BackendError: if the package, the driver or a device is missing.
+    """
+    try:
+        from hip import hip
+    except ImportError as error:
+        raise BackendError(
+            "running on AMD GPUs needs the package hip-python: "
+            f"pip install 'tilews[hip]' ({error})"
+        ) from error
+    try:
+        (status,) = hip.hipInit(0)
+    except RuntimeError as error:
+        raise BackendError(f"no ROCm on this machine: {error}") from error
+    if status != hip.hipError_t.hipSuccess:
+        raise BackendError(f"the AMD driver cannot be used: {status.name}")
+    return hip
+
+
+def _check(what: str, result: tuple[Any, ...]) -> Any:
+    """The value of a call to the runtime.
+
+    Raises:
+        BackendError: if the call failed.
+    """
+    status, *values = result
+    if status != 0:
+        raise BackendError(f"{what} failed: {status.name}")
+    return values[0] if values else None
+
+
+def device_targets() -> list[str]:
+    """The chip of each device, as in ``gfx942``.
+
+    Raises:
+        BackendError: if the package or the runtime is missing.
+    """
+    hip = _runtime()
+    targets = []
+    for index in range(_check("hipGetDeviceCount", hip.hipGetDeviceCount())):
+        properties = _check("hipGetDeviceProperties", hip.hipGetDeviceProperties(index))
+        # The features of the chip follow after a colon.
+        targets.append(properties.gcnArchName.partition(":")[0])
+    return targets
+
+
+class Function:
+    """A kernel, loaded on one device."""
+
+    def __init__(self, manifest: dict[str, Any], image: bytes, device: int) -> None:
+        """Loads ``image``, an HSACO.
+
+        Raises:
+            BackendError: if the runtime does not take it.
+        """
+        hip = self._hip = _runtime()
+        name = manifest["kernel"]
+        self._device = device
+        self._activate()
+        self._module = _check(
+            f"loading kernel '{name}' for {manifest['target']['chip']}",
+            hip.hipModuleLoadData(image),
+        )
+        self._function = _check(
+            f"finding kernel '{name}'",
+            hip.hipModuleGetFunction(self._module, name.encode()),
+        )
+        self._shared_bytes = manifest["shared_bytes"]
+        self._block = tuple(manifest["block"])
+
+    def _activate(self) -> None:
+        _check("hipSetDevice", self._hip.hipSetDevice(self._device))
+
+    def launch(self, plan: Plan, stream: int) -> None:
+        """Starts the kernel on a stream.
+
+        Raises:
+            BackendError: if the runtime refuses.
+        """
+        self._activate()
+        result = self._hip.hipModuleLaunchKernel(
+            self._function,
+            *plan.grid,
+            *self._block,
+            self._shared_bytes,
+            stream or None,
+            plan.parameters_address,
+            None,
+        )
+        _check("the launch", result)

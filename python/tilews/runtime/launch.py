@@ -1,0 +1,412 @@
+"""From a manifest and arguments to a launch, without any driver.
+
+A :class:`Launcher` checks the arguments of a call against the kernel's manifest,
+evaluates the grid and packs the parameters. What it found for arrays of the same
+types, shapes, strides and devices is kept, so that a repeated call only has to
+read the addresses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
+from .errors import LaunchError
+
+FORMAT = 1
+"""The version of the manifest that this module reads."""
+
+_MAX_GRID = (2**31 - 1, 65535, 65535)
+_MAX_PLANS = 256
+
+_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "mod": lambda a, b: a % b,
+    "floordiv": lambda a, b: a // b,
+    "ceildiv": lambda a, b: -(-a // b),
+}
+
+
+def evaluate(
+    expression: Any, shapes: Mapping[int, Sequence[int]], scalars: Mapping[int, int]
+) -> int:
+    """Evaluates a grid expression of a manifest.
+
+    Args:
+        expression: a number or a tree, as the manifest describes them.
+        shapes: the extents of each array, by the argument's position.
+        scalars: the value of each integer argument, by position.
+
+    Raises:
+        LaunchError: if it divides by zero.
+    """
+    if isinstance(expression, int):
+        return expression
+    if "extent" in expression:
+        argument, dimension = expression["extent"]
+        return shapes[argument][dimension]
+    if "scalar" in expression:
+        return scalars[expression["scalar"]]
+    a, b = (evaluate(arg, shapes, scalars) for arg in expression["args"])
+    if b == 0 and expression["op"] not in ("add", "mul"):
+        raise LaunchError("the grid of the kernel divides by zero")
+    return _OPERATIONS[expression["op"]](a, b)
+
+
+def _scalars_in(expression: Any) -> set[int]:
+    """The positions of the integer arguments in a grid expression."""
+    if isinstance(expression, int) or "extent" in expression:
+        return set()
+    if "scalar" in expression:
+        return {expression["scalar"]}
+    return set().union(*map(_scalars_in, expression["args"]))
+
+
+# --- scalars -------------------------------------------------------------------
+
+
+def _pack_integer(bits: int) -> Callable[[Any, str], int]:
+    lowest, highest = -(1 << max(bits - 1, 0)), (1 << bits) - 1
+
+    def pack(value: Any, name: str) -> int:
+        try:
+            number = value.__index__()
+        except (AttributeError, TypeError):
+            raise LaunchError(
+                f"argument '{name}': expected an integer, found {value!r}"
+            ) from None
+        if not lowest <= number <= highest:
+            raise LaunchError(
+                f"argument '{name}': expected an integer of {bits} bits, found {number}"
+            )
+        return number & highest
+
+    return pack
+
+
+def _pack_float(dtype: str) -> Callable[[Any, str], int]:
+    def pack(value: Any, name: str) -> int:
+        try:
+            number = float(value)
+            if dtype in ("f16", "f32", "f64"):
+                code, integer = {"f16": "eH", "f32": "fI", "f64": "dQ"}[dtype]
+                return struct.unpack(integer, struct.pack(code, number))[0]
+        except (TypeError, ValueError):
+            raise LaunchError(
+                f"argument '{name}': expected a number, found {value!r}"
+            ) from None
+        except OverflowError:
+            raise LaunchError(
+                f"argument '{name}': expected a number that {dtype} holds, found "
+                f"{value!r}"
+            ) from None
+        import ml_dtypes
+        import numpy
+
+        types = {
+            "bf16": ml_dtypes.bfloat16,
+            "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+            "f8E5M2": ml_dtypes.float8_e5m2,
+            "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+            "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+        }
+        return int.from_bytes(numpy.array(number, types[dtype]).tobytes(), "little")
+
+    return pack
+
+
+def _scalar_packer(dtype: str) -> Callable[[Any, str], int]:
+    if dtype.startswith("i"):
+        return _pack_integer(int(dtype[1:]))
+    return _pack_float(dtype)
+
+
+# --- plans ---------------------------------------------------------------------
+
+
+@dataclass
+class Plan:
+    """What a launch with certain arguments needs besides addresses and scalars.
+
+    Attributes:
+        grid: blocks in x, y and z.
+        device: position of the device of all arrays; None without arrays.
+        values: storage of the parameters, eight bytes each.
+        parameters: the addresses of the values, as drivers want them.
+        parameters_address: where these are, in turn.
+    """
+
+    grid: tuple[int, int, int]
+    device: int | None
+    values: ctypes.Array
+    parameters: ctypes.Array
+    parameters_address: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no block to run."""
+        return 0 in self.grid
+
+
+class Launcher:
+    """Checks and packs the arguments of one kernel."""
+
+    def __init__(self, manifest: Mapping[str, Any]) -> None:
+        if manifest.get("format") != FORMAT:
+            raise LaunchError(
+                f"expected a launch manifest of format {FORMAT}, found "
+                f"{manifest.get('format')!r}: compile the kernel with this version"
+            )
+        if manifest["tensor_maps"]:
+            raise LaunchError("tensor maps among the parameters are not supported")
+        self.manifest = manifest
+        self.kernel: str = manifest["kernel"]
+        self.arguments: list[dict[str, Any]] = manifest["arguments"]
+        self.vendor: str = manifest["target"]["vendor"]
+        self._device_kind = "cuda" if self.vendor == "nvidia" else "hip"
+        self._grid = manifest["grid"]
+        self._grid_scalars = sorted(
+            set().union(*map(_scalars_in, self._grid)) if self._grid else ()
+        )
+        # Where the parameters that change with every call go.
+        parameters = manifest["parameters"]
+        self._arrays = [
+            (i, p["argument"], self.arguments[p["argument"]])
+            for i, p in enumerate(parameters)
+            if p["kind"] == "pointer"
+        ]
+        self._scalars = [
+            (
+                i,
+                p["argument"],
+                self.arguments[p["argument"]]["name"],
+                _scalar_packer(p["dtype"]),
+            )
+            for i, p in enumerate(parameters)
+            if p["kind"] == "scalar"
+        ]
+        self._alignments = [
+            (i, position, argument["alignment"], argument["name"])
+            for i, position, argument in self._arrays
+        ]
+        self._plans: dict[Any, Plan] = {}
+
+    def prepare(self, args: Sequence[Any], grid: Sequence[int] | None = None) -> Plan:
+        """Checks ``args`` and fills in the plan for them.
+
+        The plan is used again by the next call with like arguments: launch it before
+        anybody else prepares.
+
+        Args:
+            args: the kernel's arguments, in order.
+            grid: blocks in up to three dimensions, instead of the kernel's own grid.
+
+        Raises:
+            LaunchError: if an argument does not fit; it names the argument, what was
+                found and what was expected.
+        """
+        if len(args) != len(self.arguments):
+            raise LaunchError(
+                f"kernel '{self.kernel}': expected {len(self.arguments)} arguments "
+                f"({', '.join(a['name'] for a in self.arguments)}), found {len(args)}"
+            )
+        pointers = []
+        key: list[Any] = [tuple(grid) if grid is not None else None]
+        for _, position, _, name in self._alignments:
+            pointer, like = fingerprint(args[position], name)
+            pointers.append(pointer)
+            key.append(like)
+        scalars = [
+            (slot, position, pack(args[position], name))
+            for slot, position, name, pack in self._scalars
+        ]
+        for position in self._grid_scalars:
+            key.append(args[position])
+        whole = tuple(key)
+        plan = self._plans.get(whole)
+        if plan is None:
+            plan = self._make_plan(args, grid)
+            if len(self._plans) >= _MAX_PLANS:
+                self._plans.clear()
+            self._plans[whole] = plan
+        values = plan.values
+        for (slot, _, alignment, name), pointer in zip(
+            self._alignments, pointers, strict=True
+        ):
+            if pointer % alignment:
+                raise LaunchError(
+                    f"argument '{name}': expected an address aligned to {alignment} "
+                    f"bytes, found {pointer:#x}"
+                )
+            values[slot] = pointer
+        for slot, _, value in scalars:
+            values[slot] = value
+        return plan
+
+    def _make_plan(self, args: Sequence[Any], grid: Sequence[int] | None) -> Plan:
+        infos = {
+            position: describe(args[position], argument["name"])
+            for _, position, argument in self._arrays
+        }
+        for position, info in infos.items():
+            self._check_array(self.arguments[position], info)
+        self._check_symbols(infos)
+        device = self._check_devices(infos)
+        parameters = self.manifest["parameters"]
+        values = (ctypes.c_uint64 * max(len(parameters), 1))()
+        for slot, parameter in enumerate(parameters):
+            if parameter["kind"] in ("extent", "stride"):
+                info = infos[parameter["argument"]]
+                of = info.shape if parameter["kind"] == "extent" else info.strides
+                values[slot] = of[parameter["dimension"]] & (2**64 - 1)
+        base = ctypes.addressof(values)
+        addresses = (ctypes.c_void_p * max(len(parameters), 1))(
+            *(base + 8 * slot for slot in range(len(parameters)))
+        )
+        return Plan(
+            self._get_grid(args, infos, grid),
+            device,
+            values,
+            addresses,
+            ctypes.addressof(addresses),
+        )
+
+    def _check_array(self, argument: Mapping[str, Any], info: ArrayInfo) -> None:
+        """Checks what one array is by itself."""
+        name = argument["name"]
+
+        def fail(expected: str, found: object) -> LaunchError:
+            return LaunchError(f"argument '{name}': expected {expected}, found {found}")
+
+        if element_bits(argument["dtype"]) is None:
+            raise LaunchError(
+                f"argument '{name}': arrays of {argument['dtype']} cannot be passed; "
+                "pass packed i8 and view it in the kernel"
+            )
+        if info.dtype != argument["dtype"]:
+            raise fail(f"elements of {argument['dtype']}", info.dtype)
+        if len(info.shape) != len(argument["shape"]):
+            raise fail(f"{len(argument['shape'])} dimensions", f"shape {info.shape}")
+        for d, (extent, wanted) in enumerate(
+            zip(info.shape, argument["shape"], strict=True)
+        ):
+            if isinstance(wanted, int) and extent != wanted:
+                raise fail(f"extent {wanted} in dimension {d}", f"shape {info.shape}")
+            divisor = argument["divisible"][d]
+            if extent % divisor:
+                raise fail(
+                    f"a multiple of {divisor} in dimension {d}", f"shape {info.shape}"
+                )
+        self._check_strides(argument, info, fail)
+
+    def _check_strides(
+        self,
+        argument: Mapping[str, Any],
+        info: ArrayInfo,
+        fail: Callable[[str, object], LaunchError],
+    ) -> None:
+        wanted = argument["strides"]
+        if wanted is None:
+            wanted = row_major(info.shape)
+        if 0 in info.shape:
+            return
+        # A stride is never taken where the extent is one.
+        for extent, stride, expected in zip(
+            info.shape, info.strides, wanted, strict=True
+        ):
+            if extent != 1 and expected is not None and stride != expected:
+                raise fail(
+                    f"strides {_strides_text(wanted)} (in elements)", info.strides
+                )
+        last = sum(
+            (extent - 1) * abs(stride)
+            for extent, stride in zip(info.shape, info.strides, strict=True)
+        )
+        if last >= 2**31 and self.manifest["index_bitwidth"] == 32:
+            raise fail(
+                "fewer than 2^31 elements, for which this kernel's 32-bit indices do "
+                "(compile with index_bitwidth=64)",
+                last + 1,
+            )
+
+    def _check_symbols(self, infos: Mapping[int, ArrayInfo]) -> None:
+        """Extents of one name are equal."""
+        first: dict[str, tuple[int, str]] = {}
+        for position, info in infos.items():
+            argument = self.arguments[position]
+            for d, symbol in enumerate(argument["shape"]):
+                if not isinstance(symbol, str):
+                    continue
+                extent, where = first.setdefault(
+                    symbol, (info.shape[d], f"'{argument['name']}'")
+                )
+                if extent != info.shape[d]:
+                    raise LaunchError(
+                        f"argument '{argument['name']}': expected extent {symbol} = "
+                        f"{extent} in dimension {d}, as in argument {where}, found "
+                        f"shape {info.shape}"
+                    )
+
+    def _check_devices(self, infos: Mapping[int, ArrayInfo]) -> int | None:
+        """All arrays are on one device of the kernel's vendor."""
+        device = None
+        for position, info in infos.items():
+            name = self.arguments[position]["name"]
+            if info.device != self._device_kind:
+                hint = (
+                    "; move it there, or compile for the target 'cpu'"
+                    if info.device == "cpu"
+                    else ""
+                )
+                raise LaunchError(
+                    f"argument '{name}': expected an array on a {self._device_kind} "
+                    f"device, found one on {info.device}{hint}"
+                )
+            if device is None:
+                device = info.index
+            elif device != info.index:
+                raise LaunchError(
+                    f"argument '{name}': expected an array on device {device} like the "
+                    f"others, found one on device {info.index}"
+                )
+        return device
+
+    def _get_grid(
+        self,
+        args: Sequence[Any],
+        infos: Mapping[int, ArrayInfo],
+        grid: Sequence[int] | None,
+    ) -> tuple[int, int, int]:
+        if grid is None and self._grid is None:
+            raise LaunchError(
+                f"kernel '{self.kernel}' has no grid of its own: pass grid=(x, y, z)"
+            )
+        if grid is None:
+            shapes = {position: info.shape for position, info in infos.items()}
+            scalars = {i: args[i].__index__() for i in self._grid_scalars}
+            blocks = [evaluate(e, shapes, scalars) for e in self._grid]
+        else:
+            blocks = [*(int(extent) for extent in grid), 1, 1][: max(3, len(grid))]
+        if len(blocks) != 3 or not all(
+            0 <= b <= most for b, most in zip(blocks, _MAX_GRID, strict=False)
+        ):
+            raise LaunchError(
+                f"kernel '{self.kernel}': expected a grid of at most {_MAX_GRID} "
+                f"blocks, found {tuple(blocks)}"
+            )
+        cluster = self.manifest["cluster"] or (1, 1, 1)
+        if any(b % c for b, c in zip(blocks, cluster, strict=True)):
+            raise LaunchError(
+                f"kernel '{self.kernel}': expected a grid of whole clusters of "
+                f"{tuple(cluster)} blocks, found {tuple(blocks)}"
+            )
+        return (blocks[0], blocks[1], blocks[2])
+
+
+def _strides_text(strides: Sequence[int | None]) -> str:
+    return f"({', '.join('any' if s is None else str(s) for s in strides)})"
