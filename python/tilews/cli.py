@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from .compiler import CompiledKernel
 
 _FORMS = ("mlir", "llvm", "ptx", "cubin", "asm", "object", "hsaco", "manifest")
+_SUFFIXES = {form: form for form in _FORMS} | {
+    "json": "manifest",
+    "ll": "llvm",
+    "o": "object",
+    "s": "asm",
+}
 
 
 @click.group()
@@ -123,8 +129,7 @@ def compile_command(
     from .compiler import compile_file
     from .errors import CompileError
 
-    suffix = pathlib.Path(output).suffix.removeprefix(".")
-    form = form or (suffix if suffix in _FORMS else None)
+    form = form or _SUFFIXES.get(pathlib.Path(output).suffix.removeprefix("."))
     try:
         if ".py:" in source:
             compiled = _kernel_of_python(source, target, _parse_constants(constants))
@@ -138,7 +143,7 @@ def compile_command(
         content = _content(compiled, form)
         launchable = form in ("ptx", "cubin", "asm", "hsaco")
         if output == "-":
-            click.get_binary_stream("stdout").write(content)
+            sys.stdout.buffer.write(content)
         elif launchable:
             compiled.save(output, form)
         else:

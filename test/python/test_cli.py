@@ -1,0 +1,108 @@
+"""The tilews command."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from tilews.cli import main
+
+KERNEL = """
+gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
+  llvm.func @nothing() attributes {rocdl.kernel, tile.arguments = []} {
+    llvm.return
+  }
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "kernel.mlir"
+    path.write_text(KERNEL)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_compile_writes_the_object_and_its_manifest(source, tmp_path):
+    output = tmp_path / "kernel.hsaco"
+    result = run("compile", source, "-o", output, "-v")
+    assert result.exit_code == 0, result.output
+    assert output.read_bytes()[:4] == b"\x7fELF"
+    assert json.loads(output.with_suffix(".json").read_text())["kernel"] == "nothing"
+    assert "registers:" in result.stderr
+    assert "ms  link" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("mlir", b"llvm.func @nothing"),
+        ("llvm", b"define amdgpu_kernel void @nothing"),
+        ("asm", b".amdhsa_kernel nothing"),
+        ("object", b"ELF"),
+        ("manifest", b'"kernel": "nothing"'),
+    ],
+)
+def test_compile_writes_each_form_to_stdout(source, form, content):
+    result = run("compile", source, "--to", form)
+    assert result.exit_code == 0, result.output
+    assert content in result.stdout_bytes
+
+
+def test_the_suffix_says_what_to_make(source, tmp_path):
+    assert run("compile", source, "-o", tmp_path / "kernel.s").exit_code == 0
+    assert ".amdhsa_kernel" in (tmp_path / "kernel.s").read_text()
+    assert (tmp_path / "kernel.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--to", "ptx"], "gfx1100 has no PTX; it has asm and hsaco"),
+        (["--target", "sm_1"], "unknown chip 'sm_1'"),
+        (["-D", "BM=64"], "-D is for kernels in Python"),
+        (["--to", "hsaco", "-o", "/nowhere/k.hsaco"], "No such file or directory"),
+    ],
+)
+def test_errors_are_one_message(source, arguments, message):
+    result = run("compile", source, *arguments)
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_parse_errors_name_the_file(tmp_path):
+    path = tmp_path / "bad.mlir"
+    path.write_text("foo.bar")
+    result = run("compile", path)
+    assert result.exit_code == 1
+    assert f"{path}:1:1: error: Dialect `foo' not found" in result.stderr
+
+
+def test_python_kernels(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        "from tilews import compiler\n"
+        "class Kernel:\n"
+        "    def compile(self, target, **constants):\n"
+        f"        source = {str(tmp_path / 'kernel.mlir')!r}\n"
+        "        assert constants == {'BM': 64, 'x': 0.5, 'kind': 'fast'}\n"
+        "        return compiler.compile_file(source, target)\n"
+        "nothing = Kernel()\n"
+    )
+    (tmp_path / "kernel.mlir").write_text(KERNEL)
+    constants = [part for c in ("BM=64", "x=0.5", "kind=fast") for part in ("-D", c)]
+    result = run("compile", f"{path}:nothing", "--to", "asm", *constants)
+    assert result.exit_code == 0, result.output
+    result = run("compile", f"{path}:gemm")
+    assert "has no kernel 'gemm', only: Kernel, nothing" in result.stderr
+
+
+def test_targets_are_listed():
+    result = run("targets")
+    assert result.exit_code == 0
+    assert "sm_90a" in result.output and "gfx942" in result.output
