@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiled once and read by every file without an include. Each file still
-// includes what it uses: builds without precompiled headers have to work.
+// Compiled once, and read by every file before its own text. Each file still
+// names what it uses, for readers and for tools.
 //
 //===----------------------------------------------------------------------===//
 
