@@ -34,11 +34,11 @@ $(BUILD)/build.ninja: .venv/installed
 	touch $@
 
 lint: .venv/installed
-	.venv/bin/clang-format --dry-run --Werror $(SOURCES)
+	@.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 
 format: .venv/installed
-	.venv/bin/clang-format -i $(SOURCES)
+	@.venv/bin/clang-format -i $(SOURCES)
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format

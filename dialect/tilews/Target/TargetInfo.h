@@ -57,8 +57,7 @@ struct TargetInfo {
   static mlir::FailureOr<TargetInfo> get(mlir::Operation *op);
   /// Makes `chip` the only target of a gpu.module; an error if the module is
   /// lowered for another one already.
-  static mlir::LogicalResult set(mlir::Operation *module,
-                                 llvm::StringRef chip);
+  static mlir::LogicalResult set(mlir::Operation *module, llvm::StringRef chip);
 };
 
 } // namespace tilews
