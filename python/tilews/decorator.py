@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import math
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import ir
+from .compiler import CompiledKernel, compile_module
 from .dialects import gpu
 from .errors import CompileError, KernelError, LanguageError
 from .frontend.calls import InlineFunction
-from .frontend.source import Function, from_python
+from .frontend.source import Function, captured_names, from_python
 from .frontend.statements import build_body
+from .interpreted import InterpretedKernel
 from .language.builder import Builder
 from .language.values import Buffer, Scalar
-from .signature import Signature, Specialization, read_parameters
+from .runtime import device_target
+from .signature import (
+    Signature,
+    Specialization,
+    divisors_of_call,
+    dtypes_of_call,
+    read_parameters,
+)
 
 MODULE_NAME = "kernels"
 
@@ -69,6 +82,8 @@ class Kernel:
         self.cluster = cluster
         self.name = function.__name__
         self.signature = Signature(self.name, read_parameters(function))
+        self._captured = captured_names(function)
+        self._compiled: dict[Any, CompiledKernel | InterpretedKernel] = {}
 
     def build(self, target: str | None = None, **bindings: Any) -> ir.Module:
         """Builds the kernel's tile IR, verified.
@@ -85,8 +100,123 @@ class Kernel:
             KernelError: with the place in the kernel's source.
         """
         threads = bindings.pop("threads", self.threads)
+        return self._build(self._specialize(bindings), threads, target)
+
+    def mlir(self, target: str | None = None, **bindings: Any) -> str:
+        """The kernel's tile IR as text; arguments as for :meth:`build`."""
+        return str(self.build(target, **bindings))
+
+    def compile(
+        self,
+        target: str | None = None,
+        *,
+        threads: int | None = None,
+        index_bitwidth: int = 32,
+        **bindings: Any,
+    ) -> CompiledKernel | InterpretedKernel:
+        """Compiles the kernel; a second time it is found again.
+
+        Args:
+            target: a chip such as 'sm_90a' or 'gfx942', or 'cpu' for the reference
+                interpreter; by default that of this machine's GPU, if there is one.
+            threads: of a block, instead of the decorator's.
+            index_bitwidth: 64 for arrays of 2^31 elements and more.
+            bindings: values of constexpr parameters; extents and element types that
+                the kernel is specialised for.
+
+        Raises:
+            CompileError: with the place in the kernel's source, where it has one.
+        """
         specialization = self._specialize(bindings)
-        return self.build_specialized(specialization, threads, target)
+        threads = self.threads if threads is None else threads
+        return self._compile(target, specialization, threads, index_bitwidth)
+
+    def _compile(
+        self,
+        target: str | None,
+        specialization: Specialization,
+        threads: int,
+        index_bitwidth: int,
+    ) -> CompiledKernel | InterpretedKernel:
+        target = target or device_target()
+        globals_ = tuple(scope.get(name) for scope, name in self._captured)
+        key = target, specialization, threads, index_bitwidth, globals_
+        try:
+            found = self._compiled.get(key)
+        except TypeError as error:
+            raise self._error(
+                LanguageError(
+                    f"{self.name}: constexpr parameters have to be hashable ({error})",
+                    "use a tuple instead of a list",
+                )
+            ) from error
+        if found is None:
+            module = self._build(specialization, threads, target)
+            if target == "cpu":
+                found = InterpretedKernel(module, self.name, specialization)
+            else:
+                found = compile_module(
+                    module, target, kernel=self.name, index_bitwidth=index_bitwidth
+                )
+            self._compiled[key] = found
+        return found
+
+    def __call__(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        grid: Sequence[int] | None = None,
+        stream: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Runs the kernel, compiled for the types of these arguments.
+
+        Args:
+            args, kwargs: the kernel's parameters. Extents that are given by name,
+                too, are compiled in.
+            target: as for :meth:`compile`; numpy arrays are run by the interpreter.
+            threads: of a block, instead of the decorator's.
+            grid: blocks in up to three dimensions; by default as the kernel says.
+            stream: of the arrays' library; by default its current one.
+
+        Raises:
+            CompileError: the kernel cannot be built for these arguments.
+            LaunchError: an argument does not fit the kernel; nothing was started.
+        """
+        names = self.signature.extents | self.signature.dtypes
+        bindings = {name: kwargs.pop(name) for name in names & kwargs.keys()}
+        bound = inspect.signature(self.python).bind(*args, **kwargs)
+        bindings.update(
+            (parameter.name, bound.arguments.pop(parameter.name))
+            for parameter in self.signature.constants
+            if parameter.name in bound.arguments
+        )
+        arguments = bound.arguments
+        try:
+            dtypes = dtypes_of_call(self.signature, arguments)
+        except LanguageError as error:
+            raise self._error(error) from error
+        specialization = self._specialize(
+            {**dtypes, **bindings}, divisors=divisors_of_call(arguments)
+        )
+        if target is None and all(
+            isinstance(value, np.ndarray)
+            for value in arguments.values()
+            if hasattr(value, "shape") and value.shape != ()
+        ):
+            target = "cpu"
+        is_large = any(
+            math.prod(getattr(value, "shape", ())) >= 2**31
+            for value in arguments.values()
+        )
+        compiled = self._compile(
+            target,
+            specialization,
+            self.threads if threads is None else threads,
+            64 if is_large else 32,
+        )
+        compiled(*arguments.values(), grid=grid, stream=stream)
 
     def _specialize(self, bindings: dict[str, Any], **options: Any) -> Specialization:
         try:
@@ -104,10 +234,9 @@ class Kernel:
             column=1,
         )
 
-    def build_specialized(
+    def _build(
         self, specialization: Specialization, threads: int, target: str | None
     ) -> ir.Module:
-        """As :meth:`build`, for a specialisation."""
         function = from_python(self.python)
         targets = target_attribute(target)
         with (
@@ -161,10 +290,6 @@ class Kernel:
             else:
                 values[argument.name] = Buffer(value, argument.name)
         build_body(Builder(op), function, values)
-
-    def mlir(self, target: str | None = None, **bindings: Any) -> str:
-        """The kernel's tile IR as text; arguments as for :meth:`build`."""
-        return str(self.build(target, **bindings))
 
     def __repr__(self) -> str:
         return f"<tilews kernel {self.name}>"

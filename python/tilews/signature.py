@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import types
 from typing import Any
 
 from . import ir
 from .errors import KernelError, LanguageError
-from .language.types import DType, Tensor, constexpr
+from .language.types import DType, Tensor, constexpr, dtype_of_array
 
-#: Bindings that are no parameters.
-RESERVED = ("threads", "target")
+#: Arguments of compile() and of calls that are no parameters.
+RESERVED = ("threads", "target", "index_bitwidth", "grid", "stream")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ def read_parameters(function: types.FunctionType) -> list[Parameter]:
         if name in RESERVED:
             raise KernelError(
                 f"a kernel cannot have a parameter named '{name}'",
-                hint="compile() takes an argument of that name",
+                hint="compile() or a call takes an argument of that name",
                 **place,
             )
         try:
@@ -209,14 +210,21 @@ class Signature:
         if isinstance(kind, DType):
             return Argument(parameter.name, kind)
         annotated = tuple(dim.divisor for dim in kind.dims)
+        shape = tuple(self._extent(dim.extent, values) for dim in kind.dims)
+        for extent, divisor in zip(shape, annotated, strict=True):
+            if isinstance(extent, int) and extent % divisor:
+                raise LanguageError(
+                    f"{self.name}: the extent {extent} of '{parameter.name}' is no "
+                    f"multiple of {divisor}, as its annotation says"
+                )
         return Argument(
             parameter.name,
             self._dtype(parameter, values),
-            tuple(self._extent(dim.extent, values) for dim in kind.dims),
+            shape,
             None
             if kind.strides is None
             else tuple(self._extent(stride, values) for stride in kind.strides),
-            tuple(map(max, annotated, divisors)) if divisors else annotated,
+            tuple(map(math.lcm, annotated, divisors)) if divisors else annotated,
             kind.alignment,
         )
 
@@ -246,6 +254,43 @@ class Signature:
                 f"tl.f16, found {values[name]!r}"
             )
         return values[name]
+
+
+def divisors_of_call(arguments: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Divisors of the extents of arrays that kernels are specialised for.
+
+    Wide accesses need the innermost extent to be a multiple of 16; the others make
+    no difference.
+    """
+    divisors = {}
+    for name, array in arguments.items():
+        shape = getattr(array, "shape", None)
+        if shape and shape[-1] % 16 == 0:
+            divisors[name] = (*[1] * (len(shape) - 1), 16)
+    return divisors
+
+
+def dtypes_of_call(signature: Signature, arguments: dict[str, Any]) -> dict[str, DType]:
+    """The element types that annotations name, from the arrays of a call.
+
+    Raises:
+        LanguageError: arrays whose types have one name differ.
+    """
+    found: dict[str, tuple[DType, str]] = {}
+    for parameter in signature.runtime:
+        if isinstance(parameter.kind, DType) or isinstance(parameter.kind.dtype, DType):
+            continue
+        name, array = dtype_name(parameter), arguments[parameter.name]
+        if name not in signature.dtypes or not hasattr(array, "dtype"):
+            continue
+        dtype = dtype_of_array(array)
+        expected, source = found.setdefault(name, (dtype, parameter.name))
+        if dtype != expected:
+            raise LanguageError(
+                f"{signature.name}: argument '{parameter.name}' has the element type "
+                f"{dtype}, but {name} is {expected} in '{source}'"
+            )
+    return {name: dtype for name, (dtype, _) in found.items()}
 
 
 def dtype_name(parameter: Parameter) -> str:

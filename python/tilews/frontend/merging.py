@@ -6,10 +6,10 @@ import dataclasses
 from typing import Any
 
 from ..errors import LanguageError
-from ..language.arithmetic import default_dtype, is_number, number
+from ..language.arithmetic import default_dtype, is_number, number, unify
 from ..language.builder import constant
 from ..language.types import DType, i1
-from ..language.values import Scalar, Tile, Value, describe, wrap
+from ..language.values import CarriedNumber, Scalar, Tile, Value, describe, wrap
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +87,9 @@ def merge_leaves(what: str, lhs: Any, rhs: Any, line: int) -> tuple[Value, Value
         rhs = to_scalar(rhs, lhs.dtype)
     elif isinstance(rhs, Scalar) and is_number(lhs):
         lhs = to_scalar(lhs, rhs.dtype)
+    elif isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
+        if isinstance(lhs, CarriedNumber) or isinstance(rhs, CarriedNumber):
+            lhs, rhs = unify(what, lhs, rhs)
     if is_number(lhs) or is_number(rhs) or lhs.ir.type != rhs.ir.type:
         raise LanguageError(
             f"{what} has two types after the conditional of line {line}: "
@@ -118,8 +121,18 @@ class Carried:
         self.values = [to_scalar(leaf) for leaf in leaves]
 
     def bind(self, arguments: list[Any]) -> dict[str, Any]:
-        """The carried names with the values of a block's arguments or of results."""
-        leaves = [wrap(argument) for argument in arguments]
+        """The carried names with the values of a block's arguments."""
+        leaves = [
+            CarriedNumber(argument, value.dtype) if is_open else wrap(argument)
+            for argument, value, is_open in zip(
+                arguments, self.values, self._numbers, strict=True
+            )
+        ]
+        return {name: unflatten(value, leaves) for name, value in self.initial.items()}
+
+    def results(self, results: list[Any]) -> dict[str, Any]:
+        """The carried names with the values of a loop's results."""
+        leaves = [wrap(result) for result in results]
         return {name: unflatten(value, leaves) for name, value in self.initial.items()}
 
     def finish(self, env: dict[str, Any], line: int) -> list[Value] | None:

@@ -113,8 +113,9 @@ class Regions(Calls):
         line = self.line(node)
         merged: list[Any] = []
         yields: tuple[list[Value], list[Value]] = ([], [])
-        for what, lhs, rhs in pairs:
-            merged.append(self._join_one(what, lhs, rhs, line, yields))
+        with ir.InsertionPoint(conditional):
+            for what, lhs, rhs in pairs:
+                merged.append(self._join_one(what, lhs, rhs, line, yields))
         blocks = conditional.then_block, conditional.else_block
         for block, values in zip(blocks, yields, strict=True):
             with ir.InsertionPoint(block):
@@ -203,7 +204,7 @@ class Regions(Calls):
         if isinstance(node, ast.For):
             for name in assigned_names([ast.Expr(node.target)]):
                 self.env[name] = Undefined(reason)
-        self.env.update(carried.bind(results))
+        self.env.update(carried.results(results))
 
     def loop(self, node: ast.For, bounds: Range) -> None:
         """A run-time ``for`` over a range."""
@@ -234,6 +235,7 @@ class Regions(Calls):
 
     def persistent_loop(self, node: ast.For, tiles: Persistent) -> None:
         """A loop over the output tiles a block owns."""
+        self.builder.knows_grid = True
         extents = [as_index(extent, "an extent") for extent in tiles.extents]
         carried = self._carried(node, assigned_names([ast.Expr(node.target)]))
         yielded = None

@@ -9,6 +9,7 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from ..errors import KernelError
@@ -113,6 +114,31 @@ def from_python(function: types.FunctionType) -> Function:
         file,
         [closure, function.__globals__, vars(builtins)],
     )
+
+
+def captured_names(function: types.FunctionType) -> list[tuple[dict[str, Any], str]]:
+    """Where a function and those it calls may find plain numbers and texts.
+
+    They are part of the kernel that is built, so that it has to be built again when
+    they change.
+    """
+    found, seen = [], set()
+    pending = [(function.__code__, function.__globals__)]
+    while pending:
+        code, scope = pending.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        nested = [const for const in code.co_consts if isinstance(const, CodeType)]
+        pending += [(inner, scope) for inner in nested]
+        for name in code.co_names:
+            value = scope.get(name)
+            value = getattr(value, "python", value)
+            if isinstance(value, types.FunctionType):
+                pending.append((value.__code__, value.__globals__))
+            elif isinstance(value, (int, float, str, tuple)):
+                found.append((scope, name))
+    return found
 
 
 def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:

@@ -13,6 +13,7 @@ from ..language import control
 from ..language.arithmetic import as_condition, is_number
 from ..language.builder import Builder
 from ..language.control import Persistent, Range
+from ..language.symbolic import grid_map
 from ..language.types import DType
 from ..language.values import Buffer, Tile, Value, describe
 from .expressions import Control
@@ -284,3 +285,6 @@ def build_body(builder: Builder, function: Function, arguments: dict[str, Any]) 
                 "store the result: tl.store(value, C[i, j])",
             )
         gpu.ReturnOp([])
+        if "tile.grid" not in builder.kernel.attributes and not builder.knows_grid:
+            grid = ir.AffineMapAttr.get(grid_map(builder, [1]))
+            builder.kernel.attributes["tile.grid"] = grid

@@ -9,7 +9,7 @@ from ..dialects import arith, math, tensor, tile
 from ..errors import LanguageError
 from .builder import constant
 from .types import DType, f32, i1, i64, index
-from .values import Scalar, Tile, Value, describe, wrap
+from .values import CarriedNumber, Scalar, Tile, Value, describe, wrap
 
 _Number = (bool, int, float)
 
@@ -62,6 +62,13 @@ def broadcast(value: Tile, shape: tuple[int, ...]) -> Tile:
 
 def _common_dtype(what: str, values: list[Value]) -> DType:
     """The element type that all operands have or adapt to."""
+    firm = [value for value in values if not isinstance(value, CarriedNumber)]
+    if firm and all(
+        number.dtype.is_int or firm[0].dtype.is_float
+        for number in values
+        if isinstance(number, CarriedNumber)
+    ):
+        values = firm
     tiles = [value for value in values if isinstance(value, Tile)]
     scalars = [value for value in values if not isinstance(value, Tile)]
     dtypes = dict.fromkeys(value.dtype for value in tiles + scalars)

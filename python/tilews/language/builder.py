@@ -19,13 +19,14 @@ class Builder:
 
     Attributes:
         kernel: the ``gpu.func``.
-        arguments: names of the kernel's block arguments, by position.
         regions: number of run-time regions (loops and conditionals) we are inside.
+        knows_grid: whether the kernel asks for its block's place in the grid.
     """
 
     def __init__(self, kernel: ir.OpView) -> None:
         self.kernel = kernel
         self.regions = 0
+        self.knows_grid = False
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
 

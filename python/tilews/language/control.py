@@ -135,13 +135,13 @@ def _axis(axis: int, what: str) -> gpu.Dimension:
 
 def block_id(axis: int = 0) -> Scalar:
     """The block's coordinate in the grid."""
-    current("tl.block_id")
+    current("tl.block_id").knows_grid = True
     return Scalar(gpu.block_id(_axis(axis, "tl.block_id")), index)
 
 
 def num_blocks(axis: int = 0) -> Scalar:
     """The extent of the grid."""
-    current("tl.num_blocks")
+    current("tl.num_blocks").knows_grid = True
     return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
 
 
@@ -149,7 +149,9 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
     """Sets the launch grid and returns the block's coordinates in it.
 
     Args:
-        extents: one to three expressions of the kernel's arguments, x first.
+        extents: one to three expressions of the kernel's arguments, x first. A
+            kernel that never asks for its place in the grid runs as one block; one
+            that does so without setting the grid is given it with each call.
 
     Returns:
         A scalar for one extent, else a tuple.

@@ -37,6 +37,7 @@ def check_axis(axis: Any, rank: int, what: str) -> int:
 
 def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
     """A fragment whose elements all are `value`, a number or a scalar."""
+    current("tl.full")
     shape = static_shape(shape, "tl.full")
     if not is_number(value) and not isinstance(value, Scalar):
         raise LanguageError(

@@ -174,6 +174,12 @@ class Scalar(Value):
         return f"Scalar({self.dtype})"
 
 
+class CarriedNumber(Scalar):
+    """A Python number that a loop carries: it still takes the others' types."""
+
+    __slots__ = ()
+
+
 class Tile(Value):
     """A fragment: a tile of elements held in the threads' registers."""
 

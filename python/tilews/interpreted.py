@@ -1,0 +1,110 @@
+"""Kernels for the target ``cpu``: run by the reference interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import ir, sim
+from .errors import CompileError
+from .runtime import LaunchError
+from .signature import Argument, Specialization
+
+
+class InterpretedKernel:
+    """A kernel that runs on the CPU as it is written, on numpy arrays.
+
+    It has the interface of :class:`tilews.compiler.CompiledKernel` as far as there
+    is something to show.
+    """
+
+    target = "cpu"
+
+    def __init__(
+        self, module: ir.Module, name: str, specialization: Specialization
+    ) -> None:
+        self._module = module
+        self._name = name
+        self._arguments = specialization.arguments
+
+    def mlir(self, phase: str = "tile") -> str:
+        """The kernel's IR; there is only the phase ``tile``."""
+        if phase != "tile":
+            raise CompileError(
+                f"the target 'cpu' has no IR of the phase '{phase}', only of 'tile'"
+            )
+        return str(self._module)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("ptx", "cubin", "asm", "hsaco", "llvm", "manifest", "resources"):
+            raise CompileError(
+                f"the target 'cpu' has no {name}: it is interpreted; compile for a "
+                "chip such as 'sm_90a' or 'gfx942'"
+            )
+        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+
+    def __call__(
+        self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
+    ) -> None:
+        """Runs the kernel on numpy arrays, which it updates.
+
+        Args:
+            args: arrays and numbers, as the kernel declares them.
+            grid: blocks in up to three dimensions; by default as the kernel says.
+            stream: there are no streams on the CPU; has to be None.
+
+        Raises:
+            LaunchError: an argument does not fit; nothing was run.
+            SimulationError: the kernel failed.
+        """
+        if stream is not None:
+            raise LaunchError("the target 'cpu' has no streams")
+        if len(args) != len(self._arguments):
+            raise LaunchError(
+                f"{self._name} takes {len(self._arguments)} arguments, found "
+                f"{len(args)}"
+            )
+        self._check(args)
+        sim.run(self._module, self._name, args, grid)
+
+    def _check(self, args: Sequence[Any]) -> None:
+        """Checks what the types of the kernel's arguments do not say."""
+        known: dict[str, tuple[int, str]] = {}
+        for argument, array in zip(self._arguments, args, strict=True):
+            if argument.shape is None:
+                continue
+            if not isinstance(array, np.ndarray):
+                raise LaunchError(
+                    f"argument '{argument.name}': expected a numpy array, found "
+                    f"{type(array).__name__}"
+                )
+            if array.ndim != len(argument.shape):
+                raise LaunchError(
+                    f"argument '{argument.name}': expected {len(argument.shape)} "
+                    f"dimensions, found {array.ndim}"
+                )
+            _check_extents(argument, array, known)
+
+
+def _check_extents(
+    argument: Argument, array: np.ndarray, known: dict[str, tuple[int, str]]
+) -> None:
+    """Checks extents against names and divisors; `known` collects the names."""
+    for dim, (extent, found) in enumerate(
+        zip(argument.shape, array.shape, strict=True)
+    ):
+        place = f"argument '{argument.name}': dimension {dim}"
+        divisor = argument.divisors[dim]
+        if found % divisor:
+            raise LaunchError(
+                f"{place} has extent {found}, expected a multiple of {divisor}"
+            )
+        if isinstance(extent, str):
+            expected, source = known.setdefault(extent, (found, argument.name))
+            if expected != found:
+                raise LaunchError(
+                    f"{place} has extent {found}, but {extent} is {expected} in "
+                    f"'{source}'"
+                )
