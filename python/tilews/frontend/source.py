@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 import inspect
+import linecache
 import textwrap
 import types
 from collections.abc import Callable
@@ -73,27 +74,54 @@ def parse(function: Callable) -> tuple[ast.FunctionDef | ast.Lambda, SourceFile]
     """
     code = function.__code__
     try:
+        if code.co_name == "<lambda>":
+            return _parse_lambda(code)
         lines, first_line = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         raise KernelError(
             f"cannot read the source of {function.__qualname__}",
             hint="write kernels in a file, not at the prompt or through exec",
         ) from error
-    text = "".join(lines)
-    dedented = textwrap.dedent(text)
+    dedented = textwrap.dedent("".join(lines))
     indent = len(lines[0]) - len(dedented.splitlines(keepends=True)[0])
     file = SourceFile(code.co_filename, tuple(lines), first_line, indent)
-    try:
-        tree = ast.parse(dedented)
-    except SyntaxError as error:
+    (node,) = ast.parse(dedented).body
+    return node, file
+
+
+def _parse_lambda(code: CodeType) -> tuple[ast.Lambda, SourceFile]:
+    """The syntax tree of a lambda, which may be anywhere in a line."""
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        raise OSError("no source")
+    tree = ast.parse("".join(lines))
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
+    ]
+    if len(found) > 1 and hasattr(code, "co_positions"):
+        # The instructions lie within the body.
+        inside = [p for p in code.co_positions() if None not in p and p[2] < p[3]]
+        first = min((line, column) for line, _, column, _ in inside)
+        found = [
+            node
+            for node in found
+            if (node.body.lineno, node.body.col_offset)
+            <= first
+            <= (node.body.end_lineno, node.body.end_col_offset)
+        ]
+        # Of nested ones, the innermost begins last.
+        found.sort(key=lambda node: node.body.col_offset)
+    if not found or (len(found) > 1 and not hasattr(code, "co_positions")):
         raise KernelError(
-            f"cannot parse the source of {function.__qualname__}",
-            hint="a lambda has to be a statement of its own: f = lambda x: ...",
-        ) from error
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            return node, file
-    raise KernelError(f"found no function in the source of {function.__qualname__}")
+            f"cannot tell the lambdas of line {code.co_firstlineno} apart",
+            hint="write each in a line of its own, or define a function",
+            filename=code.co_filename,
+            line=code.co_firstlineno,
+            column=1,
+        )
+    return found[-1], SourceFile(code.co_filename, tuple(lines), 1, 0)
 
 
 def from_python(function: types.FunctionType) -> Function:
