@@ -9,10 +9,14 @@
 
 gpu.module @kernels {
   gpu.func @gemm(
-      %A: memref<?x?xf16> {tile.name = "A", tile.symbols = ["M", "K"]},
-      %B: memref<?x?xf16> {tile.name = "B", tile.symbols = ["N", "K"]},
-      %bias: memref<?xf32> {tile.name = "bias", tile.symbols = ["N"]},
-      %C: memref<?x?xf16> {tile.name = "C", tile.symbols = ["M", "N"]})
+      %A: memref<?x?xf16> {tile.name = "A", tile.symbols = ["M", "K"],
+                           tile.divisible = array<i64: 1, 8>},
+      %B: memref<?x?xf16> {tile.name = "B", tile.symbols = ["N", "K"],
+                           tile.divisible = array<i64: 1, 8>},
+      %bias: memref<?xf32> {tile.name = "bias", tile.symbols = ["N"],
+                            tile.divisible = array<i64: 8>},
+      %C: memref<?x?xf16> {tile.name = "C", tile.symbols = ["M", "N"],
+                           tile.divisible = array<i64: 1, 8>})
       kernel attributes {tile.grid = #grid, tile.threads = 256 : i32,
                          tile.rasterize = #tile.rasterize<row, panel = 8>} {
     %c0 = arith.constant 0 : index

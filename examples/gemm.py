@@ -25,10 +25,10 @@ def relu(x):
 
 @tilews.kernel(threads=256)
 def gemm(
-    A: tl.Tensor["M, K", "T"],
-    B: tl.Tensor["N, K", "T"],
-    bias: tl.Tensor["N", tl.f32],
-    C: tl.Tensor["M, N", "T"],
+    A: tl.Tensor["M, K:8", "T"],
+    B: tl.Tensor["N, K:8", "T"],
+    bias: tl.Tensor["N:8", tl.f32],
+    C: tl.Tensor["M, N:8", "T"],
     activation: tl.constexpr = relu,
     BM: tl.constexpr = 128,
     BN: tl.constexpr = 128,

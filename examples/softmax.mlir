@@ -7,8 +7,10 @@
 
 gpu.module @kernels {
   gpu.func @softmax(
-      %X: memref<?x?xf32> {tile.name = "X", tile.symbols = ["M", "N"]},
-      %Y: memref<?x?xf32> {tile.name = "Y", tile.symbols = ["M", "N"]})
+      %X: memref<?x?xf32> {tile.name = "X", tile.symbols = ["M", "N"],
+                           tile.divisible = array<i64: 1, 4>},
+      %Y: memref<?x?xf32> {tile.name = "Y", tile.symbols = ["M", "N"],
+                           tile.divisible = array<i64: 1, 4>})
       kernel attributes {tile.grid = #grid, tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -15,8 +15,8 @@ import tilews.language as tl
 
 @tilews.kernel(threads=128)
 def softmax(
-    X: tl.Tensor["M, N", tl.f32],
-    Y: tl.Tensor["M, N", tl.f32],
+    X: tl.Tensor["M, N:4", tl.f32],
+    Y: tl.Tensor["M, N:4", tl.f32],
     COLUMNS: tl.constexpr = 1024,
 ):
     """A block takes a row, in tiles of COLUMNS elements."""

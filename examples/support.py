@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+
 from tilews.runtime import device_target
 
 
@@ -29,10 +30,20 @@ def relative_error(result: np.ndarray, expected: np.ndarray) -> float:
     return float(difference.max() / np.abs(expected).max())
 
 
-def report(name: str, result: np.ndarray, expected: np.ndarray) -> None:
-    """Prints the error, and fails if it is more than the element type explains."""
-    error = relative_error(result, expected)
-    bound = 4 * float(np.finfo(result.dtype).eps)
-    print(f"{name}: maximum relative error {error:.1e} (bound {bound:.1e})")
+def check(name: str, result: np.ndarray, expected: np.ndarray) -> None:
+    """Stops unless the error is what the element type explains."""
+    error, bound = relative_error(result, expected), error_bound(result)
     if not error <= bound:
-        raise SystemExit(f"{name}: the result is wrong")
+        raise SystemExit(f"{name}: relative error {error:.1e}, expected {bound:.1e}")
+
+
+def error_bound(result: np.ndarray) -> float:
+    """The relative error that rounding to the element type explains."""
+    return 4 * float(np.finfo(result.dtype).eps)
+
+
+def report(name: str, result: np.ndarray, expected: np.ndarray) -> None:
+    """Prints the error, and stops if it is too large."""
+    error, bound = relative_error(result, expected), error_bound(result)
+    print(f"{name}: maximum relative error {error:.1e} (bound {bound:.1e})")
+    check(name, result, expected)

@@ -224,7 +224,9 @@ class Signature:
             None
             if kind.strides is None
             else tuple(self._extent(stride, values) for stride in kind.strides),
-            tuple(map(math.lcm, annotated, divisors)) if divisors else annotated,
+            tuple(map(math.lcm, annotated, divisors))
+            if divisors is not None and len(divisors) == len(annotated)
+            else annotated,
             kind.alignment,
         )
 

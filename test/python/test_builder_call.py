@@ -1,0 +1,145 @@
+"""Compiling and calling kernels: specialisation, caching, checks of arguments."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews.runtime import LaunchError
+
+
+@tilews.kernel
+def scale(
+    X: tl.Tensor["M, N", "T"],
+    Y: tl.Tensor["M, N:4", "T"],
+    a: tl.f32,
+    BLOCK: tl.constexpr = 16,
+):
+    i, j = tl.grid(tl.cdiv(X.shape[0], BLOCK), tl.cdiv(X.shape[1], BLOCK))
+    x = tl.load(X[i * BLOCK, j * BLOCK], (BLOCK, BLOCK))
+    Y[i * BLOCK, j * BLOCK] = (x.to(tl.f32) * a).to(X.dtype)
+
+
+def arrays(dtype=np.float32, shape=(20, 36)):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    return x, np.zeros_like(x)
+
+
+def compilations(kernel):
+    return len(kernel._compiled)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(20, 36), (1, 4), (16, 64), (33, 100)])
+def test_element_types_and_shapes_come_from_the_arrays(dtype, shape):
+    x, y = arrays(dtype, shape)
+    scale(x, y, 0.5)
+    np.testing.assert_array_equal(y, (x.astype(np.float32) * 0.5).astype(dtype))
+
+
+def test_a_kernel_is_compiled_once_for_what_matters():
+    kernel = tilews.kernel(scale.python)
+    x, y = arrays()
+    kernel(x, y, 2.0)
+    kernel(x, y, 3.0)
+    x2, y2 = arrays(shape=(7, 52))
+    kernel(x2, y2, a=3.0)
+    assert compilations(kernel) == 1
+    kernel(x, y, 2.0, BLOCK=8)  # a constexpr parameter
+    assert compilations(kernel) == 2
+    kernel(x, y, 2.0, 8)  # the same
+    assert compilations(kernel) == 2
+    kernel(*arrays(shape=(7, 64)), 2.0)  # an extent that 16 divides
+    assert compilations(kernel) == 3
+    kernel(*arrays(np.float16), 2.0)
+    assert compilations(kernel) == 4
+    kernel(x, y, 2.0, N=36)  # a static extent
+    assert compilations(kernel) == 5
+    assert kernel.compile("cpu", T=tl.f32, N=36) is kernel.compile(
+        "cpu", T=tl.f32, N=36
+    )
+
+
+def test_divisors_of_a_call_are_in_the_kernel():
+    kernel = tilews.kernel(scale.python)
+    kernel(*arrays(shape=(7, 64)), 2.0)
+    (compiled,) = kernel._compiled.values()
+    assert compiled.mlir().count("tile.divisible = array<i64: 1, 16>") == 2
+
+
+CALLS = {
+    "one name, two extents": (
+        lambda x, y: scale(x, y[:, :32], 1.0),
+        "argument 'Y': dimension 1 has extent 32, but N is 36 in 'X'",
+    ),
+    "divisor": (
+        lambda x, y: scale(x[:, :35].copy(), y[:, :35].copy(), 1.0),
+        "argument 'Y': dimension 1 has extent 35, expected a multiple of 4",
+    ),
+    "rank": (
+        lambda x, y: scale(x, y.ravel(), 1.0),
+        "argument 'Y': expected 2 dimensions, found 1",
+    ),
+    "no array": (
+        lambda x, y: scale(x, [1], 1.0),
+        "argument 'Y': expected a numpy array, found list",
+    ),
+    "stream": (
+        lambda x, y: scale(x, y, 1.0, stream=3),
+        "the target 'cpu' has no streams",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_arguments_are_checked(name):
+    call, message = CALLS[name]
+    x, y = arrays()
+    with pytest.raises(LaunchError) as caught:
+        call(x, y)
+    assert message in str(caught.value)
+    assert not y.any()
+
+
+def test_element_types_of_one_name_agree():
+    x, y = arrays()
+    with pytest.raises(tilews.KernelError, match="type f16, but T is f32 in 'X'"):
+        scale(x, y.astype(np.float16), 1.0)
+
+
+def test_missing_arguments():
+    with pytest.raises(TypeError, match="missing a required argument: 'a'"):
+        scale(*arrays())
+
+
+def test_the_grid_of_a_call():
+    @tilews.kernel
+    def count(X: tl.Tensor["N", tl.i32]):
+        tl.atomic_add(1, X[tl.block_id()])
+
+    x = np.zeros(6, np.int32)
+    count(x, grid=(4,))
+    assert x.tolist() == [1, 1, 1, 1, 0, 0]
+
+
+def test_what_the_interpreter_does_not_have():
+    compiled = scale.compile("cpu", T=tl.f32)
+    with pytest.raises(tilews.CompileError, match="the target 'cpu' has no ptx"):
+        _ = compiled.ptx
+    with pytest.raises(tilews.CompileError, match="no IR of the phase 'target'"):
+        compiled.mlir("target")
+
+
+def test_unhashable_constants():
+    with pytest.raises(tilews.KernelError, match="have to be hashable"):
+        scale.compile("cpu", T=tl.f32, BLOCK=[16])
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942", "gfx1100"])
+def test_device_code(chip):
+    compiled = scale.compile(chip, T=tl.f16)
+    assert "scale" in compiled.asm
+    assert compiled.manifest["kernel"] == "scale"
+    assert [a["name"] for a in compiled.manifest["arguments"]] == ["X", "Y", "a"]
+    assert "gpu.func @scale" in compiled.mlir("tile")
