@@ -30,15 +30,15 @@ static constexpr char kTilePasses[] =
     "tile-plan-shared-memory,"
     "tile-insert-barriers";
 
-/// Per-thread code to the LLVM dialect, by upstream's conversions.
-static constexpr char kLLVMPasses[] = "cse,"
-                                      "tile-expand-math,"
-                                      "lower-affine,"
-                                      "convert-scf-to-cf,"
-                                      "convert-math-to-llvm,"
-                                      "convert-vector-to-llvm,"
-                                      "{0},"
-                                      "canonicalize,cse";
+/// Per-thread code to the LLVM dialect.
+static constexpr char kLLVMPasses[] =
+    "cse,"
+    "tile-expand-math,"
+    "lower-affine,"
+    "convert-scf-to-cf,"
+    "convert-tile-threads-to-llvm{{index-bitwidth={0}},"
+    "reconcile-unrealized-casts,"
+    "canonicalize,cse";
 
 static void addPipeline(OpPassManager &passes, const std::string &text) {
   std::string error;
@@ -48,42 +48,27 @@ static void addPipeline(OpPassManager &passes, const std::string &text) {
                              error);
 }
 
-void tilews::buildToNVVMPipeline(OpPassManager &passes,
-                                 const LoweringOptions &options) {
+static void buildPipeline(OpPassManager &passes, const LoweringOptions &options,
+                          const char *conversion) {
   unsigned bits = options.indexBitwidth;
   addPipeline(passes,
               llvm::formatv(kTilePasses, options.chip.getValue()).str());
   addPipeline(
       passes,
-      llvm::formatv("convert-tile-to-nvvm{{index-bitwidth={0}}", bits).str());
-  addPipeline(
-      passes,
-      llvm::formatv(kLLVMPasses,
-                    llvm::formatv("convert-gpu-to-nvvm{{index-bitwidth={0}},"
-                                  "reconcile-unrealized-casts,"
-                                  "convert-nvvm-to-llvm",
-                                  bits))
-          .str());
+      llvm::formatv("{0}{{index-bitwidth={1}}", conversion, bits).str());
+  addPipeline(passes, llvm::formatv(kLLVMPasses, bits).str());
+}
+
+void tilews::buildToNVVMPipeline(OpPassManager &passes,
+                                 const LoweringOptions &options) {
+  buildPipeline(passes, options, "convert-tile-to-nvvm");
+  // Operations that stand for inline assembly.
+  addPipeline(passes, "convert-nvvm-to-llvm");
 }
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
                                   const LoweringOptions &options) {
-  unsigned bits = options.indexBitwidth;
-  addPipeline(passes,
-              llvm::formatv(kTilePasses, options.chip.getValue()).str());
-  addPipeline(
-      passes,
-      llvm::formatv("convert-tile-to-rocdl{{index-bitwidth={0}}", bits).str());
-  // The chip only guards instructions that tilews has chosen already.
-  std::string chipset =
-      options.chip.empty() ? "" : "chipset=" + options.chip.getValue() + " ";
-  addPipeline(
-      passes,
-      llvm::formatv(kLLVMPasses,
-                    llvm::formatv("convert-gpu-to-rocdl{{{0}index-bitwidth={1}}"
-                                  ",reconcile-unrealized-casts",
-                                  chipset, bits))
-          .str());
+  buildPipeline(passes, options, "convert-tile-to-rocdl");
 }
 
 void tilews::registerPipelines() {

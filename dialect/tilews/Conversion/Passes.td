@@ -85,4 +85,30 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def ConvertThreadsToLLVMPass
+    : Pass<"convert-tile-threads-to-llvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn what is left of per-thread code into the LLVM dialect";
+  let description = [{
+    Runs upstream's conversions of `arith`, `cf`, `index`, `math`, `memref`,
+    `ub` and `vector` together, with indices of one width. Unlike upstream's
+    pipelines for GPUs it calls no library: `math.exp2` stays an intrinsic that
+    the backends turn into an instruction.
+
+    ```mlir
+    %y = math.exp2 %x : vector<4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %y = llvm.intr.exp2(%x) : (vector<4xf32>) -> vector<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"indexBitwidth", "index-bitwidth", "unsigned", /*default=*/"32",
+           "Width of index arithmetic, as for --convert-tile-to-nvvm">
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // TILEWS_CONVERSION_PASSES_TD

@@ -164,8 +164,10 @@ public:
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
   }
-  friend bool operator!=(const FragmentLayout &a, const FragmentLayout &b) {
-    return !(a == b);
+  /// Whether every register holds the same element in both layouts, however
+  /// their modes are written.
+  bool isSameAs(const FragmentLayout &other) const {
+    return coalesce() == other.coalesce();
   }
 
 private:

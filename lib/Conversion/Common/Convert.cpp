@@ -87,7 +87,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        legal);
   legal.addIllegalDialect<TileDialect, tensor::TensorDialect>();
-  legal.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp>();
+  legal.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp,
+                     gpu::GridDimOp>();
   legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
   legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
       [](Operation *op) {

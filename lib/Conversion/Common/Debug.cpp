@@ -68,7 +68,7 @@ struct PrintPattern : TilePattern<PrintOp> {
     }
     if (op.getValues().empty())
       createIf(b, isFirstThread(b, getTarget()),
-               [&] { gpu::PrintfOp::create(b, message + "\n", ValueRange()); });
+               [&] { getTarget().emitPrintf(b, message + "\n", {}); });
     rewriter.eraseOp(op);
     return success();
   }
@@ -85,8 +85,8 @@ struct PrintPattern : TilePattern<PrintOp> {
                    Value value) const {
     createIf(b, isFirstThread(b, getTarget()), [&] {
       auto [printable, format] = toPrintable(b, getTarget(), value, type);
-      gpu::PrintfOp::create(b, (message + " " + format + "\n").str(),
-                            ValueRange(printable));
+      getTarget().emitPrintf(b, (message + " " + format + "\n").str(),
+                             printable);
     });
   }
 
@@ -141,11 +141,10 @@ struct AssertPattern : TilePattern<AssertOp> {
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, condition, truth);
     createIf(b, fails, [&] {
-      if (getTarget().info.isNVIDIA())
-        gpu::PrintfOp::create(
-            b,
-            "assertion failed: " + PrintPattern::escape(op.getMessage()) + "\n",
-            ValueRange());
+      getTarget().emitPrintf(
+          b,
+          "assertion failed: " + PrintPattern::escape(op.getMessage()) + "\n",
+          {});
       LLVM::Trap::create(b);
     });
     rewriter.eraseOp(op);

@@ -183,7 +183,8 @@ struct SameRegistersPattern : TilePattern<OpT> {
                                      op->getDiscardableAttrDictionary(),
                                      op->getPropertiesStorage(), {}, derived)))
       return failure();
-    if (derived.front() != op.getType())
+    if (!getFragmentLayout(derived.front())
+             .isSameAs(getFragmentLayout(op.getType())))
       return op.emitError("expected the layout derived from the source, ")
              << derived.front() << ", found " << op.getType();
     rewriter.replaceOp(op, adaptor.getSource());

@@ -153,10 +153,32 @@ struct ReturnPattern : TilePattern<gpu::ReturnOp> {
   }
 };
 
+/// A block's place in the grid, in the width of indices.
+template <typename OpT>
+struct GridPattern : TilePattern<OpT> {
+  using TilePattern<OpT>::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(OpT op, typename OpT::Adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value place = std::is_same_v<OpT, gpu::BlockIdOp>
+                      ? this->getTarget().getBlockId(b, op.getDimension())
+                      : this->getTarget().getGridDim(b, op.getDimension());
+    Type index =
+        this->template getTypeConverter<LLVMTypeConverter>()->getIndexType();
+    if (index != place.getType())
+      place = LLVM::ZExtOp::create(b, index, place);
+    rewriter.replaceOp(op, place);
+    return success();
+  }
+};
+
 } // namespace
 
 void tilews::populateKernelPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
-  patterns.add<KernelPattern, ReturnPattern>(converter, lowering);
+  patterns.add<KernelPattern, ReturnPattern, GridPattern<gpu::BlockIdOp>,
+               GridPattern<gpu::GridDimOp>>(converter, lowering);
 }

@@ -103,8 +103,8 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
       return op.emitError("'tile.inst' cannot compute this product on ")
              << getTarget().info.chip;
     const MmaInstruction &mma = plan->mma;
-    if (getFragmentLayout(op.getType()) !=
-        getAccLayout(mma, plan->grid, op.getM(), op.getN()))
+    if (!getFragmentLayout(op.getType())
+             .isSameAs(getAccLayout(mma, plan->grid, op.getM(), op.getN())))
       return op.emitError("accumulator does not have the layout of its "
                           "instruction; run --tile-infer-layouts");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);

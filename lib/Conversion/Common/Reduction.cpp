@@ -162,7 +162,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     auto result = cast<RankedTensorType>(op.getType());
     FragmentLayout layout = getFragmentLayout(source);
     int64_t axis = op.getAxis();
-    if (getFragmentLayout(result) != layout.dropDim(axis))
+    if (!getFragmentLayout(result).isSameAs(layout.dropDim(axis)))
       return op.emitError("expected the layout derived from the source, found ")
              << result;
     SmallVector<AxisDigit> lanes, warps;

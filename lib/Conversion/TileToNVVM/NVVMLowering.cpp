@@ -106,6 +106,75 @@ Value NVVMLowering::getThreadId(ImplicitLocOpBuilder &b) const {
   return NVVM::ThreadIdXOp::create(b, b.getI32Type());
 }
 
+Value NVVMLowering::getBlockId(ImplicitLocOpBuilder &b,
+                               gpu::Dimension dim) const {
+  switch (dim) {
+  case gpu::Dimension::x:
+    return NVVM::BlockIdXOp::create(b, b.getI32Type());
+  case gpu::Dimension::y:
+    return NVVM::BlockIdYOp::create(b, b.getI32Type());
+  case gpu::Dimension::z:
+    return NVVM::BlockIdZOp::create(b, b.getI32Type());
+  }
+  llvm_unreachable("covered switch");
+}
+
+Value NVVMLowering::getGridDim(ImplicitLocOpBuilder &b,
+                               gpu::Dimension dim) const {
+  switch (dim) {
+  case gpu::Dimension::x:
+    return NVVM::GridDimXOp::create(b, b.getI32Type());
+  case gpu::Dimension::y:
+    return NVVM::GridDimYOp::create(b, b.getI32Type());
+  case gpu::Dimension::z:
+    return NVVM::GridDimZOp::create(b, b.getI32Type());
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// The symbol of a string in the kernels' module.
+static Value createString(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
+                          StringRef text) {
+  SymbolTable symbols(module);
+  OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
+  std::string value = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), value.size());
+  auto string = LLVM::GlobalOp::create(
+      global, b.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal,
+      "tile_format", b.getStringAttr(value));
+  symbols.insert(string);
+  return LLVM::AddressOfOp::create(b, string);
+}
+
+/// CUDA C++ Programming Guide, "Formatted output": the device's vprintf takes
+/// a format and the arguments packed like a struct.
+bool NVVMLowering::emitPrintf(ImplicitLocOpBuilder &b, StringRef format,
+                              ValueRange values) const {
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>("vprintf");
+  if (!function) {
+    OpBuilder global = OpBuilder::atBlockBegin(module.getBody());
+    function = LLVM::LLVMFuncOp::create(
+        global, module.getLoc(), "vprintf",
+        LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer}));
+  }
+  Value text = createString(b, module, format);
+  auto record = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), llvm::to_vector(values.getTypes()));
+  Value one = LLVM::ConstantOp::create(b, b.getI32IntegerAttr(1));
+  Value arguments = LLVM::AllocaOp::create(b, pointer, record, one);
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value field =
+        LLVM::GEPOp::create(b, pointer, record, arguments,
+                            ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(b, value, field);
+  }
+  LLVM::CallOp::create(b, function, ValueRange{text, arguments});
+  return true;
+}
+
 void NVVMLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
   NVVM::Barrier0Op::create(b);
 }

@@ -17,6 +17,12 @@ public:
   using TargetLowering::TargetLowering;
 
   mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const override;
+  mlir::Value getBlockId(mlir::ImplicitLocOpBuilder &b,
+                         mlir::gpu::Dimension dim) const override;
+  mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
+                         mlir::gpu::Dimension dim) const override;
+  bool emitPrintf(mlir::ImplicitLocOpBuilder &b, llvm::StringRef format,
+                  mlir::ValueRange values) const override;
   void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
   void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
   void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const override;

@@ -113,13 +113,19 @@ private:
     SmallVector<LayoutRequirement> requirements;
     op.getLayoutRequirements(getTarget().info, lowering.threads, requirements);
     for (const LayoutRequirement &requirement : requirements) {
+      Value value = requirement.getValue();
       Attribute found;
-      if (auto type = dyn_cast<MemRefType>(requirement.getValue().getType()))
+      bool same;
+      if (auto type = dyn_cast<MemRefType>(value.getType())) {
         found = type.getLayout();
-      else
-        found = cast<RankedTensorType>(requirement.getValue().getType())
-                    .getEncoding();
-      if (found != requirement.layout)
+        same = found == requirement.layout;
+      } else {
+        found = cast<RankedTensorType>(value.getType()).getEncoding();
+        same =
+            getFragmentLayout(value.getType())
+                .isSameAs(cast<FragmentAttr>(requirement.layout).getLayout());
+      }
+      if (!same)
         return op.emitError("wgmma needs layout ")
                << requirement.layout << ", found " << found
                << "; run --tile-infer-layouts";

@@ -22,6 +22,35 @@ Value ROCDLLowering::getThreadId(ImplicitLocOpBuilder &b) const {
   return ROCDL::ThreadIdXOp::create(b, b.getI32Type());
 }
 
+Value ROCDLLowering::getBlockId(ImplicitLocOpBuilder &b,
+                                gpu::Dimension dim) const {
+  switch (dim) {
+  case gpu::Dimension::x:
+    return ROCDL::BlockIdXOp::create(b, b.getI32Type());
+  case gpu::Dimension::y:
+    return ROCDL::BlockIdYOp::create(b, b.getI32Type());
+  case gpu::Dimension::z:
+    return ROCDL::BlockIdZOp::create(b, b.getI32Type());
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// The grid's extents in blocks are the first implicit kernel arguments (LLVM's
+/// AMDGPU usage guide, "hidden_block_count_x").
+Value ROCDLLowering::getGridDim(ImplicitLocOpBuilder &b,
+                                gpu::Dimension dim) const {
+  auto constant = LLVM::LLVMPointerType::get(b.getContext(), 4);
+  Value implicit =
+      LLVM::CallIntrinsicOp::create(
+          b, constant, b.getStringAttr("llvm.amdgcn.implicitarg.ptr"),
+          ValueRange())
+          .getResult(0);
+  Value address =
+      LLVM::GEPOp::create(b, constant, b.getI32Type(), implicit,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(dim)});
+  return LLVM::LoadOp::create(b, b.getI32Type(), address);
+}
+
 void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
   // The fences say what is ordered; LLVM knows which counters that takes.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");

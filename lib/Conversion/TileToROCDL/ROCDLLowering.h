@@ -17,6 +17,10 @@ public:
   using TargetLowering::TargetLowering;
 
   mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const override;
+  mlir::Value getBlockId(mlir::ImplicitLocOpBuilder &b,
+                         mlir::gpu::Dimension dim) const override;
+  mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
+                         mlir::gpu::Dimension dim) const override;
   void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                              int64_t mask) const override;

@@ -58,6 +58,11 @@ public:
 
   /// The thread's number in its block, an i32.
   virtual mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// The block's number in the grid, and the grid's extent, along `dim`, i32.
+  virtual mlir::Value getBlockId(mlir::ImplicitLocOpBuilder &b,
+                                 mlir::gpu::Dimension dim) const = 0;
+  virtual mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
+                                 mlir::gpu::Dimension dim) const = 0;
   /// All threads of the block meet; shared and global memory is ordered.
   virtual void emitBarrier(mlir::ImplicitLocOpBuilder &b) const = 0;
   /// Waits for the asynchronous copies this thread has started.
@@ -95,6 +100,12 @@ public:
   virtual mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value value, mlir::Type fp8) const {
     return {};
+  }
+  /// Prints by C's printf rules; numbers are i32, i64 or f64. False if the
+  /// target cannot print.
+  virtual bool emitPrintf(mlir::ImplicitLocOpBuilder &b, llvm::StringRef format,
+                          mlir::ValueRange values) const {
+    return false;
   }
   /// The memory scope of a block (`shared`) or of the device in atomics.
   virtual llvm::StringRef getSyncScope(bool shared) const = 0;
