@@ -85,7 +85,7 @@ static void registerShiftOps(Registry &registry) {
 template <typename OpT, bool Signed, typename Fn>
 static void addDivision(Registry &registry, Fn fn) {
   registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
-    unsigned width = getOperandType(inst, 0).width;
+    unsigned width = inst.operandType.width;
     int64_t lowest = wrapInteger(int64_t(1) << (width - 1), width);
     const int64_t *a = frame.get(inst, 0).elements<int64_t>();
     const int64_t *b = frame.get(inst, 1).elements<int64_t>();
@@ -136,7 +136,7 @@ static void registerDivisionOps(Registry &registry) {
 static void registerExtendedOps(Registry &registry) {
   registry.add<arith::AddUIExtendedOp>(
       [](Frame &frame, const Instruction &inst) {
-        unsigned width = getOperandType(inst, 0).width;
+        unsigned width = inst.operandType.width;
         (void)mapElements<int64_t, int64_t, int64_t>(
             frame, inst,
             [&](int64_t a, int64_t b) -> int64_t {
@@ -149,7 +149,7 @@ static void registerExtendedOps(Registry &registry) {
       });
   auto addMultiply = [&](StringRef name, bool isSigned) {
     registry.add(name, [isSigned](Frame &frame, const Instruction &inst) {
-      unsigned width = getOperandType(inst, 0).width;
+      unsigned width = inst.operandType.width;
       auto extend = [&](int64_t value) {
         return isSigned ? __int128(value) : __int128(getUnsigned(value, width));
       };

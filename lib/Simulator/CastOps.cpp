@@ -22,7 +22,7 @@ static LogicalResult convertSigned(Frame &frame, const Instruction &inst) {
 }
 
 static LogicalResult convertUnsigned(Frame &frame, const Instruction &inst) {
-  unsigned width = getOperandType(inst, 0).width;
+  unsigned width = inst.operandType.width;
   return mapElements<int64_t, int64_t>(frame, inst, [&](int64_t value) {
     return int64_t(getUnsigned(value, width));
   });
@@ -32,7 +32,7 @@ static LogicalResult convertUnsigned(Frame &frame, const Instruction &inst) {
 /// is, other formats take it rounded to odd.
 static LogicalResult integerToReal(Frame &frame, const Instruction &inst,
                                    bool isSigned) {
-  unsigned width = getOperandType(inst, 0).width;
+  unsigned width = inst.operandType.width;
   bool isDouble = inst.resultTypes[0].element.format == FloatFormat::F64;
   return mapElements<double, int64_t>(frame, inst, [&](int64_t value) {
     bool negative = isSigned && value < 0;
@@ -76,7 +76,7 @@ static LogicalResult truncateReal(Frame &frame, const Instruction &inst) {
 
 template <typename Out, typename In>
 static LogicalResult reinterpret(Frame &frame, const Instruction &inst) {
-  ElementType from = getOperandType(inst, 0), to = inst.resultTypes[0].element;
+  ElementType from = inst.operandType, to = inst.resultTypes[0].element;
   const Datum &source = frame.get(inst, 0);
   Datum result = makeDatum(inst.resultTypes[0]);
   for (int64_t i = 0, e = inst.resultTypes[0].countElements(); i < e; ++i)
@@ -87,7 +87,7 @@ static LogicalResult reinterpret(Frame &frame, const Instruction &inst) {
 }
 
 static LogicalResult bitcast(Frame &frame, const Instruction &inst) {
-  bool fromFloat = getOperandType(inst, 0).isFloat;
+  bool fromFloat = inst.operandType.isFloat;
   if (inst.resultTypes[0].element.isFloat)
     return fromFloat ? reinterpret<double, double>(frame, inst)
                      : reinterpret<double, int64_t>(frame, inst);

@@ -33,7 +33,7 @@ static uint64_t countTrips(int64_t lower, int64_t upper, int64_t step) {
 }
 
 static LogicalResult runFor(Frame &frame, const Instruction &inst) {
-  unsigned width = ElementType::get(inst.op->getOperand(0).getType())->width;
+  unsigned width = inst.operandType.width;
   bool isUnsigned = cast<scf::ForOp>(inst.op).getUnsignedCmp();
   // Flipping the sign bit maps the unsigned order to the signed one.
   auto toOrdered = [&](int64_t value) {

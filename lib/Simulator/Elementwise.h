@@ -54,18 +54,12 @@ void addElementwise(Registry &registry, Fn fn) {
   });
 }
 
-/// The element type of an operand.
-inline ElementType getOperandType(const Instruction &inst, unsigned operand) {
-  mlir::Type type = mlir::getElementTypeOrSelf(inst.op->getOperand(operand));
-  return *ElementType::get(type);
-}
-
 /// Registers an integer operation whose function also needs the width of its
 /// operands.
 template <typename OpT, typename... In, typename Fn>
 void addSized(Registry &registry, Fn fn) {
   registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
-    unsigned width = getOperandType(inst, 0).width;
+    unsigned width = inst.operandType.width;
     return mapElements<int64_t, In...>(
         frame, inst, [&](In... values) { return fn(width, values...); });
   });

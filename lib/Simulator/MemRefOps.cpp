@@ -164,12 +164,17 @@ static LogicalResult makeSubview(Frame &frame, const Instruction &inst) {
   result->strides.clear();
   llvm::SmallBitVector dropped = op.getDroppedDims();
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    int64_t extent = source.shape[dim];
-    int64_t last = offsets[dim] + (size - 1) * strides[dim];
-    if (size < 0 || (size > 0 && (offsets[dim] < 0 || offsets[dim] >= extent ||
-                                  last < 0 || last >= extent)))
-      return frame.fail(inst, "takes elements " + Twine(offsets[dim]) + " to " +
-                                  Twine(last) + " of dimension " + Twine(dim) +
+    int64_t extent = source.shape[dim], last;
+    bool overflows =
+        llvm::MulOverflow(std::max<int64_t>(size, 1) - 1, strides[dim], last) ||
+        llvm::AddOverflow(last, offsets[dim], last);
+    auto isInside = [&](int64_t i) { return i >= 0 && i < extent; };
+    if (overflows || size < 0 ||
+        (size > 0 && !(isInside(offsets[dim]) && isInside(last))))
+      return frame.fail(inst, "takes " + Twine(size) + " elements from " +
+                                  Twine(offsets[dim]) + " on, " +
+                                  Twine(strides[dim]) +
+                                  " apart, of dimension " + Twine(dim) +
                                   ", whose extent is " + Twine(extent));
     if (dropped.test(dim))
       continue;

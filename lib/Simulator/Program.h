@@ -61,6 +61,8 @@ struct Instruction {
   const Handler *handler = nullptr;
   llvm::SmallVector<unsigned, 4> operands, results;
   llvm::SmallVector<ValueType, 1> resultTypes;
+  /// The type of the first operand's elements.
+  ElementType operandType;
   /// Whether elements are floating point: the first result's or, if there is
   /// none, the first operand's.
   bool isFloat = false;

@@ -105,11 +105,13 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
     inst.resultTypes.push_back(*type);
     inst.results.push_back(getSlot(result));
   }
-  if (op.getNumResults() || op.getNumOperands()) {
-    Value first =
-        op.getNumResults() ? Value(op.getResult(0)) : op.getOperand(0);
-    inst.isFloat = isa<FloatType>(getElementTypeOrSelf(first.getType()));
+  if (op.getNumOperands()) {
+    Type type = getElementTypeOrSelf(op.getOperand(0).getType());
+    inst.operandType = *ElementType::get(type); // Its definition was checked.
+    inst.isFloat = inst.operandType.isFloat;
   }
+  if (op.getNumResults())
+    inst.isFloat = inst.resultTypes[0].element.isFloat;
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     FailureOr<Datum> value = getConstant(constant, inst.resultTypes[0]);
     if (failed(value))

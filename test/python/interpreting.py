@@ -27,6 +27,46 @@ SMALL_FLOATS = [name for name in FLOATS if name != "f64"]
 NO_INFINITY = ("f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ")
 SHARED = "#gpu.address_space<workgroup>"
 
+# The constants that most bodies need.
+CONSTANTS = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+"""
+
+GEMM = """
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @gemm(%a: memref<?x?xf16>, %b: memref<?x?xf16>, %c: memref<?x?xf32>)
+      kernel attributes {tile.threads = 128 : i32, tile.grid =
+        affine_map<()[m, k, k2, n, m2, n2] -> (n ceildiv 32, m ceildiv 64)>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %c64 = arith.constant 64 : index
+    %x = gpu.block_id x
+    %y = gpu.block_id y
+    %m = arith.muli %y, %c64 : index
+    %n = arith.muli %x, %c32 : index
+    %depth = memref.dim %a, %c1 : memref<?x?xf16>
+    %as = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %bs = tile.alloc_shared : memref<64x32xf16, #gpu.address_space<workgroup>>
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+    %r = scf.for %k = %c0 to %depth step %c64 iter_args(%acc = %zero)
+        -> tensor<64x32xf32> {
+      tile.copy %a[%m, %k] to %as
+        : memref<?x?xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+      tile.copy %b[%k, %n] to %bs
+        : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+      %d = tile.gemm %as, %bs, %acc
+        : memref<64x64xf16, #gpu.address_space<workgroup>>,
+          memref<64x32xf16, #gpu.address_space<workgroup>> -> tensor<64x32xf32>
+      scf.yield %d : tensor<64x32xf32>
+    }
+    tile.store %r to %c[%m, %n] : tensor<64x32xf32> to memref<?x?xf32>
+    gpu.return
+  }
+}"""
+
 
 def run(body, args, grid=1, attributes="", **options):
     """Runs a kernel given by its body and its arguments' `name: type` and values."""

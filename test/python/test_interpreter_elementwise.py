@@ -343,3 +343,59 @@ def test_select(type_):
     np.testing.assert_array_equal(actual, np.where(condition, a, b))
     actual = apply("arith.select {0}, {1}, {2} : {r}", inputs, type_, scalars=True)
     np.testing.assert_array_equal(actual, np.where(condition, a, b))
+
+
+INDEX_OPS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "shl": lambda a, b: a << b,
+    "shrs": lambda a, b: a >> b,
+    "shru": lambda a, b: (a % 2**64) >> b,
+    "maxs": max,
+    "mins": min,
+    "maxu": lambda a, b: max(a, b, key=lambda x: x % 2**64),
+    "minu": lambda a, b: min(a, b, key=lambda x: x % 2**64),
+    "divs": lambda a, b: int(a / b),
+    "rems": lambda a, b: int(math.fmod(a, b)),
+    "divu": lambda a, b: (a % 2**64) // b,
+    "remu": lambda a, b: (a % 2**64) % b,
+    "ceildivs": lambda a, b: -(-a // b),
+    "ceildivu": lambda a, b: -(-(a % 2**64) // b),
+    "floordivs": lambda a, b: a // b,
+}
+
+
+@pytest.mark.parametrize("op", INDEX_OPS)
+def test_index_dialect(op):
+    a = np.array([7, -7, 6, 0, 100], "i8")
+    b = np.array([2, 2, 3, 5, 7], "i8")
+    inputs = [("index", a), ("index", b)]
+    actual = apply(f"index.{op} {{0}}, {{1}}", inputs, "index", scalars=True)
+    pairs = zip(a.tolist(), b.tolist(), strict=True)
+    assert [x % 2**64 for x in actual.tolist()] == [
+        INDEX_OPS[op](x, y) % 2**64 for x, y in pairs
+    ]
+
+
+def test_index_comparisons_constants_and_casts():
+    a, b = np.array([7, -7, 2], "i8"), np.array([2, 2, 2], "i8")
+    for predicate, expected in {
+        "slt": [False, True, False],
+        "ult": [False, False, False],
+        "sge": [True, False, True],
+        "ne": [True, True, False],
+    }.items():
+        text = f"index.cmp {predicate}({{0}}, {{1}})"
+        inputs = [("index", a), ("index", b)]
+        assert apply(text, inputs, "i1", scalars=True).tolist() == expected
+    c = np.array([-1], "i4")
+    for op, expected in {"casts": -1, "castu": 2**32 - 1}.items():
+        text = f"index.{op} {{0}} : i32 to index"
+        assert apply(text, [("i32", c)], "index", scalars=True)[0] == expected
+    assert apply("index.constant -3", [("i32", c)], "index", scalars=True)[0] == -3
+    assert apply("index.bool.constant true", [("i32", c)], "i1", scalars=True)[0]
+    assert apply("index.sizeof", [("i32", c)], "index", scalars=True)[0] == 64

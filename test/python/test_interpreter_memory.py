@@ -185,3 +185,63 @@ def test_atomics_of_all_blocks_add_up():
     )
     assert out[0] == 40
     np.testing.assert_array_equal(old, np.arange(40))
+
+
+SCALAR_ATOMICS = {
+    "addi": lambda a, b: a + b,
+    "muli": lambda a, b: a * b,
+    "maxs": max,
+    "mins": min,
+    "maxu": lambda a, b: max(a, b, key=lambda x: x % 2**32),
+    "minu": lambda a, b: min(a, b, key=lambda x: x % 2**32),
+    "andi": lambda a, b: a & b,
+    "ori": lambda a, b: a | b,
+    "xori": lambda a, b: a ^ b,
+    "assign": lambda a, b: b,
+    "addf": lambda a, b: a + b,
+    "mulf": lambda a, b: a * b,
+    "maximumf": lambda a, b: np.maximum(a, b),
+    "minimumf": lambda a, b: np.minimum(a, b),
+    "maxnumf": lambda a, b: np.fmax(a, b),
+    "minnumf": lambda a, b: np.fmin(a, b),
+}
+
+
+@pytest.mark.parametrize("kind", SCALAR_ATOMICS)
+def test_scalar_atomic_returns_the_old_value(kind):
+    type_ = "f32" if kind.endswith("f") else "i32"
+    pairs = [(5, -3), (-2, 7)] + ([(np.nan, 1.0)] if type_ == "f32" else [])
+    for before, value in pairs:
+        memory, old = np.zeros(2, DTYPES[type_]), np.zeros(1, DTYPES[type_])
+        memory[1] = before
+        run(
+            f"""
+            %c0 = arith.constant 0 : index
+            %c1 = arith.constant 1 : index
+            %o = memref.atomic_rmw {kind} %v, %m[%c1]
+              : ({type_}, memref<2x{type_}>) -> {type_}
+            memref.store %o, %old[%c0] : memref<1x{type_}>""",
+            [
+                ("v", type_, value),
+                ("m", memref(memory), memory),
+                ("old", memref(old), old),
+            ],
+        )
+        expected = SCALAR_ATOMICS[kind](before, value)
+        np.testing.assert_array_equal(memory, np.array([0, expected], memory.dtype))
+        np.testing.assert_array_equal(old, np.array([before], memory.dtype))
+
+
+def test_atomics_and_bounds_in_shared_memory():
+    out = np.zeros((2, 4), "f4")
+    shared = f"memref<2x4xf32, {SHARED}>"
+    run(
+        f"""
+        %s = tile.alloc_shared : {shared}
+        %t = arith.constant dense<1.5> : tensor<4x4xf32>
+        tile.atomic_rmw <exchange> %t to %s[-1, 0] : tensor<4x4xf32> to {shared}
+        tile.atomic_rmw <add> %t to %s[0, 2] : tensor<4x4xf32> to {shared}
+        tile.copy %s to %out : {shared} to memref<2x4xf32>""",
+        [("out", memref(out), out)],
+    )
+    np.testing.assert_array_equal(out, [[1.5, 1.5, 3, 3]] * 2)
