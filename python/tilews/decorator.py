@@ -7,7 +7,7 @@ import inspect
 import math
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,10 @@ class Kernel:
         self.name = function.__name__
         self.signature = Signature(self.name, read_parameters(function))
         self._captured = captured_names(function)
+        self._python_signature = inspect.signature(function)
+        # By specialisation, and by what calls differ in.
         self._compiled: dict[Any, CompiledKernel | InterpretedKernel] = {}
+        self._called: dict[Any, CompiledKernel | InterpretedKernel] = {}
 
     def build(self, target: str | None = None, **bindings: Any) -> ir.Module:
         """Builds the kernel's tile IR, verified.
@@ -139,17 +142,10 @@ class Kernel:
         index_bitwidth: int,
     ) -> CompiledKernel | InterpretedKernel:
         target = target or device_target()
-        globals_ = tuple(scope.get(name) for scope, name in self._captured)
-        key = target, specialization, threads, index_bitwidth, globals_
-        try:
-            found = self._compiled.get(key)
-        except TypeError as error:
-            raise self._error(
-                LanguageError(
-                    f"{self.name}: constexpr parameters have to be hashable ({error})",
-                    "use a tuple instead of a list",
-                )
-            ) from error
+        types = _typed(value for _, value in specialization.constants)
+        key = (target, specialization, threads, index_bitwidth, *types)
+        key = (*key, *self._globals())
+        found = self._find(self._compiled, key)
         if found is None:
             module = self._build(specialization, threads, target)
             if target == "cpu":
@@ -184,15 +180,31 @@ class Kernel:
             CompileError: the kernel cannot be built for these arguments.
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
-        names = self.signature.extents | self.signature.dtypes
+        names = self.signature.names
         bindings = {name: kwargs.pop(name) for name in names & kwargs.keys()}
-        bound = inspect.signature(self.python).bind(*args, **kwargs)
-        bindings.update(
-            (parameter.name, bound.arguments.pop(parameter.name))
-            for parameter in self.signature.constants
-            if parameter.name in bound.arguments
+        arguments = self._python_signature.bind(*args, **kwargs).arguments
+        for parameter in self.signature.constants:
+            if parameter.name in arguments:
+                bindings[parameter.name] = arguments.pop(parameter.name)
+        key = (
+            *(target, threads, *bindings, *_typed(bindings.values())),
+            *map(_fingerprint, arguments.values()),
+            *self._globals(),
         )
-        arguments = bound.arguments
+        compiled = self._find(self._called, key)
+        if compiled is None:
+            compiled = self._compile_for(arguments, target, threads, bindings)
+            self._called[key] = compiled
+        compiled(*arguments.values(), grid=grid, stream=stream)
+
+    def _compile_for(
+        self,
+        arguments: dict[str, Any],
+        target: str | None,
+        threads: int | None,
+        bindings: dict[str, Any],
+    ) -> CompiledKernel | InterpretedKernel:
+        """Compiles the kernel for the arguments of a call."""
         try:
             dtypes = dtypes_of_call(self.signature, arguments)
         except LanguageError as error:
@@ -200,23 +212,27 @@ class Kernel:
         specialization = self._specialize(
             {**dtypes, **bindings}, divisors=divisors_of_call(arguments)
         )
-        if target is None and all(
-            isinstance(value, np.ndarray)
-            for value in arguments.values()
-            if hasattr(value, "shape") and value.shape != ()
-        ):
+        arrays = [x for x in arguments.values() if getattr(x, "shape", ())]
+        if target is None and all(isinstance(x, np.ndarray) for x in arrays):
             target = "cpu"
-        is_large = any(
-            math.prod(getattr(value, "shape", ())) >= 2**31
-            for value in arguments.values()
-        )
-        compiled = self._compile(
-            target,
-            specialization,
-            self.threads if threads is None else threads,
-            64 if is_large else 32,
-        )
-        compiled(*arguments.values(), grid=grid, stream=stream)
+        is_large = any(_is_large(array) for array in arrays)
+        threads = self.threads if threads is None else threads
+        return self._compile(target, specialization, threads, 64 if is_large else 32)
+
+    def _globals(self) -> list[Any]:
+        """The numbers and texts outside of the kernel that it depends on."""
+        return _typed(scope.get(name) for scope, name in self._captured)
+
+    def _find(self, cache: dict[Any, Any], key: tuple[Any, ...]) -> Any:
+        try:
+            return cache.get(key)
+        except TypeError as error:
+            raise self._error(
+                LanguageError(
+                    f"{self.name}: constexpr parameters have to be hashable ({error})",
+                    "use a tuple instead of a list",
+                )
+            ) from error
 
     def _specialize(self, bindings: dict[str, Any], **options: Any) -> Specialization:
         try:
@@ -293,6 +309,25 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<tilews kernel {self.name}>"
+
+
+def _typed(values: Iterable[Any]) -> list[Any]:
+    """Values and their types, because 1, 1.0 and True are equal."""
+    return [item for value in values for item in (type(value), value)]
+
+
+def _is_large(array: Any) -> bool:
+    """Whether offsets in an array need more than 32 bits."""
+    return math.prod(array.shape) >= 2**31
+
+
+def _fingerprint(argument: Any) -> Any:
+    """Equal for arguments that need the same specialisation."""
+    shape = getattr(argument, "shape", ())
+    if not shape:
+        return type(argument)
+    innermost = shape[-1] % 16 == 0
+    return type(argument), argument.dtype, len(shape), innermost, _is_large(argument)
 
 
 def target_attribute(target: str | None) -> str | None:

@@ -159,6 +159,8 @@ class Signature:
             if not isinstance(p.kind.dtype, DType)
             and dtype_name(p) not in constant_names
         }
+        #: All that bindings may name besides constexpr parameters.
+        self.names = self.extents | self.dtypes
 
     def specialize(
         self,
@@ -175,7 +177,7 @@ class Signature:
         Raises:
             LanguageError: a name is unknown or missing, or has an unfit value.
         """
-        known = {p.name for p in self.constants} | self.extents | self.dtypes
+        known = {p.name for p in self.constants} | self.names
         for name in bindings:
             if name not in known:
                 raise LanguageError(

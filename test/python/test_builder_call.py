@@ -61,6 +61,18 @@ def test_a_kernel_is_compiled_once_for_what_matters():
     )
 
 
+def test_equal_constants_of_different_types_differ():
+    @tilews.kernel
+    def store(Y: tl.Tensor["N", "T"], value: tl.constexpr, T: tl.constexpr):
+        x = value if tl.block_id() == 0 else value + 1
+        Y[0] = x.to(T)
+
+    for value, text in ((1, "index_cast"), (1.0, "truncf"), (1, "index_cast")):
+        store(np.zeros(1, np.float16), value, tl.f16, grid=1)
+        assert text in store.mlir(value=value, T=tl.f16)
+    assert compilations(store) == 2
+
+
 def test_divisors_of_a_call_are_in_the_kernel():
     kernel = tilews.kernel(scale.python)
     kernel(*arrays(shape=(7, 64)), 2.0)

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any
 
 from ..errors import KernelError
+from ..language.types import DType
 
 
 @dataclasses.dataclass(eq=False)
@@ -164,7 +165,7 @@ def captured_names(function: types.FunctionType) -> list[tuple[dict[str, Any], s
             value = getattr(value, "python", value)
             if isinstance(value, types.FunctionType):
                 pending.append((value.__code__, value.__globals__))
-            elif isinstance(value, (int, float, str, tuple)):
+            elif isinstance(value, (int, float, str, DType)):
                 found.append((scope, name))
     return found
 
