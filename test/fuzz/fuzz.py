@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from mutate import Mutator, read_seeds
@@ -32,14 +33,15 @@ LOWERING = (
     "tile-annotate-instructions tile-infer-layouts tile-plan-shared-memory "
     "tile-insert-barriers"
 ).split()
-CONVERSIONS = ("gpu.module(convert-tile-to-nvvm)", "gpu.module(convert-tile-to-rocdl)")
+#: From tile IR to the LLVM dialect, each for its own vendor's targets.
+PIPELINES = ("tilews-to-nvvm", "tilews-to-rocdl")
 
 #: Where an input can end: refused by the parser or a verifier, stopped by a pass
-#: with an error, or lowered.
-STAGES = ("refused", *LOWERING, "lowered")
+#: with an error, or converted to the LLVM dialect.
+STAGES = ("refused", *LOWERING, "conversion", "converted")
 DESCRIPTIONS = {
     "refused": "refused by the parser or a verifier",
-    "lowered": "passed all passes before the conversions",
+    "converted": "converted to the LLVM dialect",
 }
 
 #: Most memory of a worker beyond what it has at the start, in bytes.
@@ -75,7 +77,7 @@ class Checker:
         with self.context:
             self.managers = {
                 name: self.passmanager.PassManager.parse(f"builtin.module({name})")
-                for name in (*LOWERING, *CONVERSIONS)
+                for name in (*LOWERING, *PIPELINES)
             }
         self.used = 0
 
@@ -103,9 +105,8 @@ class Checker:
             for name in LOWERING:
                 if not self._run(name, lowered):
                     return name
-            for name in CONVERSIONS:
-                self._run(name, lowered.clone())
-        return "lowered"
+            whole = [self._run(name, module.operation.clone()) for name in PIPELINES]
+        return "converted" if any(whole) else "conversion"
 
 
 def _limit_memory() -> None:
@@ -216,8 +217,8 @@ def main() -> int:
 
     start = time.monotonic()
     shares = [numbers[i :: args.workers] for i in range(args.workers)]
-    with concurrent.futures.ThreadPoolExecutor(args.workers) as pool:
-        results = list(pool.map(lambda share: fuzz(share, args.timeout), shares))
+    with concurrent.futures.ProcessPoolExecutor(args.workers) as pool:
+        results = list(pool.map(partial(fuzz, timeout=args.timeout), shares))
     seconds = time.monotonic() - start
     stages = sum((stages for stages, _ in results), Counter())
     findings = [finding for _, found in results for finding in found]
