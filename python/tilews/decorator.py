@@ -255,10 +255,8 @@ class Kernel:
     ) -> ir.Module:
         function = from_python(self.python)
         targets = target_attribute(target)
-        with (
-            ir.Context(),
-            ir.Location.file(function.file.name, function.file.first_line, 1),
-        ):
+        line = self.python.__code__.co_firstlineno
+        with ir.Context(), ir.Location.file(function.file.name, line, 1):
             module = ir.Module.create()
             with ir.InsertionPoint(module.body):
                 gpu_module = gpu.GPUModuleOp(
@@ -372,13 +370,11 @@ def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:
     if not location.is_a_file():
         return KernelError(diagnostic.message)
     file, line = function.file, location.start_line
-    number = line - file.first_line
-    is_here = location.filename == file.name and 0 <= number < len(file.lines)
     return KernelError(
         diagnostic.message,
         filename=location.filename,
         line=line,
         column=location.start_col,
-        source=file.lines[number].rstrip() if is_here else None,
+        source=file.text(line) if location.filename == file.name else None,
         callers=tuple(f"{x.filename}:{x.start_line}:{x.start_col}" for x in callers),
     )

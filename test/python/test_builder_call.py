@@ -1,5 +1,8 @@
 """Compiling and calling kernels: specialisation, caching, checks of arguments."""
 
+import importlib.util
+import pathlib
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -155,3 +158,19 @@ def test_device_code(chip):
     assert compiled.manifest["kernel"] == "scale"
     assert [a["name"] for a in compiled.manifest["arguments"]] == ["X", "Y", "a"]
     assert "gpu.func @scale" in compiled.mlir("tile")
+
+
+def test_the_kernel_of_the_documentation_runs(tmp_path):
+    page = pathlib.Path(__file__).parents[2] / "docs/language.md"
+    code = page.read_text().split("```python\n")[1].split("\n\n\ngemm(")[0]
+    path = tmp_path / "documented.py"
+    path.write_text(code)
+    spec = importlib.util.spec_from_file_location("documented", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    random = np.random.default_rng(0)
+    a = random.integers(-3, 4, (130, 72)).astype(np.float16)
+    b = random.integers(-3, 4, (140, 72)).astype(np.float16)
+    c = np.zeros((130, 140), np.float32)
+    module.gemm(a, b, c)
+    np.testing.assert_array_equal(c, np.maximum(a.astype(np.float32) @ b.T, 0))

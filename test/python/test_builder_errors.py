@@ -370,3 +370,32 @@ def test_unknown_targets():
 def test_the_language_works_only_in_kernels():
     with pytest.raises(Exception, match="only inside a kernel"):
         tl.zeros((8,), tl.f32)
+
+
+def test_comparisons_with_other_python_values():
+    def kernel(n: tl.i32):
+        if n == "4":  # HERE
+            pass
+
+    check(kernel, "'==': expected a fragment, a scalar or a number, found the Python")
+
+
+def test_texts_that_are_less_indented_than_the_kernel():
+    def kernel(n: tl.i32):
+        tl.print(
+            """
+over two lines""",
+            n,
+        )
+        n / 2  # HERE
+
+    check(kernel, "'/' takes floating point")
+
+
+def test_places_count_characters():
+    def kernel(n: tl.i32):
+        tl.print("äöü", n / 2)
+
+    with pytest.raises(tilews.KernelError) as caught:
+        tilews.kernel(kernel).mlir()
+    assert caught.value.column == 25

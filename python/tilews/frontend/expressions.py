@@ -118,7 +118,7 @@ class Expressions:
             filename=self.file.name,
             line=line,
             column=column,
-            source=self.file.text(node),
+            source=self.file.text(line),
             callers=self.caller_texts,
         )
 

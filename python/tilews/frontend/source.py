@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import functools
 import inspect
 import linecache
-import textwrap
 import types
-from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from ..errors import KernelError
 from ..language.types import DType
+
+_Node = ast.FunctionDef | ast.Lambda
 
 
 @dataclasses.dataclass(eq=False)
@@ -49,80 +50,85 @@ class Function:
 
 @dataclasses.dataclass(frozen=True)
 class SourceFile:
-    """A file and how positions in a parsed function relate to it."""
+    """A file of Python source."""
 
     name: str
     lines: tuple[str, ...]
-    first_line: int
-    indent: int
 
     def position(self, node: ast.AST) -> tuple[int, int]:
-        """Line and column of a node in the file, counted from one."""
-        text = self.lines[node.lineno - 1]
+        """Line and column of a node, counted from one."""
         # The tree counts bytes of UTF-8.
-        prefix = text.encode()[: node.col_offset + self.indent].decode(errors="ignore")
-        return node.lineno - 1 + self.first_line, len(prefix) + 1
+        prefix = self.lines[node.lineno - 1].encode()[: node.col_offset]
+        return node.lineno, len(prefix.decode(errors="ignore")) + 1
 
-    def text(self, node: ast.AST) -> str:
-        return self.lines[node.lineno - 1].rstrip()
+    def text(self, line: int) -> str:
+        """A line, counted from one."""
+        return self.lines[line - 1].rstrip()
 
 
-def parse(function: Callable) -> tuple[ast.FunctionDef | ast.Lambda, SourceFile]:
+@functools.lru_cache(maxsize=16)
+def _parse_file(lines: tuple[str, ...]) -> dict[int, list[_Node]]:
+    """The functions of a file by their first line, that of a decorator included."""
+    functions: dict[int, list[_Node]] = {}
+    for node in ast.walk(ast.parse("".join(lines))):
+        if isinstance(node, ast.Lambda):
+            functions.setdefault(node.lineno, []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            first = min(x.lineno for x in (node, *node.decorator_list))
+            functions.setdefault(first, []).append(node)
+    return functions
+
+
+def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
     """The syntax tree of a Python function.
 
     Raises:
         KernelError: its source is not available.
     """
     code = function.__code__
+    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
+    file = SourceFile(code.co_filename, lines)
+    place = {"filename": file.name, "line": code.co_firstlineno, "column": 1}
     try:
-        if code.co_name == "<lambda>":
-            return _parse_lambda(code)
-        lines, first_line = inspect.getsourcelines(function)
-    except (OSError, TypeError) as error:
+        found = _parse_file(lines).get(code.co_firstlineno, [])
+    except SyntaxError:  # the file has changed
+        found = []
+    kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    found = [node for node in found if isinstance(node, kind)]
+    if len(found) > 1:
+        found = _at_positions(found, code)
+    if not found:
         raise KernelError(
             f"cannot read the source of {function.__qualname__}",
             hint="write kernels in a file, not at the prompt or through exec",
-        ) from error
-    dedented = textwrap.dedent("".join(lines))
-    indent = len(lines[0]) - len(dedented.splitlines(keepends=True)[0])
-    file = SourceFile(code.co_filename, tuple(lines), first_line, indent)
-    (node,) = ast.parse(dedented).body
-    return node, file
-
-
-def _parse_lambda(code: CodeType) -> tuple[ast.Lambda, SourceFile]:
-    """The syntax tree of a lambda, which may be anywhere in a line."""
-    lines = linecache.getlines(code.co_filename)
-    if not lines:
-        raise OSError("no source")
-    tree = ast.parse("".join(lines))
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
-    ]
-    if len(found) > 1 and hasattr(code, "co_positions"):
-        # The instructions lie within the body.
-        inside = [p for p in code.co_positions() if None not in p and p[2] < p[3]]
-        first = min((line, column) for line, _, column, _ in inside)
-        found = [
-            node
-            for node in found
-            if (node.body.lineno, node.body.col_offset)
-            <= first
-            <= (node.body.end_lineno, node.body.end_col_offset)
-        ]
-        # Of nested ones, the innermost begins last.
-        found.sort(key=lambda node: node.body.col_offset)
-    if not found or (len(found) > 1 and not hasattr(code, "co_positions")):
-        raise KernelError(
-            f"cannot tell the lambdas of line {code.co_firstlineno} apart",
-            hint="write each in a line of its own, or define a function",
-            filename=code.co_filename,
-            line=code.co_firstlineno,
-            column=1,
+            **place,
         )
-    return found[-1], SourceFile(code.co_filename, tuple(lines), 1, 0)
+    if len(found) > 1:
+        raise KernelError(
+            f"cannot tell the functions of line {code.co_firstlineno} apart",
+            hint="write each in a line of its own",
+            **place,
+        )
+    return found[0], file
+
+
+def _at_positions(nodes: list[_Node], code: CodeType) -> list[_Node]:
+    """The one of several lambdas in a line that was compiled to `code`."""
+    if not hasattr(code, "co_positions"):  # before Python 3.11
+        return nodes
+    inside = [p for p in code.co_positions() if None not in p and p[2] < p[3]]
+    first = min((line, column) for line, _, column, _ in inside)
+    around = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Lambda)
+        and (node.body.lineno, node.body.col_offset)
+        <= first
+        <= (node.body.end_lineno, node.body.end_col_offset)
+    ]
+    # Of nested ones, the innermost begins last.
+    around.sort(key=lambda node: (node.body.lineno, node.body.col_offset))
+    return around[-1:]
 
 
 def from_python(function: types.FunctionType) -> Function:
@@ -170,7 +176,7 @@ def captured_names(function: types.FunctionType) -> list[tuple[dict[str, Any], s
     return found
 
 
-def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
+def body_of(node: _Node) -> list[ast.stmt]:
     """The statements of a function; a lambda's is to return its expression."""
     if isinstance(node, ast.Lambda):
         return [ast.copy_location(ast.Return(node.body), node.body)]

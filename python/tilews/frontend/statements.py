@@ -273,9 +273,8 @@ class Interpreter(Regions):
 
 
 def build_body(builder: Builder, function: Function, arguments: dict[str, Any]) -> None:
-    """Interprets a kernel into its entry block."""
-    location = ir.Location.file(function.file.name, function.file.first_line, 1)
-    with builder, location, ir.InsertionPoint(builder.entry):
+    """Interprets a kernel into its entry block, in the location of the kernel."""
+    with builder, ir.InsertionPoint(builder.entry):
         interpreter = Interpreter(builder, function)
         result = interpreter.run(arguments)
         if result is not None:

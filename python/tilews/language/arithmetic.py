@@ -208,8 +208,6 @@ _PREDICATES = {
 
 def compare(op: str, lhs: Any, rhs: Any) -> Value:
     """``lhs op rhs`` as i1; comparisons with NaN are false, but for ``!=``."""
-    if not _operands_fit(lhs, rhs):
-        return NotImplemented
     lhs, rhs = unify(f"'{op}'", lhs, rhs)
     on_int, on_float = _PREDICATES[op]
     if lhs.dtype.is_float:

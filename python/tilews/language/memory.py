@@ -99,13 +99,11 @@ def extent(buffer: Buffer, dim: int) -> Scalar:
 def region(buffer: Buffer, items: Any) -> BufferRegion:
     """The region that ``buffer[items]`` names, as for numpy arrays."""
     items = list(items) if isinstance(items, tuple) else [items]
-    missing = buffer.ndim - sum(item is not Ellipsis for item in items)
-    if Ellipsis in items:
-        place = items.index(Ellipsis)
-        items[place : place + 1] = [slice(None)] * missing
-    else:
-        items += [slice(None)] * missing
-    if len(items) != buffer.ndim or Ellipsis in items:
+    ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
+    missing = [slice(None)] * (buffer.ndim - len(items) + len(ellipses))
+    place = ellipses[0] if ellipses else len(items)
+    items[place : place + 1] = missing
+    if len(items) != buffer.ndim or len(ellipses) > 1:
         raise LanguageError(
             f"found {len(items)} indices for {describe(buffer)} of rank {buffer.ndim}"
         )

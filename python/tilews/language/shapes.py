@@ -99,7 +99,9 @@ def insert_dims(value: Tile, items: Any) -> Tile:
     """``value[:, None]``: a dimension of extent one for each None."""
     items = items if isinstance(items, tuple) else (items,)
     kept = [item for item in items if item is not None]
-    if any(item != slice(None) for item in kept) or len(kept) > value.ndim:
+    if len(kept) > value.ndim or not all(
+        isinstance(item, slice) and item == slice(None) for item in kept
+    ):
         raise LanguageError(
             "a fragment is indexed with ':' and None only, as in x[:, None]",
             "its elements are in the registers of many threads; index a buffer, or "
