@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tilews import ir, sim
-from tilews.compiler import CompiledKernel, compile_file
+from tilews.compiler import CompiledKernel, compile_file, find_ptxas
 from tilews.language import f16
 
 CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx1100")
@@ -28,13 +28,23 @@ KERNELS = {
 }
 
 
+def make_object(compiled: CompiledKernel) -> tuple[str, int]:
+    """Makes what a driver loads: its form and its size in bytes. Without ptxas,
+    NVIDIA's driver compiles the PTX."""
+    if compiled.vendor == "amd":
+        return "hsaco", len(compiled.hsaco)
+    if find_ptxas():
+        return "cubin", len(compiled.cubin)
+    return "ptx", len(compiled.ptx)
+
+
 def resource_text(compiled: CompiledKernel) -> list[str]:
     """Registers, shared memory and spills as columns of the table."""
     resources = compiled.resources
     if resources is None:  # ptxas is missing
         return ["-", "-", "-"]
     registers = str(resources["registers"])
-    if compiled.vendor == "amd":
+    if resources.get("accumulation_registers"):
         registers += f" + {resources['accumulation_registers']} acc"
     shared = resources["static_shared_bytes"] + compiled.manifest["shared_bytes"]
     spills = resources["spill_stores"] + resources["spill_loads"]
@@ -44,9 +54,10 @@ def resource_text(compiled: CompiledKernel) -> list[str]:
 def compile_all() -> Table:
     """A table of the objects that all chips get."""
     table = Table(title="Objects")
-    for column in ("kernel", "from", "chip", "bytes", "registers", "shared", "spills"):
+    for column in ("kernel", "from", "chip", "object"):
         table.add_column(column)
-    table.add_column("ms", justify="right")
+    for column in ("bytes", "registers", "shared", "spills", "ms"):
+        table.add_column(column, justify="right")
     for name, (kernel, _, dtypes) in KERNELS.items():
         for chip in CHIPS:
             sources = {
@@ -60,11 +71,11 @@ def compile_all() -> Table:
             for source, compile_kernel in sources.items():
                 start = time.perf_counter()
                 compiled: CompiledKernel = compile_kernel()
-                size = len(compiled.binary)
+                form, size = make_object(compiled)
                 milliseconds = 1e3 * (time.perf_counter() - start)
                 figures = resource_text(compiled)
                 table.add_row(
-                    name, source, chip, str(size), *figures, f"{milliseconds:.0f}"
+                    name, source, chip, form, str(size), *figures, f"{milliseconds:.0f}"
                 )
     return table
 

@@ -1,0 +1,28 @@
+"""The examples run, and say so."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+
+
+def run(name):
+    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("name", ["gemm", "softmax"])
+def test_example_checks_its_result(name):
+    assert f"{name}: maximum relative error" in run(name)
+
+
+def test_demo_makes_all_objects_and_checks_all_results():
+    lines = [line.split() for line in run("demo").splitlines()]
+    for chip in ("sm_80", "sm_90a", "gfx942", "gfx1100"):
+        assert sum(chip in line for line in lines) == 4
+    # After the objects, two results for each kernel.
+    assert sum("200x328" in line for line in lines) == 2
+    assert sum("37x2500" in line for line in lines) == 2
