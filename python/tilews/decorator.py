@@ -369,9 +369,16 @@ def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:
         callers.append(caller)
     if not location.is_a_file():
         return KernelError(diagnostic.message)
+    hint = None
+    if "does not dominate this use" in diagnostic.message:
+        hint = (
+            "a value of a run-time loop or conditional is used after it, through a "
+            "Python list or dictionary; keep it in a variable"
+        )
     file, line = function.file, location.start_line
     return KernelError(
         diagnostic.message,
+        hint=hint,
         filename=location.filename,
         line=line,
         column=location.start_col,

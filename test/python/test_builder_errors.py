@@ -156,7 +156,11 @@ def test_fractions_do_not_meet_integers():
     def kernel(n: tl.i32):
         n + 1.5  # HERE
 
+    def integral(n: tl.i32):
+        n + 2.0  # HERE
+
     check(kernel, "1.5 is not an integer, but is combined with i32")
+    check(integral, "2.0 is not an integer, but is combined with i32")
 
 
 def test_numbers_out_of_range():
@@ -399,3 +403,13 @@ def test_places_count_characters():
     with pytest.raises(tilews.KernelError) as caught:
         tilews.kernel(kernel).mlir()
     assert caught.value.column == 25
+
+
+def test_values_do_not_leave_a_loop_through_a_list():
+    def kernel(out: tl.Tensor["R", tl.i32], n: tl.i32):
+        values = []
+        for i in range(n):
+            values.append(i)
+        out[0] = values[0]  # HERE
+
+    check(kernel, "does not dominate this use", "keep it in a variable")

@@ -149,7 +149,7 @@ class Interpreter(Regions):
                 )
             container[self.eval(target.slice)] = value
         else:
-            raise LanguageError(f"cannot assign to a {type(target).__name__}")
+            raise LanguageError(f"kernels cannot assign to {ast.unparse(target)}")
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
         if any(isinstance(item, ast.Starred) for item in target.elts):

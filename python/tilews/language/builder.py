@@ -86,7 +86,7 @@ def number_attribute(number: float, dtype: DType) -> ir.Attribute:
     """
     if dtype.is_float:
         return ir.FloatAttr.get(dtype.to_ir(), float(number))
-    if int(number) != number:
+    if isinstance(number, float):
         raise LanguageError(
             f"{number!r} is not an integer, but is combined with {dtype}",
             "convert the other operand with .to(tl.f32)",
