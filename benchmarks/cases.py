@@ -1,0 +1,79 @@
+"""What is measured: the cases of each group."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+RAGGED = (1000, 1031, 517)
+#: How A and B are stored: N as in A (M, K) and B (K, N), T transposed.
+LAYOUTS = ("NN", "NT", "TN", "TT")
+CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx1100")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A problem that every implementation solves.
+
+    Attributes:
+        group: ``gemm`` or ``softmax``.
+        shape: M, N, K of a product; rows and columns of a softmax.
+        dtype: element type of the inputs, by its name in ``tilews.language``.
+        layout: of a product, one of :data:`LAYOUTS`.
+    """
+
+    group: str
+    shape: tuple[int, ...]
+    dtype: str
+    layout: str = ""
+
+    @property
+    def title(self) -> str:
+        """The case in a few words."""
+        shape = "x".join(map(str, self.shape))
+        return " ".join(filter(None, (self.group, shape, self.dtype, self.layout)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The case as a JSON object."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Case:
+        """The case of :meth:`to_json`."""
+        return cls(**{**fields, "shape": tuple(fields["shape"])})
+
+
+def _cube(n: int) -> tuple[int, int, int]:
+    return (n, n, n)
+
+
+def gemm_cases(quick: bool) -> list[Case]:
+    """The matrix products; fp8 only in the layout that tensor cores read."""
+    if quick:
+        return [
+            Case("gemm", _cube(8192), "f16", "NT"),
+            Case("gemm", _cube(4096), "e4m3", "NT"),
+            Case("gemm", RAGGED, "bf16", "NN"),
+        ]
+    plain = [
+        Case("gemm", shape, dtype, "NT")
+        for dtype in ("f16", "bf16", "e4m3")
+        for shape in (_cube(8192), _cube(4096), RAGGED)
+    ]
+    transposed = [
+        Case("gemm", shape, "f16", layout)
+        for layout in LAYOUTS
+        for shape in (_cube(4096), RAGGED)
+    ]
+    return list(dict.fromkeys(plain + transposed))
+
+
+def softmax_cases(quick: bool) -> list[Case]:
+    """The row softmaxes."""
+    dtypes = ("f16",) if quick else ("f16", "bf16", "f32")
+    return [Case("softmax", (4096, 8192), dtype) for dtype in dtypes]
+
+
+def compile_chips(quick: bool) -> tuple[str, ...]:
+    """The chips that the compile-time benchmark compiles for."""
+    return ("sm_90a", "gfx942") if quick else CHIPS

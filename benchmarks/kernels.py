@@ -1,0 +1,184 @@
+"""The kernels of tilews that are measured, and the configurations tried.
+
+Every configuration of a case is checked and timed; the fastest counts.
+"""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import tilews
+import tilews.language as tl
+
+DTYPES = {"f16": tl.f16, "bf16": tl.bf16, "e4m3": tl.e4m3, "f32": tl.f32}
+#: Element type of the result of a product with inputs of the key's type.
+OUTPUTS = {"f16": "f16", "bf16": "bf16", "e4m3": "bf16"}
+
+
+@dataclasses.dataclass(frozen=True)
+class GemmConfig:
+    """Tile extents, threads of a block and pipeline stages of a product."""
+
+    bm: int
+    bn: int
+    bk: int
+    threads: int
+    stages: int = 3
+
+    @property
+    def label(self) -> str:
+        return f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
+
+
+@dataclasses.dataclass(frozen=True)
+class SoftmaxConfig:
+    """Columns of a tile, threads of a block; `whole` if a tile has the row."""
+
+    columns: int
+    threads: int
+    whole: bool
+
+    @property
+    def label(self) -> str:
+        kind = "row" if self.whole else "tiles"
+        return f"{kind} {self.columns} t{self.threads}"
+
+
+def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
+    """The configurations to try; the depth of a tile is 128 bytes or twice that."""
+    depth = 128 if dtype == "e4m3" else 64
+    if math.prod(shape[:2]) < 2048**2:
+        tiles = [(64, 64, 128), (64, 128, 128), (128, 128, 256)]
+        return [GemmConfig(m, n, depth, threads) for m, n, threads in tiles]
+    return [
+        GemmConfig(128, 128, depth, 128),
+        GemmConfig(128, 128, depth, 256),
+        GemmConfig(128, 128, 2 * depth, 128),
+        GemmConfig(128, 128, 2 * depth, 256),
+        GemmConfig(128, 256, depth, 256),
+        GemmConfig(256, 128, depth, 256),
+    ]
+
+
+def softmax_configs(shape: tuple[int, ...]) -> list[SoftmaxConfig]:
+    """The configurations to try."""
+    row = 1 << (shape[1] - 1).bit_length()
+    return [
+        *(SoftmaxConfig(row, threads, True) for threads in (256, 512, 1024)),
+        *(SoftmaxConfig(2048, threads, False) for threads in (128, 256)),
+    ]
+
+
+@functools.cache
+def gemm_kernel(layout: str, aligned: bool) -> Any:
+    """The kernel of C = A @ B, accumulated in f32.
+
+    Args:
+        layout: two letters for A and B: N for A (M, K) and B (K, N), T for A (K, M)
+            and B (N, K).
+        aligned: whether rows are known to be multiples of 16 elements.
+    """
+    transpose_a, transpose_b = (letter == "T" for letter in layout)
+    divisor = 16 if aligned else 1
+    a_dims = f"K, M:{divisor}" if transpose_a else f"M, K:{divisor}"
+    b_dims = f"N, K:{divisor}" if transpose_b else f"K, N:{divisor}"
+    c_dims = f"M, N:{divisor}"
+
+    @tilews.kernel(threads=128)
+    def gemm(
+        A: tl.Tensor[a_dims, "T"],
+        B: tl.Tensor[b_dims, "T"],
+        C: tl.Tensor[c_dims, "U"],
+        BM: tl.constexpr,
+        BN: tl.constexpr,
+        BK: tl.constexpr,
+        STAGES: tl.constexpr,
+    ):
+        M, N = C.shape
+        K = A.shape[0 if transpose_a else 1]
+        bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
+        tl.rasterize("row", panel=8)
+        As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
+        Bs = tl.alloc_shared((BN, BK) if transpose_b else (BK, BN), B.dtype)
+        acc = tl.zeros((BM, BN), tl.f32)
+        for k in tl.range(tl.cdiv(K, BK), num_stages=STAGES):
+            tl.copy(A[k * BK, by * BM] if transpose_a else A[by * BM, k * BK], As)
+            tl.copy(B[bx * BN, k * BK] if transpose_b else B[k * BK, bx * BN], Bs)
+            acc = tl.gemm(
+                As, Bs, acc, transpose_lhs=transpose_a, transpose_rhs=transpose_b
+            )
+        C[by * BM, bx * BN] = acc.to(C.dtype)
+
+    return gemm
+
+
+def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
+    """What a product is compiled for, as ``Kernel.compile`` takes it."""
+    return {
+        "T": DTYPES[dtype],
+        "U": DTYPES[OUTPUTS[dtype]],
+        "BM": config.bm,
+        "BN": config.bn,
+        "BK": config.bk,
+        "STAGES": config.stages,
+        "threads": config.threads,
+    }
+
+
+def is_aligned(shape: tuple[int, ...]) -> bool:
+    """Whether every extent is a multiple of 16."""
+    return all(extent % 16 == 0 for extent in shape)
+
+
+def compile_gemm(
+    target: str, shape: tuple[int, ...], dtype: str, layout: str, config: GemmConfig
+) -> Any:
+    """A compiled product for matrices of these extents (M, N, K); a second time it
+    is found again."""
+    kernel = gemm_kernel(layout, is_aligned(shape))
+    return kernel.compile(target, **gemm_bindings(dtype, config))
+
+
+@tilews.kernel
+def softmax_row(
+    X: tl.Tensor["M, N:16", "T"],
+    Y: tl.Tensor["M, N:16", "T"],
+    COLUMNS: tl.constexpr,
+):
+    """A block takes a row and keeps it."""
+    row = tl.grid(X.shape[0])
+    x = tl.load(X[row, 0], (1, COLUMNS), pad=-math.inf).to(tl.f32)
+    e = tl.exp(x - tl.max(x, 1, keepdims=True))
+    Y[row, 0] = (e / tl.sum(e, 1, keepdims=True)).to(Y.dtype)
+
+
+@tilews.kernel
+def softmax_tiles(
+    X: tl.Tensor["M, N:16", "T"],
+    Y: tl.Tensor["M, N:16", "T"],
+    COLUMNS: tl.constexpr,
+):
+    """A block takes a row in tiles, twice: for the sum, and for the result."""
+    M, N = X.shape
+    row = tl.grid(M)
+    # The running maximum, and the sum of the exponentials relative to it.
+    top = tl.full((1, 1), -math.inf, tl.f32)
+    total = tl.zeros((1, 1), tl.f32)
+    for j in tl.range(tl.cdiv(N, COLUMNS)):
+        x = tl.load(X[row, j * COLUMNS], (1, COLUMNS), pad=-math.inf).to(tl.f32)
+        higher = tl.maximum(top, tl.max(x, 1, keepdims=True))
+        e = tl.sum(tl.exp(x - higher), 1, keepdims=True)
+        total = total * tl.exp(top - higher) + e
+        top = higher
+    for j in tl.range(tl.cdiv(N, COLUMNS)):
+        x = tl.load(X[row, j * COLUMNS], (1, COLUMNS)).to(tl.f32)
+        Y[row, j * COLUMNS] = (tl.exp(x - top) / total).to(Y.dtype)
+
+
+def compile_softmax(target: str, dtype: str, config: SoftmaxConfig) -> Any:
+    """A compiled softmax for rows whose length is a multiple of 16."""
+    kernel = softmax_row if config.whole else softmax_tiles
+    return kernel.compile(
+        target, T=DTYPES[dtype], COLUMNS=config.columns, threads=config.threads
+    )

@@ -1,0 +1,123 @@
+"""Checking and timing the candidates of a case."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import torch
+
+from .timing import Timer
+
+#: The largest relative error of rounding once, by element type.
+UNIT_ROUNDOFF = {"f16": 2**-11, "bf16": 2**-8, "f32": 2**-24}
+TORCH_DTYPES = {
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "e4m3": torch.float8_e4m3fn,
+    "f32": torch.float32,
+}
+
+Launch = Callable[[], torch.Tensor]
+
+
+class GpuLost(Exception):
+    """The process can use the GPU no longer; the rows so far are in `args`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """An implementation in one configuration.
+
+    Attributes:
+        name: the implementation.
+        config: the configuration in a few words.
+        prepare: compiles; returns the function that starts the work and returns
+            its result, and the compiler's figures, None if there are none.
+    """
+
+    name: str
+    config: str
+    prepare: Callable[[], tuple[Launch, dict[str, Any] | None]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What the candidates of a case share.
+
+    Attributes:
+        output: where they write, unless they return a tensor of their own.
+        reference: the result in float64.
+        bound: of the relative error ||out - reference|| / ||reference||.
+        work: figures of merit: what is done in one run, by unit and second.
+    """
+
+    output: torch.Tensor
+    reference: torch.Tensor
+    bound: float
+    work: dict[str, float]
+
+
+def relative_error(result: torch.Tensor, reference: torch.Tensor) -> float:
+    """||result - reference|| / ||reference||; NaN if an element is."""
+    difference = result.to(torch.float64) - reference
+    return float(difference.norm() / reference.norm())
+
+
+def measure(
+    problem: Problem,
+    candidates: list[Candidate],
+    timer: Timer,
+    announce: Callable[[str, str], None],
+) -> Iterator[dict[str, Any]]:
+    """Checks and times candidates; yields a row for each implementation.
+
+    A row has the fastest right configuration; ``tried`` has all of them. Candidates
+    of one implementation follow each other.
+
+    Raises:
+        GpuLost: a candidate left the GPU in a state that nobody can use.
+    """
+    for name, group in groupby(candidates, lambda candidate: candidate.name):
+        tried = []
+        for candidate in group:
+            announce(name, candidate.config)
+            tried.append(_try(problem, candidate, timer))
+            try:
+                torch.cuda.synchronize()
+            except RuntimeError as error:
+                raise GpuLost(_row(name, tried, problem)) from error
+        yield _row(name, tried, problem)
+
+
+def _try(problem: Problem, candidate: Candidate, timer: Timer) -> dict[str, Any]:
+    """What came out of one configuration."""
+    entry: dict[str, Any] = {"config": candidate.config, "status": "failed"}
+    try:
+        launch, entry["resources"] = candidate.prepare()
+        problem.output.fill_(float("nan"))
+        entry["error"] = relative_error(launch(), problem.reference)
+        # A NaN is not at most the bound.
+        if not entry["error"] <= problem.bound:
+            entry["status"] = "wrong"
+            return entry
+        timing = timer(launch)
+        entry.update(ms=timing.median, ms_low=timing.low, ms_high=timing.high)
+        entry["status"] = "ok"
+    except Exception as error:  # Whatever another library raises.
+        entry["note"] = f"{type(error).__name__}: {error}"
+    return entry
+
+
+def _row(name: str, tried: list[dict[str, Any]], problem: Problem) -> dict[str, Any]:
+    """The row of an implementation from what was tried."""
+    right = [entry for entry in tried if entry["status"] == "ok"]
+    wrong = [entry for entry in tried if entry["status"] == "wrong"]
+    best = min(right, key=lambda entry: entry["ms"]) if right else (wrong + tried)[0]
+    row = {"implementation": name, "bound": problem.bound, "tried": tried, **best}
+    if "ms" in row:
+        for unit, amount in problem.work.items():
+            row[unit] = amount / (1e-3 * row["ms"])
+    return row

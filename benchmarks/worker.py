@@ -1,0 +1,69 @@
+"""Measures cases in a process of its own, which the runner may kill.
+
+Reads cases as JSON from stdin and writes messages to stdout, one JSON object a line:
+
+* ``{"ready": {...}}``: versions, once everything is imported;
+* ``{"step": [implementation, configuration]}``: before anything that may hang;
+* ``{"row": {...}}``: an implementation's result;
+* ``{"done": true}``: the case has no more rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, TextIO
+
+from .cases import Case
+
+#: The exit code after a row whose candidate left the GPU unusable.
+GPU_LOST = 3
+
+
+def main() -> None:
+    """Measures the cases on stdin."""
+    # What libraries print goes to stderr.
+    messages = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    cases = [Case.from_json(fields) for fields in json.load(sys.stdin)]
+
+    from tilews.runtime import device_target
+
+    if not device_target().startswith("sm_"):
+        sys.exit("no NVIDIA GPU here, or the package cuda-bindings is missing")
+    import torch
+
+    from . import gemm, softmax
+    from .measure import GpuLost, measure
+    from .timing import Timer
+
+    send(messages, ready={"torch CUDA": torch.version.cuda})
+    timer = Timer()
+    groups = {"gemm": gemm.prepare, "softmax": softmax.prepare}
+    for index, case in enumerate(cases):
+        torch.manual_seed(index)
+        send(messages, step=["reference", ""])
+        problem, candidates = groups[case.group](case)
+
+        def announce(name: str, config: str) -> None:
+            send(messages, step=[name, config])
+
+        try:
+            for row in measure(problem, candidates, timer, announce):
+                send(messages, row=row)
+        except GpuLost as error:
+            send(messages, row=error.args[0])
+            os._exit(GPU_LOST)
+        send(messages, done=True)
+        del problem, candidates
+        torch.cuda.empty_cache()
+
+
+def send(stream: TextIO, **message: Any) -> None:
+    """Writes a message."""
+    print(json.dumps(message), file=stream, flush=True)
+
+
+if __name__ == "__main__":
+    main()

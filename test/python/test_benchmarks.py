@@ -1,0 +1,167 @@
+"""The benchmark runner, as far as it goes without a GPU."""
+
+import datetime
+import json
+import sys
+
+import pytest
+from benchmarks import __main__ as command
+from benchmarks import cases, compile_time, kernels, report, runner
+from benchmarks.cases import Case
+from click.testing import CliRunner
+
+CASES = [Case("gemm", (64, 64, 64), "f16", layout) for layout in ("NN", "NT", "TN")]
+
+# Speaks the worker's protocol; what it does with a case depends on its layout.
+WORKER = """
+import json, os, sys, time
+def send(**message):
+    print(json.dumps(message), flush=True)
+cases = json.load(sys.stdin)
+send(ready={"torch CUDA": "13.0"})
+for case in cases:
+    send(step=["tilews", "fast"])
+    if case["layout"] == "NT":
+        time.sleep(600)
+    if case["layout"] == "TT":
+        sys.exit("out of memory")
+    send(row={"implementation": "tilews", "config": "fast", "status": "ok"})
+    if case["layout"] == "TN":
+        os._exit(3)
+    send(done=True)
+"""
+
+
+def run(chosen, worker=WORKER, timeout=1.0):
+    return runner.run_cases(
+        chosen, timeout, lambda line: None, [sys.executable, "-c", worker]
+    )
+
+
+def test_hanging_worker_is_killed_and_the_others_go_on():
+    rows, versions = run(CASES)
+    assert versions == {"torch CUDA": "13.0"}
+    assert [(row["layout"], row["status"]) for row in rows] == [
+        ("NN", "ok"),
+        ("NT", "failed"),
+        ("TN", "ok"),
+    ]
+    assert rows[1]["note"].startswith("killed: no answer for 1 s")
+    assert (rows[1]["implementation"], rows[1]["config"]) == ("tilews", "fast")
+
+
+def test_crashed_worker_is_reported_with_its_last_words():
+    rows, _ = run([Case("gemm", (8, 8, 8), "f16", "TT"), CASES[0]])
+    assert [row["status"] for row in rows] == ["failed", "ok"]
+    assert rows[0]["note"] == "the worker ended with code 1\nout of memory"
+
+
+def test_worker_that_cannot_start_stops_everything():
+    with pytest.raises(runner.WorkerError, match="no such thing"):
+        run(CASES, "import sys; sys.exit('no such thing')", timeout=10.0)
+
+
+# --- reports -----------------------------------------------------------------------
+
+
+def fake_run(name, ms, error=1e-4, **changes):
+    resources = {
+        "registers": 168,
+        "spill_stores": 4,
+        "spill_loads": 8,
+        "warnings": ["wgmma serialized (C7510)"],
+    }
+    tried = {"config": "a", "status": "ok", "ms": ms, "error": error}
+    tried.update(changes, resources=resources if name == "tilews" else None)
+    row = {**CASES[0].to_json(), "implementation": name, "bound": 5e-4, **tried}
+    return {**row, "tried": [tried], "TFLOP/s": 100 / ms}
+
+
+def outcome(*runs):
+    facts = {"gpu": "NVIDIA H200", "driver": "580.1", "triton": None}
+    groups = dict.fromkeys((*compile_time.GROUPS, "all passes", "total"), 1.5)
+    compiled = {"chip": "sm_90a", "groups": groups, "first": 9.5, "bytes": 99}
+    return {"environment": facts, "compile": [compiled], "runs": list(runs)}
+
+
+def test_tables_compare_with_the_best_peer(tmp_path):
+    results = outcome(
+        fake_run("torch", 0.2), fake_run("triton", 0.25), fake_run("tilews", 0.4)
+    )
+    json_path, markdown_path = report.save(results, tmp_path / "new" / "name")
+    assert json.loads(json_path.read_text()) == json.loads(json.dumps(results))
+    text = markdown_path.read_text()
+    assert "| 64x64x64 f16 NN | 250 | 500 | 400 | - | 50 % | 0.4000 |" in text
+    assert "| gemm f16 NN | a | 168 | SPILLS 12; PTXAS: wgmma serialized" in text
+    assert "| sm_90a | 1.5 |" in text
+    assert "triton None" not in text
+    assert "Failures" not in text
+    assert report.failures(results) == []
+
+
+def test_only_our_own_failures_count():
+    wrong = fake_run("tilews", 0.1, error=0.5, status="wrong")
+    killed = {**fake_run("tilews", 1), "tried": [], "status": "failed", "note": "hung"}
+    peer = fake_run("torch", 1, status="failed", note="unsupported")
+    assert report.failures(outcome(wrong, killed, peer)) == [
+        "gemm 64x64x64 f16 NN, tilews a: wrong, error 5.0e-01 > 5.0e-04",
+        "gemm 64x64x64 f16 NN, tilews a: failed, hung",
+    ]
+    assert "* gemm 64x64x64 f16 NN, tilews a: wrong" in report.markdown(outcome(wrong))
+
+
+def test_file_name():
+    date = datetime.date(2026, 1, 31)
+    name = report.file_name(date, "NVIDIA H200", ["gemm", "quick"])
+    assert name == "2026-01-31-h200-gemm-quick"
+    assert report.file_name(date, None, ["compile"]) == "2026-01-31-no-gpu-compile"
+
+
+# --- cases and kernels -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", cases.gemm_cases(False), ids=lambda case: case.title)
+def test_gemm_configurations_build(case):
+    assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
+    kernel = kernels.gemm_kernel(case.layout, kernels.is_aligned(case.shape))
+    for config in kernels.gemm_configs(case.shape, case.dtype):
+        text = kernel.mlir("sm_90a", **kernels.gemm_bindings(case.dtype, config))
+        assert ("tile.divisible" in text) == kernels.is_aligned(case.shape)
+
+
+def test_compile_time_measures_every_stage():
+    result = compile_time.measure("sm_80", repeats=2)
+    groups = result["groups"]
+    for name in ("trace", "tile passes", "conversion", "LLVM dialect", "LLVM"):
+        assert groups[name] > 0, name
+    assert result["bytes"] > 0
+
+
+def test_stages_add_up_to_the_total():
+    stages = {
+        "tile-infer-layouts": 1.0,
+        "convert-tile-to-nvvm": 2.0,
+        "tile-expand-math": 3.0,
+        "convert-tile-threads-to-llvm": 4.0,
+        "cse": 5.0,
+        "generate assembly": 6.0,
+        "ptxas": 7.0,
+    }
+    assert compile_time.summarize(40.0, 10.0, stages) == {
+        "trace": 10.0,
+        "tile passes": 1.0,
+        "conversion": 2.0,
+        "LLVM dialect": 7.0,
+        "clean-up": 5.0,
+        "LLVM": 6.0,
+        "ptxas / lld": 7.0,
+        "other": 2.0,
+        "all passes": 15.0,
+        "total": 40.0,
+    }
+
+
+def test_unknown_group_is_refused():
+    result = CliRunner().invoke(command.main, ["--only", "gemm,sofmax"])
+    assert result.exit_code == 2
+    assert "'sofmax' is none of compile, gemm, softmax" in result.output
