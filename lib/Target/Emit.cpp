@@ -198,7 +198,13 @@ LogicalResult DeviceModule::optimize() {
   llvm::FunctionAnalysisManager functionAnalyses;
   llvm::CGSCCAnalysisManager callGraphAnalyses;
   llvm::ModuleAnalysisManager moduleAnalyses;
-  llvm::PassBuilder builder(machine.get());
+  // Fragments are vectors from the start: there is nothing left to find in
+  // loops, nor elsewhere but for AMD's packed arithmetic on pairs.
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.LoopInterleaving = false;
+  tuning.SLPVectorization = target.isAMD();
+  llvm::PassBuilder builder(machine.get(), tuning);
   // Fragments are long vectors, which code generators split badly. Pairs of
   // halves stay: there are instructions for them.
   builder.registerPipelineStartEPCallback([](llvm::ModulePassManager &passes,
