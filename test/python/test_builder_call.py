@@ -174,3 +174,17 @@ def test_the_kernel_of_the_documentation_runs(tmp_path):
     c = np.zeros((130, 140), np.float32)
     module.gemm(a, b, c)
     np.testing.assert_array_equal(c, np.maximum(a.astype(np.float32) @ b.T, 0))
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942", "gfx1100"])
+def test_reductions_to_scalars_are_lowered(chip):
+    @tilews.kernel
+    def total(X: tl.Tensor["M, N:8", tl.f32], Y: tl.Tensor["M", tl.f32]):
+        row = tl.grid(X.shape[0])
+        x = tl.load(X[row, 0], (1, 256))
+        Y[row] = x.sum() if x.max() > 0.0 else 0.0
+
+    compiled = total.compile(chip)
+    assert "tensor.extract" in compiled.mlir("tile")
+    assert "vector.extract" not in compiled.mlir("target")
+    assert "total" in compiled.asm

@@ -122,6 +122,21 @@ struct SplatPattern : TilePattern<tensor::SplatOp> {
   }
 };
 
+/// The element of a fragment of rank 0 is in each thread's first register.
+struct ExtractPattern : TilePattern<tensor::ExtractOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::ExtractOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getTensor().getType().getRank() != 0)
+      return op.emitError("cannot take an element of a fragment, whose "
+                          "elements are in many threads; reduce it first");
+    rewriter.replaceOpWithNewOp<vector::ExtractOp>(op, adaptor.getTensor(), 0);
+    return success();
+  }
+};
+
 /// Conversions from and to fp8 go through f32 and the target's instructions.
 template <typename OpT>
 struct Fp8CastPattern : TilePattern<OpT> {
@@ -311,8 +326,9 @@ void tilews::populateElementwisePatterns(const TileTypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<ElementwisePattern>(converter);
   patterns
-      .add<ConstantPattern, SplatPattern, Fp8CastPattern<arith::ExtFOp>,
-           Fp8CastPattern<arith::TruncFOp>, SameRegistersPattern<ExpandDimsOp>,
+      .add<ConstantPattern, SplatPattern, ExtractPattern,
+           Fp8CastPattern<arith::ExtFOp>, Fp8CastPattern<arith::TruncFOp>,
+           SameRegistersPattern<ExpandDimsOp>,
            SameRegistersPattern<TransposeOp>, BroadcastPattern, IotaPattern>(
           converter, lowering);
 }

@@ -26,8 +26,15 @@ bool tile::isElementwise(Operation *op) {
          (OpTrait::hasElementwiseMappableTraits(op) && !isRepeatable(op));
 }
 
+/// Whether the operation takes the one element of a fragment of rank 0, which
+/// each thread holds in any layout.
+static bool isScalarOfFragment(Operation *op) {
+  auto extract = dyn_cast<tensor::ExtractOp>(op);
+  return extract && extract.getTensor().getType().getRank() == 0;
+}
+
 bool tile::hasLayoutRule(Operation *op) {
-  return isRepeatable(op) || isElementwise(op) ||
+  return isRepeatable(op) || isElementwise(op) || isScalarOfFragment(op) ||
          isa<TileDialect>(op->getDialect()) ||
          isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(op);
 }
