@@ -180,12 +180,7 @@ class Kernel:
             CompileError: the kernel cannot be built for these arguments.
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
-        names = self.signature.names
-        bindings = {name: kwargs.pop(name) for name in names & kwargs.keys()}
-        arguments = self._python_signature.bind(*args, **kwargs).arguments
-        for parameter in self.signature.constants:
-            if parameter.name in arguments:
-                bindings[parameter.name] = arguments.pop(parameter.name)
+        arguments, bindings = self._bind(args, kwargs)
         key = (
             *(target, threads, *bindings, *_typed(bindings.values())),
             *map(_fingerprint, arguments.values()),
@@ -196,6 +191,36 @@ class Kernel:
             compiled = self._compile_for(arguments, target, threads, bindings)
             self._called[key] = compiled
         compiled(*arguments.values(), grid=grid, stream=stream)
+
+    def compile_for(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        **kwargs: Any,
+    ) -> CompiledKernel | InterpretedKernel:
+        """Compiles the kernel as a call with these arguments does; runs nothing.
+
+        Args:
+            args, kwargs, target, threads: as for a call.
+
+        Raises:
+            CompileError: the kernel cannot be built for these arguments.
+        """
+        arguments, bindings = self._bind(args, kwargs)
+        return self._compile_for(arguments, target, threads, bindings)
+
+    def _bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments of a call, and what it specialises the kernel for."""
+        names = self.signature.names
+        bindings = {name: kwargs.pop(name) for name in names & kwargs.keys()}
+        arguments = self._python_signature.bind(*args, **kwargs).arguments
+        for parameter in self.signature.constants:
+            if parameter.name in arguments:
+                bindings[parameter.name] = arguments.pop(parameter.name)
+        return arguments, bindings
 
     def _compile_for(
         self,

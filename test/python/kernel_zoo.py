@@ -63,9 +63,7 @@ def gemm(
         lhs = As
         if FRAGMENT:
             lhs = tl.load(As)
-        acc = tl.gemm(
-            lhs, Bs, acc, transpose_lhs=TA, transpose_rhs=TB, allow_tf32=TF32
-        )
+        acc = tl.gemm(lhs, Bs, acc, transpose_lhs=TA, transpose_rhs=TB, allow_tf32=TF32)
     C[by * BM, bx * BN] = acc
 
 
@@ -95,9 +93,7 @@ def gemm_cases() -> list[Case]:
     for dtype in HALVES:
         for ta in (False, True):
             for tb in (False, True):
-                cases.append(
-                    _gemm_case(dtype, np.float32, 128, 192, 96, ta, tb, 1e-5)
-                )
+                cases.append(_gemm_case(dtype, np.float32, 128, 192, 96, ta, tb, 1e-5))
                 cases.append(_gemm_case(dtype, np.float32, 77, 131, 45, ta, tb, 1e-5))
     half = (np.float16, np.float32)
     more = {
@@ -113,7 +109,9 @@ def gemm_cases() -> list[Case]:
     }
     for label, constants in more.items():
         cases.append(
-            _gemm_case(*half, 130, 200, 100, False, True, 1e-5, "-" + label, **constants)
+            _gemm_case(
+                *half, 130, 200, 100, False, True, 1e-5, "-" + label, **constants
+            )
         )
         if label not in ("fragment",):
             cases.append(
@@ -238,7 +236,11 @@ def scans(X: tl.Tensor["M, N", "T"], Y: tl.Tensor["3, M, N", "T"]):
 
 
 @tilews.kernel(threads=128)
-def shapes(X: tl.Tensor["32, 48", "T"], Y: tl.Tensor["48, 32", "T"], Z: tl.Tensor["64, 24", "T"]):
+def shapes(
+    X: tl.Tensor["32, 48", "T"],
+    Y: tl.Tensor["48, 32", "T"],
+    Z: tl.Tensor["64, 24", "T"],
+):
     tl.grid(1)
     x = tl.load(X)
     i = tl.iota((32, 48), axis=0).to(X.dtype)
@@ -297,7 +299,11 @@ def persistent(X: tl.Tensor["M, N", tl.f32], Y: tl.Tensor["M, N", tl.f32]):
 
 
 @tilews.kernel(threads=128)
-def fp8_cast(X: tl.Tensor["M, N", tl.f32], Y: tl.Tensor["M, N", "F8"], Z: tl.Tensor["M, N", tl.f32]):
+def fp8_cast(
+    X: tl.Tensor["M, N", tl.f32],
+    Y: tl.Tensor["M, N", "F8"],
+    Z: tl.Tensor["M, N", tl.f32],
+):
     M, N = X.shape
     by = tl.grid(tl.cdiv(M, 8))
     small = tl.load(X[by * 8, 0], (8, 48)).to(Y.dtype)
@@ -314,11 +320,19 @@ def other_cases() -> list[Case]:
     for dtype, tolerance in ((np.float32, 2e-6), (np.float16, 1e-3)):
         name = np.dtype(dtype).name
         cases.append(
-            Case(f"elementwise-{name}", elementwise, _pair(70, 99, dtype), {}, tolerance)
+            Case(
+                f"elementwise-{name}", elementwise, _pair(70, 99, dtype), {}, tolerance
+            )
         )
         for n, bn in ((1000, 1024), (64, 64), (33, 40)):
             cases.append(
-                Case(f"softmax-{name}-{n}", softmax, _pair(9, n, dtype), {"BN": bn}, tolerance)
+                Case(
+                    f"softmax-{name}-{n}",
+                    softmax,
+                    _pair(9, n, dtype),
+                    {"BN": bn},
+                    tolerance,
+                )
             )
     for dtype, tolerance in ((np.float32, 1e-6), (np.int32, 0.0), (np.float64, 1e-12)):
         name = np.dtype(dtype).name
