@@ -140,6 +140,9 @@ FailureOr<Datum> Binder::bindMemory(unsigned index, const Argument &arg) {
 
 FailureOr<Datum> Binder::bindScalar(unsigned index, const Argument &arg) {
   Type type = declared[index].type;
+  if (!type.isIntOrIndexOrFloat())
+    return emitError(index) << "a kernel takes memrefs and scalars, found "
+                            << type << "; load fragments from a memref";
   ElementType element = *ElementType::get(type);
   Datum datum;
   if (element.isFloat && arg.kind != Argument::Kind::Memory) {

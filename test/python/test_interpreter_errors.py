@@ -170,6 +170,7 @@ def test_sparse_metadata_has_ascending_places():
         ("memref<?x4xf32>", 3, "expected an array"),
         ("memref<4x?xf32, strided<[9, 1]>>", np.zeros((4, 4), "f4"), "do not fit"),
         ("f32", np.zeros(1, "f4"), "expected"),
+        ("tensor<4xf32>", 1.0, "a kernel takes memrefs and scalars"),
         ("i32", 2.5, "expected an integer for 'i32'"),
         ("i8", 256, "256 does not fit 'i8'"),
     ],
