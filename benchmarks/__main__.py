@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import pathlib
+import sys
 from typing import Any
 
 import click
@@ -53,7 +54,8 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
     Every result is compared with float64 before it is timed, on random data and with
     a cold L2 cache. The exit code is 1 if a kernel of tilews failed or was wrong.
     """
-    console = Console()
+    # A file or a pipe has no width to keep to.
+    console = Console() if sys.stdout.isatty() else Console(width=200)
     environment = report.environment()
     outcome: dict[str, Any] = {"environment": environment, "compile": [], "runs": []}
     parts = [*only, "quick"] if quick else only
@@ -68,15 +70,15 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
     if selected:
         for line in report.missing_peers():
             console.print(line, highlight=False)
+        session = runner.Session(
+            timeout, lambda line: console.print(line, highlight=False, markup=False)
+        )
+        outcome["runs"] = session.rows
         try:
-            outcome["runs"], versions = runner.run_cases(
-                selected,
-                timeout,
-                lambda line: console.print(line, highlight=False, markup=False),
-            )
+            session.run(selected)
         except runner.WorkerError as error:
             raise click.ClickException(str(error)) from error
-        environment.update(versions)
+        environment.update(session.versions)
     paths = report.save(outcome, results / name)
     report.show(outcome, console)
     console.print(f"written: {', '.join(map(str, paths))}", highlight=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
@@ -19,6 +20,9 @@ TORCH_DTYPES = {
     "e4m3": torch.float8_e4m3fn,
     "f32": torch.float32,
 }
+
+#: Of the bound, for the largest error of an element relative to the largest element.
+PEAK_FACTOR = 2
 
 Launch = Callable[[], torch.Tensor]
 
@@ -60,10 +64,13 @@ class Problem:
     work: dict[str, float]
 
 
-def relative_error(result: torch.Tensor, reference: torch.Tensor) -> float:
-    """||result - reference|| / ||reference||; NaN if an element is."""
+def errors(result: torch.Tensor, reference: torch.Tensor) -> tuple[float, float]:
+    """||result - reference|| / ||reference||, and the same of the largest elements,
+    which a single wrong element shows in. NaN if an element is."""
     difference = result.to(torch.float64) - reference
-    return float(difference.norm() / reference.norm())
+    norm = difference.norm() / reference.norm()
+    peak = difference.abs().max() / reference.abs().max()
+    return float(norm), float(peak)
 
 
 def measure(
@@ -98,9 +105,12 @@ def _try(problem: Problem, candidate: Candidate, timer: Timer) -> dict[str, Any]
     try:
         launch, entry["resources"] = candidate.prepare()
         problem.output.fill_(float("nan"))
-        entry["error"] = relative_error(launch(), problem.reference)
-        # A NaN is not at most the bound.
-        if not entry["error"] <= problem.bound:
+        error, peak = errors(launch(), problem.reference)
+        if not (math.isfinite(error) and math.isfinite(peak)):
+            entry.update(status="wrong", note="NaN, infinite or unwritten elements")
+            return entry
+        entry.update(error=error, peak_error=peak)
+        if error > problem.bound or peak > PEAK_FACTOR * problem.bound:
             entry["status"] = "wrong"
             return entry
         timing = timer(launch)

@@ -21,6 +21,7 @@ from tilews.compiler import find_ptxas
 
 from .cases import Case
 from .compile_time import GROUPS
+from .kernels import is_aligned
 
 PEERS = ("torch", "triton", "tilelang")
 UNITS = {"gemm": "TFLOP/s", "softmax": "GB/s"}
@@ -118,9 +119,10 @@ def _tries(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _failure(run: dict[str, Any], entry: dict[str, Any]) -> str:
     text = f"{_case(run).title}, {run['implementation']} {entry['config']}: "
-    if entry["status"] == "wrong":
-        return text + f"wrong, error {entry['error']:.1e} > {run['bound']:.1e}"
-    return text + f"failed, {entry['note']}"
+    if "note" in entry:
+        return text + f"{entry['status']}, {entry['note']}"
+    found = f"error {entry['error']:.1e}, of an element {entry['peak_error']:.1e}"
+    return text + f"wrong, {found}, bound {run['bound']:.1e}"
 
 
 def _case(run: dict[str, Any]) -> Case:
@@ -179,9 +181,9 @@ def _resource_table(runs: list[dict[str, Any]]) -> Table:
             figures = entry.get("resources")
             if run["implementation"] != "tilews" or figures is None:
                 continue
-            aligned = all(extent % 16 == 0 for extent in run["shape"])
             kind = (run["group"], run["dtype"], run["layout"])
-            kernel = " ".join(filter(None, (*kind, "" if aligned else "ragged")))
+            ragged = "" if is_aligned(run["shape"]) else "ragged"
+            kernel = " ".join(filter(None, (*kind, ragged)))
             spills = figures["spill_stores"] + figures["spill_loads"]
             marks = [f"SPILLS {spills}"] if spills else []
             marks += [f"PTXAS: {text}" for text in figures["warnings"]]

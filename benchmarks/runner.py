@@ -17,6 +17,8 @@ from .worker import GPU_LOST
 WORKER = (sys.executable, "-m", "benchmarks.worker")
 #: Seconds until a worker has imported torch and reached the GPU.
 START_TIMEOUT = 180.0
+#: So many workers hang before the cases that are left are given up.
+MAX_KILLED = 3
 
 
 class WorkerError(Exception):
@@ -79,86 +81,99 @@ class Worker:
         return code, "\n".join(text.splitlines()[-12:])
 
 
-def run_cases(
-    cases: Sequence[Case],
-    timeout: float,
-    report: Callable[[str], None],
-    command: Sequence[str] = WORKER,
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Measures cases.
+class Session:
+    """Measures cases in workers, one after the other.
 
-    A case whose worker hangs or crashes gets a row that says so; the others go on in
-    a new worker.
+    A case whose worker hangs or crashes gets a row that says so, and the next cases
+    go to a new worker.
 
-    Args:
-        cases: what to measure.
-        timeout: seconds that a step may take: a compilation, a check and a timing.
-        report: is told what goes on.
-        command: starts a worker.
-
-    Returns:
-        The rows, each with the fields of its case, and the versions in use.
-
-    Raises:
-        WorkerError: a worker could not start.
+    Attributes:
+        rows: results, each with the fields of its case.
+        versions: of what the workers use.
     """
-    remaining, rows, versions = list(cases), [], {}
-    while remaining:
-        done, failure = _run_worker(remaining, timeout, report, command, rows, versions)
-        if failure is not None:
-            rows.append({**remaining[done].to_json(), **failure})
-            report(f"  {failure['implementation']}: {failure['note']}")
-        # A case that was not finished is not tried again.
-        remaining = remaining[done + 1 :]
-    return rows, versions
 
+    def __init__(
+        self,
+        timeout: float,
+        report: Callable[[str], None],
+        command: Sequence[str] = WORKER,
+    ) -> None:
+        """Starts nothing yet.
 
-def _run_worker(
-    cases: list[Case],
-    timeout: float,
-    report: Callable[[str], None],
-    command: Sequence[str],
-    rows: list[dict[str, Any]],
-    versions: dict[str, Any],
-) -> tuple[int, dict[str, Any] | None]:
-    """Runs one worker; returns how many cases it finished, and a row for the case
-    that it did not."""
-    worker = Worker(command, cases)
-    step: list[str] | None = None
-    done, note = 0, ""
-    try:
-        while message := worker.receive(START_TIMEOUT if step is None else timeout):
-            if "ready" in message:
-                versions.update(message["ready"])
-                step = ["reference", ""]
-                report(cases[0].title)
-            elif "step" in message:
-                step = message["step"]
-            elif "row" in message:
-                rows.append({**cases[done].to_json(), **message["row"]})
-                report(f"  {_summary(message['row'])}")
-            elif "done" in message:
-                done += 1
-                if done < len(cases):
-                    report(cases[done].title)
-    except TimeoutError as error:
-        note = f"killed: {error}"
-    code, text = worker.close(patience=0 if note else 20)
-    if done == len(cases) or code == GPU_LOST:
-        return done, None
-    note = note or f"the worker ended with code {code}"
-    if text:
-        note += f"\n{text}"
-    if step is None:
-        raise WorkerError(f"cannot measure on a GPU: {note}")
-    failure = {
-        "implementation": step[0],
-        "config": step[1],
-        "status": "failed",
-        "note": note,
-        "tried": [],
-    }
-    return done, failure
+        Args:
+            timeout: seconds that a step may take: to compile, check and time.
+            report: is told what goes on.
+            command: starts a worker.
+        """
+        self.rows: list[dict[str, Any]] = []
+        self.versions: dict[str, Any] = {}
+        self._timeout = timeout
+        self._report = report
+        self._command = command
+        self._step: list[str] | None = None
+        self._done = 0
+
+    def run(self, cases: Sequence[Case]) -> None:
+        """Measures cases.
+
+        Raises:
+            WorkerError: a worker could not start.
+        """
+        remaining, killed = list(cases), 0
+        while remaining and killed < MAX_KILLED:
+            note = self._run_worker(remaining)
+            killed += note.startswith("killed")
+            if note:
+                self._fail(remaining[self._done], *self._step, note)
+            # A case that was not finished is not tried again.
+            remaining = remaining[self._done + 1 :]
+        for case in remaining:
+            self._fail(case, "all", "", f"not run: {killed} workers were killed")
+
+    def _run_worker(self, cases: list[Case]) -> str:
+        """Runs one worker; returns why it did not finish a case that has no row for
+        that yet, or nothing."""
+        worker = Worker(self._command, cases)
+        self._step, self._done, note = None, 0, ""
+        try:
+            while message := worker.receive(
+                START_TIMEOUT if self._step is None else self._timeout
+            ):
+                self._handle(message, cases)
+        except TimeoutError as error:
+            note = f"killed: {error}"
+        code, text = worker.close(patience=0 if note else 20)
+        if self._done == len(cases) or code == GPU_LOST:
+            return ""
+        note = note or f"the worker ended with code {code}"
+        if text:
+            note += f"\n{text}"
+        if self._step is None:
+            raise WorkerError(f"cannot measure on a GPU: {note}")
+        return note
+
+    def _handle(self, message: dict[str, Any], cases: list[Case]) -> None:
+        if "ready" in message:
+            self.versions.update(message["ready"])
+            self._step = ["reference", ""]
+            self._report(cases[0].title)
+        elif "step" in message:
+            self._step = message["step"]
+        elif "row" in message:
+            self._add(cases[self._done], message["row"])
+        elif "done" in message:
+            self._done += 1
+            if self._done < len(cases):
+                self._report(cases[self._done].title)
+
+    def _fail(self, case: Case, implementation: str, config: str, note: str) -> None:
+        """Adds a row for a case that came to no end."""
+        row = {"implementation": implementation, "config": config, "note": note}
+        self._add(case, {**row, "status": "failed", "tried": []})
+
+    def _add(self, case: Case, row: dict[str, Any]) -> None:
+        self.rows.append({**case.to_json(), **row})
+        self._report(f"  {_summary(row)}")
 
 
 def _summary(row: dict[str, Any]) -> str:

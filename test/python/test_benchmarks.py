@@ -33,9 +33,10 @@ for case in cases:
 
 
 def run(chosen, worker=WORKER, timeout=1.0):
-    return runner.run_cases(
-        chosen, timeout, lambda line: None, [sys.executable, "-c", worker]
-    )
+    command = [sys.executable, "-c", worker]
+    session = runner.Session(timeout, lambda line: None, command)
+    session.run(chosen)
+    return session.rows, session.versions
 
 
 def test_hanging_worker_is_killed_and_the_others_go_on():
@@ -56,6 +57,15 @@ def test_crashed_worker_is_reported_with_its_last_words():
     assert rows[0]["note"] == "the worker ended with code 1\nout of memory"
 
 
+def test_hanging_kernels_do_not_cost_the_whole_lease():
+    rows, _ = run([CASES[1]] * 5, timeout=0.5)
+    notes = [row["note"].splitlines()[0] for row in rows]
+    assert (
+        notes
+        == ["killed: no answer for 0.5 s"] * 3 + ["not run: 3 workers were killed"] * 2
+    )
+
+
 def test_worker_that_cannot_start_stops_everything():
     with pytest.raises(runner.WorkerError, match="no such thing"):
         run(CASES, "import sys; sys.exit('no such thing')", timeout=10.0)
@@ -71,7 +81,13 @@ def fake_run(name, ms, error=1e-4, **changes):
         "spill_loads": 8,
         "warnings": ["wgmma serialized (C7510)"],
     }
-    tried = {"config": "a", "status": "ok", "ms": ms, "error": error}
+    tried = {
+        "config": "a",
+        "status": "ok",
+        "ms": ms,
+        "error": error,
+        "peak_error": 1e-5,
+    }
     tried.update(changes, resources=resources if name == "tilews" else None)
     row = {**CASES[0].to_json(), "implementation": name, "bound": 5e-4, **tried}
     return {**row, "tried": [tried], "TFLOP/s": 100 / ms}
@@ -104,7 +120,8 @@ def test_only_our_own_failures_count():
     killed = {**fake_run("tilews", 1), "tried": [], "status": "failed", "note": "hung"}
     peer = fake_run("torch", 1, status="failed", note="unsupported")
     assert report.failures(outcome(wrong, killed, peer)) == [
-        "gemm 64x64x64 f16 NN, tilews a: wrong, error 5.0e-01 > 5.0e-04",
+        "gemm 64x64x64 f16 NN, tilews a: wrong, error 5.0e-01, of an element 1.0e-05, "
+        "bound 5.0e-04",
         "gemm 64x64x64 f16 NN, tilews a: failed, hung",
     ]
     assert "* gemm 64x64x64 f16 NN, tilews a: wrong" in report.markdown(outcome(wrong))
