@@ -5,8 +5,6 @@ compiles them for every target, ``test_cuda.py`` runs them on a GPU and compares
 with the interpreter.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -34,9 +32,9 @@ class Case:
 
 @tilews.kernel(threads=128)
 def gemm(
-    A: tl.Tensor[AR, AC, T],
-    B: tl.Tensor[BR, BC, T],
-    C: tl.Tensor[M, N, ACC],
+    A: tl.Tensor["AR, AC", "T"],
+    B: tl.Tensor["BR, BC", "T"],
+    C: tl.Tensor["M, N", "ACC"],
     TA: tl.constexpr = False,
     TB: tl.constexpr = True,
     BM: tl.constexpr = 64,
@@ -79,7 +77,8 @@ def _gemm_case(dtype, acc, m, n, k, ta, tb, tolerance, label="", **constants) ->
         b = _random(random, (n, k) if tb else (k, n), dtype)
         return [a, b, np.zeros((m, n), acc)]
 
-    name = f"gemm-{np.dtype(dtype).name}-{m}x{n}x{k}-{'T' if ta else 'N'}{'T' if tb else 'N'}"
+    transposes = ("T" if ta else "N") + ("T" if tb else "N")
+    name = f"gemm-{np.dtype(dtype).name}-{m}x{n}x{k}-{transposes}"
     return Case(
         name + label, gemm, arguments, {"TA": ta, "TB": tb} | constants, tolerance
     )
@@ -142,10 +141,10 @@ def fp8_cases() -> list[Case]:
 
 @tilews.kernel(threads=128)
 def gemm_sp(
-    A: tl.Tensor[M, KC, tl.f16],
-    E: tl.Tensor[M, KE, tl.i16],
-    B: tl.Tensor[K, N, tl.f16],
-    C: tl.Tensor[M, N, tl.f32],
+    A: tl.Tensor["M, KC", tl.f16],
+    E: tl.Tensor["M, KE", tl.i16],
+    B: tl.Tensor["K, N", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
 ):
     As = tl.alloc_shared((32, 32), tl.f16)
     Es = tl.alloc_shared((32, 4), tl.i16)
@@ -175,7 +174,7 @@ def _sparse_arguments(random: np.random.Generator) -> list:
 
 
 @tilews.kernel(threads=128)
-def elementwise(X: tl.Tensor[M, N, T], Y: tl.Tensor[M, N, T]):
+def elementwise(X: tl.Tensor["M, N", "T"], Y: tl.Tensor["M, N", "T"]):
     M, N = X.shape
     by, bx = tl.grid(tl.cdiv(M, 32), tl.cdiv(N, 40))
     x = tl.load(X[by * 32, bx * 40], (32, 40)).to(tl.f32)
@@ -185,7 +184,7 @@ def elementwise(X: tl.Tensor[M, N, T], Y: tl.Tensor[M, N, T]):
 
 
 @tilews.kernel(threads=256)
-def softmax(X: tl.Tensor[M, N, T], Y: tl.Tensor[M, N, T], BN: tl.constexpr):
+def softmax(X: tl.Tensor["M, N", "T"], Y: tl.Tensor["M, N", "T"], BN: tl.constexpr):
     M, _N = X.shape
     row = tl.grid(M)
     x = tl.load(X[row, 0], (1, BN), pad=float("-inf")).to(tl.f32)
@@ -195,9 +194,9 @@ def softmax(X: tl.Tensor[M, N, T], Y: tl.Tensor[M, N, T], BN: tl.constexpr):
 
 @tilews.kernel(threads=128)
 def reductions(
-    X: tl.Tensor[M, N, T],
-    R: tl.Tensor[5, M, T],
-    Q: tl.Tensor[5, N, T],
+    X: tl.Tensor["M, N", "T"],
+    R: tl.Tensor["5, M", "T"],
+    Q: tl.Tensor["5, N", "T"],
     BM: tl.constexpr,
     BN: tl.constexpr,
 ):
@@ -216,7 +215,7 @@ def reductions(
 
 
 @tilews.kernel(threads=64)
-def bits(X: tl.Tensor[48, 40, tl.i32], Y: tl.Tensor[4, 48, tl.i32]):
+def bits(X: tl.Tensor["48, 40", tl.i32], Y: tl.Tensor["4, 48", tl.i32]):
     tl.grid(1)
     x = tl.load(X)
     Y[0, 0] = tl.reduce_and(x, axis=1)[None, :]
@@ -227,7 +226,7 @@ def bits(X: tl.Tensor[48, 40, tl.i32], Y: tl.Tensor[4, 48, tl.i32]):
 
 
 @tilews.kernel(threads=128)
-def scans(X: tl.Tensor[M, N, T], Y: tl.Tensor[3, M, N, T]):
+def scans(X: tl.Tensor["M, N", "T"], Y: tl.Tensor["3, M, N", "T"]):
     tl.grid(1)
     x = tl.load(X[0, 0], (24, 40))
     Y[0, 0, 0] = tl.cumsum(x, axis=1)[None, :, :]
@@ -237,9 +236,9 @@ def scans(X: tl.Tensor[M, N, T], Y: tl.Tensor[3, M, N, T]):
 
 @tilews.kernel(threads=128)
 def shapes(
-    X: tl.Tensor[32, 48, T],
-    Y: tl.Tensor[48, 32, T],
-    Z: tl.Tensor[64, 24, T],
+    X: tl.Tensor["32, 48", "T"],
+    Y: tl.Tensor["48, 32", "T"],
+    Z: tl.Tensor["64, 24", "T"],
 ):
     tl.grid(1)
     x = tl.load(X)
@@ -250,7 +249,7 @@ def shapes(
 
 
 @tilews.kernel(threads=128)
-def copies(X: tl.Tensor[B, M, N, T], Y: tl.Tensor[B, M, N, T]):
+def copies(X: tl.Tensor["B, M, N", "T"], Y: tl.Tensor["B, M, N", "T"]):
     B, M, N = X.shape
     b, m, n = tl.grid(B, tl.cdiv(M, 16), tl.cdiv(N, 48))
     s = tl.alloc_shared((16, 48), X.dtype)
@@ -261,7 +260,7 @@ def copies(X: tl.Tensor[B, M, N, T], Y: tl.Tensor[B, M, N, T]):
 
 
 @tilews.kernel(threads=128)
-def atomics(X: tl.Tensor[M, N, T], S: tl.Tensor[2, N, T]):
+def atomics(X: tl.Tensor["M, N", "T"], S: tl.Tensor["2, N", "T"]):
     M, _N = X.shape
     row = tl.grid(M)
     x = tl.load(X[row, 0], (1, 200))
@@ -270,7 +269,7 @@ def atomics(X: tl.Tensor[M, N, T], S: tl.Tensor[2, N, T]):
 
 
 @tilews.kernel(threads=128)
-def loops(X: tl.Tensor[M, N, tl.f32], Y: tl.Tensor[M, N, tl.f32], n: tl.i32):
+def loops(X: tl.Tensor["M, N", tl.f32], Y: tl.Tensor["M, N", tl.f32], n: tl.i32):
     M, N = X.shape
     by = tl.grid(tl.cdiv(M, 16))
     total = tl.zeros((16, 64), tl.f32)
@@ -289,7 +288,7 @@ def loops(X: tl.Tensor[M, N, tl.f32], Y: tl.Tensor[M, N, tl.f32], n: tl.i32):
 
 
 @tilews.kernel(threads=128)
-def persistent(X: tl.Tensor[M, N, tl.f32], Y: tl.Tensor[M, N, tl.f32]):
+def persistent(X: tl.Tensor["M, N", tl.f32], Y: tl.Tensor["M, N", tl.f32]):
     M, N = X.shape
     tl.grid(5)
     buffer = tl.alloc_shared((16, 32), tl.f32)
@@ -300,9 +299,9 @@ def persistent(X: tl.Tensor[M, N, tl.f32], Y: tl.Tensor[M, N, tl.f32]):
 
 @tilews.kernel(threads=128)
 def fp8_cast(
-    X: tl.Tensor[M, N, tl.f32],
-    Y: tl.Tensor[M, N, F8],
-    Z: tl.Tensor[M, N, tl.f32],
+    X: tl.Tensor["M, N", tl.f32],
+    Y: tl.Tensor["M, N", "F8"],
+    Z: tl.Tensor["M, N", tl.f32],
 ):
     M, _N = X.shape
     by = tl.grid(tl.cdiv(M, 8))
