@@ -202,4 +202,8 @@ void ROCDLLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,
                   b.getStringAttr(Twine(size) + "," + Twine(size)));
   kernel->setAttr("rocdl.reqd_work_group_size",
                   b.getDenseI32ArrayAttr({size, 1, 1}));
+  // IEEE mode quiets signaling NaNs, at the price of an instruction for each
+  // operand of a maximum or minimum.
+  kernel.setPassthroughAttr(
+      b.getArrayAttr(b.getStrArrayAttr({"amdgpu-ieee", "false"})));
 }
