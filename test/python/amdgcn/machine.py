@@ -1,0 +1,262 @@
+"""Launches kernels of a code object: blocks one by one, waves in turns."""
+
+import random
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from .code_object import CodeObject, Kernel
+from .disassembly import Instruction, SimulationError
+from .matrix import MatrixCompiler
+from .memory import GlobalMemory, SharedMemory
+from .memory_ops import AccessQueues, MemoryCompiler
+from .scalar import ScalarCompiler
+from .state import Operand, Wave
+from .vector import VectorCompiler
+from .vector_ops import get_ops
+
+__all__ = ["SimulationError", "Simulator"]
+
+Step = Callable[[Wave], None]
+
+#: Instructions without an effect that the simulator models.
+_IGNORED = re.compile(
+    r"s_nop|s_sleep|s_setprio|s_delay_alu|s_clause|s_code_end|s_sendmsg|s_inst_prefetch"
+    r"|s_set_inst_prefetch_distance|s_waitcnt_depctr|s_wait_alu|s_denorm_mode"
+    r"|s_setreg_imm32_b32|s_version|s_wait_idle"
+    r"|buffer_gl0_inv|buffer_gl1_inv|buffer_inv|buffer_wbl2|global_inv|global_wb"
+)
+
+_COUNTERS = {
+    "vmcnt": ("load",),
+    "lgkmcnt": ("ds", "sm"),
+    "vscnt": ("store",),
+    "expcnt": (),
+    "loadcnt": ("load",),
+    "storecnt": ("store",),
+    "dscnt": ("ds",),
+    "kmcnt": ("sm",),
+}
+
+#: Bytes of the arguments that the runtime adds (LLVM, "Code Object V5").
+_HIDDEN_BYTES = 256
+
+
+class Simulator:
+    """Runs the kernels of one code object.
+
+    `path` names the HSACO file. `seed` chooses when waves take turns and when
+    memory accesses are performed.
+    """
+
+    def __init__(self, path: Path, seed: int = 0) -> None:
+        self.code = CodeObject(path)
+        self.rng = random.Random(seed)
+        code = self.code
+        self.memory = GlobalMemory()
+        self.memory_compiler = MemoryCompiler(code.lanes, code.generation, self.memory)
+        self.compilers = (
+            ScalarCompiler(),
+            self.memory_compiler,
+            MatrixCompiler(code.chip, code.generation),
+            VectorCompiler(code.lanes, get_ops(code.chip)),
+        )
+        self.steps: dict[int, Step] = {}
+        #: Names of the instructions that were executed.
+        self.executed: set[str] = set()
+
+    def launch(
+        self,
+        name: str,
+        grid: tuple[int, ...],
+        threads: int,
+        arguments: list,
+        shared_bytes: int = 0,
+    ) -> None:
+        """Runs kernel `name`. Arrays are changed in place.
+
+        `arguments` are numpy arrays (passed as pointers) and numpy scalars, in
+        the order of the kernel's parameters.
+        """
+        kernel = self.code.kernels[name]
+        if kernel.scratch_bytes:
+            raise SimulationError(f"{name} needs scratch memory")
+        if threads % self.code.lanes:
+            raise SimulationError(f"{threads} threads are no whole number of waves")
+        buffers = self.memory.buffers
+        del buffers[:]
+        packed = self._pack(arguments)
+        explicit = len(packed)
+        grid = (*grid, 1, 1)[:3]
+        hidden = struct.pack("<IIIHHH", *grid, threads, 1, 1)
+        packed += b"\0" * (-explicit % 8) + hidden.ljust(_HIDDEN_BYTES, b"\0")
+        if kernel.kernarg_bytes > len(packed):
+            raise SimulationError(
+                f"{name} takes {kernel.kernarg_bytes} bytes of arguments, "
+                f"found {explicit}"
+            )
+        pointer = self.memory.add(np.frombuffer(packed, np.uint8))
+        with np.errstate(all="ignore"):
+            for z in range(grid[2]):
+                for y in range(grid[1]):
+                    for x in range(grid[0]):
+                        size = kernel.shared_bytes + shared_bytes
+                        self.memory_compiler.shared = SharedMemory(size)
+                        self._run_block(kernel, pointer, threads, (x, y, z))
+
+    def _pack(self, arguments: list) -> bytes:
+        packed = b""
+        for argument in arguments:
+            if isinstance(argument, np.ndarray) and argument.ndim:
+                flat = argument.reshape(-1).view(np.uint8)
+                data = struct.pack("<Q", self.memory.add(flat))
+            else:
+                data = np.asarray(argument).tobytes()
+            packed += b"\0" * (-len(packed) % len(data)) + data
+        return packed
+
+    # ----------------------------------------------------------------- blocks
+
+    def _make_wave(
+        self, kernel: Kernel, pointer: int, index: int, block: tuple[int, int, int]
+    ) -> Wave:
+        wave = Wave(self.code.lanes, index)
+        properties = kernel.properties
+        if properties & 0b110110 or not properties & 8:
+            raise SimulationError(f"unknown kernel properties {properties:#x}")
+        first = 4 if properties & 1 else 0  # a descriptor of scratch comes first
+        wave.s[first], wave.s[first + 1] = pointer & 0xFFFFFFFF, pointer >> 32
+        if self.code.generation >= 12:
+            wave.s[108 + 9] = block[0]
+            wave.s[108 + 7] = block[1] | block[2] << 16
+        else:
+            at = kernel.rsrc2 >> 1 & 31
+            for axis in range(3):
+                if kernel.rsrc2 >> 7 + axis & 1:
+                    wave.s[at] = block[axis]
+                    at += 1
+        wave.v[0] = np.arange(self.code.lanes) + index * self.code.lanes
+        wave.pc = kernel.entry
+        self.memory_compiler.queues[index] = AccessQueues(wave, self.rng)
+        return wave
+
+    def _run_block(
+        self, kernel: Kernel, pointer: int, threads: int, block: tuple[int, int, int]
+    ) -> None:
+        waves = [
+            self._make_wave(kernel, pointer, index, block)
+            for index in range(threads // self.code.lanes)
+        ]
+        while any(wave.state != "ended" for wave in waves):
+            ready = [wave for wave in waves if wave.state == "ready"]
+            if not ready:
+                waiting = [wave for wave in waves if wave.state == "barrier"]
+                for wave in waiting:
+                    wave.state = "ready"
+                continue
+            self._run_wave(self.rng.choice(ready), self.rng.randint(1, 200))
+
+    def _run_wave(self, wave: Wave, budget: int) -> None:
+        steps, instructions = self.steps, self.code.instructions
+        while budget and wave.state == "ready":
+            budget -= 1
+            pc = wave.pc
+            inst = instructions.get(pc)
+            if inst is None:
+                raise SimulationError(f"no instruction at {pc:#x}")
+            step = steps.get(pc)
+            try:
+                if step is None:
+                    step = steps[pc] = self._compile(inst)
+                wave.pc = pc + inst.size
+                step(wave)
+            except (SimulationError, NotImplementedError) as error:
+                raise SimulationError(
+                    f"at {pc:#x}, wave {wave.index}: '{inst.text}': {error}"
+                ) from error
+
+    # ----------------------------------------------------------- instructions
+
+    def _compile(self, inst: Instruction) -> Step:
+        self.executed.add(inst.name)
+        step = self._compile_control(inst)
+        if step:
+            return step
+        for compiler in self.compilers:
+            step = compiler.compile(inst)
+            if step:
+                return self._guard(inst, step)
+        raise SimulationError("unknown instruction")
+
+    @staticmethod
+    def _guard(inst: Instruction, step: Step) -> Step:
+        """Refuses registers that a load under way will write."""
+        halves = [inst] + ([inst.second] if inst.second else [])
+        operands = [Operand(text) for half in halves for text in half.operands]
+        if "_load_" in inst.name and "d16" in inst.name:
+            del operands[0]  # loads of two halves arrive in order
+        vectors = [r for operand in operands for r in operand.vectors]
+        scalars = [r for operand in operands for r in operand.scalars]
+
+        def guarded(wave: Wave) -> None:
+            if wave.pending_v or wave.pending_s:
+                wave.check(vectors, scalars)
+            step(wave)
+
+        return guarded
+
+    def _compile_control(self, inst: Instruction) -> Step | None:
+        name = inst.name
+        if _IGNORED.fullmatch(name):
+            return lambda wave: None
+        if name == "s_endpgm":
+            return self._end
+        if name in ("s_barrier", "s_barrier_wait"):
+            return self._barrier
+        if name == "s_barrier_signal":
+            # All waves signal before they wait, so the wait is the barrier.
+            return lambda wave: None
+        if name.startswith(("s_waitcnt", "s_wait_")):
+            return self._wait(inst)
+        return None
+
+    def _get_queues(self, wave: Wave) -> AccessQueues:
+        return self.memory_compiler.queues[wave.index]
+
+    def _end(self, wave: Wave) -> None:
+        queues = self._get_queues(wave)
+        for queue in queues.queues:
+            queues.perform(queue)
+        wave.state = "ended"
+
+    def _barrier(self, wave: Wave) -> None:
+        if self.code.generation == 9:
+            # The waves of a block share a cache, which sees accesses in order.
+            self._get_queues(wave).perform("vm")
+        wave.state = "barrier"
+
+    def _wait(self, inst: Instruction) -> Step:
+        if match := re.fullmatch(r"s_waitcnt_(\w+) null, (\w+)", inst.text):
+            waits = [(match[1], int(match[2], 0))]
+        elif match := re.fullmatch(r"s_wait_(\w+) (\w+)", inst.text):
+            limit = int(match[2], 0)
+            names = match[1].split("_")
+            if names[0] in ("loadcnt", "storecnt") and len(names) == 2:
+                # One limit for each counter, the second in the lower bits.
+                waits = [(names[0], limit >> 8 & 63), (names[1], limit & 63)]
+            else:
+                waits = [(name, limit) for name in names]
+        else:
+            found = re.findall(r"(\w+)\((\d+)\)", inst.text)
+            waits = [(name, int(limit)) for name, limit in found]
+        if not waits or any(name not in _COUNTERS for name, _ in waits):
+            raise SimulationError("unknown counters")
+
+        def step(wave: Wave) -> None:
+            for name, limit in waits:
+                self._get_queues(wave).wait(_COUNTERS[name], limit)
+
+        return step

@@ -1,0 +1,84 @@
+"""Global and shared memory that knows what is in bounds and what was written."""
+
+import numpy as np
+
+from .disassembly import SimulationError
+
+#: Distance of the buffers, so that no overrun meets the next one.
+_SPACING = 1 << 33
+_BASE = 0x7F00_0000_0000
+
+
+class GlobalMemory:
+    """Buffers at addresses far apart; accesses between them are refused.
+
+    Accesses need no alignment (LLVM, "unaligned-access-mode").
+    """
+
+    def __init__(self) -> None:
+        self.buffers: list[np.ndarray] = []
+
+    def add(self, data: np.ndarray) -> int:
+        """Maps a flat uint8 array and returns its address."""
+        self.buffers.append(data)
+        return _BASE + (len(self.buffers) - 1) * _SPACING
+
+    def _find(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """The buffer that all addresses are in, and their offsets in it."""
+        if addresses[0] < _BASE:
+            raise SimulationError(f"access to {int(addresses[0]):#x}, no buffer")
+        index = int(addresses[0] - np.uint64(_BASE)) // _SPACING
+        if index >= len(self.buffers):
+            raise SimulationError(f"access to {int(addresses[0]):#x}, no buffer")
+        offsets = (addresses - np.uint64(_BASE + index * _SPACING)).astype(np.int64)
+        buffer = self.buffers[index]
+        if offsets.min() < 0 or offsets.max() + size > len(buffer):
+            raise SimulationError(
+                f"access to bytes {offsets.min()} to {offsets.max() + size} of "
+                f"buffer {index}, which has {len(buffer)}"
+            )
+        return buffer, offsets
+
+    def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """Bytes at each address, shape (n, size)."""
+        if not len(addresses):
+            return np.zeros((0, size), np.uint8)
+        buffer, offsets = self._find(addresses, size)
+        return buffer[offsets[:, None] + np.arange(size)]
+
+    def store(self, addresses: np.ndarray, data: np.ndarray) -> None:
+        if not len(addresses):
+            return
+        buffer, offsets = self._find(addresses, data.shape[1])
+        buffer[offsets[:, None] + np.arange(data.shape[1])] = data
+
+
+class SharedMemory:
+    """A block's shared memory; what was not written may not be read."""
+
+    def __init__(self, size: int) -> None:
+        self.data = np.zeros(size, np.uint8)
+        self.written = np.zeros(size, bool)
+
+    def _get_places(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        offsets = addresses.astype(np.int64)
+        if len(offsets) and offsets.max() + size > len(self.data):
+            raise SimulationError(
+                f"access to shared byte {offsets.max() + size - 1} of {len(self.data)}"
+            )
+        if len(offsets) and (offsets % min(size, 4)).any():
+            raise SimulationError(f"shared access of {size} bytes is not aligned")
+        return offsets[:, None] + np.arange(size)
+
+    def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
+        """Bytes at each address, shape (n, size)."""
+        places = self._get_places(addresses, size)
+        if not self.written[places].all():
+            first = places[~self.written[places]][0]
+            raise SimulationError(f"shared byte {first} is read, but never written")
+        return self.data[places]
+
+    def store(self, addresses: np.ndarray, data: np.ndarray) -> None:
+        places = self._get_places(addresses, data.shape[1])
+        self.data[places] = data
+        self.written[places] = True

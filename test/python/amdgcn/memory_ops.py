@@ -1,0 +1,385 @@
+"""Loads and stores, and the counters that order them.
+
+An access is issued, performed and completed. It is performed, in the order of
+issue, at a time that nobody may count on; the wait that orders it completes it.
+Only then its registers can be used.
+"""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .disassembly import Instruction, SimulationError
+from .memory import GlobalMemory, SharedMemory
+from .state import Operand, Wave, read_scalar, read_vector
+
+Step = Callable[[Wave], None]
+
+
+@dataclass
+class Access:
+    """One access of a wave to memory."""
+
+    counter: str
+    perform: Callable[[], None]
+    complete: Callable[[], None]
+    vectors: list[int] = field(default_factory=list)
+    scalars: list[int] = field(default_factory=list)
+    performed: bool = False
+
+
+class AccessQueues:
+    """The accesses of a wave under way, one queue a memory."""
+
+    def __init__(self, wave: Wave, rng: random.Random) -> None:
+        self.wave, self.rng = wave, rng
+        self.queues: dict[str, list[Access]] = {"vm": [], "ds": [], "sm": []}
+
+    def issue(self, queue: str, access: Access) -> None:
+        self.queues[queue].append(access)
+        self.wave.pending_v.update(access.vectors)
+        self.wave.pending_s.update(access.scalars)
+        if self.rng.random() < 0.5:
+            self.perform(queue)
+
+    def perform(self, queue: str) -> None:
+        """Performs all accesses of a queue."""
+        for access in self.queues[queue]:
+            if not access.performed:
+                access.performed = True
+                access.perform()
+
+    def wait(self, counters: tuple[str, ...], limit: int) -> None:
+        """Completes the oldest accesses until at most `limit` are under way."""
+        waiting = [
+            (name, access)
+            for name, queue in self.queues.items()
+            for access in queue
+            if access.counter in counters
+        ]
+        scalar = sum(name == "sm" for name, _ in waiting)
+        # Scalar loads complete out of order: only a wait for all is one for them.
+        excess = len(waiting) - limit if limit == 0 else len(waiting) - limit - scalar
+        for name, access in [w for w in waiting if limit == 0 or w[0] != "sm"][
+            : max(excess, 0)
+        ]:
+            self._complete(name, access)
+
+    def _complete(self, name: str, access: Access) -> None:
+        queue = self.queues[name]
+        for earlier in queue[: queue.index(access) + 1]:
+            if not earlier.performed:
+                earlier.performed = True
+                earlier.perform()
+        queue.remove(access)
+        access.complete()
+        if access.vectors or access.scalars:
+            rest = [a for q in self.queues.values() for a in q]
+            self.wave.pending_v = {r for a in rest for r in a.vectors}
+            self.wave.pending_s = {r for a in rest for r in a.scalars}
+
+
+_SIZES = {
+    **dict.fromkeys(("dword", "b32", "u32"), 4),
+    **dict.fromkeys(("dwordx2", "b64", "u64"), 8),
+    **dict.fromkeys(("dwordx3", "b96"), 12),
+    **dict.fromkeys(("dwordx4", "b128"), 16),
+    **dict.fromkeys(("dwordx8", "b256"), 32),
+    **dict.fromkeys(("dwordx16", "b512"), 64),
+    **dict.fromkeys(("ushort", "short", "u16", "b16", "sshort", "i16"), 2),
+    **dict.fromkeys(("ubyte", "byte", "u8", "b8", "sbyte", "i8"), 1),
+}
+_SIGNED = ("sbyte", "i8", "sshort", "i16")
+_HARMLESS = ("nt", "sc0", "sc1", "glc", "slc", "dlc", "th", "scope", "gds")
+
+
+@dataclass
+class Width:
+    """What a name says of the data: `short_d16_hi` is two bytes, upper half."""
+
+    size: int
+    signed: bool
+    half: bool
+    high: bool
+
+    @staticmethod
+    def parse(text: str) -> "Width | None":
+        tokens = text.split("_")
+        base = [token for token in tokens if token not in ("d16", "hi")]
+        if len(base) != 1 or base[0] not in _SIZES:
+            return None
+        return Width(
+            _SIZES[base[0]], base[0] in _SIGNED, "d16" in tokens, "hi" in tokens
+        )
+
+
+def _put(
+    wave: Wave, first: int, width: Width, mask: np.ndarray, raw: np.ndarray
+) -> None:
+    """Writes loaded bytes, shape (active, size), to registers."""
+    if width.size >= 4:
+        words = np.ascontiguousarray(raw).view(np.uint32)
+        for i in range(width.size // 4):
+            wave.v[first + i][mask] = words[:, i]
+        return
+    kind = np.dtype(f"{'i' if width.signed else 'u'}{width.size}")
+    value = np.ascontiguousarray(raw).view(kind)[:, 0].astype(np.int64)
+    bits = (value & 0xFFFFFFFF).astype(np.uint32)
+    if width.half or width.high:
+        old = wave.v[first][mask]
+        low = bits & np.uint32(0xFFFF)
+        if width.high:
+            bits = old & np.uint32(0xFFFF) | low << np.uint32(16)
+        else:
+            bits = old & np.uint32(0xFFFF0000) | low
+    wave.v[first][mask] = bits
+
+
+def _get(wave: Wave, operand: Operand, width: Width, mask: np.ndarray) -> np.ndarray:
+    """Bytes to store, shape (active, size)."""
+    count = max(width.size // 4, 1)
+    words = np.stack([wave.v[operand.first + i][mask] for i in range(count)], axis=1)
+    if width.high or operand.high:
+        words = words >> np.uint32(16)
+    return np.ascontiguousarray(words).view(np.uint8)[:, : width.size]
+
+
+class MemoryCompiler:
+    """Makes functions of the instructions that access memory."""
+
+    def __init__(self, lanes: int, generation: int, memory: GlobalMemory) -> None:
+        self.lanes, self.generation, self.memory = lanes, generation, memory
+        # gfx9 counts stores with loads, later chips by themselves.
+        self.store_counter = "load" if generation == 9 else "store"
+        self.queues: dict[int, AccessQueues] = {}
+        self.shared = SharedMemory(0)
+
+    def compile(self, inst: Instruction) -> Step | None:
+        """The function of `inst`; None if it is none we know."""
+        operands = [Operand(text) for text in inst.operands]
+        match = re.fullmatch(r"(global|ds|s)_(load|read|store|write)_(\w+)", inst.name)
+        if match:
+            space, kind, rest = match.groups()
+            loads = kind in ("load", "read")
+            if space == "s":
+                return self._scalar_load(inst, rest, operands) if loads else None
+            if space == "ds" and rest.split("_")[0] in ("2addr", "2st64"):
+                rest = rest.split("_", 1)[1]
+                unit = 64 if "2st64" in inst.name or "stride64" in rest else 1
+                return self._shared_two(
+                    inst, rest.replace("stride64_", ""), operands, loads, unit
+                )
+            width = Width.parse(rest)
+            if width is None:
+                return None
+            if space == "global":
+                return self._global(inst, width, operands, loads)
+            return self._shared_one(inst, width, operands, loads)
+        match = re.fullmatch(r"ds_(read|write)2(st64)?_(b32|b64)", inst.name)
+        if match:
+            unit = 64 if match[2] else 1
+            return self._shared_two(inst, match[3], operands, match[1] == "read", unit)
+        if inst.name in ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"):
+            return self._exchange(inst, operands)
+        return None
+
+    def _check(self, inst: Instruction, known: tuple[str, ...]) -> None:
+        for key in inst.modifiers:
+            if key not in known and key not in _HARMLESS:
+                raise SimulationError(f"unknown modifier '{key}' in '{inst.text}'")
+
+    # ----------------------------------------------------------------- global
+
+    def _global(
+        self, inst: Instruction, width: Width, operands: list[Operand], loads: bool
+    ) -> Step:
+        self._check(inst, ("offset",))
+        offset = int(inst.modifiers.get("offset", "0"), 0)
+        address, base = operands[1 if loads else 0], operands[2]
+        data = operands[0 if loads else 1]
+        if base.text == "off":
+            vector = read_vector(address, "u64", self.lanes)
+            get_address = vector
+        else:
+            scalar = read_scalar(base, "u64")
+            low = read_vector(address, "u32", self.lanes)
+            get_address = lambda wave: low(wave) + np.uint64(scalar(wave))  # noqa: E731
+        delta = np.uint64(offset & 0xFFFFFFFFFFFFFFFF)
+        registers = list(range(data.first, data.first + max(width.size // 4, 1)))
+
+        def step(wave: Wave) -> None:
+            mask = wave.get_exec().copy()
+            places = (get_address(wave).astype(np.uint64) + delta)[mask]
+            if loads:
+                access = self._make_load(
+                    "load", self.memory, places, width, wave, data.first, mask
+                )
+                access.vectors = registers
+            else:
+                values = _get(wave, data, width, mask)
+                access = Access(
+                    self.store_counter,
+                    lambda: self.memory.store(places, values),
+                    lambda: None,
+                )
+            self.queues[wave.index].issue("vm", access)
+
+        return step
+
+    @staticmethod
+    def _make_load(
+        counter: str,
+        memory: GlobalMemory | SharedMemory,
+        places: np.ndarray,
+        width: Width,
+        wave: Wave,
+        first: int,
+        mask: np.ndarray,
+    ) -> Access:
+        loaded: list[np.ndarray] = []
+        return Access(
+            counter,
+            lambda: loaded.append(memory.load(places, width.size)),
+            lambda: _put(wave, first, width, mask, loaded[0]),
+        )
+
+    def _scalar_load(
+        self, inst: Instruction, rest: str, operands: list[Operand]
+    ) -> Step | None:
+        width = Width.parse(rest)
+        if width is None or width.size < 4:
+            return None
+        self._check(inst, ("offset",))
+        base, extra = read_scalar(operands[1], "u64"), read_scalar(operands[2])
+        offset = int(inst.modifiers.get("offset", "0"), 0)
+        first, count = operands[0].first, width.size // 4
+
+        def step(wave: Wave) -> None:
+            place = np.array([base(wave) + extra(wave) + offset], np.uint64)
+            loaded: list[np.ndarray] = []
+
+            def perform() -> None:
+                words = [
+                    self.memory.load(place + np.uint64(4 * i), 4) for i in range(count)
+                ]
+                loaded.extend(words)
+
+            def complete() -> None:
+                for i, word in enumerate(loaded):
+                    wave.s[first + i] = int(word.view(np.uint32)[0, 0])
+
+            registers = list(range(first, first + count))
+            access = Access("sm", perform, complete, scalars=registers)
+            self.queues[wave.index].issue("sm", access)
+
+        return step
+
+    # ----------------------------------------------------------------- shared
+
+    def _shared_one(
+        self, inst: Instruction, width: Width, operands: list[Operand], loads: bool
+    ) -> Step:
+        self._check(inst, ("offset",))
+        offset = int(inst.modifiers.get("offset", "0"), 0)
+        return self._shared(width, operands, loads, [offset])
+
+    def _shared_two(
+        self,
+        inst: Instruction,
+        rest: str,
+        operands: list[Operand],
+        loads: bool,
+        unit: int,
+    ) -> Step | None:
+        width = Width.parse(rest)
+        if width is None:
+            return None
+        self._check(inst, ("offset0", "offset1"))
+        offsets = [
+            int(inst.modifiers.get(key, "0"), 0) * unit * width.size
+            for key in ("offset0", "offset1")
+        ]
+        return self._shared(width, operands, loads, offsets)
+
+    def _shared(
+        self, width: Width, operands: list[Operand], loads: bool, offsets: list[int]
+    ) -> Step:
+        address = read_vector(operands[1 if loads else 0], "u32", self.lanes)
+        words = max(width.size // 4, 1)
+        first = operands[0].first
+        registers = list(range(first, first + words * len(offsets)))
+        data = operands[1:]
+
+        def step(wave: Wave) -> None:
+            mask = wave.get_exec().copy()
+            base = address(wave).astype(np.int64)[mask]
+            shared, parts = self.shared, []
+            for i, offset in enumerate(offsets):
+                if loads:
+                    dest = first + i * words
+                    part = self._make_load(
+                        "ds", shared, base + offset, width, wave, dest, mask
+                    )
+                    parts.append((part.perform, part.complete))
+                else:
+                    values = _get(wave, data[i], width, mask)
+                    parts.append((_make_store(shared, base + offset, values), _nothing))
+            access = Access(
+                "ds",
+                lambda: [perform() for perform, _ in parts],
+                lambda: [complete() for _, complete in parts],
+            )
+            access.vectors = registers if loads else []
+            self.queues[wave.index].issue("ds", access)
+
+        return step
+
+    def _exchange(self, inst: Instruction, operands: list[Operand]) -> Step:
+        """ds_bpermute and ds_swizzle: lanes read each other's registers."""
+        self._check(inst, ("offset",))
+        lanes = np.arange(self.lanes)
+        dest = operands[0].first
+        text = inst.modifiers.get("offset", "0")
+        if inst.name == "ds_swizzle_b32":
+            value = read_vector(operands[1], "u32", self.lanes)
+            match = re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text)
+            if not match:
+                raise SimulationError(f"unknown swizzle in '{inst.text}'")
+            fixed = lanes ^ int(match[1])
+            get_source = lambda wave: fixed  # noqa: E731
+        elif inst.name == "ds_bpermute_b32":
+            index = read_vector(operands[1], "u32", self.lanes)
+            value = read_vector(operands[2], "u32", self.lanes)
+            offset = int(text, 0)
+            get_source = lambda wave: (  # noqa: E731
+                (index(wave).astype(np.int64) + offset) // 4 % self.lanes
+            )
+        else:
+            raise SimulationError(f"unknown instruction '{inst.text}'")
+
+        def step(wave: Wave) -> None:
+            mask, source = wave.get_exec().copy(), get_source(wave)
+            if not mask[source][mask].all():
+                raise SimulationError(f"'{inst.text}' reads an inactive lane")
+            result = value(wave)[source]
+
+            def complete() -> None:
+                wave.v[dest][mask] = result[mask]
+
+            access = Access("ds", lambda: None, complete, vectors=[dest])
+            self.queues[wave.index].issue("ds", access)
+
+        return step
+
+
+def _nothing() -> None:
+    """What completes a store."""
+
+
+def _make_store(
+    shared: SharedMemory, places: np.ndarray, values: np.ndarray
+) -> Callable[[], None]:
+    return lambda: shared.store(places, values)

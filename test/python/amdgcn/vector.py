@@ -1,0 +1,482 @@
+"""Vector arithmetic: from an instruction to a function on a wave."""
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from .disassembly import Instruction, SimulationError
+from .state import (
+    EXEC,
+    VCC,
+    Operand,
+    Wave,
+    read_scalar,
+    read_vector,
+    write_half,
+    write_vector,
+)
+from .vector_ops import Op, get_comparison
+
+Step = Callable[[Wave], None]
+
+#: Modifiers that need no attention: masks that allow everything.
+_HARMLESS = {"row_mask": "0xf", "bank_mask": "0xf", "bound_ctrl": "1", "fi": "1"}
+_SDWA = ("dst_sel", "dst_unused", "src0_sel", "src1_sel")
+_PARTS = {
+    "DWORD": (0, 0xFFFFFFFF),
+    **{f"WORD_{i}": (16 * i, 0xFFFF) for i in range(2)},
+    **{f"BYTE_{i}": (8 * i, 0xFF) for i in range(4)},
+}
+_DPP = ("quad_perm", "row_ror", "row_mirror", "row_half_mirror", "row_xmask")
+
+
+def get_dpp_source(modifiers: dict[str, str], lanes: int) -> np.ndarray | None:
+    """For each lane the one it reads, None without such a modifier."""
+    lane = np.arange(lanes)
+    row = lane & ~15
+    if "quad_perm" in modifiers:
+        order = np.array([int(x) for x in re.findall(r"\d+", modifiers["quad_perm"])])
+        return (lane & ~3) + order[lane & 3]
+    if "row_ror" in modifiers:
+        return row + ((lane - int(modifiers["row_ror"])) & 15)
+    if "row_mirror" in modifiers:
+        return row + (15 - (lane & 15))
+    if "row_half_mirror" in modifiers:
+        return (lane & ~7) + (7 - (lane & 7))
+    if "row_xmask" in modifiers:
+        return lane ^ int(modifiers["row_xmask"])
+    return None
+
+
+def _check_modifiers(inst: Instruction, known: tuple[str, ...]) -> None:
+    for key, value in inst.modifiers.items():
+        if key in known or _HARMLESS.get(key) == value:
+            continue
+        raise SimulationError(f"unknown modifier '{key}:{value}' in '{inst.text}'")
+
+
+def _get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int]:
+    text = inst.modifiers.get(key)
+    return [int(x) for x in re.findall(r"\d", text)] if text else [default] * count
+
+
+class VectorCompiler:
+    """Makes functions of vector instructions."""
+
+    def __init__(self, lanes: int, ops: dict[str, Op]) -> None:
+        self.lanes, self.ops = lanes, ops
+
+    def compile(self, inst: Instruction) -> Step | None:
+        """The function of `inst`; None if it is no vector instruction we know."""
+        if inst.second:
+            return self._compile_dual(inst)
+        operands = [Operand(text) for text in inst.operands]
+        for special in (self._compile_special, self._compile_packed):
+            step = special(inst, operands)
+            if step:
+                return step
+        if get_comparison(inst.name):
+            return self._compile_comparison(inst, operands)
+        op = self.ops.get(inst.name)
+        return self._compile_op(inst, op, operands) if op else None
+
+    # ------------------------------------------------------------------ plain
+
+    def _compile_op(self, inst: Instruction, op: Op, operands: list[Operand]) -> Step:
+        result, kinds_text, function = op
+        kinds = kinds_text.split()
+        _check_modifiers(inst, (*_DPP, *_SDWA, "op_sel"))
+        if len(operands) != len(kinds) + 1:
+            raise SimulationError(f"expected {len(kinds)} sources in '{inst.text}'")
+        select = _get_bits(inst, "op_sel", len(kinds) + 1, 0)
+        readers = [
+            read_vector(operand, kind, self.lanes, high=bool(half))
+            for operand, kind, half in zip(operands[1:], kinds, select, strict=False)
+        ]
+        for i, key in enumerate(("src0_sel", "src1_sel")[: len(readers)]):
+            if key in inst.modifiers:
+                part = inst.modifiers[key]
+                readers[i] = self._read_part(operands[i + 1], kinds[i], part)
+        source = get_dpp_source(inst.modifiers, self.lanes)
+        if source is not None:
+            plain = readers[0]
+            readers[0] = lambda wave: plain(wave)[source]
+        write = write_vector(operands[0], result)
+        if inst.modifiers.get("dst_sel", "DWORD") != "DWORD":
+            write = self._write_part(inst, operands[0])
+        if result.endswith("16") and select[-1]:
+            first = operands[0].first
+            write = lambda w, v: write_half(w, first, v.view(np.uint16), True)  # noqa: E731
+
+        def step(wave: Wave) -> None:
+            write(wave, function(*[reader(wave) for reader in readers]))
+
+        return step
+
+    def _read_part(
+        self, operand: Operand, kind: str, part: str
+    ) -> Callable[[Wave], np.ndarray]:
+        """Reads a byte or half of a register, as SDWA can."""
+        shift, mask = _PARTS[part]
+        raw = read_vector(operand, "u32", self.lanes)
+        dtype = np.uint16 if kind.endswith("16") else np.uint32
+        view = {"f": np.float16 if kind == "f16" else np.float32}.get(kind[0], dtype)
+
+        def read(wave: Wave) -> np.ndarray:
+            bits = raw(wave) >> np.uint32(shift) & np.uint32(mask)
+            return bits.astype(dtype).view(view)
+
+        return read
+
+    @staticmethod
+    def _write_part(
+        inst: Instruction, operand: Operand
+    ) -> Callable[[Wave, np.ndarray], None]:
+        """Writes a byte or half of a register; the rest is kept or cleared."""
+        shift, mask = _PARTS[inst.modifiers["dst_sel"]]
+        unused = inst.modifiers.get("dst_unused", "UNUSED_PAD")
+        if unused not in ("UNUSED_PAD", "UNUSED_PRESERVE"):
+            raise SimulationError(f"unknown modifier '{unused}' in '{inst.text}'")
+        keep = ~(mask << shift) & 0xFFFFFFFF if unused == "UNUSED_PRESERVE" else 0
+
+        def write(wave: Wave, value: np.ndarray) -> None:
+            bits = value.view(f"u{value.dtype.itemsize}").astype(np.uint32)
+            bits = (bits & np.uint32(mask)) << np.uint32(shift)
+            wave.write(operand.first, wave.v[operand.first] & np.uint32(keep) | bits)
+
+        return write
+
+    def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
+        kind, relation = get_comparison(inst.name)
+        _check_modifiers(inst, ())
+        to_exec = "cmpx" in inst.name
+        if to_exec and len(operands) != 2:  # gfx9 writes two masks
+            raise SimulationError(f"unknown instruction '{inst.text}'")
+        dest = EXEC if to_exec else operands[0].first
+        left, right = (
+            read_vector(operand, kind, self.lanes) for operand in operands[-2:]
+        )
+
+        def step(wave: Wave) -> None:
+            wave.set_mask(dest, relation(left(wave), right(wave)) & wave.get_exec())
+
+        return step
+
+    # ---------------------------------------------------------------- special
+
+    def _compile_special(
+        self, inst: Instruction, operands: list[Operand]
+    ) -> Step | None:
+        name = inst.name
+        if name in ("v_nop", "v_pipeflush"):
+            return lambda wave: None
+        method = {
+            "v_readfirstlane_b32": self._read_first_lane,
+            "v_readlane_b32": self._read_lane,
+            "v_writelane_b32": self._write_lane,
+            "v_cndmask_b32": self._select,
+            "v_cndmask_b16": self._select,
+            "v_fmac_f32": self._accumulate,
+            "v_fmac_f64": self._accumulate,
+            "v_fmac_f16": self._accumulate,
+            "v_mad_u64_u32": self._multiply_wide,
+            "v_mad_co_u64_u32": self._multiply_wide,
+            "v_mad_i64_i32": self._multiply_wide,
+            "v_mad_co_i64_i32": self._multiply_wide,
+            "v_div_scale_f32": self._div_scale,
+            "v_div_fmas_f32": self._div_fmas,
+            "v_swap_b32": self._swap,
+            "v_bitop3_b32": self._bit_operation,
+            "v_bitop3_b16": self._bit_operation,
+        }.get(name)
+        if method is None and re.match(r"v_(add|sub|subrev)(b|c|_co)", name):
+            method = self._carry
+        return method(inst, operands) if method else None
+
+    def _read_first_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+        dest, source = operands[0].first, read_vector(operands[1], "u32", self.lanes)
+
+        def step(wave: Wave) -> None:
+            wave.s[dest] = int(source(wave)[int(np.argmax(wave.get_exec()))])
+
+        return step
+
+    def _read_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+        dest, source = operands[0].first, operands[1].first
+        lane = read_scalar(operands[2])
+
+        def step(wave: Wave) -> None:
+            wave.s[dest] = int(wave.v[source][lane(wave) % self.lanes])
+
+        return step
+
+    def _write_lane(self, inst: Instruction, operands: list[Operand]) -> Step:
+        dest, value = operands[0].first, read_scalar(operands[1])
+        lane = read_scalar(operands[2])
+
+        def step(wave: Wave) -> None:
+            wave.v[dest][lane(wave) % self.lanes] = value(wave)
+
+        return step
+
+    def _select(self, inst: Instruction, operands: list[Operand]) -> Step:
+        _check_modifiers(inst, _DPP)
+        kind = "u16" if inst.name.endswith("16") else "u32"
+        if any(o.negate or o.absolute for o in operands):
+            kind = "f" + kind[1:]
+        otherwise = read_vector(operands[1], kind, self.lanes)
+        source = get_dpp_source(inst.modifiers, self.lanes)
+        chosen = read_vector(operands[2], kind, self.lanes)
+        mask = operands[3].first if len(operands) > 3 else VCC
+        write = write_vector(operands[0], kind)
+
+        def step(wave: Wave) -> None:
+            first = otherwise(wave)
+            if source is not None:
+                first = first[source]
+            write(wave, np.where(wave.get_mask(mask), chosen(wave), first))
+
+        return step
+
+    def _accumulate(self, inst: Instruction, operands: list[Operand]) -> Step:
+        kind = inst.name[-3:]
+        op = (kind, f"{kind} {kind} {kind}", self.ops[f"v_fma_{kind}"][2])
+        return self._compile_op(inst, op, [*operands, operands[0]])
+
+    def _multiply_wide(self, inst: Instruction, operands: list[Operand]) -> Step:
+        kind = "i" if "i64" in inst.name else "u"
+        wide = np.int64 if kind == "i" else np.uint64
+        a = read_vector(operands[2], f"{kind}32", self.lanes)
+        b = read_vector(operands[3], f"{kind}32", self.lanes)
+        c = read_vector(operands[4], f"{kind}64", self.lanes)
+        write = write_vector(operands[0], f"{kind}64")
+
+        def step(wave: Wave) -> None:
+            # The carry out is used by nobody in code of ours.
+            write(wave, a(wave).astype(wide) * b(wave).astype(wide) + c(wave))
+
+        return step
+
+    def _carry(self, inst: Instruction, operands: list[Operand]) -> Step:
+        """Additions and subtractions that write, and may read, a carry."""
+        name = inst.name
+        with_input = bool(re.match(r"v_(addc|subb|(add|sub|subrev)_co_ci)", name))
+        subtract = "sub" in name
+        a = read_vector(operands[2], "u32", self.lanes)
+        b = read_vector(operands[3], "u32", self.lanes)
+        if "rev" in name:
+            a, b = b, a
+        write = write_vector(operands[0], "u32")
+        carry_out = operands[1]
+        carry_in = operands[4].first if with_input else 0
+
+        def step(wave: Wave) -> None:
+            carry = np.int64(0)
+            if with_input:
+                carry = wave.get_mask(carry_in).astype(np.int64)
+            x, y = a(wave).astype(np.int64), b(wave).astype(np.int64)
+            total = x - y - carry if subtract else x + y + carry
+            active = wave.get_exec()
+            write(wave, (total & 0xFFFFFFFF).astype(np.uint32))
+            if carry_out.text != "null":
+                out = (total < 0) | (total > 0xFFFFFFFF)
+                wave.set_mask(carry_out.first, out & active)
+
+        return step
+
+    def _div_scale(self, inst: Instruction, operands: list[Operand]) -> Step:
+        """RDNA3 Instruction Set Architecture, "V_DIV_SCALE_F32"."""
+        sources = [read_vector(o, "f32", self.lanes) for o in operands[2:5]]
+        write, flag = write_vector(operands[0], "f32"), operands[1].first
+        tiny = np.finfo(np.float32).tiny
+
+        def step(wave: Wave) -> None:
+            value, denominator, numerator = (source(wave) for source in sources)
+            exponent = np.frexp(numerator)[1] - np.frexp(denominator)[1]
+            low = np.abs(1 / denominator.astype(np.float64)) < tiny
+            quotient_low = np.abs(numerator.astype(np.float64) / denominator) < tiny
+            is_denominator = value == denominator
+            cases = [
+                (numerator == 0) | (denominator == 0),
+                exponent >= 96,
+                np.abs(denominator) < tiny,
+                low & quotient_low,
+                low,
+                quotient_low,
+                np.frexp(numerator)[1] - 1 <= -103,
+            ]
+            up, down = value * np.float32(2.0**64), value * np.float32(2.0**-64)
+            results = [
+                np.full_like(value, np.nan),
+                np.where(is_denominator, up, value),
+                up,
+                np.where(is_denominator, up, value),
+                down,
+                np.where(value == numerator, up, value),
+                up,
+            ]
+            scaled = np.select(cases, results, value).astype(np.float32)
+            flags = np.select(cases, [False, True, False, True, False, True, False])
+            active = wave.get_exec()
+            write(wave, scaled)
+            wave.set_mask(flag, flags.astype(bool) & active)
+
+        return step
+
+    def _div_fmas(self, inst: Instruction, operands: list[Operand]) -> Step:
+        a, b, c = (read_vector(o, "f32", self.lanes) for o in operands[1:4])
+        write = write_vector(operands[0], "f32")
+        fma = self.ops["v_fma_f32"][2]
+
+        def step(wave: Wave) -> None:
+            addend = c(wave)
+            plain = fma(a(wave), b(wave), addend)
+            up = np.frexp(addend)[1] > 1
+            factor = np.where(up, np.float32(2.0**64), np.float32(2.0**-64))
+            write(wave, np.where(wave.get_mask(VCC), plain * factor, plain))
+
+        return step
+
+    def _bit_operation(self, inst: Instruction, operands: list[Operand]) -> Step:
+        """Any function of three bits, given as a table."""
+        _check_modifiers(inst, ("bitop3",))
+        table = int(inst.modifiers.get("bitop3", "0"), 0)
+        kind = "u" + inst.name[-2:]
+        readers = [read_vector(o, kind, self.lanes) for o in operands[1:]]
+        write = write_vector(operands[0], kind)
+
+        def step(wave: Wave) -> None:
+            a, b, c = (reader(wave) for reader in readers)
+            result = np.zeros_like(a)
+            for i in range(8):
+                if table >> i & 1:
+                    terms = (a if i & 4 else ~a, b if i & 2 else ~b, c if i & 1 else ~c)
+                    result |= terms[0] & terms[1] & terms[2]
+            write(wave, result)
+
+        return step
+
+    def _swap(self, inst: Instruction, operands: list[Operand]) -> Step:
+        one, two = operands[0].first, operands[1].first
+
+        def step(wave: Wave) -> None:
+            first, second = wave.v[one].copy(), wave.v[two].copy()
+            wave.write(one, second)
+            wave.write(two, first)
+
+        return step
+
+    # ----------------------------------------------------------------- packed
+
+    def _compile_packed(
+        self, inst: Instruction, operands: list[Operand]
+    ) -> Step | None:
+        if inst.name.startswith("v_fma_mix"):
+            return self._mix(inst, operands)
+        if inst.name.startswith(("v_cvt_pk_fp8", "v_cvt_pk_bf8")):
+            return self._compile_op(inst, self.ops[inst.name], operands)
+        if not inst.name.startswith("v_pk_"):
+            return None
+        if inst.name == "v_pk_mov_b32":
+            op: Op | None = ("u32", "u32 u32", lambda a, b: a)
+        else:
+            name = inst.name.replace("v_pk_", "v_")
+            op = self.ops.get(name)
+            if inst.name == "v_pk_fmac_f16":
+                operands = [*operands, operands[0]]
+                op = self.ops["v_fma_f16"]
+        if op is None:
+            return None
+        _check_modifiers(inst, ("op_sel", "op_sel_hi", "neg_lo", "neg_hi"))
+        kind = op[0]
+        count = len(operands) - 1
+        halves = []
+        for half, (key, negation) in enumerate(
+            [("op_sel", "neg_lo"), ("op_sel_hi", "neg_hi")]
+        ):
+            select = _get_bits(inst, key, count, half)
+            negate = _get_bits(inst, negation, count, 0)
+            halves.append(
+                [
+                    self._read_half(operand, kind, bool(s), bool(n))
+                    for operand, s, n in zip(operands[1:], select, negate, strict=True)
+                ]
+            )
+        function, dest = op[2], operands[0].first
+        if inst.name == "v_pk_mov_b32":
+            # The low result comes from the first source, the other from the second.
+            halves = [[halves[0][0]] * 2, [halves[1][1]] * 2]
+
+        def step(wave: Wave) -> None:
+            low, high = (function(*[r(wave) for r in readers]) for readers in halves)
+            if kind.endswith("32"):
+                low, high = low.copy(), high.copy()
+                wave.write(dest, low.view(np.uint32))
+                wave.write(dest + 1, high.view(np.uint32))
+            else:
+                bits = high.view(np.uint16).astype(np.uint32) << np.uint32(16)
+                wave.write(dest, bits | low.view(np.uint16))
+
+        return step
+
+    def _read_half(
+        self, operand: Operand, kind: str, high: bool, negate: bool
+    ) -> Callable[[Wave], np.ndarray]:
+        if kind.endswith("32") and operand.bank:
+            part = Operand(operand.text)
+            part.first += int(high and operand.count == 2)
+            part.count = 1
+            reader = read_vector(part, kind, self.lanes)
+        else:
+            wide = kind.endswith("16") and operand.bank
+            reader = read_vector(operand, kind, self.lanes, high=high and bool(wide))
+        return (lambda wave: -reader(wave)) if negate else reader
+
+    def _mix(self, inst: Instruction, operands: list[Operand]) -> Step:
+        """Multiply-add of f32 and halves: op_sel_hi chooses halves, op_sel which."""
+        _check_modifiers(inst, ("op_sel", "op_sel_hi"))
+        is_half = _get_bits(inst, "op_sel_hi", 3, 0)
+        high = _get_bits(inst, "op_sel", 3, 0)
+        readers = [
+            read_vector(o, "f16" if half else "f32", self.lanes, high=bool(h and half))
+            for o, half, h in zip(operands[1:], is_half, high, strict=True)
+        ]
+        fma, dest = self.ops["v_fma_f32"][2], operands[0].first
+
+        def step(wave: Wave) -> None:
+            a, b, c = (reader(wave).astype(np.float32) for reader in readers)
+            value = fma(a, b, c)
+            if inst.name == "v_fma_mix_f32":
+                wave.write(dest, value.view(np.uint32))
+            else:
+                half = value.astype(np.float16).view(np.uint16)
+                write_half(wave, dest, half, inst.name == "v_fma_mixhi_f16")
+
+        return step
+
+    # ------------------------------------------------------------------- dual
+
+    def _compile_dual(self, inst: Instruction) -> Step:
+        """Two operations at once: both read before either writes."""
+        steps = []
+        for half in (inst, inst.second):
+            name = half.name.replace("v_dual_", "v_")
+            single = Instruction(
+                half.address, half.size, name, half.operands, half.modifiers, inst.text
+            )
+            step = self.compile(single)
+            if step is None:
+                raise SimulationError(f"unknown instruction '{inst.text}'")
+            steps.append((step, Operand(half.operands[0]).first))
+        (first, one), (second, two) = steps
+
+        def step(wave: Wave) -> None:
+            before = wave.v[one].copy()
+            first(wave)
+            after, wave.v[one] = wave.v[one].copy(), before
+            second(wave)
+            if one != two:
+                wave.v[one] = after
+
+        return step

@@ -1,0 +1,375 @@
+"""What vector instructions compute: for each name its types and a function.
+
+An entry is `(result, operands, function)` with types as LLVM names them; the
+function takes one array a operand and returns the result.
+"""
+
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+
+Op = tuple[str, str, Callable[..., np.ndarray]]
+
+
+def _u32(value: np.ndarray) -> np.ndarray:
+    return value.astype(np.uint32)
+
+
+def _shift(value: np.ndarray) -> np.ndarray:
+    bits = value.dtype.itemsize * 8
+    return value & value.dtype.type(bits - 1)
+
+
+def _fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    # The product of two f32 is exact in f64.
+    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return wide.astype(np.float32)
+
+
+def _fma16(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return wide.astype(np.float16)
+
+
+def _fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    wide = a.astype(np.longdouble) * b.astype(np.longdouble) + c
+    return wide.astype(np.float64)
+
+
+def _high(a: np.ndarray, b: np.ndarray, kind: type) -> np.ndarray:
+    product = a.astype(kind) * b.astype(kind)
+    return (product >> kind(32)).astype(np.uint32)
+
+
+def _u24(value: np.ndarray) -> np.ndarray:
+    return value & np.uint32(0xFFFFFF)
+
+
+def _i24(value: np.ndarray) -> np.ndarray:
+    return (value << np.uint32(8)).view(np.int32) >> np.int32(8)
+
+
+def _extract(value: np.ndarray, offset: np.ndarray, width: np.ndarray) -> np.ndarray:
+    width = width & np.uint32(31)
+    mask = (np.uint32(1) << width) - np.uint32(1)
+    return (value >> (offset & np.uint32(31))) & mask
+
+
+def _extract_signed(
+    value: np.ndarray, offset: np.ndarray, width: np.ndarray
+) -> np.ndarray:
+    width = width & np.uint32(31)
+    bits = _extract(value, offset, width)
+    top = (np.uint32(32) - width) & np.uint32(31)
+    signed = (bits << top).view(np.int32) >> top.view(np.int32)
+    return np.where(width == 0, 0, signed).astype(np.int32)
+
+
+def _permute(a: np.ndarray, b: np.ndarray, selector: np.ndarray) -> np.ndarray:
+    data = b.astype(np.uint64) | a.astype(np.uint64) << np.uint64(32)
+    result = np.zeros_like(a)
+    for i in range(4):
+        index = (selector >> np.uint32(8 * i)) & np.uint32(0xFF)
+        byte = (data >> (np.uint64(8) * (index & np.uint32(7)))) & np.uint64(0xFF)
+        byte = np.where(index < 8, byte, np.where(index == 12, 0, 0xFF))
+        if ((index > 7) & (index != 12) & (index < 13)).any():
+            raise NotImplementedError("v_perm_b32 that replicates signs")
+        result |= _u32(byte) << np.uint32(8 * i)
+    return result
+
+
+def _reverse(value: np.ndarray) -> np.ndarray:
+    result = np.zeros_like(value)
+    for i in range(32):
+        result |= (value >> np.uint32(i) & np.uint32(1)) << np.uint32(31 - i)
+    return result
+
+
+def _align_bit(a: np.ndarray, b: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    data = b.astype(np.uint64) | a.astype(np.uint64) << np.uint64(32)
+    return _u32(data >> (amount & np.uint32(31)).astype(np.uint64))
+
+
+def _to_int(value: np.ndarray, kind: type) -> np.ndarray:
+    info = np.iinfo(kind)
+    wide = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0)
+    return np.clip(wide, info.min, info.max).astype(kind)
+
+
+def _median(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    if a.dtype.kind == "f" and (np.isnan(a) | np.isnan(b) | np.isnan(c)).any():
+        raise NotImplementedError("median of NaN")
+    return np.sort(np.stack([a, b, c]), axis=0)[1]
+
+
+def _div_fixup(q: np.ndarray, d: np.ndarray, n: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        special = n / d
+    edge = ~np.isfinite(n) | ~np.isfinite(d) | (n == 0) | (d == 0)
+    signed = np.where(np.signbit(n) != np.signbit(d), -np.abs(q), np.abs(q))
+    return np.where(edge, special, signed).astype(q.dtype)
+
+
+def _fp8_pair(dtype: type) -> Callable[[np.ndarray], np.ndarray]:
+    def convert(value: np.ndarray) -> np.ndarray:
+        low = (value & np.uint16(0xFF)).astype(np.uint8).view(dtype)
+        high = (value >> np.uint16(8)).astype(np.uint8).view(dtype)
+        pair = np.stack([low, high]).astype(np.float32).view(np.uint32)
+        return pair[0].astype(np.uint64) | pair[1].astype(np.uint64) << np.uint64(32)
+
+    return convert
+
+
+def _to_fp8_pair(dtype: type) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def convert(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        bytes_ = [x.astype(dtype).view(np.uint8).astype(np.uint16) for x in (low, high)]
+        return bytes_[0] | bytes_[1] << np.uint16(8)
+
+    return convert
+
+
+def fp8_types(chip: str) -> dict[str, type]:
+    """What the chip's instructions mean by fp8 and bf8."""
+    if chip == "gfx942":
+        return {"fp8": ml_dtypes.float8_e4m3fnuz, "bf8": ml_dtypes.float8_e5m2fnuz}
+    return {"fp8": ml_dtypes.float8_e4m3fn, "bf8": ml_dtypes.float8_e5m2}
+
+
+def fp8_ops(chip: str) -> dict[str, Op]:
+    """The conversions from and to fp8."""
+    ops: dict[str, Op] = {}
+    for name, dtype in fp8_types(chip).items():
+        ops[f"v_cvt_pk_f32_{name}"] = ("u64", "u16", _fp8_pair(dtype))
+        ops[f"v_cvt_pk_{name}_f32"] = ("u16", "f32 f32", _to_fp8_pair(dtype))
+    return ops
+
+
+def _to_bf16(value: np.ndarray) -> np.ndarray:
+    return value.astype(ml_dtypes.bfloat16).view(np.uint16).astype(np.uint32)
+
+
+def _pack(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return _u32(low.view(np.uint16)) | _u32(high.view(np.uint16)) << np.uint32(16)
+
+
+def _truncate_to_half(value: np.ndarray) -> np.ndarray:
+    half = value.astype(np.float16)
+    over = np.abs(half.astype(np.float32)) > np.abs(value)
+    return np.where(over, np.nextafter(half, np.float16(0)), half).astype(np.float16)
+
+
+_INTEGER: dict[str, Op] = {
+    "v_mov_b32": ("u32", "u32", lambda a: a.copy()),
+    "v_mov_b16": ("u16", "u16", lambda a: a.copy()),
+    "v_mov_b64": ("u64", "u64", lambda a: a.copy()),
+    "v_accvgpr_read_b32": ("u32", "u32", lambda a: a.copy()),
+    "v_accvgpr_write_b32": ("u32", "u32", lambda a: a.copy()),
+    "v_accvgpr_mov_b32": ("u32", "u32", lambda a: a.copy()),
+    "v_not_b32": ("u32", "u32", lambda a: ~a),
+    "v_not_b16": ("u16", "u16", lambda a: ~a),
+    "v_add_u32": ("u32", "u32 u32", lambda a, b: a + b),
+    "v_sub_u32": ("u32", "u32 u32", lambda a, b: a - b),
+    "v_subrev_u32": ("u32", "u32 u32", lambda a, b: b - a),
+    "v_mul_lo_u32": ("u32", "u32 u32", lambda a, b: a * b),
+    "v_mul_hi_u32": ("u32", "u32 u32", lambda a, b: _high(a, b, np.uint64)),
+    "v_mul_hi_i32": ("u32", "i32 i32", lambda a, b: _high(a, b, np.int64)),
+    "v_mul_u32_u24": ("u32", "u32 u32", lambda a, b: _u24(a) * _u24(b)),
+    "v_mul_i32_i24": ("i32", "u32 u32", lambda a, b: _i24(a) * _i24(b)),
+    "v_mad_u32_u24": ("u32", "u32 u32 u32", lambda a, b, c: _u24(a) * _u24(b) + c),
+    "v_mad_i32_i24": ("i32", "u32 u32 i32", lambda a, b, c: _i24(a) * _i24(b) + c),
+    "v_lshlrev_b32": ("u32", "u32 u32", lambda a, b: b << _shift(a)),
+    "v_lshrrev_b32": ("u32", "u32 u32", lambda a, b: b >> _shift(a)),
+    "v_ashrrev_i32": ("i32", "i32 i32", lambda a, b: b >> _shift(a)),
+    "v_lshlrev_b16": ("u16", "u16 u16", lambda a, b: b << _shift(a)),
+    "v_lshrrev_b16": ("u16", "u16 u16", lambda a, b: b >> _shift(a)),
+    "v_ashrrev_i16": ("i16", "i16 i16", lambda a, b: b >> _shift(a)),
+    "v_lshlrev_b64": ("u64", "u32 u64", lambda a, b: b << (a & 63).astype(np.uint64)),
+    "v_lshrrev_b64": ("u64", "u32 u64", lambda a, b: b >> (a & 63).astype(np.uint64)),
+    "v_ashrrev_i64": ("i64", "u32 i64", lambda a, b: b >> (a & 63).astype(np.int64)),
+    "v_and_b32": ("u32", "u32 u32", lambda a, b: a & b),
+    "v_or_b32": ("u32", "u32 u32", lambda a, b: a | b),
+    "v_xor_b32": ("u32", "u32 u32", lambda a, b: a ^ b),
+    "v_xnor_b32": ("u32", "u32 u32", lambda a, b: ~(a ^ b)),
+    "v_and_b16": ("u16", "u16 u16", lambda a, b: a & b),
+    "v_or_b16": ("u16", "u16 u16", lambda a, b: a | b),
+    "v_xor_b16": ("u16", "u16 u16", lambda a, b: a ^ b),
+    "v_and_or_b32": ("u32", "u32 u32 u32", lambda a, b, c: a & b | c),
+    "v_or3_b32": ("u32", "u32 u32 u32", lambda a, b, c: a | b | c),
+    "v_xor3_b32": ("u32", "u32 u32 u32", lambda a, b, c: a ^ b ^ c),
+    "v_bfi_b32": ("u32", "u32 u32 u32", lambda a, b, c: a & b | ~a & c),
+    "v_lshl_or_b32": ("u32", "u32 u32 u32", lambda a, b, c: a << _shift(b) | c),
+    "v_lshl_add_u32": ("u32", "u32 u32 u32", lambda a, b, c: (a << _shift(b)) + c),
+    "v_add_lshl_u32": ("u32", "u32 u32 u32", lambda a, b, c: (a + b) << _shift(c)),
+    "v_add3_u32": ("u32", "u32 u32 u32", lambda a, b, c: a + b + c),
+    "v_xad_u32": ("u32", "u32 u32 u32", lambda a, b, c: (a ^ b) + c),
+    "v_lshl_add_u64": (
+        "u64",
+        "u64 u32 u64",
+        lambda a, b, c: (a << (b & 7).astype(np.uint64)) + c,
+    ),
+    "v_bfe_u32": ("u32", "u32 u32 u32", _extract),
+    "v_bfe_i32": ("i32", "u32 u32 u32", _extract_signed),
+    "v_perm_b32": ("u32", "u32 u32 u32", _permute),
+    "v_bfrev_b32": ("u32", "u32", _reverse),
+    "v_alignbit_b32": ("u32", "u32 u32 u32", _align_bit),
+    "v_min_u32": ("u32", "u32 u32", np.minimum),
+    "v_max_u32": ("u32", "u32 u32", np.maximum),
+    "v_min_i32": ("i32", "i32 i32", np.minimum),
+    "v_max_i32": ("i32", "i32 i32", np.maximum),
+    "v_med3_i32": ("i32", "i32 i32 i32", _median),
+    "v_add_u16": ("u16", "u16 u16", lambda a, b: a + b),
+    "v_sub_u16": ("u16", "u16 u16", lambda a, b: a - b),
+    "v_mul_lo_u16": ("u16", "u16 u16", lambda a, b: a * b),
+    "v_pack_b32_f16": ("u32", "f16 f16", _pack),
+}
+
+_FLOAT: dict[str, Op] = {
+    "v_fma_f32": ("f32", "f32 f32 f32", _fma32),
+    "v_fma_f64": ("f64", "f64 f64 f64", _fma64),
+    "v_fma_f16": ("f16", "f16 f16 f16", _fma16),
+    "v_fmamk_f32": ("f32", "f32 f32 f32", lambda a, k, c: _fma32(a, k, c)),
+    "v_fmaak_f32": ("f32", "f32 f32 f32", lambda a, b, k: _fma32(a, b, k)),
+    "v_med3_f32": ("f32", "f32 f32 f32", _median),
+    "v_exp_f32": ("f32", "f32", np.exp2),
+    "v_log_f32": ("f32", "f32", np.log2),
+    "v_sin_f32": ("f32", "f32", lambda a: np.sin(a * np.float32(2 * np.pi))),
+    "v_cos_f32": ("f32", "f32", lambda a: np.cos(a * np.float32(2 * np.pi))),
+    "v_ldexp_f32": ("f32", "f32 i32", lambda a, b: np.ldexp(a, np.clip(b, -400, 400))),
+    "v_ldexp_f64": ("f64", "f64 i32", np.ldexp),
+    "v_frexp_mant_f32": ("f32", "f32", lambda a: np.frexp(a)[0]),
+    "v_frexp_exp_i32_f32": ("i32", "f32", lambda a: np.frexp(a)[1].astype(np.int32)),
+    "v_div_fixup_f32": ("f32", "f32 f32 f32", _div_fixup),
+    "v_div_fixup_f64": ("f64", "f64 f64 f64", _div_fixup),
+    "v_cvt_f32_i32": ("f32", "i32", lambda a: a.astype(np.float32)),
+    "v_cvt_f32_u32": ("f32", "u32", lambda a: a.astype(np.float32)),
+    "v_cvt_i32_f32": ("i32", "f32", lambda a: _to_int(a, np.int32)),
+    "v_cvt_u32_f32": ("u32", "f32", lambda a: _to_int(a, np.uint32)),
+    "v_cvt_f32_f16": ("f32", "f16", lambda a: a.astype(np.float32)),
+    "v_cvt_f16_f32": ("f16", "f32", lambda a: a.astype(np.float16)),
+    "v_cvt_f64_f32": ("f64", "f32", lambda a: a.astype(np.float64)),
+    "v_cvt_f32_f64": ("f32", "f64", lambda a: a.astype(np.float32)),
+    "v_cvt_f64_i32": ("f64", "i32", lambda a: a.astype(np.float64)),
+    "v_cvt_pkrtz_f16_f32": (
+        "u32",
+        "f32 f32",
+        lambda a, b: _pack(_truncate_to_half(a), _truncate_to_half(b)),
+    ),
+    "v_cvt_pk_bf16_f32": (
+        "u32",
+        "f32 f32",
+        lambda a, b: _to_bf16(a) | _to_bf16(b) << np.uint32(16),
+    ),
+    "v_cvt_pk_f16_f32": (
+        "u32",
+        "f32 f32",
+        lambda a, b: _pack(a.astype(np.float16), b.astype(np.float16)),
+    ),
+}
+
+
+def _make_float_ops() -> dict[str, Op]:
+    """The operations that exist for f16, f32 and f64 alike."""
+    binary = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "subrev": lambda a, b: b - a,
+        "mul": lambda a, b: a * b,
+        "max": np.fmax,
+        "min": np.fmin,
+    }
+    unary = {
+        "rcp": lambda a: a.dtype.type(1) / a,
+        "rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
+        "sqrt": np.sqrt,
+        "rndne": np.rint,
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "trunc": np.trunc,
+        "fract": lambda a: a - np.floor(a),
+    }
+    ops: dict[str, Op] = {}
+    for kind in ("f16", "f32", "i32", "u32"):
+        types = f"{kind} {kind} {kind}"
+        for name, function in (("max3", np.fmax), ("min3", np.fmin)):
+            ops[f"v_{name}_{kind}"] = (
+                kind,
+                types,
+                lambda a, b, c, f=function: f(f(a, b), c),
+            )
+    for kind in ("f16", "f32", "f64"):
+        for name, function in binary.items():
+            ops[f"v_{name}_{kind}"] = (kind, f"{kind} {kind}", function)
+        for name, function in unary.items():
+            ops[f"v_{name}_{kind}"] = (kind, kind, function)
+        three = f"{kind} {kind} {kind}"
+        ops[f"v_minmax_num_{kind}"] = (
+            kind,
+            three,
+            lambda a, b, c: np.fmax(np.fmin(a, b), c),
+        )
+        ops[f"v_maxmin_num_{kind}"] = (
+            kind,
+            three,
+            lambda a, b, c: np.fmin(np.fmax(a, b), c),
+        )
+        ops[f"v_max_num_{kind}"] = ops[f"v_max_{kind}"]
+        ops[f"v_min_num_{kind}"] = ops[f"v_min_{kind}"]
+    for i in range(4):
+        ops[f"v_cvt_f32_ubyte{i}"] = (
+            "f32",
+            "u32",
+            lambda a, i=i: (a >> np.uint32(8 * i) & np.uint32(0xFF)).astype(np.float32),
+        )
+    return ops
+
+
+#: Instructions that renamed chips write differently.
+_ALIASES = {
+    "v_add_nc_u32": "v_add_u32",
+    "v_sub_nc_u32": "v_sub_u32",
+    "v_subrev_nc_u32": "v_subrev_u32",
+    "v_add_nc_u16": "v_add_u16",
+    "v_sub_nc_u16": "v_sub_u16",
+    "v_lshlrev_b64_e64": "v_lshlrev_b64",
+    "v_cvt_pk_rtz_f16_f32": "v_cvt_pkrtz_f16_f32",
+    "v_max3_num_f32": "v_max3_f32",
+    "v_min3_num_f32": "v_min3_f32",
+    "v_med3_num_f32": "v_med3_f32",
+    "v_add_nc_u64": "v_add_u64",
+}
+
+
+def get_ops(chip: str) -> dict[str, Op]:
+    """All of them, for one chip."""
+    ops = {**_INTEGER, **_FLOAT, **_make_float_ops(), **fp8_ops(chip)}
+    ops.update({new: ops[old] for new, old in _ALIASES.items() if old in ops})
+    return ops
+
+
+_RELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "lg": lambda a, b: (a < b) | (a > b),
+    "neq": lambda a, b: ~(a == b),
+    "nlt": lambda a, b: ~(a < b),
+    "nle": lambda a, b: ~(a <= b),
+    "ngt": lambda a, b: ~(a > b),
+    "nge": lambda a, b: ~(a >= b),
+    "nlg": lambda a, b: ~((a < b) | (a > b)),
+    "u": lambda a, b: np.isnan(a) | np.isnan(b),
+    "o": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
+}
+
+
+def get_comparison(name: str) -> tuple[str, Callable[..., np.ndarray]] | None:
+    """Operand type and relation of `v_cmp_lt_u32`, None for others."""
+    parts = name.split("_")
+    if len(parts) != 4 or parts[1] not in ("cmp", "cmpx"):
+        return None
+    relation = _RELATIONS.get(parts[2])
+    return (parts[3], relation) if relation else None
