@@ -10,6 +10,8 @@ from typing import Any
 import click
 from rich.console import Console
 
+from tilews import CompileError
+
 from . import cases, compile_time, report, runner
 
 GROUPS = ("compile", "gemm", "softmax")
@@ -63,7 +65,10 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
     if "compile" in only:
         for chip in cases.compile_chips(quick):
             console.print(f"compile gemm for {chip}", highlight=False)
-            outcome["compile"].append(compile_time.measure(chip))
+            try:
+                outcome["compile"].append(compile_time.measure(chip))
+            except CompileError as error:
+                outcome["compile"].append({"chip": chip, "note": str(error)})
         report.save(outcome, results / name)
     selected = cases.gemm_cases(quick) if "gemm" in only else []
     selected += cases.softmax_cases(quick) if "softmax" in only else []

@@ -102,8 +102,13 @@ def missing_peers() -> list[str]:
 
 
 def failures(outcome: dict[str, Any]) -> list[str]:
-    """A line for each configuration of tilews that failed or was wrong."""
-    return [
+    """A line for each chip and configuration of tilews that failed or was wrong."""
+    uncompiled = [
+        f"gemm for {result['chip']}: {result['note']}"
+        for result in outcome["compile"]
+        if "note" in result
+    ]
+    return uncompiled + [
         _failure(run, entry)
         for run in outcome["runs"]
         if run["implementation"] not in PEERS
@@ -203,6 +208,7 @@ def _compile_table(results: list[dict[str, Any]]) -> Table:
             str(result["bytes"]),
         )
         for result in results
+        if "note" not in result
     ]
     columns = ("chip", *names, "first", "bytes")
     return Table("Compiling the f16 gemm: medians in ms", columns, rows)

@@ -124,7 +124,12 @@ def test_only_our_own_failures_count():
         "bound 5.0e-04",
         "gemm 64x64x64 f16 NN, tilews a: failed, hung",
     ]
-    assert "* gemm 64x64x64 f16 NN, tilews a: wrong" in report.markdown(outcome(wrong))
+    results = outcome(wrong)
+    results["compile"].append({"chip": "sm_80", "note": "no back end"})
+    text = report.markdown(results)
+    assert "* gemm 64x64x64 f16 NN, tilews a: wrong" in text
+    assert "* gemm for sm_80: no back end" in text
+    assert "| sm_80 |" not in text
 
 
 def test_file_name():
