@@ -54,7 +54,21 @@ def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
   let summary = "Turn tile operations into per-thread code for AMD GPUs";
   let description = [{
     As `--convert-tile-to-nvvm`, with `mfma` (CDNA) or `wmma` (RDNA) for matrix
-    products and vector loads and stores for copies.
+    products, vector loads and stores for copies, data parallel primitives for
+    exchanges between lanes, and fences around `s_barrier`.
+
+    Before:
+    ```mlir
+    %d = tile.gemm %as, %bs, %c {tile.inst = #tile.inst<mfma>, transpose_rhs}
+      : memref<32x8xf16, #layout, #wg>, memref<32x8xf16, #layout, #wg> -> tensor<32x32xf32, #acc>
+    ```
+    After:
+    ```mlir
+    %a = llvm.load %p {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xf16>
+    %b = llvm.load %q {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xf16>
+    %d = rocdl.mfma.f32.32x32x8f16 %a, %b, %c, %zero, %zero, %zero
+      : (vector<4xf16>, vector<4xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+    ```
   }];
 }
 
