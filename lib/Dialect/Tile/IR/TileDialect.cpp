@@ -124,8 +124,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kInst)
     return verifyInst(op, value);
   if (name == kOffset) {
-    if (!isa<AllocSharedOp, ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp,
-             BroadcastOp, TransposeOp, ExpandDimsOp>(op))
+    if (!isa<AllocSharedOp, ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op))
       return op->emitError("'tile.offset' belongs on an operation that needs "
                            "shared memory");
     auto offset = dyn_cast<IntegerAttr>(value);

@@ -26,16 +26,11 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 /// results meet in scratch memory. True if the source has no layout yet.
 bool reducesAcrossWarps(ReduceOp op, unsigned warpSize);
 
-/// Whether a `tile.reshape`, `tile.broadcast`, `tile.transpose` or
-/// `tile.expand_dims` has a thread whose result registers need an element that
-/// is in no source register of the same thread. True without layouts for a
-/// reshape; the others then get layouts that keep elements in their threads.
-bool movesBetweenThreads(mlir::Operation *op);
-
-/// Bytes of shared memory that `op` needs for itself, 0 for most:
+/// Bytes of shared memory that `op` needs for itself, 0 for most. It writes
+/// them, and reads them behind a barrier of its own:
 ///
-/// * `tile.convert_layout`, `tile.scan` and an operation that
-///   `movesBetweenThreads`: the source fragment once, row by row;
+/// * `tile.convert_layout`, `tile.reshape` and `tile.scan`: the source fragment
+///   once, row by row;
 /// * `tile.reduce` that `reducesAcrossWarps`: for each warp, each element that
 ///   the source's layout covers along the dimensions that stay.
 int64_t getScratchBytes(mlir::Operation *op, unsigned warpSize);

@@ -170,9 +170,8 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
   let description = [{
     All shared memory of a kernel is one arena. Each `tile.alloc_shared` and
     each operation that passes fragments through shared memory (`tile.reduce`
-    over several warps, `tile.scan`, `tile.convert_layout`, a `tile.reshape`
-    that moves elements between threads) gets a byte offset in it, the kernel
-    the size of the whole. What is not in use at the same time shares bytes: a
+    over several warps, `tile.scan`, `tile.convert_layout`, `tile.reshape`) gets a
+    byte offset in it, the kernel the size of the whole. What is not in use at the same time shares bytes: a
     buffer is in use from its first to its last access, and during the whole of
     a loop that accesses it, if it is allocated outside of the loop. Reductions
     do not share with anything while that costs little, which saves barriers.
