@@ -25,7 +25,6 @@ from mutate import Mutator, read_seeds
 ROOT = Path(__file__).parents[2]
 BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
 sys.path.insert(0, str(BUILD / "python_packages"))
-SEEDS = ROOT / "test" / "lit"
 
 #: The passes up to a target's own code, each on the result of the one before.
 LOWERING = (
@@ -48,6 +47,12 @@ DESCRIPTIONS = {
 MEMORY = 4 << 30
 #: Inputs after which a worker's context is thrown away.
 CONTEXT_LIFE = 200
+
+
+def make_mutator() -> Mutator:
+    """The source of inputs: the tests', and more often whole kernels."""
+    kernels = read_seeds(Path(__file__).parent / "seeds")
+    return Mutator(read_seeds(ROOT / "test" / "lit") + 100 * kernels)
 
 
 @dataclasses.dataclass
@@ -166,7 +171,7 @@ def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]
 
     Returns how many inputs ended at which stage, and those that went wrong.
     """
-    mutator = Mutator(read_seeds(SEEDS))
+    mutator = make_mutator()
     stages: Counter = Counter()
     findings = []
     while numbers:
@@ -210,7 +215,7 @@ def main() -> int:
 
     numbers = range(args.first, args.first + args.count)
     if args.show:
-        mutator = Mutator(read_seeds(SEEDS))
+        mutator = make_mutator()
         for number in numbers:
             print(f"// {number}\n{mutator.make(number)}")
         return 0

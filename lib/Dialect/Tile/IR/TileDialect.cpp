@@ -237,22 +237,25 @@ bool tile::isTileElement(Type type) {
          llvm::is_contained(widths, type.getIntOrFloatBitWidth());
 }
 
-/// Whether a static shape has elements, and fewer than 2^31 of them: what
-/// fragments and shared memory hold is far less, and no size overflows.
-static bool hasSaneSize(ArrayRef<int64_t> shape) {
-  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+std::optional<int64_t> tile::countElements(ArrayRef<int64_t> sizes,
+                                           int64_t limit) {
   int64_t count = 1;
-  for (int64_t extent : shape) {
-    if (extent < 1 || extent > limit / count)
-      return false;
-    count *= extent;
+  for (int64_t size : sizes) {
+    if (size < 1 || size > limit / count)
+      return std::nullopt;
+    count *= size;
   }
-  return true;
+  return count;
 }
+
+/// Keeps the sizes of buffers from overflowing.
+static constexpr int64_t kMaxBufferElements =
+    std::numeric_limits<int32_t>::max();
 
 bool tile::isFragmentType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && hasSaneSize(tensor.getShape()) &&
+  return tensor && tensor.hasStaticShape() &&
+         countElements(tensor.getShape(), kMaxTileElements) &&
          isTileElement(tensor.getElementType()) &&
          (!tensor.getEncoding() || isa<FragmentAttr>(tensor.getEncoding()));
 }
@@ -264,7 +267,8 @@ bool tile::isBufferType(Type type) {
     return false;
   MemRefLayoutAttrInterface layout = memref.getLayout();
   if (isShared(memref))
-    return memref.hasStaticShape() && hasSaneSize(memref.getShape()) &&
+    return memref.hasStaticShape() &&
+           countElements(memref.getShape(), kMaxBufferElements) &&
            (layout.isIdentity() || isa<SharedLayoutAttr>(layout));
   return isGlobal(memref) && !isa<SharedLayoutAttr>(layout) &&
          (layout.isIdentity() || isa<StridedLayoutAttr>(layout));

@@ -367,6 +367,10 @@ LogicalResult CopyOp::verify() {
     return emitOpError("source region has sizes ")
            << toString(from.sizes) << ", but the destination region has "
            << toString(to.sizes);
+  if (!countElements(from.sizes, kMaxTileElements))
+    return emitOpError("copies a region of sizes ")
+           << toString(from.sizes) << ", expected at most " << kMaxTileElements
+           << " elements; copy it tile by tile";
   return success();
 }
 

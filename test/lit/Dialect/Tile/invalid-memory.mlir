@@ -169,6 +169,14 @@ func.func @f(%A: memref<?x?xf16>, %B: memref<4x4xf16>) {
 
 // -----
 
+func.func @f(%A: memref<1024x1024xf16>, %B: memref<1024x1024xf16>) {
+  // expected-error @below {{'tile.copy' op copies a region of sizes (1024, 1024), expected at most 524288 elements; copy it tile by tile}}
+  tile.copy %A to %B : memref<1024x1024xf16> to memref<1024x1024xf16>
+  return
+}
+
+// -----
+
 func.func @f(%A: memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>, %B: memref<4x4xf16, #gpu.address_space<workgroup>>) {
   // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8), but got 'memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>'}}
   tile.copy %A to %B : memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>> to memref<4x4xf16, #gpu.address_space<workgroup>>
@@ -234,7 +242,7 @@ func.func @f(%A: memref<?x?xf16>) {
 // -----
 
 func.func @f(%A: memref<?x?xf16>) {
-  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x?xf16>'}}
+  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x?xf16>'}}
   %t = tile.load %A[0, 0] : memref<?x?xf16> -> tensor<4x?xf16>
   return
 }
@@ -242,7 +250,7 @@ func.func @f(%A: memref<?x?xf16>) {
 // -----
 
 func.func @f(%A: memref<?x?xf16>) {
-  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x0xf16>'}}
+  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x0xf16>'}}
   %t = tile.load %A[0, 0] : memref<?x?xf16> -> tensor<4x0xf16>
   return
 }

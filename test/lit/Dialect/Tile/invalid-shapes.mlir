@@ -67,7 +67,7 @@ func.func @f(%x: tensor<4xi8>) {
 // -----
 
 func.func @f(%x: tensor<?xf32>) {
-  // expected-error @below {{'tile.reduce' op operand #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<?xf32>'}}
+  // expected-error @below {{'tile.reduce' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<?xf32>'}}
   %r = tile.reduce <sum> %x {axis = 0 : i64} : tensor<?xf32> -> tensor<f32>
   return
 }
@@ -182,16 +182,16 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<65536x65536xf32>) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<65536x65536xf32>'}}
-  %r = tile.reshape %x : tensor<65536x65536xf32> -> tensor<65536x65536xf32>
+func.func @f(%x: tensor<1024x1024xf32>) {
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<1024x1024xf32>'}}
+  %r = tile.reshape %x : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
   return
 }
 
 // -----
 
 func.func @f(%x: tensor<4xcomplex<f32>>) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xcomplex<f32>>'}}
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xcomplex<f32>>'}}
   %r = tile.reshape %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
   return
 }
@@ -199,7 +199,7 @@ func.func @f(%x: tensor<4xcomplex<f32>>) {
 // -----
 
 func.func @f(%x: tensor<4xf32, "csr">) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape that is not empty, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xf32, "csr">'}}
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xf32, "csr">'}}
   %r = tile.reshape %x : tensor<4xf32, "csr"> -> tensor<4xf32, "csr">
   return
 }

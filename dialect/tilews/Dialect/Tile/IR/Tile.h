@@ -83,6 +83,12 @@ struct GemmPlan {
 std::optional<GemmPlan> getGemmPlan(GemmOp op, const TargetInfo &target,
                                     int64_t threads);
 
+/// The most elements a fragment or a copied region has. The registers of a
+/// block, and its shared memory, hold no more on any target.
+constexpr int64_t kMaxTileElements = 1 << 19;
+/// The product of `sizes` if it is from 1 to `limit`.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes,
+                                     int64_t limit);
 /// Whether elements of fragments and buffers can have this type.
 bool isTileElement(mlir::Type type);
 /// Whether operations take a tensor as a fragment: a static shape without

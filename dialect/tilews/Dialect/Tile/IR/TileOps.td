@@ -26,9 +26,9 @@ class Tile_Op<string opMnemonic, list<Trait> traits = []>
 
 def Tile_Fragment : Type<
     CPred<"::tilews::tile::isFragmentType($_self)">,
-    "fragment (a tensor with a static shape that is not empty, elements i1, i4, "
-    "i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but "
-    "#tile.fragment)", "::mlir::RankedTensorType">;
+    "fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, "
+    "i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding "
+    "but #tile.fragment)", "::mlir::RankedTensorType">;
 def Tile_IntFragment : Type<
     And<[Tile_Fragment.predicate,
          CPred<"::llvm::cast<::mlir::RankedTensorType>($_self)"
@@ -119,7 +119,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
   let description = [{
     Copies between global and shared memory, or within one of them. A region is
     given by the offsets of its first element and, in a second pair of
-    brackets, its static sizes. Without offsets it starts at zero. Without
+    brackets, its static sizes, of at most 524288 elements. Without offsets it
+    starts at zero. Without
     sizes it takes the other side's, as the innermost dimensions with leading
     ones; at least one side has sizes or a static shape without offsets. Sizes
     of one are dropped before the two sides are compared, and have to agree.
