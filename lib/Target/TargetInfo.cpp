@@ -126,13 +126,17 @@ LogicalResult TargetInfo::set(Operation *op, StringRef chip) {
              << "; start from the tile dialect instead";
   }
   MLIRContext *context = module.getContext();
+  // A file that names no target has not made the parser load its dialect.
   Attribute attr;
-  if (target->isNVIDIA())
+  if (target->isNVIDIA()) {
+    context->getOrLoadDialect<NVVM::NVVMDialect>();
     attr = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, target->triple,
                                      target->chip, target->features);
-  else
+  } else {
+    context->getOrLoadDialect<ROCDL::ROCDLDialect>();
     attr = ROCDL::ROCDLTargetAttr::get(context, /*optLevel=*/3, target->triple,
                                        target->chip, target->features);
+  }
   module.setTargetsAttr(ArrayAttr::get(context, attr));
   return success();
 }

@@ -49,9 +49,12 @@ struct ElementwisePattern : ConversionPattern {
     }
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
       return resizeIndex(op, type, operands.front(), rewriter);
-    for (Type involved : op->getOperandTypes())
-      if (isFp8(getElement(involved)))
-        return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
+    auto hasFp8 = [](TypeRange types) {
+      return llvm::any_of(types,
+                          [](Type type) { return isFp8(getElement(type)); });
+    };
+    if (hasFp8(op->getOperandTypes()) || hasFp8(op->getResultTypes()))
+      return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(operands);
     state.addTypes(type);
