@@ -10,6 +10,8 @@ from amdgcn import SimulationError, kernels
 from amdgcn.machine import Simulator
 
 BUILD = Path(os.environ["TILEWS_BUILD_DIR"])
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: Dynamic shared memory of every launch, in bytes.
 MORE_SHARED = 64 << 10
 
 TYPES = {
@@ -134,6 +136,31 @@ def test_softmax(chip: str, m: int, n: int, tmp_path: Path) -> None:
     simulator.launch("softmax", (3,), 128, [a, height, c, height], MORE_SHARED)
     wide = np.exp(a.astype(np.float64) - a.max(axis=1, keepdims=True))
     np.testing.assert_allclose(c, wide / wide.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_examples(chip: str, tmp_path: Path) -> None:
+    source = (EXAMPLES / "gemm.mlir").read_text()
+    simulator = kernels.load(source, BUILD, tmp_path, chip=chip)
+    rng = np.random.default_rng(3)
+    m, n, k = 150, 136, 72
+    a, b = make(rng, (m, k), "f16"), make(rng, (n, k), "f16")
+    bias, c = make(rng, (n,), "f32"), make(rng, (m, n), "f16")
+    arguments = []
+    for array in (a, b, bias, c):
+        arguments += [array, *np.array(array.shape, np.int32)]
+    simulator.launch("gemm", (2, 2), 256, arguments, MORE_SHARED)
+    exact = a.astype(np.float64) @ b.T.astype(np.float64) + bias
+    np.testing.assert_allclose(c, np.maximum(exact, 0), rtol=1e-3, atol=1e-5)
+
+    source = (EXAMPLES / "softmax.mlir").read_text()
+    simulator = kernels.load(source, BUILD, tmp_path, chip=chip)
+    x = make(rng, (2, 2052), "f32") * np.float32(3)
+    y = np.zeros_like(x)
+    shape = np.array(x.shape, np.int32)
+    simulator.launch("softmax", (2,), 128, [x, *shape, y, *shape], MORE_SHARED)
+    wide = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(y, wide / wide.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
 @pytest.mark.parametrize("chip", ["gfx942", "gfx1100"])

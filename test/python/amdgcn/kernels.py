@@ -5,8 +5,6 @@ from pathlib import Path
 
 from .machine import Simulator
 
-ROOT = Path(__file__).parents[3]
-
 _GEMM = """
 #wg = #gpu.address_space<workgroup>
 gpu.module @kernels [#rocdl.target<chip = "{chip}">] {{
@@ -164,15 +162,17 @@ def get_cast(chip: str, fp8: str) -> str:
     return _CAST.format(chip=chip, fp8=fp8)
 
 
-def translate(source: str, build: Path, output: Path, to: str) -> None:
-    """Compiles MLIR text with the tool in `build`; raises CalledProcessError."""
-    tool = build / "python_packages/tilews/bin/tilews-translate"
-    command = [str(tool), "-", f"--to={to}", "-o", str(output)]
-    subprocess.run(command, input=source, text=True, check=True)
+def load(
+    source: str, build: Path, folder: Path, seed: int = 0, chip: str = ""
+) -> Simulator:
+    """Compiles MLIR text, for `chip` or the one it names, and loads the result.
 
-
-def load(source: str, build: Path, folder: Path, seed: int = 0) -> Simulator:
-    """Compiles MLIR text and loads the code object."""
+    Raises CalledProcessError where the tool in `build` reports an error.
+    """
     path = folder / "kernel.hsaco"
-    translate(source, build, path, "hsaco")
+    tool = build / "python_packages/tilews/bin/tilews-translate"
+    command = [str(tool), "-", "--to=hsaco", "-o", str(path)]
+    if chip:
+        command.append(f"--chip={chip}")
+    subprocess.run(command, input=source, text=True, check=True)
     return Simulator(path, seed)

@@ -1,7 +1,10 @@
 """Scalar arithmetic and branches."""
 
 import re
+import struct
 from collections.abc import Callable
+
+import numpy as np
 
 from .disassembly import Instruction, SimulationError
 from .state import EXEC, NULL, VCC, Operand, Wave, read_scalar
@@ -65,6 +68,8 @@ class ScalarCompiler:
             return self._move(inst, operands)
         if match := re.fullmatch(r"s_cmpk?_(\w\w)_([iu])(32|64)", name):
             return self._compare(match, operands)
+        if match := re.fullmatch(r"s_bitcmp([01])_b(32|64)", name):
+            return self._test_bit(match, operands)
         if match := re.fullmatch(r"s_cselect_b(32|64)", name):
             return self._select(match, operands)
         if match := re.fullmatch(r"s_(\w+)_saveexec_b(32|64)", name):
@@ -137,6 +142,16 @@ class ScalarCompiler:
 
         return step
 
+    def _test_bit(self, match: re.Match, operands: list[Operand]) -> Step:
+        expected, bits = int(match[1]), int(match[2])
+        value, index = read_scalar(operands[0], f"u{bits}"), read_scalar(operands[1])
+
+        def step(wave: Wave) -> None:
+            bit = value(wave) >> (index(wave) & bits - 1) & 1
+            wave.scc = int(bit == expected)
+
+        return step
+
     def _select(self, match: re.Match, operands: list[Operand]) -> Step:
         bits = int(match[1])
         write = self._write(operands[0], bits)
@@ -199,6 +214,8 @@ class ScalarCompiler:
         bits = 64 if inst.name.endswith("64") else 32
         write = self._write(operands[0], bits)
         sources = [read_scalar(o, f"u{bits}") for o in operands[1:]]
+        if inst.name == "s_fmac_f32":
+            sources.append(read_scalar(operands[0]))
         if inst.name.startswith(("s_addk", "s_mulk")):
             amount = _signed(operands[1].get_bits("u32") & 0xFFFF, 16) & _MASK32
             sources = [read_scalar(operands[0]), lambda wave: amount]
@@ -301,4 +318,42 @@ _ARITHMETIC |= {
     "s_addk_co_i32": _ARITHMETIC["s_addk_i32"],
     "s_add_nc_u64": _ARITHMETIC["s_add_u64"],
     "s_sub_nc_u64": _ARITHMETIC["s_sub_u64"],
+}
+
+
+def _float(function: Callable[..., float]) -> Callable:
+    """Arithmetic on f32 given as bits."""
+
+    def on_bits(_: int, *operands: int) -> tuple[int, None]:
+        data = np.array(operands, np.uint32).view(np.float32)
+        return int(np.float32(function(*data)).view(np.uint32)), None
+
+    return on_bits
+
+
+def _to_integer(bits: int, low: int = -(1 << 31), high: int = (1 << 31) - 1) -> int:
+    (value,) = struct.unpack("<f", struct.pack("<I", bits))
+    return int(min(max(value, low), high)) if value == value else 0
+
+
+_ARITHMETIC |= {
+    "s_add_f32": _float(lambda a, b: a + b),
+    "s_sub_f32": _float(lambda a, b: a - b),
+    "s_mul_f32": _float(lambda a, b: a * b),
+    "s_fmac_f32": _float(lambda a, b, c: float(a) * float(b) + float(c)),
+    "s_fmaak_f32": _float(lambda a, b, c: float(a) * float(b) + float(c)),
+    "s_fmamk_f32": _float(lambda a, b, c: float(a) * float(b) + float(c)),
+    "s_rndne_f32": _float(np.rint),
+    "s_trunc_f32": _float(np.trunc),
+    "s_max_num_f32": _float(np.fmax),
+    "s_min_num_f32": _float(np.fmin),
+    "s_maximum_f32": _float(np.maximum),
+    "s_minimum_f32": _float(np.minimum),
+    "s_cvt_f32_u32": lambda c, a: _float(lambda _: a)(c, 0),
+    "s_cvt_f32_i32": lambda c, a: _float(lambda _: _signed(a))(c, 0),
+    "s_cvt_u32_f32": lambda c, a: (_to_integer(a, 0, _MASK32), None),
+    "s_cvt_i32_f32": lambda c, a: (_to_integer(a), None),
+    "v_s_exp_f32": _float(np.exp2),
+    "v_s_log_f32": _float(np.log2),
+    "v_s_rcp_f32": _float(lambda a: np.float32(1) / a),
 }

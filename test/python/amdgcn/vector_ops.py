@@ -277,9 +277,12 @@ def _make_float_ops() -> dict[str, Op]:
         "mul": lambda a, b: a * b,
         "max": np.fmax,
         "min": np.fmin,
+        "maximum": np.maximum,
+        "minimum": np.minimum,
     }
     unary = {
         "rcp": lambda a: a.dtype.type(1) / a,
+        "rcp_iflag": lambda a: a.dtype.type(1) / a,
         "rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
         "sqrt": np.sqrt,
         "rndne": np.rint,
@@ -291,7 +294,9 @@ def _make_float_ops() -> dict[str, Op]:
     ops: dict[str, Op] = {}
     for kind in ("f16", "f32", "i32", "u32"):
         types = f"{kind} {kind} {kind}"
-        for name, function in (("max3", np.fmax), ("min3", np.fmin)):
+        three = [("max3", np.fmax), ("min3", np.fmin)]
+        three += [("maximum3", np.maximum), ("minimum3", np.minimum)]
+        for name, function in three:
             ops[f"v_{name}_{kind}"] = (
                 kind,
                 types,
