@@ -76,8 +76,10 @@ tilews::readCodeObjectMetadata(StringRef codeObject, Location loc) {
   std::vector<KernelResources> kernels;
   for (auto &[name, attrs] : *metadata) {
     auto get = [&, &attrs = attrs](StringRef key) -> int64_t {
+      // LLVM has all ones of 32 bits where the chip lacks that kind of
+      // register.
       auto value = dyn_cast_or_null<IntegerAttr>(attrs.get(key));
-      return value ? value.getInt() : 0;
+      return value && value.getInt() != UINT32_MAX ? value.getInt() : 0;
     };
     KernelResources &kernel = kernels.emplace_back();
     kernel.kernel = name.str();
