@@ -31,7 +31,8 @@ def main() -> None:
 
 def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -> Any:
     """Compiles ``file.py:kernel``."""
-    path, _, name = source.rpartition(":")
+    path, _, name = source.partition(".py:")
+    path = path.removesuffix(".py") + ".py"
     spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
     if spec is None or spec.loader is None or not pathlib.Path(path).exists():
         raise click.ClickException(f"cannot read {path}")
@@ -41,25 +42,42 @@ def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -
     kernel = getattr(module, name, None)
     if not hasattr(kernel, "compile"):
         kernels = [k for k, v in vars(module).items() if hasattr(v, "compile")]
+        known = ", ".join(kernels) or "none"
         raise click.ClickException(
-            f"{path} has no kernel '{name}', only: {', '.join(kernels) or 'none'}"
+            f"{path} has no kernel '{name}', only: {known}"
+            if name
+            else f"name the kernel, as in {path}:NAME; {path} has: {known}"
         )
     return kernel.compile(target=target, **values)
 
 
+def _parse_constant(text: str) -> Any:
+    """A number, an element type such as tl.f16, or else the text itself."""
+    if text.startswith("tl."):
+        from . import language
+
+        value = getattr(language, text.removeprefix("tl."), None)
+        if not isinstance(value, language.DType):
+            raise click.BadParameter(
+                f"expected an element type such as tl.f16, found '{text}'"
+            )
+        return value
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return text
+
+
 def _parse_constants(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """``BM=128`` and the like; what is no number stays a string."""
+    """The values of ``BM=128``, ``T=tl.f16`` and the like."""
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise click.BadParameter(f"expected NAME=VALUE, found '{pair}'")
-        for convert in (int, float, str):
-            try:
-                values[name] = convert(text)
-                break
-            except ValueError:
-                continue
+        values[name] = _parse_constant(text)
     return values
 
 
@@ -104,7 +122,8 @@ def _report(compiled: CompiledKernel) -> None:
     "constants",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A compile-time constant of a Python kernel.",
+    help="A compile-time constant of a Python kernel: a number, an element type such "
+    "as tl.f16, or a text.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Print resources and times.")
 def compile_command(
@@ -124,14 +143,14 @@ def compile_command(
 
     \b
     tilews compile gemm.mlir --target sm_90a -o gemm.cubin
-    tilews compile gemm.py:gemm --target gfx942 -D BM=64 --to asm
+    tilews compile gemm.py:gemm --target gfx942 -D T=tl.f16 -D BM=64 --to asm
     """
     from .compiler import compile_file
     from .errors import CompileError
 
     form = form or _SUFFIXES.get(pathlib.Path(output).suffix.removeprefix("."))
     try:
-        if ".py:" in source:
+        if ".py:" in source or source.endswith(".py"):
             compiled = _kernel_of_python(source, target, _parse_constants(constants))
         elif constants:
             raise click.UsageError("-D is for kernels in Python")

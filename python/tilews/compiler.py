@@ -224,8 +224,10 @@ def compile_file(
 
     Raises:
         CompileError: with the messages of the parser or the compiler.
+        OSError: the file cannot be read.
     """
     start = time.perf_counter()
+    pathlib.Path(path).open("rb").close()  # The parser would not say why.
     with ir.Context() as context:
         try:
             module = ir.Module.parseFile(str(path), context)

@@ -102,6 +102,36 @@ def test_python_kernels(tmp_path):
     assert "has no kernel 'gemm', only: Kernel, nothing" in result.stderr
 
 
+def test_element_types_are_constants(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(
+        "import tilews\n"
+        "import tilews.language as tl\n"
+        "@tilews.kernel(threads=32)\n"
+        "def zero(X: tl.Tensor['N', 'T']):\n"
+        "    X[tl.grid(X.shape[0])] = tl.zeros((1,), X.dtype)\n"
+    )
+    source = f"{path}:zero"
+    result = run("compile", source, "--target", "sm_80", "--to", "manifest")
+    assert "the element type of 'X' is not known" in result.stderr
+    chip = ("--target", "gfx942", "--to", "manifest")
+    result = run("compile", source, *chip, "-D", "T=tl.bf16")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["arguments"][0]["dtype"] == "bf16"
+    result = run("compile", source, *chip, "-D", "T=tl.copy")
+    assert "expected an element type such as tl.f16, found 'tl.copy'" in result.stderr
+    result = run("compile", path, *chip)
+    assert f"name the kernel, as in {path}:NAME; {path} has: zero" in result.stderr
+
+
+def test_files_that_do_not_exist(tmp_path):
+    for name in ("none.mlir", "none.py:gemm"):
+        result = run("compile", tmp_path / name, "--to", "asm")
+        assert result.exit_code == 1
+        assert "none." in result.stderr and "Traceback" not in result.output
+        assert "unknown:" not in result.stderr
+
+
 def test_targets_are_listed():
     result = run("targets")
     assert result.exit_code == 0
