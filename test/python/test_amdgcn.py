@@ -191,6 +191,18 @@ def test_reduce(
     np.testing.assert_allclose(c.astype(np.float64), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("chip", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize(("kind", "element"), [("add", "f32"), ("max", "i32")])
+def test_atomics(chip: str, kind: str, element: str, tmp_path: Path) -> None:
+    source = kernels.get_atomic(chip, kind, element)
+    simulator = kernels.load(source, BUILD, tmp_path)
+    rng = np.random.default_rng(5)
+    a, c = make(rng, (16, 64), element), make(rng, (16, 64), element)
+    expected = np.maximum(a, c) if kind == "max" else c + a + a + a
+    simulator.launch("atomic", (3,), 128, [a, c])
+    np.testing.assert_array_equal(c, expected)
+
+
 @pytest.mark.parametrize(
     ("chip", "fp8"),
     [

@@ -162,6 +162,24 @@ def get_cast(chip: str, fp8: str) -> str:
     return _CAST.format(chip=chip, fp8=fp8)
 
 
+_ATOMIC = """
+gpu.module @kernels [#rocdl.target<chip = "{chip}">] {{
+  gpu.func @atomic(%A: memref<16x64x{type}>, %C: memref<16x64x{type}>)
+      kernel attributes {{tile.threads = 128 : i32}} {{
+    %x = tile.load %A : memref<16x64x{type}> -> tensor<16x64x{type}>
+    tile.atomic_rmw <{kind}> %x to %C
+      : tensor<16x64x{type}> to memref<16x64x{type}>
+    gpu.return
+  }}
+}}
+"""
+
+
+def get_atomic(chip: str, kind: str, element: str) -> str:
+    """Every block combines the same tile with `C`."""
+    return _ATOMIC.format(chip=chip, kind=kind, type=element)
+
+
 def load(
     source: str, build: Path, folder: Path, seed: int = 0, chip: str = ""
 ) -> Simulator:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .atomics import Atomic
 from .disassembly import Instruction, SimulationError
 from .memory import GlobalMemory, SharedMemory
 from .state import Operand, Wave, read_scalar, read_vector
@@ -182,6 +183,9 @@ class MemoryCompiler:
         if match:
             unit = 64 if match[2] else 1
             return self._shared_two(inst, match[3], operands, match[1] == "read", unit)
+        atomic = Atomic.parse(inst, operands)
+        if atomic:
+            return self._atomic(inst, atomic)
         if inst.name in ("ds_bpermute_b32", "ds_permute_b32", "ds_swizzle_b32"):
             return self._exchange(inst, operands)
         return None
@@ -197,22 +201,14 @@ class MemoryCompiler:
         self, inst: Instruction, width: Width, operands: list[Operand], loads: bool
     ) -> Step:
         self._check(inst, ("offset",))
-        offset = int(inst.modifiers.get("offset", "0"), 0)
         address, base = operands[1 if loads else 0], operands[2]
         data = operands[0 if loads else 1]
-        if base.text == "off":
-            vector = read_vector(address, "u64", self.lanes)
-            get_address = vector
-        else:
-            scalar = read_scalar(base, "u64")
-            low = read_vector(address, "u32", self.lanes)
-            get_address = lambda wave: low(wave) + np.uint64(scalar(wave))  # noqa: E731
-        delta = np.uint64(offset & 0xFFFFFFFFFFFFFFFF)
+        get_places = self._get_places(inst, address, base)
         registers = list(range(data.first, data.first + max(width.size // 4, 1)))
 
         def step(wave: Wave) -> None:
             mask = wave.get_exec().copy()
-            places = (get_address(wave).astype(np.uint64) + delta)[mask]
+            places = get_places(wave)[mask]
             if loads:
                 access = self._make_load(
                     "load", self.memory, places, width, wave, data.first, mask
@@ -224,6 +220,48 @@ class MemoryCompiler:
                     self.store_counter,
                     lambda: self.memory.store(places, values),
                     lambda: None,
+                )
+            self.queues[wave.index].issue("vm", access)
+
+        return step
+
+    def _get_places(
+        self, inst: Instruction, address: Operand, base: Operand
+    ) -> Callable[[Wave], np.ndarray]:
+        """A function that computes each lane's address in global memory."""
+        offset = int(inst.modifiers.get("offset", "0"), 0)
+        delta = np.uint64(offset & 0xFFFFFFFFFFFFFFFF)
+        if base.text == "off":
+            vector = read_vector(address, "u64", self.lanes)
+            return lambda wave: vector(wave) + delta
+        scalar = read_scalar(base, "u64")
+        low = read_vector(address, "u32", self.lanes)
+        return lambda wave: (
+            low(wave).astype(np.uint64) + (np.uint64(scalar(wave)) + delta)
+        )
+
+    def _atomic(self, inst: Instruction, atomic: Atomic) -> Step:
+        self._check(inst, ("offset",))
+        get_places = self._get_places(inst, atomic.address, atomic.base)
+        dest = atomic.dest
+        width = Width(atomic.size, signed=False, half=False, high=False)
+
+        def step(wave: Wave) -> None:
+            mask = wave.get_exec().copy()
+            places, data = get_places(wave)[mask], atomic.read(wave, mask)
+            before: list[np.ndarray] = []
+
+            def perform() -> None:
+                before.append(atomic.perform(self.memory, places, data))
+
+            if dest is None:
+                access = Access(self.store_counter, perform, _nothing)
+            else:
+                access = Access(
+                    "load",
+                    perform,
+                    lambda: _put(wave, dest.first, width, mask, before[0]),
+                    vectors=dest.vectors,
                 )
             self.queues[wave.index].issue("vm", access)
 
