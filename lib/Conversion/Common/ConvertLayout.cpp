@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
-#include "tilews/Dialect/Tile/Analysis/Scratch.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -47,68 +46,7 @@ static FailureOr<Value> exchange(Operation *op, Value vector,
   });
 }
 
-/// For each register of a reshape's result the source's register with the same
-/// element, if the same one serves every thread.
-static std::optional<SmallVector<int64_t>>
-getOwnRegisters(RankedTensorType source, RankedTensorType result) {
-  FragmentLayout from = getFragmentLayout(source);
-  FragmentLayout to = getFragmentLayout(result);
-  // Elements are numbered row by row; a register past the extents holds none.
-  auto number = [](const FragmentLayout &layout, RankedTensorType type,
-                   int64_t thread, int64_t value) -> int64_t {
-    int64_t index = 0;
-    SmallVector<int64_t> coords =
-        layout.getCoords(thread, value, type.getRank());
-    for (auto [coord, extent] : llvm::zip(coords, type.getShape())) {
-      if (coord >= extent)
-        return -1;
-      index = index * extent + coord;
-    }
-    return index;
-  };
-  std::optional<SmallVector<int64_t>> registers;
-  for (int64_t thread = 0; thread < to.getNumThreads(); ++thread) {
-    llvm::DenseMap<int64_t, int64_t> held;
-    for (int64_t v = 0; v < from.getNumValues(); ++v)
-      held.try_emplace(number(from, source, thread, v), v);
-    SmallVector<int64_t> own;
-    for (int64_t v = 0; v < to.getNumValues(); ++v) {
-      auto it = held.find(number(to, result, thread, v));
-      own.push_back(it == held.end() ? 0 : it->second);
-    }
-    if (registers && *registers != own)
-      return std::nullopt;
-    registers = own;
-  }
-  return registers;
-}
-
 namespace {
-
-/// A reshape that moves nothing between threads renames registers.
-struct RenamePattern : TilePattern<ReshapeOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(ReshapeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (movesBetweenThreads(op))
-      return rewriter.notifyMatchFailure(op, "moves between threads");
-    auto registers =
-        getOwnRegisters(cast<RankedTensorType>(op.getSource().getType()),
-                        cast<RankedTensorType>(op.getType()));
-    if (!registers)
-      return op.emitError("threads disagree on the registers they rename: ")
-             << op.getSource().getType() << " and " << op.getType();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    SmallVector<Value> source = unpack(b, adaptor.getSource());
-    SmallVector<Value> result;
-    for (int64_t v : *registers)
-      result.push_back(source[v]);
-    rewriter.replaceOp(op, pack(b, source.front().getType(), result));
-    return success();
-  }
-};
 
 template <typename OpT>
 struct ExchangePattern : TilePattern<OpT> {
@@ -117,8 +55,6 @@ struct ExchangePattern : TilePattern<OpT> {
   LogicalResult
   matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!movesBetweenThreads(op) && isa<ReshapeOp>(op))
-      return rewriter.notifyMatchFailure(op, "only renames registers");
     auto source = cast<RankedTensorType>(op.getSource().getType());
     auto result = cast<RankedTensorType>(op.getType());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -136,6 +72,6 @@ struct ExchangePattern : TilePattern<OpT> {
 void tilews::populateConvertLayoutPatterns(const TileTypeConverter &converter,
                                            LoweringContext &lowering,
                                            RewritePatternSet &patterns) {
-  patterns.add<ExchangePattern<ConvertLayoutOp>, ExchangePattern<ReshapeOp>,
-               RenamePattern>(converter, lowering);
+  patterns.add<ExchangePattern<ConvertLayoutOp>, ExchangePattern<ReshapeOp>>(
+      converter, lowering);
 }

@@ -53,7 +53,9 @@ struct ElementwisePattern : ConversionPattern {
       return llvm::any_of(types,
                           [](Type type) { return isFp8(getElement(type)); });
     };
-    if (hasFp8(op->getOperandTypes()) || hasFp8(op->getResultTypes()))
+    // A selection moves bits; all else would compute with them.
+    if (!isa<arith::SelectOp>(op) &&
+        (hasFp8(op->getOperandTypes()) || hasFp8(op->getResultTypes())))
       return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(operands);

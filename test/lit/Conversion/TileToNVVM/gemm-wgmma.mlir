@@ -1,0 +1,79 @@
+// RUN: tilews-opt %s --tile-annotate-instructions --tile-infer-layouts --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm --cse | FileCheck %s
+
+!a = memref<128x64xf16, #gpu.address_space<workgroup>>
+!at = memref<64x128xf16, #gpu.address_space<workgroup>>
+!f8 = memref<64x64xf8E4M3FN, #gpu.address_space<workgroup>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // One piece of assembly from the fence to the wait. A step of K is 32 bytes,
+  // two units of the descriptor's address.
+  // CHECK-LABEL: llvm.func @nt
+  // CHECK: nvvm.shfl.sync idx
+  // CHECK: llvm.inline_asm has_side_effects {{.*}}wgmma.fence.sync.aligned;
+  // CHECK-SAME: add.s64 da, $128, 0;\0Aadd.s64 db, $129, 0;\0Awgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+  // CHECK-SAME: da, db, p, 1, 1, 0, 0;
+  // CHECK-SAME: add.s64 da, $128, 2;
+  // CHECK-SAME: add.s64 da, $128, 4;
+  // CHECK-SAME: add.s64 da, $128, 6;
+  // CHECK-SAME: wgmma.commit_group.sync.aligned;\0Awgmma.wait_group.sync.aligned 0;
+  gpu.func @nt(%x: memref<128x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.alloc_shared : !a
+    %b = tile.alloc_shared : !a
+    %c = tile.load %x[0, 0] : memref<128x128xf32> -> tensor<128x128xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : !a, !a -> tensor<128x128xf32>
+    tile.store %d to %x[0, 0] : tensor<128x128xf32> to memref<128x128xf32>
+    gpu.return
+  }
+
+  // A cleared accumulator is no input; the first step ignores the registers.
+  // CHECK-LABEL: llvm.func @clear
+  // CHECK: add.s64 da, $64, 0;
+  // CHECK-SAME: da, db, q, 1, 1, 0, 0;
+  // CHECK-SAME: da, db, p, 1, 1, 0, 0;
+  gpu.func @clear(%x: memref<128x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.alloc_shared : !a
+    %b = tile.alloc_shared : !a
+    %c = arith.constant dense<0.0> : tensor<128x128xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs, clear_accumulator} : !a, !a -> tensor<128x128xf32>
+    tile.store %d to %x[0, 0] : tensor<128x128xf32> to memref<128x128xf32>
+    gpu.return
+  }
+
+  // Operands that are contiguous along M and N are read transposed; their
+  // panels of 64 columns follow each other after 64 rows of 128 bytes.
+  // CHECK-LABEL: llvm.func @tn
+  // CHECK: da, db, p, 1, 1, 1, 1;
+  // CHECK-SAME: add.s64 da, $128, 128;
+  gpu.func @tn(%x: memref<128x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.alloc_shared : !at
+    %b = tile.alloc_shared : !at
+    %c = tile.load %x[0, 0] : memref<128x128xf32> -> tensor<128x128xf32>
+    %d = tile.gemm %a, %b, %c {transpose_lhs} : !at, !at -> tensor<128x128xf32>
+    tile.store %d to %x[0, 0] : tensor<128x128xf32> to memref<128x128xf32>
+    gpu.return
+  }
+
+  // A left operand in registers: four words an instruction.
+  // CHECK-LABEL: llvm.func @registers
+  // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {{{.*}}}, {$128, $129, $130, $131}, db, p, 1, 1, 0;
+  gpu.func @registers(%x: memref<128x128xf32>, %y: memref<128x64xf16>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.load %y[0, 0] : memref<128x64xf16> -> tensor<128x64xf16>
+    %b = tile.alloc_shared : !a
+    %c = tile.load %x[0, 0] : memref<128x128xf32> -> tensor<128x128xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : tensor<128x64xf16>, !a -> tensor<128x128xf32>
+    tile.store %d to %x[0, 0] : tensor<128x128xf32> to memref<128x128xf32>
+    gpu.return
+  }
+
+  // Bytes cannot be transposed and say nothing of it.
+  // CHECK-LABEL: llvm.func @fp8
+  // CHECK: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 {{{.*}}}, da, db, p, 1, 1;
+  gpu.func @fp8(%x: memref<64x64xf32>) kernel {
+    %a = tile.alloc_shared : !f8
+    %b = tile.alloc_shared : !f8
+    %c = tile.load %x[0, 0] : memref<64x64xf32> -> tensor<64x64xf32>
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : !f8, !f8 -> tensor<64x64xf32>
+    tile.store %d to %x[0, 0] : tensor<64x64xf32> to memref<64x64xf32>
+    gpu.return
+  }
+}

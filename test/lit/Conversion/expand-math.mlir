@@ -1,0 +1,43 @@
+// RUN: tilews-opt %s --allow-unregistered-dialect --tile-expand-math --split-input-file --verify-diagnostics | FileCheck %s --check-prefixes=CHECK,NV
+// RUN: tilews-opt %s --allow-unregistered-dialect --tile-set-target=chip=gfx942 --tile-expand-math --split-input-file --verify-diagnostics | FileCheck %s --check-prefixes=CHECK,AMD
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  gpu.func @functions(%x: vector<4xf32>, %s: f32, %h: vector<4xf16>, %d: f64) kernel {
+    // CHECK: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : vector<4xf32>
+    // CHECK: %[[S:.*]] = arith.mulf %arg0, %[[LOG2E]] : vector<4xf32>
+    // CHECK: math.exp2 %[[S]] : vector<4xf32>
+    %0 = math.exp %x : vector<4xf32>
+    // NV-COUNT-4: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
+    // AMD: math.log2 %arg0 : vector<4xf32>
+    %1 = math.log %x : vector<4xf32>
+    // CHECK: math.exp2
+    // CHECK: arith.divf
+    // CHECK-NOT: math.tanh
+    %2 = math.tanh %s : f32
+    // Narrow types are computed in f32.
+    // CHECK: arith.extf %arg2 : vector<4xf16> to vector<4xf32>
+    // CHECK: math.sqrt %{{.*}} : vector<4xf32>
+    // CHECK: arith.truncf
+    %3 = math.sqrt %h : vector<4xf16>
+    // CHECK-NOT: math.sin
+    // CHECK-NOT: math.erf
+    %4 = math.sin %x : vector<4xf32>
+    %5 = math.erf %x : vector<4xf32>
+    // f64 has a square root.
+    // CHECK: math.sqrt %arg3 : f64
+    %6 = math.sqrt %d : f64
+    "test.use"(%0, %1, %2, %3, %4, %5, %6) : (vector<4xf32>, vector<4xf32>, f32, vector<4xf16>, vector<4xf32>, vector<4xf32>, f64) -> ()
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  gpu.func @f64(%x: f64) kernel {
+    // expected-error @below {{has no instruction for f64 on any target; compute it in f32}}
+    %0 = math.exp %x : f64
+    "test.use"(%0) : (f64) -> ()
+    gpu.return
+  }
+}
