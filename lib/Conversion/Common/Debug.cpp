@@ -118,7 +118,8 @@ struct PrintPattern : TilePattern<PrintOp> {
         auto [printable, number] =
             toPrintable(b, getTarget(), registers[v], type.getElementType());
         operands.push_back(printable);
-        gpu::PrintfOp::create(b, format + "] " + number.str() + "\n", operands);
+        getTarget().emitPrintf(b, format + "] " + number.str() + "\n",
+                               operands);
       };
       if (inside)
         createIf(b, inside, print);

@@ -119,7 +119,8 @@ struct WidenPattern : RewritePattern {
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1 ||
+    if (!isa_and_present<math::MathDialect>(op->getDialect()) ||
+        op->getNumResults() != 1 ||
         isa<math::AbsFOp, math::CopySignOp, math::FmaOp>(op))
       return rewriter.notifyMatchFailure(op, "kept as it is");
     Type type = op->getResult(0).getType();
@@ -183,7 +184,7 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
   /// Functions that would become calls of a library.
   LogicalResult checkRemaining() {
     WalkResult result = getOperation().walk([&](Operation *op) {
-      if (!isa<math::MathDialect>(op->getDialect()))
+      if (!isa_and_present<math::MathDialect>(op->getDialect()))
         return WalkResult::advance();
       bool f64 = llvm::any_of(op->getOperandTypes(), [](Type type) {
         return getElementTypeOrSelf(type).isF64();
