@@ -41,14 +41,16 @@ getEffect(ArrayRef<MemoryEffects::EffectInstance> effects, OpOperand &operand) {
   return getKind(reads, writes);
 }
 
-SmallVector<SharedAccess> tile::getSharedAccesses(Operation *op) {
+/// What `op` does to the buffers that `counts` accepts.
+static SmallVector<SharedAccess> getAccesses(Operation *op,
+                                             function_ref<bool(Value)> counts) {
   SmallVector<SharedAccess> accesses;
   if (auto access = dyn_cast<AccessOpInterface>(op)) {
     SmallVector<AccessRegion> regions;
     access.getAccessRegions(regions);
     auto atomic = dyn_cast<AtomicRMWOp>(op);
     for (AccessRegion &region : regions)
-      if (isShared(region.buffer->get()))
+      if (counts(region.buffer->get()))
         accesses.push_back(
             {region.buffer, region.kind, region.region,
              atomic ? std::optional(atomic.getKind()) : std::nullopt});
@@ -63,7 +65,7 @@ SmallVector<SharedAccess> tile::getSharedAccesses(Operation *op) {
   if (interface)
     interface.getEffects(effects);
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isShared(operand.get()))
+    if (!counts(operand.get()))
       continue;
     std::optional<AccessKind> kind =
         interface ? getEffect(effects, operand) : AccessKind::ReadWrite;
@@ -71,6 +73,17 @@ SmallVector<SharedAccess> tile::getSharedAccesses(Operation *op) {
       accesses.push_back({&operand, *kind, std::nullopt, std::nullopt});
   }
   return accesses;
+}
+
+SmallVector<SharedAccess> tile::getSharedAccesses(Operation *op) {
+  return getAccesses(op, [](Value value) { return isShared(value); });
+}
+
+SmallVector<SharedAccess> tile::getGlobalAccesses(Operation *op) {
+  return getAccesses(op, [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type && !isShared(type);
+  });
 }
 
 //===----------------------------------------------------------------------===//

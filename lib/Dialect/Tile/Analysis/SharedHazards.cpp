@@ -10,6 +10,8 @@
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <limits>
 
@@ -159,6 +161,21 @@ static FailureOr<ArenaAccess> getBytes(AllocSharedOp root,
   return bytes;
 }
 
+/// Global buffers stand past the end of any arena: one byte for each of the
+/// kernel's arguments, which do not overlap unless they are only read.
+static constexpr int64_t kGlobalBegin = int64_t(1) << 40;
+
+static ArenaAccess getGlobalBytes(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!argument ||
+      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+    return {kGlobalBegin, std::numeric_limits<int64_t>::max()};
+  int64_t begin = kGlobalBegin + argument.getArgNumber();
+  return {begin, begin + 1};
+}
+
 //===----------------------------------------------------------------------===//
 // ArenaAccesses
 //===----------------------------------------------------------------------===//
@@ -189,13 +206,20 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
     const SharedBuffers::Roots &roots = buffers.getRoots(access.operand->get());
     // Memory of unknown origin may be any of it.
     if (roots.empty())
-      addBytes({0, std::numeric_limits<int64_t>::max()});
+      addBytes({0, kGlobalBegin});
     for (AllocSharedOp root : roots) {
       FailureOr<ArenaAccess> bytes = getBytes(root, access);
       if (failed(bytes))
         return failure();
       addBytes(*bytes);
     }
+  }
+  for (const SharedAccess &access : getGlobalAccesses(op)) {
+    ArenaAccess bytes = getGlobalBytes(access.operand->get());
+    bytes.reads = access.reads();
+    bytes.writes = access.writes();
+    bytes.atomic = access.atomic;
+    own.push_back(bytes);
   }
   return success();
 }

@@ -32,6 +32,8 @@ struct SharedAccess {
 /// regions and without its scratch memory. An operation that is not known and
 /// takes a shared buffer counts as reading and writing it.
 llvm::SmallVector<SharedAccess> getSharedAccesses(mlir::Operation *op);
+/// The same for memory that is not shared.
+llvm::SmallVector<SharedAccess> getGlobalAccesses(mlir::Operation *op);
 
 /// For each shared memref of a kernel the allocations it may be: through views,
 /// selections and values that control flow passes on.

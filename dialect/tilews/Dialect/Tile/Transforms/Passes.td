@@ -194,14 +194,16 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
 }
 
 def InsertBarriersPass : Pass<"tile-insert-barriers"> {
-  let summary = "put a barrier where a hazard on shared memory needs one";
+  let summary = "put a barrier where a hazard between threads needs one";
   let description = [{
     Runs on planned shared memory. An operation that reads bytes which were
     written, or writes bytes which were read or written since the last barrier
     gets a barrier before it; around loops, through branches, and also where two
     buffers share bytes. Disjoint static regions of one buffer do not conflict,
     nor do atomic combinations of one kind. No barrier is left that the others
-    make redundant.
+    make redundant. Global memory counts buffer by buffer: a kernel that reads
+    what it has written, or writes what it has read, gets a barrier in between.
+    Arguments that are written do not overlap others.
 
     A barrier waits for the asynchronous copies (`drain_copies`) if one of them
     is in conflict; copies that it does not wait for stay in flight. It fences

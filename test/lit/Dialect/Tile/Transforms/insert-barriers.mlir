@@ -117,16 +117,32 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
 }
 
 gpu.module @plain [#nvvm.target<chip = "sm_80">] {
-  // Global memory has no barriers, and reads do not disturb each other.
+  // Reads do not disturb each other, nor do different global buffers.
   // CHECK-LABEL: gpu.func @no_hazard
   // CHECK-NOT: tile.barrier
   // CHECK: gpu.return
-  gpu.func @no_hazard(%A: !g, %b: !t) kernel {
+  gpu.func @no_hazard(%A: !g, %B: !g, %b: !t) kernel {
     %as = tile.alloc_shared : !s
     %x = tile.load %as : !s -> !t
     %y = tile.load %as : !s -> !t
     tile.store %x to %A[0, 0] : !t to !g
+    %z = tile.load %B[0, 0] : !g -> !t
+    gpu.return
+  }
+
+  // What one thread wrote to global memory another one may read back.
+  // CHECK-LABEL: gpu.func @global
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.load
+  // CHECK-NEXT: memref.load
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: memref.store
+  gpu.func @global(%A: !g, %b: !t, %i: index) kernel {
+    tile.store %b to %A[0, 0] : !t to !g
     %z = tile.load %A[0, 0] : !g -> !t
+    %x = memref.load %A[%i, %i] : !g
+    memref.store %x, %A[%i, %i] : !g
     gpu.return
   }
 
