@@ -10,8 +10,6 @@
 #include "tilews/Target/Assemble.h"
 #include "tilews/Target/Manifest.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -149,8 +147,6 @@ Compilation::create(ModuleOp module, const CompileOptions &options) {
   FailureOr<gpu::GPUModuleOp> kernels = getKernelModule(*result->source);
   if (failed(kernels))
     return failure();
-  // Kernels without a target need not have loaded the dialects that define it.
-  module.getContext()->loadDialect<NVVM::NVVMDialect, ROCDL::ROCDLDialect>();
   if (!options.chip.empty() && failed(TargetInfo::set(*kernels, options.chip)))
     return failure();
   FailureOr<TargetInfo> target = TargetInfo::get(*kernels);
