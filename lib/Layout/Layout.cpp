@@ -140,6 +140,8 @@ bool SharedLayout::isPanels(int64_t elementBits) const {
 std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
                                                int64_t fromBits,
                                                int64_t toBits) const {
+  if (llvm::product_of(getShape(), fromBits) != llvm::product_of(shape, toBits))
+    return std::nullopt;
   if (isRowMajor())
     return getRowMajor(shape);
   // The digits of the row-major number, least significant first, in bits.

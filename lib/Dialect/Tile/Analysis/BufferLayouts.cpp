@@ -17,7 +17,7 @@ static MemRefType getMemRef(Value value) {
   return cast<MemRefType>(value.getType());
 }
 static int64_t getBits(Value value) {
-  return getElementBits(getMemRef(value).getElementType());
+  return getStorageBits(getMemRef(value).getElementType());
 }
 static bool isWgmma(Operation *op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
@@ -196,34 +196,32 @@ LogicalResult BufferLayouts::choose(const Group &group) {
     }
     return success();
   };
-  if (group.isOpaque) {
-    if (!fits(group, rowMajor, unmet, badView))
-      return unmet->op
-                 ->emitOpError("needs a layout of its own for a buffer "
-                               "that other dialects' operations take as "
-                               "row-major")
-                 .attachNote(alloc.getLoc())
-             << "the buffer is allocated here";
-    return success();
-  }
   // The strongest demand that all others can live with.
   SmallVector<SharedLayout> options;
-  for (const Demand &demand : group.demands)
-    if (auto layout = getWholeLayout(group, demand.layout, demand.value))
-      options.push_back(*layout);
-  options.push_back(getDefault(group));
+  if (!group.isOpaque) {
+    for (const Demand &demand : group.demands)
+      if (auto layout = getWholeLayout(group, demand.layout, demand.value))
+        options.push_back(*layout);
+    options.push_back(getDefault(group));
+  }
   options.push_back(rowMajor);
   for (const SharedLayout &layout : options)
     if (fits(group, layout, unmet, badView))
-      return accept(layout);
+      return group.isOpaque ? success() : accept(layout);
 
   // Say what stands against the strongest one.
   fits(group, options.front(), unmet, badView);
-  const Demand &first = group.demands.front();
+  if (group.isOpaque && unmet)
+    return unmet->op
+               ->emitOpError("needs a layout of its own for a buffer that "
+                             "other dialects' operations take as "
+                             "row-major")
+               .attachNote(alloc.getLoc())
+           << "the buffer is allocated here";
   Operation *other = unmet ? unmet->op : badView.getDefiningOp();
   InFlightDiagnostic diag = other->emitOpError();
   diag << "cannot use shared memory with layout "
-       << SharedLayoutAttr::get(alloc.getContext(), first.layout);
+       << SharedLayoutAttr::get(alloc.getContext(), options.front());
   if (unmet && !unmet->isType)
     diag << "; wgmma needs panels of 16, 32, 64 or 128 bytes, such as "
          << SharedLayoutAttr::get(alloc.getContext(), unmet->layout);
@@ -233,6 +231,7 @@ LogicalResult BufferLayouts::choose(const Group &group) {
   else
     diag << "; no layout of its type places the same bytes";
   diag << "; copy the tile to a buffer of its own";
-  diag.attachNote(first.op->getLoc()) << "the layout is fixed here";
+  Operation *first = group.demands.empty() ? alloc : group.demands.front().op;
+  diag.attachNote(first->getLoc()) << "the layout is fixed here";
   return diag;
 }

@@ -242,7 +242,7 @@ static int64_t getBaseAlignment(Value buffer, int64_t elementBits) {
 Divisibility::Placement Divisibility::getPlacement(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t rank = type.getRank();
-  int64_t bits = getElementBits(type.getElementType());
+  int64_t bits = getStorageBits(type.getElementType());
   Placement placement;
   placement.base = getBaseAlignment(buffer, bits) * 8;
   placement.strides.assign(rank, bits);
@@ -293,7 +293,7 @@ int64_t Divisibility::getVectorElements(Value buffer,
     return 1;
   int64_t last = region.sizes.size() - 1;
   int64_t bits =
-      getElementBits(cast<MemRefType>(buffer.getType()).getElementType());
+      getStorageBits(cast<MemRefType>(buffer.getType()).getElementType());
   Placement placement = getPlacement(buffer);
   // The bits at which a row of the region may start.
   int64_t start = gcd(placement.base, 128);

@@ -129,7 +129,7 @@ static bool setRegionBytes(MemRefType type, const TileRegion &region,
       return false;
     addDim(layout.getModes(dim), *offset, region.sizes[dim], begin, last);
   }
-  int64_t bits = getElementBits(type.getElementType());
+  int64_t bits = getStorageBits(type.getElementType());
   // A swizzle permutes the bytes of an atom.
   int64_t atom = layout.getSwizzle().getAtomBytes();
   access.begin = llvm::alignDown(begin * bits / 8, atom);

@@ -294,8 +294,12 @@ int64_t tile::getElementBits(Type elementType) {
   return elementType.isIndex() ? 32 : elementType.getIntOrFloatBitWidth();
 }
 
+int64_t tile::getStorageBits(Type elementType) {
+  return std::max<int64_t>(getElementBits(elementType), 8);
+}
+
 int64_t tile::getBufferBytes(MemRefType type) {
-  int64_t bits = getElementBits(type.getElementType());
+  int64_t bits = getStorageBits(type.getElementType());
   return llvm::divideCeil(getSharedLayout(type).getCosize(bits) * bits, 8);
 }
 

@@ -39,7 +39,7 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
                          Choice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::CpAsync))
     return;
-  int64_t bits = getElementBits(getElementType(copy.getSource()));
+  int64_t bits = getStorageBits(getElementType(copy.getSource()));
   int64_t bytes = getCopyVectorElements(copy, divisibility) * bits / 8;
   if (bytes < 4)
     choice.reject(InstKind::CpAsync,

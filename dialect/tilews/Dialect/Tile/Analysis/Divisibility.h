@@ -30,7 +30,7 @@ public:
   int64_t getExtentDivisor(mlir::Value buffer, int64_t dim);
 
   /// Alignment in bytes of a buffer's element at `offsets`; never more than
-  /// that of the buffer itself. Elements narrower than a byte count as 1.
+  /// that of the buffer itself.
   int64_t getAlignment(mlir::Value buffer,
                        llvm::ArrayRef<mlir::OpFoldResult> offsets);
 

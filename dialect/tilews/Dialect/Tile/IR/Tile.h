@@ -111,6 +111,8 @@ bool isGlobal(mlir::MemRefType type);
 mlir::Type getElementType(mlir::Value value);
 /// The size in bits of an integer, index (32) or floating point type.
 int64_t getElementBits(mlir::Type elementType);
+/// The bits an element takes in memory: no less than a byte.
+int64_t getStorageBits(mlir::Type elementType);
 /// The size in bytes of a buffer with a static shape, gaps of its layout
 /// included.
 int64_t getBufferBytes(mlir::MemRefType type);

@@ -140,3 +140,18 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Elements narrower than a byte take one on a GPU, so that they fill no i16.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @narrow(%X: memref<8x6xi16>) kernel {
+    // expected-note @below {{the layout is fixed here}}
+    %a = tile.alloc_shared : memref<8x6xi16, #wg>
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(8, 6):(6, 1)>; no layout of its type places the same bytes}}
+    %v = tile.view %a : memref<8x6xi16, #wg> to memref<192xi4, #wg>
+    gpu.return
+  }
+}

@@ -352,3 +352,19 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// Elements narrower than a byte take one in memory: vectors of 16.
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.func @narrow
+// CHECK: tile.load {{.*}} -> tensor<64x128xi1, #tile.fragment<thread = (8, 16):(16*d1, 1*d0), value = (16, 4):(1*d1, 16*d0)>>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @narrow(%X: memref<64x128xi1>) kernel {
+    %x = tile.load %X : memref<64x128xi1> -> tensor<64x128xi1>
+    %s = tile.alloc_shared : memref<64x128xi1, #wg>
+    tile.store %x to %s : tensor<64x128xi1> to memref<64x128xi1, #wg>
+    gpu.return
+  }
+}
