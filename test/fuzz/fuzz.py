@@ -140,7 +140,7 @@ def _work(inputs, progress, counts) -> None:
         counts[STAGES.index(checker.check(text))] += 1
 
 
-def _watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
+def watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
     """Runs `inputs` in a process of their own until the first goes wrong.
 
     Returns what went wrong (None if nothing did), how many were begun, and how
@@ -175,7 +175,7 @@ def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]
     stages: Counter = Counter()
     findings = []
     while numbers:
-        kind, begun, counts = _watch(map(mutator.make, numbers), timeout)
+        kind, begun, counts = watch(map(mutator.make, numbers), timeout)
         stages.update(dict(zip(STAGES, counts, strict=True)))
         if kind is not None:
             if not begun:
@@ -195,7 +195,7 @@ def minimize(finding: Finding, timeout: float = 10.0) -> str:
         while start < len(lines):
             fewer = lines[:start] + lines[start + size :]
             text = "\n".join(fewer) + "\n"
-            if fewer and _watch([text], timeout)[0] == finding.kind:
+            if fewer and watch([text], timeout)[0] == finding.kind:
                 lines = fewer
             else:
                 start += size

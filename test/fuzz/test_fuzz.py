@@ -7,8 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz import DESCRIPTIONS, fuzz
-from mutate import Mutator
+from fuzz import DESCRIPTIONS, fuzz, watch
+from mutate import Mutator, read_seeds
 
 #: Split in two so that they can run side by side.
 SHARES = [range(0, 800), range(800, 1600)]
@@ -23,6 +23,17 @@ def test_nothing_crashes(numbers):
     assert sum(stages.values()) == len(numbers)
     # Mutations that all fail to parse, or change nothing, would find nothing.
     assert all(stages[stage] > len(numbers) // 20 for stage in DESCRIPTIONS), stages
+
+
+@pytest.mark.parametrize("name", ["kernels", "found"])
+def test_seeds_as_they_are(name, tmp_path):
+    (tmp_path / f"{name}.mlir").write_text(
+        (Path(__file__).parent / "seeds" / f"{name}.mlir").read_text()
+    )
+    seeds = sorted(set(read_seeds(tmp_path)))
+    kind, begun, _ = watch(seeds, timeout=20)
+    assert kind is None, f"{kind}:\n{seeds[begun - 1]}"
+    assert begun == len(seeds)
 
 
 def test_inputs_are_repeatable():
