@@ -216,7 +216,10 @@ class Kernel:
         """The arguments of a call, and what it specialises the kernel for."""
         names = self.signature.names
         bindings = {name: kwargs.pop(name) for name in names & kwargs.keys()}
-        arguments = self._python_signature.bind(*args, **kwargs).arguments
+        try:
+            arguments = self._python_signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{self.name}: {error}") from None
         for parameter in self.signature.constants:
             if parameter.name in arguments:
                 bindings[parameter.name] = arguments.pop(parameter.name)

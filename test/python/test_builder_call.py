@@ -124,7 +124,7 @@ def test_element_types_of_one_name_agree():
 
 
 def test_missing_arguments():
-    with pytest.raises(TypeError, match="missing a required argument: 'a'"):
+    with pytest.raises(TypeError, match="scale: missing a required argument: 'a'"):
         scale(*arrays())
 
 

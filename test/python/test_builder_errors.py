@@ -35,6 +35,23 @@ def test_element_types_do_not_mix():
     check(kernel, "'+': operands have types f16 and f32", ".to(tl.f16)")
 
 
+def test_names_that_do_not_exist():
+    def of_a_module(A: tl.Tensor["M", tl.f16]):
+        tl.zeroes((8,), tl.f16)  # HERE
+
+    def of_a_fragment(A: tl.Tensor["M", tl.f16]):
+        x = tl.zeros((8,), tl.f16)
+        x = x.shap  # HERE
+
+    def without_a_neighbour(A: tl.Tensor["M", tl.f16]):
+        tl.xyzzy(1)  # HERE
+
+    name = "module tilews.language has no attribute"
+    check(of_a_module, f"{name} 'zeroes'", "did you mean 'zeros'?")
+    check(of_a_fragment, "type f16 has no attribute 'shap'", "did you mean 'shape'?")
+    check(without_a_neighbour, f"{name} 'xyzzy'")
+
+
 def test_shapes_have_to_broadcast():
     def kernel(A: tl.Tensor["M", tl.f16]):
         x = tl.zeros((8, 4), tl.f16)

@@ -60,6 +60,12 @@ def test_every_page_is_in_the_map():
         assert page.name == "index.md" or f"({page.name})" in index, page.name
 
 
+def test_every_remark_is_described():
+    sources = [path.read_text() for path in (ROOT / "lib").rglob("*.cpp")]
+    ids = set(re.findall(r"\btile-[a-z]+-\d{4}\b", "".join(sources)))
+    assert ids == set(re.findall(r"\btile-[a-z]+-\d{4}\b", read("docs/remarks.md")))
+
+
 def test_readme_kernel_runs(tmp_path, capsys):
     (code,) = code_blocks(read("README.md"), "python")
     path = tmp_path / "readme.py"
@@ -80,6 +86,14 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
     assert "tile.gemm" in capsys.readouterr().out
+
+
+def test_code_of_the_interpreter_page_runs(monkeypatch):
+    (code,) = code_blocks(read("docs/interpreter.md"), "python")
+    monkeypatch.chdir(ROOT)
+    names = {}
+    exec(code, names)
+    assert abs(names["y"].sum(axis=1) - 1).max() < 1e-5
 
 
 def commands() -> list[str]:

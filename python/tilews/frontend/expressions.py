@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -184,8 +185,10 @@ class Expressions:
         try:
             return getattr(value, node.attr)
         except AttributeError:
+            close = difflib.get_close_matches(node.attr, dir(value), n=1)
             raise LanguageError(
-                f"{describe(value)} has no attribute '{node.attr}'"
+                f"{describe(value)} has no attribute '{node.attr}'",
+                f"did you mean '{close[0]}'?" if close else None,
             ) from None
 
     def eval_Subscript(self, node: ast.Subscript) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import ModuleType
 from typing import Any, NoReturn
 
 from .. import ir
@@ -323,6 +324,8 @@ def describe(value: Any) -> str:
         return f"a region of {describe(value.buffer)}"
     if isinstance(value, (bool, int, float, str, type(None), DType)):
         return f"the Python value {value!r}"
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
     return f"a Python {type(value).__name__}"
 
 
