@@ -24,7 +24,6 @@ DTYPES = {
     "index": np.dtype("int64"),
 }
 SMALL_FLOATS = [name for name in FLOATS if name != "f64"]
-NO_INFINITY = ("f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ")
 SHARED = "#gpu.address_space<workgroup>"
 
 # The constants that most bodies need.
@@ -140,7 +139,10 @@ def apply(operation, inputs, result_type, shape=None, scalars=False):
 
 
 def round_to(values, type_):
-    """Rounds float64 values to nearest even, without going through float32."""
+    """Rounds float64 values to nearest even, without going through float32.
+
+    Formats of 8 bits saturate, infinities included.
+    """
     values = np.asarray(values, np.float64)
     dtype = FLOATS[type_]
     if type_ == "f64":
@@ -150,9 +152,9 @@ def round_to(values, type_):
         exponent = np.maximum(np.frexp(values)[1] - 1, int(info.minexp))
         quantum = np.ldexp(1.0, exponent - int(info.nmant))
         rounded = np.rint(values / quantum) * quantum
-        overflow = np.nan if type_ in NO_INFINITY else np.inf
+        overflow = float(info.max) if dtype.itemsize == 1 else np.inf
         rounded = np.where(
-            np.abs(rounded) > float(info.max),
+            np.abs(np.where(np.isinf(values), values, rounded)) > float(info.max),
             np.copysign(overflow, values),
             np.where(np.isfinite(values), np.copysign(rounded, values), values),
         )

@@ -437,7 +437,8 @@ def fp8_other_cases() -> list[Case]:
             f"cast-{np.dtype(dtype).name}",
             fp8_cast,
             lambda random, dtype=dtype: [
-                _random(random, (20, 48), np.float32),
+                # Some of them are too large for e4m3.
+                _random(random, (20, 48), np.float32) * 300,
                 np.zeros((20, 48), dtype),
                 np.zeros((20, 48), np.float32),
             ],

@@ -44,7 +44,7 @@ def test_every_fp8_code_survives(type_):
     extended = apply("arith.extf {0} : {t0} to {r}", [(type_, codes)], "f32")
     check_equal(extended, codes.astype("f4"))
     back = apply("arith.truncf {0} : {t0} to {r}", [("f32", extended)], type_)
-    check_equal(back, codes)
+    check_equal(back, round_to(codes.astype("f8"), type_))  # only infinities change
     bits = apply("arith.bitcast {0} : {t0} to {r}", [(type_, codes)], "i8")
     number = ~np.isnan(codes.astype("f4"))
     np.testing.assert_array_equal(bits[number], codes.view("i1")[number])

@@ -88,7 +88,7 @@ struct SmallFloat {
   }
 
   /// The nearest value of the format, ties to even. What is too large becomes
-  /// infinity, or NaN if the format has none (as `APFloat` converts).
+  /// infinity; the formats of 8 bits saturate, as the GPUs' conversions do.
   static double round(double value) {
     uint64_t code = llvm::bit_cast<uint64_t>(value);
     uint64_t sign = code & kDoubleSign, magnitude = code ^ sign;
@@ -109,9 +109,8 @@ struct SmallFloat {
     }
     if (magnitude <= kMaxFinite)
       return llvm::bit_cast<double>(magnitude | sign);
-    double overflow = NF == NonFinite::IEEE
-                          ? std::numeric_limits<double>::infinity()
-                          : std::numeric_limits<double>::quiet_NaN();
+    double overflow = kWidth == 8 ? llvm::bit_cast<double>(kMaxFinite)
+                                  : std::numeric_limits<double>::infinity();
     return std::copysign(overflow, value);
   }
 

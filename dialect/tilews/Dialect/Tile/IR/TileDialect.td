@@ -32,6 +32,8 @@ def Tile_Dialect : Dialect {
       scalar `memref.store` happens once. A condition or a loop bound is
       therefore the same for all threads.
 
+    `arith.truncf` to an fp8 type saturates, infinity included, and keeps NaN.
+
     The semantics of a kernel without layouts are sequential: one operation
     after the other, as the reference interpreter executes them. Every later
     form of the kernel has to equal it.
