@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import re
 
 import ml_dtypes
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
+from tilews import sim
 from tilews.runtime import LaunchError
 
 
@@ -121,6 +123,13 @@ def test_element_types_of_one_name_agree():
     x, y = arrays()
     with pytest.raises(tilews.KernelError, match="type f16, but T is f32 in 'X'"):
         scale(x, y.astype(np.float16), 1.0)
+
+
+def test_errors_of_the_interpreter_begin_with_their_place():
+    x, y = arrays(shape=(20, 40))
+    with pytest.raises(sim.SimulationError, match=r"strides \(40, 2\)") as caught:
+        scale(x[:, ::2], y[:, ::2], 1.0)
+    assert re.match(rf"{re.escape(__file__)}:\d+:\d+: error: ", str(caught.value))
 
 
 def test_missing_arguments():

@@ -29,14 +29,18 @@ public:
 
   const std::vector<std::string> &getLines() const { return lines; }
 
-  /// Throws the Python exception `tilews.errors.CompileError` with all lines.
-  [[noreturn]] void raise() const {
+  std::string getText() const {
     std::string text;
     for (const std::string &line : lines)
       text += (text.empty() ? "" : "\n") + line;
+    return text;
+  }
+
+  /// Throws the Python exception `tilews.errors.CompileError` with all lines.
+  [[noreturn]] void raise() const {
     nanobind::object type =
         nanobind::module_::import_("tilews.errors").attr("CompileError");
-    PyErr_SetString(type.ptr(), text.c_str());
+    PyErr_SetString(type.ptr(), getText().c_str());
     throw nanobind::python_error();
   }
 

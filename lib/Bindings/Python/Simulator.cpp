@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Simulator.h"
+#include "Diagnostics.h"
 
-#include "mlir/Bindings/Python/Diagnostics.h"
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 
@@ -70,15 +70,13 @@ static std::string run(MlirOperation kernel,
     converted.push_back(convert(argument));
   TilewsSimOptions options = {grid ? grid->data() : nullptr, maxSteps, threads,
                               print, &printFunction};
-  mlir::python::CollectDiagnosticsToStringScope diagnostics(
-      mlirOperationGetContext(kernel));
+  DiagnosticCollector diagnostics(mlirOperationGetContext(kernel));
   MlirLogicalResult result;
   {
     nb::gil_scoped_release release;
     result = tilewsSimRun(kernel, converted.size(), converted.data(), &options);
   }
-  std::string errors = diagnostics.takeMessage();
-  return mlirLogicalResultIsSuccess(result) ? "" : errors;
+  return mlirLogicalResultIsSuccess(result) ? "" : diagnostics.getText();
 }
 
 void populateSimulator(nb::module_ &m) {
