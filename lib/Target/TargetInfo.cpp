@@ -106,8 +106,9 @@ FailureOr<TargetInfo> TargetInfo::get(Operation *op) {
   }
   return module.emitError("has no target; write gpu.module @")
          << module.getName()
-         << " [#nvvm.target<chip = \"sm_90a\">] or set one with "
-            "--nvvm-attach-target or --rocdl-attach-target";
+         << " [#nvvm.target<chip = \"sm_90a\">], or give the tool a chip: "
+            "--tile-set-target=chip=sm_90a, tilews-translate --chip=sm_90a, "
+            "tilews compile --target sm_90a";
 }
 
 LogicalResult TargetInfo::set(Operation *op, StringRef chip) {

@@ -20,7 +20,7 @@ gpu.module @a {}
 gpu.module @b {}
 
 //--- no-target.mlir
-// NO-TARGET: no-target.mlir:2:1: error: has no target; write gpu.module @a [#nvvm.target<chip = "sm_90a">]
+// NO-TARGET: no-target.mlir:2:1: error: has no target; write gpu.module @a [#nvvm.target<chip = "sm_90a">], or give the tool a chip: --tile-set-target=chip=sm_90a
 gpu.module @a {}
 
 //--- ok.mlir
