@@ -8,20 +8,10 @@
 #include "tilews/Conversion/Common/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
-
-/// Emits `then` for one thread, or one register, alone.
-static void createIf(ImplicitLocOpBuilder &b, Value condition,
-                     function_ref<void()> then) {
-  auto guard = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard restore(b);
-  b.setInsertionPointToStart(guard.thenBlock());
-  then();
-}
 
 /// A number as printf takes it, and its format.
 static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
@@ -67,8 +57,8 @@ struct PrintPattern : TilePattern<PrintOp> {
         printScalar(b, message, original.getType(), value);
     }
     if (op.getValues().empty())
-      createIf(b, isFirstThread(b, getTarget()),
-               [&] { getTarget().emitPrintf(b, message + "\n", {}); });
+      createGuarded(b, isFirstThread(b, getTarget()),
+                    [&] { getTarget().emitPrintf(b, message + "\n", {}); });
     rewriter.eraseOp(op);
     return success();
   }
@@ -83,7 +73,7 @@ struct PrintPattern : TilePattern<PrintOp> {
 
   void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
                    Value value) const {
-    createIf(b, isFirstThread(b, getTarget()), [&] {
+    createGuarded(b, isFirstThread(b, getTarget()), [&] {
       auto [printable, format] = toPrintable(b, getTarget(), value, type);
       getTarget().emitPrintf(b, (message + " " + format + "\n").str(),
                              printable);
@@ -121,10 +111,7 @@ struct PrintPattern : TilePattern<PrintOp> {
         getTarget().emitPrintf(b, format + "] " + number.str() + "\n",
                                operands);
       };
-      if (inside)
-        createIf(b, inside, print);
-      else
-        print();
+      createGuarded(b, inside, print);
     }
   }
 };
@@ -141,7 +128,7 @@ struct AssertPattern : TilePattern<AssertOp> {
       condition = getFragmentCondition(b, fragment, condition);
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, condition, truth);
-    createIf(b, fails, [&] {
+    createGuarded(b, fails, [&] {
       getTarget().emitPrintf(
           b,
           "assertion failed: " + PrintPattern::escape(op.getMessage()) + "\n",

@@ -79,6 +79,18 @@ splitOffsets(mlir::ImplicitLocOpBuilder &b,
              llvm::ArrayRef<int64_t> staticOffsets, mlir::ValueRange dynamic,
              int64_t rank);
 
+/// Loads `count` neighbours as values of `element`, and stores them.
+mlir::Value createLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
+                       mlir::Type element, int64_t count);
+void createStore(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                 mlir::Value address, mlir::Type element, int64_t count);
+/// Emits `then` where `mask` holds, everywhere if it is null.
+void createGuarded(mlir::ImplicitLocOpBuilder &b, mlir::Value mask,
+                   llvm::function_ref<void()> then);
+/// Emits `body(masked)`: once for regions inside the buffer without masks and
+/// once with, as far as both can happen.
+void createVersions(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
+                    llvm::function_ref<void(bool)> body);
 /// Loads registers `first` to `first + count` of a fragment; with `masked`,
 /// those that may not be touched become `padding`.
 llvm::SmallVector<mlir::Value>
