@@ -2,8 +2,10 @@
 
 from ._mlir_libs._tilews.layout import (
     FragmentLayout,
+    Layout,
     Mma,
     SharedLayout,
+    bank_conflicts,
     mfma,
     mma_sync,
     wgmma,
@@ -13,8 +15,10 @@ from ._mlir_libs._tilews.layout import (
 
 __all__ = [
     "FragmentLayout",
+    "Layout",
     "Mma",
     "SharedLayout",
+    "bank_conflicts",
     "mfma",
     "mma_sync",
     "wgmma",

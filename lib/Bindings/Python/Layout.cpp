@@ -388,6 +388,22 @@ static void bindFragmentLayout(nb::module_ &m) {
            "The layout when `dim` is reduced away.")
       .def("insert_dim", derive(tilewsFragmentLayoutInsertDim), nb::arg("dim"),
            "The layout with a new dimension of extent one.")
+      .def(
+          "picture",
+          [](nb::handle self, nb::handle shape) {
+            return nb::module_::import_("tilews._layout_pictures")
+                .attr("fragment_table")(self, shape);
+          },
+          nb::arg("shape"),
+          "A text with thread and value of each element of `shape`.")
+      .def(
+          "plot",
+          [](nb::handle self, nb::handle shape, nb::handle path) {
+            nb::module_::import_("tilews._layout_pictures")
+                .attr("plot_fragment")(self, shape, path);
+          },
+          nb::arg("shape"), nb::arg("path"),
+          "Writes that picture, .svg or (with matplotlib) .png.")
       .def("transpose", &FragmentLayout::transpose, nb::arg("permutation"),
            "Dimension i becomes dimension `permutation[i]` of this layout.")
       .def("reshape", &FragmentLayout::reshape, nb::arg("source"),
@@ -448,9 +464,12 @@ static void bindMma(nb::module_ &m) {
   m.def("wmma_gfx12", [] { return Mma(tilewsWmmaGfx12()); }, "RDNA4's wmma.");
 }
 
+void populateLayoutAlgebra(nb::module_ &layout);
+
 void populateLayouts(nb::module_ &m) {
   nb::module_ layout = m.def_submodule("layout", "Layouts without IR");
   bindSharedLayout(layout);
   bindFragmentLayout(layout);
   bindMma(layout);
+  populateLayoutAlgebra(layout);
 }

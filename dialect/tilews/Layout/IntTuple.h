@@ -1,0 +1,96 @@
+//===- IntTuple.h - Nested tuples of integers -------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The shapes, strides and coordinates of hierarchical layouts: an integer or a
+// tuple of such, written `8` or `((2,4),8)`. A coordinate may leave places
+// open, written `_`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LAYOUT_INTTUPLE_H
+#define TILEWS_LAYOUT_INTTUPLE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace tilews {
+
+class IntTuple {
+public:
+  IntTuple(int64_t value = 1) : value(value) {}
+  explicit IntTuple(std::vector<IntTuple> parts)
+      : isTuple(true), parts(std::move(parts)) {}
+  /// The open place `_`.
+  static IntTuple open() {
+    IntTuple result(0);
+    result.isOpenPlace = true;
+    return result;
+  }
+  /// Reads the text; nothing may follow it.
+  static llvm::Expected<IntTuple> parse(llvm::StringRef text);
+
+  bool isLeaf() const { return !isTuple; }
+  bool isOpen() const { return isOpenPlace; }
+  int64_t getValue() const { return value; }
+  llvm::ArrayRef<IntTuple> getParts() const { return parts; }
+  /// The number of parts, 1 for a leaf.
+  size_t getRank() const { return isTuple ? parts.size() : 1; }
+  /// A part; a leaf is its own only part.
+  const IntTuple &operator[](size_t i) const {
+    return isTuple ? parts[i] : *this;
+  }
+  /// Levels of nesting, 0 for a leaf.
+  int64_t getDepth() const;
+  llvm::SmallVector<int64_t> flatten() const;
+  /// A tuple nested like this one, with leaves taken from the front of
+  /// `leaves`.
+  IntTuple nest(llvm::ArrayRef<int64_t> leaves) const;
+  /// Whether both are nested in the same way.
+  bool isCongruentTo(const IntTuple &other) const;
+
+  void print(llvm::raw_ostream &os) const;
+  std::string str() const;
+
+  friend bool operator==(const IntTuple &a, const IntTuple &b) {
+    return a.isTuple == b.isTuple && a.isOpenPlace == b.isOpenPlace &&
+           a.value == b.value && a.parts == b.parts;
+  }
+
+private:
+  bool isTuple = false;
+  bool isOpenPlace = false;
+  int64_t value = 0; // of a leaf
+  std::vector<IntTuple> parts;
+};
+
+/// An error with a message made of the pieces, for whatever users can get
+/// wrong.
+template <typename... Pieces>
+llvm::Error makeLayoutError(const Pieces &...pieces) {
+  std::string message;
+  auto add = [&](const auto &piece) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(piece)>>)
+      message += std::to_string(piece);
+    else
+      message += piece;
+  };
+  (add(pieces), ...);
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 llvm::Twine(message));
+}
+
+} // namespace tilews
+
+#endif // TILEWS_LAYOUT_INTTUPLE_H

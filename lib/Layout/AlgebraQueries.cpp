@@ -1,0 +1,366 @@
+//===- AlgebraQueries.cpp - Inverses, recasts, slices, proofs -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/Algebra.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+using namespace tilews;
+using llvm::ArrayRef;
+using llvm::Expected;
+using llvm::SmallVector;
+
+namespace {
+/// A leaf with more than one element, and what one step of it adds to an index.
+struct Place {
+  int64_t extent, stride, weight;
+  size_t leaf;
+};
+} // namespace
+
+/// The leaves that move, by stride; at equal strides the longest first.
+static SmallVector<Place> getPlaces(const Layout &layout) {
+  SmallVector<Place> places;
+  int64_t weight = 1;
+  for (auto [leaf, axis] : llvm::enumerate(layout.getAxes())) {
+    if (axis.extent > 1)
+      places.push_back({axis.extent, axis.stride, weight, leaf});
+    weight *= axis.extent;
+  }
+  llvm::sort(places, [](const Place &a, const Place &b) {
+    return std::tuple(a.stride, -a.extent, a.leaf) <
+           std::tuple(b.stride, -b.extent, b.leaf);
+  });
+  return places;
+}
+
+//===----------------------------------------------------------------------===//
+// Inverses
+//===----------------------------------------------------------------------===//
+
+Layout tilews::rightInverse(const Layout &layout) {
+  SmallVector<Axis> result;
+  int64_t next = 1;
+  for (const Place &place : getPlaces(coalesce(layout))) {
+    if (place.stride != next)
+      continue;
+    result.push_back({place.extent, place.weight});
+    next *= place.extent;
+  }
+  // Indices of the layout, each at most once: no larger than it.
+  return coalesce(llvm::cantFail(Layout::getFlat(result)));
+}
+
+Expected<Layout> tilews::leftInverse(const Layout &layout) {
+  SmallVector<Place> places = getPlaces(layout);
+  SmallVector<Axis> result;
+  if (!places.empty() && places.front().stride > 1)
+    result.push_back({places.front().stride, 0});
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Place &place = places[i];
+    int64_t extent = place.extent;
+    if (i + 1 < places.size()) {
+      int64_t above = places[i + 1].stride;
+      if (place.stride == 0 || above % place.stride != 0 ||
+          above < place.extent * place.stride)
+        return makeLayoutError(
+            "the layout ", layout.str(), " has no left inverse: ", place.extent,
+            ":", place.stride, " does not fit below the step of ", above);
+      extent = above / place.stride;
+    } else if (place.stride == 0) {
+      return makeLayoutError("the layout ", layout.str(),
+                             " has no left inverse: it repeats offset 0");
+    }
+    result.push_back({extent, place.weight});
+  }
+  Expected<Layout> inverse = Layout::getFlat(result);
+  if (!inverse)
+    return inverse;
+  return coalesce(*inverse);
+}
+
+//===----------------------------------------------------------------------===//
+// Injectivity and surjectivity
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Looks for the difference of two colliding coordinates: numbers within the
+/// extents, not all 0, whose steps cancel.
+class CollisionSearch {
+public:
+  explicit CollisionSearch(const Layout &layout) : places(getPlaces(layout)) {
+    int64_t reach = 0, divisor = 0;
+    for (const Place &place : places) {
+      reaches.push_back(reach);
+      divisors.push_back(divisor);
+      reach += (place.extent - 1) * place.stride;
+      divisor = std::gcd(divisor, place.stride);
+    }
+    differences.resize(places.size(), 0);
+  }
+
+  /// Differences of the places, or none.
+  bool run() {
+    // The largest leaf that differs is taken to differ upwards.
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (int64_t d = 1; d < places[i].extent; ++d) {
+        int64_t rest = d * places[i].stride;
+        if (rest > reaches[i])
+          break;
+        differences[i] = d;
+        if (cancel(i, rest))
+          return true;
+      }
+      differences[i] = 0;
+    }
+    return false;
+  }
+
+  ArrayRef<Place> getPlacesSearched() const { return places; }
+  ArrayRef<int64_t> getDifferences() const { return differences; }
+
+private:
+  /// Lets the places below `count` add up to `-rest`.
+  bool cancel(size_t count, int64_t rest) {
+    if (rest == 0) {
+      std::fill_n(differences.begin(), count, 0);
+      return true;
+    }
+    if (count == 0 || divisors[count] == 0 || rest % divisors[count] != 0)
+      return false;
+    if (!tried.insert({int64_t(count), rest}).second)
+      return false;
+    const Place &place = places[count - 1];
+    if (place.stride == 0)
+      return false;
+    // Only differences that leave what the places below can make up for.
+    int64_t below = reaches[count - 1];
+    int64_t first = ceilDiv(-below - rest, place.stride);
+    int64_t last = floorDiv(below - rest, place.stride);
+    first = std::max(first, -(place.extent - 1));
+    last = std::min(last, place.extent - 1);
+    for (int64_t d = first; d <= last; ++d) {
+      differences[count - 1] = d;
+      if (cancel(count - 1, rest + d * place.stride))
+        return true;
+    }
+    return false;
+  }
+
+  static int64_t floorDiv(int64_t a, int64_t b) {
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+  }
+  static int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
+
+  SmallVector<Place> places;
+  SmallVector<int64_t> reaches;  // what the places before each one span
+  SmallVector<int64_t> divisors; // of all they make
+  SmallVector<int64_t> differences;
+  llvm::DenseSet<std::pair<int64_t, int64_t>> tried;
+};
+} // namespace
+
+std::optional<Collision> tilews::findCollision(const Layout &layout) {
+  CollisionSearch search(layout);
+  if (!search.run())
+    return std::nullopt;
+  SmallVector<int64_t> first(layout.getAxes().size(), 0), second = first;
+  int64_t offset = 0;
+  for (auto [place, difference] :
+       llvm::zip(search.getPlacesSearched(), search.getDifferences())) {
+    (difference > 0 ? first : second)[place.leaf] = std::abs(difference);
+    offset += std::max<int64_t>(difference, 0) * place.stride;
+  }
+  const IntTuple &shape = layout.getShape();
+  return Collision{shape.nest(second), shape.nest(first), offset};
+}
+
+std::optional<int64_t> tilews::findGap(const Layout &layout) {
+  int64_t reached = 0; // every offset up to here is
+  for (const Place &place : getPlaces(layout)) {
+    // Later leaves step at least as far.
+    if (place.stride > reached + 1)
+      return reached + 1;
+    reached += (place.extent - 1) * place.stride;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Recast
+//===----------------------------------------------------------------------===//
+
+static Expected<Layout> rebuild(const Layout &layout, ArrayRef<Axis> axes) {
+  SmallVector<int64_t> extents, strides;
+  for (Axis axis : axes) {
+    extents.push_back(axis.extent);
+    strides.push_back(axis.extent == 1 ? 0 : axis.stride);
+  }
+  const IntTuple &shape = layout.getShape();
+  return Layout::get(shape.nest(extents), shape.nest(strides));
+}
+
+Expected<Layout> tilews::upcast(const Layout &layout, int64_t factor) {
+  if (factor < 1)
+    return makeLayoutError("expected a positive factor, found ", factor);
+  SmallVector<Axis> axes = layout.getAxes();
+  int64_t unit = 1; // elements of a unit that the leaves so far make up
+  for (const Place &place : getPlaces(layout)) {
+    Axis &axis = axes[place.leaf];
+    if (axis.stride == unit && unit < factor) {
+      int64_t count = std::min(axis.extent, factor / unit);
+      if (factor % (unit * count) != 0 || axis.extent % count != 0)
+        return makeLayoutError("the layout ", layout.str(), " has no units of ",
+                               factor, " elements: ", axis.extent, ":",
+                               axis.stride, " does not divide into them");
+      unit *= count;
+      axis = {axis.extent / count, 1};
+    } else if (axis.stride % factor == 0) {
+      axis.stride /= factor;
+    } else {
+      return makeLayoutError("the layout ", layout.str(), " has no units of ",
+                             factor, " elements: ", axis.extent, ":",
+                             axis.stride, " steps by a part of one");
+    }
+  }
+  if (unit != factor)
+    return makeLayoutError("the layout ", layout.str(), " has no units of ",
+                           factor, " elements: only ", unit,
+                           " lie side by side");
+  return rebuild(layout, axes);
+}
+
+Expected<Layout> tilews::downcast(const Layout &layout, int64_t factor) {
+  if (factor < 1)
+    return makeLayoutError("expected a positive factor, found ", factor);
+  SmallVector<Axis> axes = layout.getAxes();
+  Axis *fastest = llvm::find_if(
+      axes, [](Axis axis) { return axis.extent > 1 && axis.stride == 1; });
+  if (factor > 1 && fastest == axes.end())
+    return makeLayoutError("the layout ", layout.str(),
+                           " has no leaf of stride 1 that parts of its "
+                           "elements could extend");
+  for (Axis &axis : axes) {
+    if (&axis == fastest)
+      axis.extent = multiply(axis.extent, factor);
+    else
+      axis.stride = multiply(axis.stride, factor);
+  }
+  return rebuild(layout, axes);
+}
+
+Expected<Layout> tilews::recast(const Layout &layout, int64_t fromBits,
+                                int64_t toBits) {
+  if (fromBits < 1 || toBits < 1)
+    return makeLayoutError("expected positive widths, found ", fromBits,
+                           " and ", toBits);
+  int64_t common = std::gcd(fromBits, toBits);
+  Expected<Layout> parts = downcast(layout, fromBits / common);
+  if (!parts)
+    return parts;
+  return upcast(*parts, toBits / common);
+}
+
+//===----------------------------------------------------------------------===//
+// Slices, versions, vectors
+//===----------------------------------------------------------------------===//
+
+/// The open part of a layout, if any; adds the rest to the offset.
+static Expected<std::optional<Layout>>
+sliceOpen(const Layout &layout, const IntTuple &coord, int64_t &offset) {
+  if (coord.isOpen())
+    return std::optional(layout);
+  if (coord.isLeaf()) {
+    Expected<int64_t> fixed = layout.at(coord);
+    if (!fixed)
+      return fixed.takeError();
+    offset += *fixed;
+    return std::nullopt;
+  }
+  if (layout.getShape().isLeaf() || coord.getRank() != layout.getRank())
+    return makeLayoutError("coordinate ", coord.str(), " does not fit shape ",
+                           layout.getShape().str());
+  SmallVector<Layout> kept;
+  for (auto [part, mode] : llvm::zip(coord.getParts(), layout.getModes())) {
+    Expected<std::optional<Layout>> rest = sliceOpen(mode, part, offset);
+    if (!rest)
+      return rest;
+    if (*rest)
+      kept.push_back(**rest);
+  }
+  if (kept.empty())
+    return std::nullopt;
+  if (kept.size() == 1)
+    return std::optional(kept.front());
+  Expected<Layout> joined = Layout::join(kept);
+  if (!joined)
+    return joined.takeError();
+  return std::optional(*joined);
+}
+
+Expected<Slice> tilews::slice(const Layout &layout, const IntTuple &coord) {
+  Slice result;
+  Expected<std::optional<Layout>> rest =
+      sliceOpen(layout, coord, result.offset);
+  if (!rest)
+    return rest.takeError();
+  if (*rest)
+    result.layout = **rest;
+  return result;
+}
+
+Expected<Layout> tilews::expand(const Layout &layout, int64_t count,
+                                int64_t alignment) {
+  if (count < 1 || alignment < 1 || alignment > Layout::maxSize)
+    return makeLayoutError("expected a positive number of versions and a "
+                           "positive alignment, found ",
+                           count, " and ", alignment);
+  int64_t slot =
+      multiply((layout.getCosize() + alignment - 1) / alignment, alignment);
+  Expected<Layout> versions = Layout::get(count, count == 1 ? 0 : slot);
+  if (!versions)
+    return versions;
+  std::vector<Layout> modes = layout.getModes();
+  modes.insert(modes.begin(), *versions);
+  return Layout::join(modes);
+}
+
+/// Drops the message of an operation that is only tried.
+static bool succeeds(Expected<Layout> result) {
+  if (result)
+    return true;
+  llvm::consumeError(result.takeError());
+  return false;
+}
+
+Expected<int64_t> tilews::getCommonVector(const Layout &a, const Layout &b,
+                                          int64_t limit) {
+  if (a.getSize() != b.getSize())
+    return makeLayoutError("the layouts ", a.str(), " and ", b.str(),
+                           " differ in their number of elements");
+  Layout inverse = rightInverse(b);
+  for (int64_t count = std::min(limit, inverse.getSize()); count > 1; --count) {
+    if (!succeeds(upcast(a, count)) || !succeeds(upcast(b, count)))
+      continue;
+    // The indices that `b` places first; `a` has to place them in their order.
+    Expected<Layout> run =
+        compose(inverse, llvm::cantFail(Layout::get(count, 1)));
+    if (!run || !(run = compose(a, *run))) {
+      llvm::consumeError(run.takeError());
+      continue;
+    }
+    if (coalesce(*run) == llvm::cantFail(Layout::get(count, 1)))
+      return count;
+  }
+  return 1;
+}

@@ -1,0 +1,145 @@
+//===- BankConflicts.cpp - Accesses to the banks of shared memory ---------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/SwizzledLayout.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace tilews;
+using llvm::ArrayRef;
+using llvm::Error;
+using llvm::Expected;
+using llvm::SmallVector;
+
+static constexpr int64_t numBanks = 32;
+static constexpr int64_t bankBytes = 4;
+
+namespace {
+/// A word of memory and the first thread of the phase that needs it.
+struct Word {
+  int64_t number, thread;
+};
+} // namespace
+
+/// Adds the threads from `first` on that are served together.
+static void addPhase(ArrayRef<int64_t> byteOffsets, int64_t first,
+                     int64_t bytes, BankConflicts &result) {
+  std::array<SmallVector<Word>, numBanks> banks;
+  int64_t degree = 1;
+  const SmallVector<Word> *worst = nullptr;
+  for (auto [i, offset] : llvm::enumerate(byteOffsets))
+    for (int64_t byte = 0; byte < bytes; byte += bankBytes) {
+      int64_t word = (offset + byte) / bankBytes;
+      SmallVector<Word> &bank = banks[word % numBanks];
+      // Threads that need the same word share it.
+      if (llvm::none_of(bank, [&](Word w) { return w.number == word; }))
+        bank.push_back({word, first + int64_t(i)});
+      if (int64_t(bank.size()) > degree) {
+        degree = bank.size();
+        worst = &bank;
+      }
+    }
+  ++result.phases;
+  result.wavefronts += degree;
+  if (degree > result.degree) {
+    result.degree = degree;
+    result.clash = {(*worst)[0].thread, (*worst)[1].thread};
+  }
+}
+
+static Error checkBytes(int64_t bytes) {
+  if (bytes >= 1 && bytes <= 16 && llvm::isPowerOf2_64(bytes))
+    return Error::success();
+  return makeLayoutError("a thread accesses 1, 2, 4, 8 or 16 bytes at a time, "
+                         "found ",
+                         bytes);
+}
+
+Expected<BankConflicts> tilews::getBankConflicts(ArrayRef<int64_t> byteOffsets,
+                                                 int64_t bytes) {
+  if (Error error = checkBytes(bytes))
+    return std::move(error);
+  for (auto [thread, offset] : llvm::enumerate(byteOffsets))
+    if (offset < 0 || offset % bytes != 0)
+      return makeLayoutError("thread ", thread, " accesses ", bytes,
+                             " bytes at offset ", offset,
+                             ", which is not a multiple of that");
+  BankConflicts result;
+  // A phase moves as much as all banks hold side by side.
+  int64_t threads = numBanks * bankBytes / std::max(bytes, bankBytes);
+  int64_t count = byteOffsets.size();
+  for (int64_t first = 0; first < count; first += threads)
+    addPhase(byteOffsets.slice(first, std::min(threads, count - first)), first,
+             bytes, result);
+  return result;
+}
+
+/// The byte offsets of the vectors that begin at value `value` of the threads
+/// from `first` on.
+static Expected<SmallVector<int64_t>> getVectors(const SwizzledLayout &layout,
+                                                 int64_t first, int64_t count,
+                                                 int64_t value, int64_t vector,
+                                                 int64_t elementBits) {
+  int64_t threads = layout.layout.getMode(0).getSize();
+  SmallVector<int64_t> offsets;
+  for (int64_t thread = first; thread < first + count; ++thread) {
+    int64_t start = layout(thread + value * threads);
+    for (int64_t i = 1; i < vector; ++i)
+      if (layout(thread + (value + i) * threads) != start + i)
+        return makeLayoutError("values ", value, " to ", value + vector - 1,
+                               " of thread ", thread,
+                               " do not lie side by side");
+    offsets.push_back(start * elementBits / 8);
+  }
+  return offsets;
+}
+
+Expected<BankConflicts> tilews::getBankConflicts(const SwizzledLayout &layout,
+                                                 int64_t elementBits,
+                                                 int64_t vector,
+                                                 int64_t warpSize) {
+  const Layout &plain = layout.layout;
+  if (plain.getShape().isLeaf() || plain.getRank() != 2)
+    return makeLayoutError("expected the modes (thread, value), found ",
+                           plain.str());
+  int64_t threads = plain.getMode(0).getSize();
+  int64_t values = plain.getMode(1).getSize();
+  if (vector < 1 || values % vector != 0 || warpSize < 1 || elementBits < 1 ||
+      elementBits > 128 || multiply(vector, elementBits) % 8 != 0)
+    return makeLayoutError("vectors of ", vector, " elements of ", elementBits,
+                           " bits do not divide the ", values,
+                           " values of a thread into whole bytes");
+  int64_t bytes = multiply(vector, elementBits) / 8;
+  if (Error error = checkBytes(bytes))
+    return std::move(error);
+  if (multiply(threads, values) > (1 << 24))
+    return makeLayoutError("the layout ", plain.str(),
+                           " has too many elements to look at each");
+  BankConflicts worst;
+  for (int64_t first = 0; first < threads; first += warpSize)
+    for (int64_t value = 0; value < values; value += vector) {
+      Expected<SmallVector<int64_t>> offsets =
+          getVectors(layout, first, std::min(warpSize, threads - first), value,
+                     vector, elementBits);
+      if (!offsets)
+        return offsets.takeError();
+      Expected<BankConflicts> next = getBankConflicts(*offsets, bytes);
+      if (!next)
+        return next;
+      if (next->clash) {
+        next->clash->first += first;
+        next->clash->second += first;
+      }
+      if (next->wavefronts > worst.wavefronts)
+        worst = *next;
+    }
+  return worst;
+}
