@@ -63,6 +63,17 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
   });
 }
 
+/// No annotation is dropped in silence.
+static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
+  kernel.walk([](scf::ForOp loop) {
+    auto stages = loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages);
+    if (stages && stages.getInt() > 1)
+      loop.emitRemark("tile-pipe-0001: loop runs without a software pipeline: "
+                      "no pass has scheduled its ")
+          << stages.getInt() << " stages";
+  });
+}
+
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const TargetLowering &target,
                                    const TileTypeConverter &converter,
@@ -72,6 +83,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   if (failed(checkFragments(kernel, lowering.threads)))
     return failure();
   collectMaxVectors(kernel, lowering);
+  remarkUnscheduledLoops(kernel);
 
   RewritePatternSet patterns(context);
   ConversionTarget legal(*context);

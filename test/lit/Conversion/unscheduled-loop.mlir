@@ -1,0 +1,17 @@
+// RUN: tilews-opt %s --convert-tile-to-nvvm --verify-diagnostics -o /dev/null
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @loop(%n: index, %x: memref<?xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-remark @below {{tile-pipe-0001: loop runs without a software pipeline: no pass has scheduled its 3 stages}}
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %i, %x[%i] : memref<?xindex>
+    } {tile.num_stages = 3 : i32}
+    // One stage is what it gets.
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %i, %x[%i] : memref<?xindex>
+    } {tile.num_stages = 1 : i32}
+    gpu.return
+  }
+}
