@@ -407,10 +407,14 @@ struct Distribution {
   int64_t threads = 1;   // along the last of the dimensions
 };
 
-/// Distributes threads over dimensions, last dimension first.
+/// Distributes threads over dimensions, last dimension first. Lanes of a warp
+/// are distributed in powers of two, so that they can combine what they hold by
+/// exchanging it in pairs; factors that are odd go across warps.
 class ThreadDistributor {
 public:
-  explicit ThreadDistributor(ArrayRef<int64_t> wanted) : wanted(wanted) {}
+  ThreadDistributor(ArrayRef<int64_t> wanted, int64_t allThreads)
+      : wanted(wanted), allThreads(allThreads),
+        lanes(std::min<int64_t>(allThreads & -allThreads, 64)) {}
 
   /// The best way to spread `threads` over dimensions 0 to `dim`.
   Distribution get(int64_t dim, int64_t threads) {
@@ -421,7 +425,8 @@ public:
       return entry->second;
     Distribution best;
     for (int64_t along = 1; along <= threads; ++along) {
-      if (threads % along != 0)
+      int64_t taken = allThreads / threads * along;
+      if (threads % along != 0 || (lanes % taken != 0 && taken % lanes != 0))
         continue;
       int64_t rest = get(dim - 1, threads / along).registers;
       Distribution next = {int64_t(llvm::divideCeil(wanted[dim], along)) * rest,
@@ -438,6 +443,7 @@ public:
 
 private:
   ArrayRef<int64_t> wanted;
+  int64_t allThreads, lanes;
   llvm::DenseMap<std::pair<int64_t, int64_t>, Distribution> known;
 };
 } // namespace
@@ -455,7 +461,7 @@ FragmentLayout tilews::getBlockedLayout(ArrayRef<int64_t> shape,
     reach.back() = vector;
     wanted.back() /= vector;
   }
-  ThreadDistributor distributor(wanted);
+  ThreadDistributor distributor(wanted, numThreads);
   int64_t left = numThreads;
   for (int64_t dim = rank - 1; dim >= 0; --dim) {
     int64_t extent = distributor.get(dim, left).threads;

@@ -244,6 +244,11 @@ def test_products_of_other_extents_are_covered(m, n, groups):
 def test_blocked(shape, threads, vector):
     blocked = L.FragmentLayout.blocked(shape, threads, vector)
     assert blocked.threads == threads
+    # A reduction exchanges elements between lanes in pairs.
+    step, lanes = 1, min(threads & -threads, 64)
+    for extent, _, _ in blocked.thread:
+        step *= extent
+        assert lanes % step == 0 or step % lanes == 0
     table = blocked.table(len(shape))
     held = {tuple(map(int, c)) for c in table.reshape(threads * table.shape[1], -1)}
     assert held >= set(coordinates(shape))

@@ -178,8 +178,9 @@ private:
 /// A layout for plain vectorized access: registers run along the innermost
 /// dimension in vectors of at most `vectorElements`; the threads take the
 /// dimensions in the way that leaves each the fewest registers, and among those
-/// the one with most threads along the innermost dimension. Covers any shape
-/// with any number of threads; coordinates past it hold nothing.
+/// the one with most threads along the innermost dimension. The lanes of a warp
+/// are cut in powers of two. Covers any shape with any number of threads;
+/// coordinates past it hold nothing.
 FragmentLayout getBlockedLayout(llvm::ArrayRef<int64_t> shape,
                                 int64_t numThreads, int64_t vectorElements);
 

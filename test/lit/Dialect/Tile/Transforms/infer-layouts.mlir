@@ -142,15 +142,16 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
 
 // -----
 
-// Without a matrix instruction: fragments are put into shared memory, 96
-// threads share 24 columns of 4.
+// Without a matrix instruction: fragments are put into shared memory. Of 96
+// threads a row of 24 gets 8, not 6: the lanes of a warp are cut in powers of
+// two.
 
 // CHECK-LABEL: gpu.func @simt
-// CHECK: %[[A:.*]] = tile.load {{.*}} -> tensor<24x20xf32, #tile.fragment<thread = (6, 16):(4*d1, 1*d0), value = (4, 2):(1*d1, 16*d0)>>
+// CHECK: %[[A:.*]] = tile.load {{.*}} -> tensor<24x20xf32, #tile.fragment<thread = (8, 12):(4*d1, 1*d0), value = (4, 2):(1*d1, 12*d0)>>
 // CHECK: %[[AS:.*]] = tile.alloc_shared : memref<24x20xf32, #tile.shared<(24, 20):(20, 1)>,
 // CHECK: tile.store %[[A]] to %[[AS]]
 // CHECK: %[[BS:.*]] = tile.alloc_shared : memref<20x24xf32, #tile.shared<(20, 24):(24, 1)>,
-// CHECK: tile.gemm %[[AS]], %[[BS]], {{.*}} -> tensor<24x24xf32, #tile.fragment<thread = (6, 16):(4*d1, 1*d0), value = (4, 2):(1*d1, 16*d0)>>
+// CHECK: tile.gemm %[[AS]], %[[BS]], {{.*}} -> tensor<24x24xf32, #tile.fragment<thread = (8, 12):(4*d1, 1*d0), value = (4, 2):(1*d1, 12*d0)>>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @simt(%A: memref<24x20xf32>, %B: memref<20x24xf32>, %C: memref<24x24xf32>) kernel attributes {tile.threads = 96 : i32} {
     %a = tile.load %A : memref<24x20xf32> -> tensor<24x20xf32>
