@@ -81,3 +81,18 @@ def test_arguments_are_refused_before_the_launch(compiled):
             compiled(wrong, 2.0)
     torch.cuda.synchronize()
     assert torch.equal(x, torch.ones_like(x))
+
+
+def test_arrays_of_cupy(compiled):
+    cupy = pytest.importorskip("cupy")
+    x = cupy.arange(60, dtype=cupy.float32).reshape(5, 12)
+    compiled(x, 2.0)
+    assert (x == 2 * cupy.arange(60).reshape(5, 12)).all()
+
+
+def test_arrays_of_jax(compiled):
+    jax = pytest.importorskip("jax")
+    x = jax.device_put(jax.numpy.ones((6, 7), "float32"), jax.devices("gpu")[0])
+    compiled(x, 2.0)
+    torch.cuda.synchronize()
+    assert (jax.device_get(x) == 2).all()

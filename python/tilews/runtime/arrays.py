@@ -227,6 +227,9 @@ def describe(array: Any, name: str) -> ArrayInfo:
 def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
     if type(array).__module__.partition(".")[0] == "numpy" and hasattr(array, "ctypes"):
         return _numpy_info(array)
+    # JAX fills its arrays on streams of its own.
+    if wait := getattr(array, "block_until_ready", None):
+        wait()
     # An interface may exist and still refuse, as JAX's does for bfloat16.
     reasons = []
     for attribute, read in (
