@@ -121,13 +121,13 @@ Expected<SwizzledLayout> SwizzledLayout::parse(llvm::StringRef text) {
       return makeLayoutError("expected ' o ' and a layout after a swizzle, "
                              "found '",
                              text.str(), "'");
-    auto [number, rest] = text.split(" o ");
-    if (!rest.empty()) {
-      if (number.trim().getAsInteger(10, offset))
-        return makeLayoutError("expected an integer between ' o ', found '",
-                               number.trim().str(), "'");
-      text = rest;
-    }
+  }
+  auto [number, rest] = text.split(" o ");
+  if (!rest.empty()) {
+    if (number.trim().getAsInteger(10, offset))
+      return makeLayoutError("expected an integer before ' o ', found '",
+                             number.trim().str(), "'");
+    text = rest;
   }
   Expected<Layout> layout = Layout::parse(text);
   if (!layout)
@@ -173,10 +173,10 @@ std::optional<int64_t> SwizzledLayout::findSwizzled() const {
 }
 
 std::string SwizzledLayout::str() const {
-  if (swizzle.isIdentity() && offset == 0)
-    return layout.str();
-  std::string middle = offset == 0 ? "" : std::to_string(offset) + " o ";
-  return toString(swizzle) + " o " + middle + layout.str();
+  std::string text = swizzle.isIdentity() ? "" : toString(swizzle) + " o ";
+  if (offset != 0)
+    text += std::to_string(offset) + " o ";
+  return text + layout.str();
 }
 
 Expected<SwizzledLayout> tilews::recast(const SwizzledLayout &layout,

@@ -33,7 +33,7 @@ struct SwizzledLayout {
   int64_t offset = 0;
   Layout layout;
 
-  /// Reads a layout, or one after `Sw<...> o ` or `Sw<...> o offset o `.
+  /// Reads a layout, possibly after `Sw<...> o `, `offset o ` or both.
   static llvm::Expected<SwizzledLayout> parse(llvm::StringRef text);
   static llvm::Expected<SwizzledLayout> get(Swizzle swizzle, int64_t offset,
                                             Layout layout);

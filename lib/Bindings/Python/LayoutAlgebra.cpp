@@ -537,8 +537,11 @@ static void bindQueries(nb::class_<Layout> &c) {
           },
           "An index whose offset the swizzle changes; None if it changes none.")
       .def(
-          "common_vector", &Layout::getCommonVector, nb::arg("other"),
-          nb::arg("limit") = 1024,
+          "common_vector",
+          [](const Layout &l, nb::object other, int64_t limit) {
+            return l.getCommonVector(Layout::create(other, nb::none()), limit);
+          },
+          nb::arg("other"), nb::arg("limit") = 1024,
           "The most elements that both layouts hold side by side, in the same\n"
           "order, at multiples of their number.")
       .def(
@@ -582,9 +585,9 @@ void populateLayoutAlgebra(nb::module_ &layout) {
       layout, "Layout",
       "A hierarchical layout: a function from coordinates to offsets.\n\n"
       "Written `((2,4),8):((1,16),2)`, with the strides left out for a layout\n"
-      "without gaps (first mode fastest), and after `Sw<3,4,3> o ` for "
-      "offsets\n"
-      "that are swizzled. Raises ValueError for anything else.");
+      "without gaps (first mode fastest), after `Sw<3,4,3> o ` for offsets\n"
+      "that are swizzled, after `16 o ` for offsets that begin at 16. Raises\n"
+      "ValueError for anything else.");
   bindParts(c);
   bindOperations(c);
   bindDerived(c);
