@@ -22,7 +22,7 @@ build: .venv/installed $(BUILD)/build.ninja
 docs: build
 	.venv/bin/python docs/generate.py
 
-$(BUILD)/build.ninja: .venv/installed
+$(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev
 
 # The environment has all that builds, tests and checks tilews; tilews itself
