@@ -131,12 +131,12 @@ MLIR_CAPI_EXPORTED TilewsLayout tilewsLayoutExpand(TilewsLayout layout,
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// Whether two coordinates have the same offset; prints both.
-MLIR_CAPI_EXPORTED bool tilewsLayoutFindCollision(TilewsLayout layout,
-                                                  int64_t *offset,
-                                                  MlirStringCallback first,
-                                                  MlirStringCallback second,
-                                                  void *userData);
+/// Prints two coordinates with the same offset, which is -1 if there are none.
+/// False on failure.
+MLIR_CAPI_EXPORTED bool
+tilewsLayoutFindCollision(TilewsLayout layout, int64_t *offset,
+                          MlirStringCallback first, MlirStringCallback second,
+                          void *userData, TilewsReport report);
 /// The smallest offset below the cosize that is not reached, or -1; the layout
 /// has no swizzle and no offset.
 MLIR_CAPI_EXPORTED int64_t tilewsLayoutFindGap(TilewsLayout layout);

@@ -253,15 +253,21 @@ TilewsLayout tilewsLayoutExpand(TilewsLayout layout, int64_t count,
 
 bool tilewsLayoutFindCollision(TilewsLayout layout, int64_t *offset,
                                MlirStringCallback first,
-                               MlirStringCallback second, void *userData) {
+                               MlirStringCallback second, void *userData,
+                               TilewsReport report) {
   const SwizzledLayout *whole = unwrap(layout);
   // Swizzles collide nothing.
-  std::optional<Collision> collision = findCollision(whole->layout);
-  if (!collision)
+  Expected<std::optional<Collision>> result = findCollision(whole->layout);
+  if (!result) {
+    fail(result.takeError(), report);
     return false;
-  *offset = whole->swizzle(whole->offset + collision->offset);
-  send(collision->first.str(), first, userData);
-  send(collision->second.str(), second, userData);
+  }
+  *offset = -1;
+  if (const std::optional<Collision> &collision = *result) {
+    *offset = whole->swizzle(whole->offset + collision->offset);
+    send(collision->first.str(), first, userData);
+    send(collision->second.str(), second, userData);
+  }
   return true;
 }
 

@@ -126,6 +126,8 @@ public:
     return false;
   }
 
+  /// Whether `run` ended without an answer.
+  bool isGivenUp() const { return tried.size() > maxTried; }
   ArrayRef<Place> getPlacesSearched() const { return places; }
   ArrayRef<int64_t> getDifferences() const { return differences; }
 
@@ -138,7 +140,7 @@ private:
     }
     if (count == 0 || divisors[count] == 0 || rest % divisors[count] != 0)
       return false;
-    if (!tried.insert({int64_t(count), rest}).second)
+    if (isGivenUp() || !tried.insert({int64_t(count), rest}).second)
       return false;
     const Place &place = places[count - 1];
     if (place.stride == 0)
@@ -157,6 +159,8 @@ private:
     return false;
   }
 
+  static constexpr size_t maxTried = 1 << 18;
+
   static int64_t floorDiv(int64_t a, int64_t b) {
     return a >= 0 ? a / b : -((-a + b - 1) / b);
   }
@@ -170,9 +174,14 @@ private:
 };
 } // namespace
 
-std::optional<Collision> tilews::findCollision(const Layout &layout) {
+Expected<std::optional<Collision>> tilews::findCollision(const Layout &layout) {
   CollisionSearch search(layout);
-  if (!search.run())
+  bool found = search.run();
+  if (search.isGivenUp())
+    return makeLayoutError("whether ", layout.str(),
+                           " is injective takes too long to decide: it has "
+                           "many leaves with unrelated strides");
+  if (!found)
     return std::nullopt;
   SmallVector<int64_t> first(layout.getAxes().size(), 0), second = first;
   int64_t offset = 0;
@@ -182,7 +191,8 @@ std::optional<Collision> tilews::findCollision(const Layout &layout) {
     offset += std::max<int64_t>(difference, 0) * place.stride;
   }
   const IntTuple &shape = layout.getShape();
-  return Collision{shape.nest(second), shape.nest(first), offset};
+  return std::optional(
+      Collision{shape.nest(second), shape.nest(first), offset});
 }
 
 std::optional<int64_t> tilews::findGap(const Layout &layout) {

@@ -317,6 +317,14 @@ def test_injectivity():
     assert CASES / 10 < collisions < 2 * CASES
 
 
+def test_injectivity_gives_up():
+    """Instead of searching through 3^24 differences."""
+    rng = random.Random(0)
+    strides = [rng.randrange(1 << 30, 1 << 31) for _ in range(24)]
+    with pytest.raises(ValueError, match="takes too long to decide"):
+        make((2,) * 24, strides).find_collision()
+
+
 def test_surjectivity():
     gaps = 0
     for rng in cases("surjective"):

@@ -133,8 +133,10 @@ struct Collision {
   IntTuple first, second;
   int64_t offset;
 };
-/// A pair of coordinates that shows that the layout is not injective.
-std::optional<Collision> findCollision(const Layout &layout);
+/// A pair of coordinates that shows that the layout is not injective. Fails for
+/// layouts of many leaves with unrelated strides, which take too long to
+/// decide.
+llvm::Expected<std::optional<Collision>> findCollision(const Layout &layout);
 /// The smallest offset below the cosize that no coordinate has.
 std::optional<int64_t> findGap(const Layout &layout);
 

@@ -202,8 +202,10 @@ public:
       appendText(mlirStringRefCreate("|", 1), userData);
       appendText(text, userData);
     };
-    if (!tilewsLayoutFindCollision(get(), &offset, appendText, appendSecond,
-                                   &both))
+    Report report;
+    report.check(tilewsLayoutFindCollision(get(), &offset, appendText,
+                                           appendSecond, &both, report.get()));
+    if (offset < 0)
       return std::nullopt;
     size_t middle = both.find('|');
     return std::tuple(toTuple(both.substr(0, middle)),
@@ -518,7 +520,8 @@ static nb::dict toDict(const TilewsBankConflicts &found) {
 static void bindQueries(nb::class_<Layout> &c) {
   c.def("find_collision", &Layout::findCollision,
         "(coordinate, coordinate, offset) of two elements in one place; None\n"
-        "if the layout is injective.")
+        "if the layout is injective. Raises ValueError where many leaves with\n"
+        "unrelated strides take too long to decide.")
       .def_prop_ro(
           "is_injective",
           [](const Layout &l) { return !l.findCollision().has_value(); },
