@@ -31,8 +31,9 @@ bool tile::reducesAcrossWarps(ReduceOp op, unsigned warpSize) {
   RankedTensorType source = getTensor(op.getSource());
   if (!hasFragmentLayout(source))
     return getNumThreads(op) > warpSize;
+  FragmentLayout layout = getFragmentLayout(source);
   int64_t weight = 1;
-  for (const Mode &mode : getFragmentLayout(source).getThreadModes()) {
+  for (const Mode &mode : layout.getThreadModes()) {
     weight *= mode.extent;
     // A digit stays within a warp if warps hold whole runs of it.
     if (mode.stride != 0 && mode.extent > 1 &&
