@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-static int64_t getNumRegisters(const FragmentLayout &layout) {
-  return layout.getNumValues();
-}
-
 //===----------------------------------------------------------------------===//
 // Operands of warp-wide instructions
 //===----------------------------------------------------------------------===//
@@ -49,7 +45,7 @@ public:
                Type element, Value threadId)
       : b(b), element(element),
         perStep(
-            getNumRegisters(operand.isLhs ? operand.mma.lhs : operand.mma.rhs)),
+            (operand.isLhs ? operand.mma.lhs : operand.mma.rhs).getNumValues()),
         steps(operand.extentK / operand.mma.k),
         indexer(b, getLayout(operand), operand.type.getShape(), threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
@@ -150,7 +146,7 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
     auto type = dyn_cast<MemRefType>(original.getType());
     if (!type)
       return std::make_unique<FragmentReader>(
-          b, converted, getNumRegisters(fragment), op.getK() / plan.mma.k);
+          b, converted, fragment.getNumValues(), op.getK() / plan.mma.k);
     SharedOperand operand = {type,
                              converted,
                              isLhs,
@@ -170,7 +166,7 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
   /// The accumulator's registers, one vector for each instruction.
   static SmallVector<Value> splitAcc(ImplicitLocOpBuilder &b, GemmOp op,
                                      Value acc, const MmaInstruction &mma) {
-    int64_t perTile = getNumRegisters(mma.acc);
+    int64_t perTile = mma.acc.getNumValues();
     auto type = cast<VectorType>(acc.getType());
     Type element = type.getElementType();
     SmallVector<Value> tiles;

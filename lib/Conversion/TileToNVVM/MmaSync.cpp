@@ -87,9 +87,7 @@ class LdMatrixReader : public OperandReader {
 public:
   LdMatrixReader(ImplicitLocOpBuilder &b, const SharedOperand &operand,
                  Value threadId)
-      : b(b), operand(operand),
-        chunk(128 / operand.type.getElementTypeBitWidth()),
-        repeatsPerLoad(operand.isLhs ? 1 : 2),
+      : b(b), operand(operand), repeatsPerLoad(operand.isLhs ? 1 : 2),
         indexer(b, getLayout(), operand.type.getShape(), threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
                operand.type.getShape(), kMaxVector, indexer) {
@@ -179,7 +177,7 @@ private:
 
   ImplicitLocOpBuilder &b;
   SharedOperand operand;
-  int64_t chunk, repeatsPerLoad;
+  int64_t repeatsPerLoad;
   FragmentIndexer indexer;
   RegionAccess access;
   std::map<std::pair<int64_t, int64_t>, SmallVector<Value>> loaded;

@@ -63,10 +63,7 @@ struct MatrixOperand {
 };
 
 struct WgmmaPattern : TilePattern<GemmOp> {
-  WgmmaPattern(const TileTypeConverter &converter, LoweringContext &lowering)
-      : TilePattern(converter, lowering) {
-    setDebugName("WgmmaPattern");
-  }
+  using TilePattern::TilePattern;
 
   LogicalResult
   matchAndRewrite(GemmOp op, OpAdaptor adaptor,
