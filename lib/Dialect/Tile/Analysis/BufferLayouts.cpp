@@ -37,13 +37,13 @@ static std::optional<SharedLayout> getWidestPanels(Value buffer,
 }
 
 BufferLayouts::BufferLayouts(gpu::GPUFuncOp kernel, const TargetInfo &target,
-                             int64_t threads, const LayoutInference &fragments)
-    : kernel(kernel), target(target), threads(threads), fragments(fragments) {}
+                             const LayoutInference &fragments)
+    : kernel(kernel), target(target), fragments(fragments) {}
 
 LogicalResult BufferLayouts::run() {
   kernel.walk([&](LayoutOpInterface op) {
     SmallVector<LayoutRequirement> requirements;
-    op.getLayoutRequirements(target, threads, requirements);
+    op.getLayoutRequirements(target, getNumThreads(op), requirements);
     for (const LayoutRequirement &requirement : requirements)
       if (isa<SharedLayoutAttr>(requirement.layout))
         required[requirement.getValue()].push_back(requirement);
@@ -157,7 +157,8 @@ bool BufferLayouts::isScattered(Value buffer) {
     FragmentLayout layout = attr.getLayout();
     if (layout.getContiguity(1) * getBits(buffer) >= 128)
       return false;
-    int64_t lastLane = std::min<int64_t>(target.warpSize, threads) - 1;
+    int64_t lastLane =
+        std::min<int64_t>(target.warpSize, layout.getNumThreads()) - 1;
     return layout.getCoords(lastLane, 0, 2)[0] != layout.getCoords(0, 0, 2)[0];
   };
   return llvm::any_of(buffer.getUsers(), [&](Operation *user) {

@@ -26,9 +26,8 @@ static FragmentAttr getAttr(MLIRContext *context,
 }
 
 LayoutInference::LayoutInference(gpu::GPUFuncOp kernel,
-                                 const TargetInfo &target, int64_t threads)
-    : kernel(kernel), context(kernel.getContext()), target(target),
-      threads(threads) {}
+                                 const TargetInfo &target)
+    : kernel(kernel), context(kernel.getContext()), target(target) {}
 
 LogicalResult LayoutInference::run() {
   if (failed(collect()))
@@ -69,10 +68,11 @@ LogicalResult LayoutInference::addValue(Value value) {
     if (!layout)
       return emitError() << "has an encoding that is no #tile.fragment";
     int64_t spanned = layout.getLayout().getNumThreads();
+    int64_t threads = getNumThreads(value);
     if (spanned != threads)
-      return emitError() << "spans " << spanned
-                         << " threads, but the kernel has " << threads
-                         << "; change the layout or 'tile.threads'";
+      return emitError() << "spans " << spanned << " threads, but runs on "
+                         << threads << "; change the layout or "
+                         << "'tile.threads'";
   }
   ids.insert({value, ids.size()});
   return success();
@@ -193,7 +193,7 @@ void LayoutInference::seed() {
       assign(value, cast<FragmentAttr>(getTensor(value).getEncoding()));
   kernel.walk([&](LayoutOpInterface op) {
     SmallVector<LayoutRequirement> requirements;
-    op.getLayoutRequirements(target, threads, requirements);
+    op.getLayoutRequirements(target, getNumThreads(op), requirements);
     Attribute ofResult;
     for (const LayoutRequirement &requirement : requirements)
       if (isa<OpResult>(requirement.place))
@@ -260,6 +260,7 @@ FragmentAttr LayoutInference::getBlocked(Value value,
   RankedTensorType type = getTensor(value);
   // Wide vectors are no use when they leave threads without work.
   int64_t elements = type.getNumElements();
+  int64_t threads = getNumThreads(value);
   while (vectorElements > 1 && elements / vectorElements < threads)
     vectorElements /= 2;
   return getAttr(context,

@@ -16,6 +16,12 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+int64_t tile::getNumThreads(Value value) {
+  if (Operation *op = value.getDefiningOp())
+    return getNumThreads(op);
+  return getNumThreads(cast<BlockArgument>(value).getOwner()->getParentOp());
+}
+
 bool tile::isRepeatable(Operation *op) {
   return isa<arith::ConstantOp, tensor::SplatOp, tensor::EmptyOp, ub::PoisonOp,
              IotaOp>(op);

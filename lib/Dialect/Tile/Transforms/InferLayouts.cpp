@@ -242,7 +242,7 @@ void LayoutWriter::adaptOperand(OpOperand &operand, FragmentAttr layout) {
 
 /// Checks that every fragment has a layout for all threads that reaches all of
 /// its elements: an error here is ours.
-static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel, int64_t threads) {
+static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel) {
   auto verifyValue = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -254,6 +254,7 @@ static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel, int64_t threads) {
     auto layout = dyn_cast_if_present<FragmentAttr>(type.getEncoding());
     if (!layout)
       return emitError() << "it has no layout";
+    int64_t threads = getNumThreads(value);
     if (layout.getLayout().getNumThreads() != threads)
       return emitError() << "it does not span " << threads << " threads";
     return layout.verifyEncoding(type.getShape(), type.getElementType(),
@@ -289,22 +290,22 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
-  int64_t threads = getNumThreads(kernel);
-  kernel->setAttr(TileDialect::kThreads,
-                  Builder(kernel.getContext()).getI32IntegerAttr(threads));
+  kernel->setAttr(
+      TileDialect::kThreads,
+      Builder(kernel.getContext()).getI32IntegerAttr(getNumThreads(kernel)));
   spillSimtOperands(kernel);
 
-  LayoutInference fragments(kernel, *target, threads);
+  LayoutInference fragments(kernel, *target);
   if (failed(fragments.run()))
     return failure();
-  BufferLayouts buffers(kernel, *target, threads, fragments);
+  BufferLayouts buffers(kernel, *target, fragments);
   if (failed(buffers.run()))
     return failure();
   if (failed(LayoutWriter(kernel, fragments).run()))
     return failure();
   for (auto [buffer, layout] : buffers.getLayouts())
     buffer.setType(withLayout(buffer.getType(), layout));
-  return verifyLayouts(kernel, threads);
+  return verifyLayouts(kernel);
 }
 
 namespace {

@@ -21,7 +21,7 @@ namespace tilews::tile {
 class BufferLayouts {
 public:
   BufferLayouts(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target,
-                int64_t threads, const LayoutInference &fragments);
+                const LayoutInference &fragments);
 
   /// Chooses all layouts; fails with an error at an operation whose demand
   /// cannot be met.
@@ -62,7 +62,6 @@ private:
 
   mlir::gpu::GPUFuncOp kernel;
   const TargetInfo &target;
-  int64_t threads;
   const LayoutInference &fragments;
   /// What instructions want of each buffer, in the order of the program.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<LayoutRequirement>> required;

@@ -28,8 +28,7 @@ namespace tilews::tile {
 /// is repeated along a dimension follows the one it is repeated for.
 class LayoutInference {
 public:
-  LayoutInference(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target,
-                  int64_t threads);
+  LayoutInference(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target);
 
   /// Chooses all layouts; fails with an error at an operation whose layouts
   /// nothing is known of.
@@ -78,7 +77,6 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   mlir::MLIRContext *context;
   const TargetInfo &target;
-  int64_t threads;
   Divisibility divisibility;
 
   llvm::MapVector<mlir::Value, unsigned> ids;

@@ -24,6 +24,10 @@ inline bool isFragment(mlir::Value value) {
   return llvm::isa<mlir::RankedTensorType>(value.getType());
 }
 
+/// The number of threads that hold `value`: those its operation runs on, or the
+/// operation whose block's argument it is.
+int64_t getNumThreads(mlir::Value value);
+
 /// Whether `op` makes a fragment of nothing but scalars and constants: it can
 /// be repeated in any layout instead of being converted.
 bool isRepeatable(mlir::Operation *op);
