@@ -1,0 +1,479 @@
+//===- WarpExchange.cpp - Moves of registers within a warp ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/WarpExchange.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+using namespace tilews;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::SmallVectorImpl;
+
+//===----------------------------------------------------------------------===//
+// Digits
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class Place { Register, Lane, Warp };
+
+/// A mode of a layout with its place in the thread's or register's number.
+struct PlacedMode {
+  bool isThread;
+  int64_t extent, step;
+  /// The extent before it was fitted to the other layout.
+  int64_t modulo;
+  int64_t stride; // of the coordinate
+};
+
+/// A prime digit of a mode.
+struct Digit {
+  Place place;
+  RegisterDigit digit;
+
+  int64_t getStep() const { return digit.step * digit.part; }
+};
+} // namespace
+
+/// The modes along `dim` by stride (replication: `dim` is -1), without those
+/// that hold a single value.
+static SmallVector<PlacedMode> getModes(const FragmentLayout &layout,
+                                        int64_t dim) {
+  SmallVector<PlacedMode> result;
+  for (bool isThread : {true, false}) {
+    int64_t step = 1;
+    for (const Mode &mode :
+         isThread ? layout.getThreadModes() : layout.getValueModes()) {
+      bool along =
+          dim < 0 ? mode.stride == 0 : mode.stride != 0 && mode.dim == dim;
+      if (along && mode.extent > 1)
+        result.push_back(
+            {isThread, mode.extent, step, mode.extent, mode.stride});
+      step *= mode.extent;
+    }
+  }
+  llvm::sort(result, [](const PlacedMode &a, const PlacedMode &b) {
+    return std::tie(a.stride, a.isThread, a.step) <
+           std::tie(b.stride, b.isThread, b.step);
+  });
+  return result;
+}
+
+/// Cuts registers past the extent off. False if the modes are no digits, each
+/// beginning where the one before ends.
+static bool fitToExtent(SmallVectorImpl<PlacedMode> &modes, int64_t extent) {
+  while (!modes.empty() && !modes.back().isThread &&
+         modes.back().stride >= extent)
+    modes.pop_back();
+  if (!modes.empty() && !modes.back().isThread)
+    modes.back().extent =
+        std::min(modes.back().extent,
+                 int64_t(llvm::divideCeil(extent, modes.back().stride)));
+  int64_t reach = 1;
+  for (const PlacedMode &mode : modes) {
+    if (mode.stride != reach)
+      return false;
+    reach *= mode.extent;
+  }
+  return true;
+}
+
+static int64_t getReach(ArrayRef<PlacedMode> modes) {
+  return modes.empty() ? 1 : modes.back().stride * modes.back().extent;
+}
+
+/// Lets the last mode reach `reach` if it is one of registers; those it gains
+/// hold nothing.
+static void extendTo(SmallVectorImpl<PlacedMode> &modes, int64_t reach) {
+  if (!modes.empty() && !modes.back().isThread && reach > getReach(modes) &&
+      reach % modes.back().stride == 0)
+    modes.back().extent = reach / modes.back().stride;
+}
+
+/// The strides at which the digits of either list begin or end, in primes;
+/// nothing if they do not divide each other.
+static bool getCuts(ArrayRef<PlacedMode> a, ArrayRef<PlacedMode> b,
+                    SmallVectorImpl<int64_t> &cuts) {
+  std::set<int64_t> bounds = {1};
+  for (ArrayRef<PlacedMode> modes : {a, b})
+    for (const PlacedMode &mode : modes)
+      bounds.insert(mode.stride * mode.extent);
+  int64_t last = 1;
+  cuts.push_back(1);
+  for (int64_t bound : bounds) {
+    if (bound % last != 0)
+      return false;
+    int64_t factor = bound / last;
+    for (int64_t prime = 2; factor > 1; ++prime)
+      for (; factor % prime == 0; factor /= prime)
+        cuts.push_back(cuts.back() * prime);
+    last = bound;
+  }
+  return true;
+}
+
+/// The place of a digit; none if it lies in a warp and takes no bit of the
+/// lane, or straddles warps.
+static std::optional<Digit> getDigit(const PlacedMode &mode, int64_t part,
+                                     int64_t extent, int64_t warpSize) {
+  Digit digit = {Place::Register, {extent, mode.step, mode.modulo, part}};
+  if (!mode.isThread)
+    return digit;
+  int64_t step = digit.getStep();
+  digit.place = step < warpSize ? Place::Lane : Place::Warp;
+  if (step < warpSize ? extent != 2 || !llvm::isPowerOf2_64(step)
+                      : step % warpSize != 0)
+    return std::nullopt;
+  return digit;
+}
+
+/// The digit that covers the coordinate's digit `from` to `to`.
+static std::optional<Digit> findDigit(ArrayRef<PlacedMode> modes, int64_t from,
+                                      int64_t to, int64_t warpSize,
+                                      bool &valid) {
+  for (const PlacedMode &mode : modes)
+    if (from >= mode.stride && to <= mode.stride * mode.extent) {
+      std::optional<Digit> digit =
+          getDigit(mode, from / mode.stride, to / from, warpSize);
+      valid &= digit.has_value();
+      return digit;
+    }
+  return std::nullopt; // past what the layout reaches
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects what happens to each digit.
+class ExchangePlanner {
+public:
+  ExchangePlanner(const FragmentLayout &from, const FragmentLayout &to,
+                  ArrayRef<int64_t> shape, int64_t warpSize)
+      : from(from), to(to), shape(shape), warpSize(warpSize) {
+    result.warpSize = warpSize;
+    result.sourceValues = from.getNumValues();
+    result.destValues = to.getNumValues();
+  }
+
+  std::optional<WarpExchange> plan() {
+    // A warp's lanes are all there, and both layouts number the same threads.
+    if (from.getNumThreads() != to.getNumThreads() ||
+        from.getNumThreads() % warpSize != 0)
+      return std::nullopt;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      if (!addDim(dim))
+        return std::nullopt;
+    if (!addReplicas())
+      return std::nullopt;
+    pairTurns();
+    return std::move(result);
+  }
+
+private:
+  bool addDim(int64_t dim) {
+    SmallVector<PlacedMode> source = getModes(from, dim),
+                            dest = getModes(to, dim);
+    if (!fitToExtent(source, shape[dim]) || !fitToExtent(dest, shape[dim]))
+      return false;
+    extendTo(source, getReach(dest));
+    extendTo(dest, getReach(source));
+    SmallVector<int64_t> cuts;
+    if (!getCuts(source, dest, cuts))
+      return false;
+    bool valid = true;
+    for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+      std::optional<Digit> a =
+          findDigit(source, cuts[i], cuts[i + 1], warpSize, valid);
+      std::optional<Digit> b =
+          findDigit(dest, cuts[i], cuts[i + 1], warpSize, valid);
+      if (!valid || !addDigit(a, b))
+        return false;
+    }
+    return true;
+  }
+
+  /// Handles one digit of a coordinate; false if it moves between warps. A
+  /// layout that does not reach its other values has none of the two.
+  bool addDigit(const std::optional<Digit> &source,
+                const std::optional<Digit> &dest) {
+    if (!source) // other values hold nothing, whatever they are set to
+      return true;
+    if (source->place == Place::Warp)
+      return dest && dest->place == Place::Warp &&
+             dest->getStep() == source->getStep();
+    bool isRegister = source->place == Place::Register;
+    if (!dest) // the digit is 0, and so is what it weighs
+      return true;
+    switch (dest->place) {
+    case Place::Register:
+      if (isRegister)
+        result.kept.push_back({source->digit, dest->digit});
+      else
+        incoming.push_back({std::nullopt, dest->digit, source->getStep(), 0});
+      return true;
+    case Place::Lane:
+      if (isRegister)
+        outgoing.push_back({source->digit, std::nullopt, 0, dest->getStep()});
+      else
+        result.moves.push_back({source->getStep(), dest->getStep()});
+      return true;
+    case Place::Warp:
+      if (isRegister)
+        result.picks.push_back({source->digit, dest->getStep()});
+      else
+        result.moves.push_back({source->getStep(), dest->getStep()});
+      return true;
+    }
+    return false;
+  }
+
+  /// Lanes that hold copies can each offer another register.
+  bool addReplicas() {
+    for (const PlacedMode &mode : getModes(from, -1)) {
+      if (!mode.isThread)
+        continue;
+      int64_t part = 1, left = mode.extent;
+      for (int64_t prime = 2; left > 1; ++prime)
+        for (; left % prime == 0; left /= prime, part *= prime) {
+          std::optional<Digit> digit = getDigit(mode, part, prime, warpSize);
+          if (!digit)
+            return false;
+          if (digit->place == Place::Lane)
+            copies.push_back(digit->getStep());
+        }
+    }
+    // The target's replicas ask for nothing, but have to be lanes and warps.
+    for (const PlacedMode &mode : getModes(to, -1)) {
+      int64_t part = 1, left = mode.extent;
+      for (int64_t prime = 2; mode.isThread && left > 1; ++prime)
+        for (; left % prime == 0; left /= prime, part *= prime)
+          if (!getDigit(mode, part, prime, warpSize))
+            return false;
+    }
+    return true;
+  }
+
+  /// Pairs bits that leave the register's number with lanes that can offer
+  /// them: copies, and lanes whose bit comes into the register's number. Pairs
+  /// in the same place of the lane's number come first: nothing moves there.
+  void pairTurns() {
+    for (bool samePlace : {true, false}) {
+      for (WarpExchange::Turn &out : outgoing) {
+        if (out.sourceLane)
+          continue;
+        auto copy = llvm::find_if(copies, [&](int64_t lane) {
+          return !samePlace || lane == out.destLane;
+        });
+        if (copy == copies.end())
+          continue;
+        out.sourceLane = *copy;
+        out.takesRound = false;
+        copies.erase(copy);
+      }
+      for (WarpExchange::Turn &out : outgoing) {
+        if (out.sourceLane)
+          continue;
+        auto in = llvm::find_if(incoming, [&](const WarpExchange::Turn &turn) {
+          return !samePlace || turn.sourceLane == out.destLane;
+        });
+        if (in == incoming.end())
+          continue;
+        out.sourceLane = in->sourceLane;
+        out.destRegister = in->destRegister;
+        incoming.erase(in);
+      }
+    }
+    for (int64_t lane : copies) // offer what they have to their own place
+      result.moves.push_back({lane, lane});
+    llvm::append_range(result.turns, outgoing);
+    llvm::append_range(result.turns, incoming);
+  }
+
+  const FragmentLayout &from, &to;
+  ArrayRef<int64_t> shape;
+  int64_t warpSize;
+  WarpExchange result;
+  SmallVector<WarpExchange::Turn> outgoing, incoming;
+  SmallVector<int64_t> copies;
+};
+} // namespace
+
+std::optional<WarpExchange> tilews::getWarpExchange(const FragmentLayout &from,
+                                                    const FragmentLayout &to,
+                                                    ArrayRef<int64_t> shape,
+                                                    int64_t warpSize) {
+  return ExchangePlanner(from, to, shape, warpSize).plan();
+}
+
+//===----------------------------------------------------------------------===//
+// Properties
+//===----------------------------------------------------------------------===//
+
+int64_t WarpExchange::getNumKept() const {
+  int64_t count = 1;
+  for (const Kept &digit : kept)
+    count *= digit.source.extent;
+  return count;
+}
+
+int64_t WarpExchange::getKeptSource(int64_t number) const {
+  int64_t source = 0;
+  for (const Kept &digit : kept) {
+    source += digit.source.weigh(number % digit.source.extent);
+    number /= digit.source.extent;
+  }
+  return source;
+}
+
+int64_t WarpExchange::getKept(int64_t destRegister) const {
+  int64_t number = 0, weight = 1;
+  for (const Kept &digit : kept) {
+    number += digit.dest.of(destRegister) * weight;
+    weight *= digit.dest.extent;
+  }
+  return number;
+}
+
+int64_t WarpExchange::getNumRounds() const {
+  return int64_t(1) << llvm::count_if(
+             turns, [](const Turn &turn) { return turn.takesRound; });
+}
+
+bool WarpExchange::isXor() const {
+  int64_t same = 0;
+  for (const Turn &turn : turns)
+    if (turn.sourceLane == turn.destLane)
+      same |= turn.sourceLane;
+  for (const LaneMove &move : moves)
+    if (move.sourceLane == move.threadStep)
+      same |= move.sourceLane;
+  return same == warpSize - 1;
+}
+
+int64_t WarpExchange::getRoundMask(int64_t round) const {
+  int64_t mask = 0;
+  for (const Turn &turn : turns) {
+    if (!turn.takesRound)
+      continue;
+    if (round & 1)
+      mask |= turn.sourceLane;
+    round >>= 1;
+  }
+  return mask;
+}
+
+int64_t WarpExchange::getNumShuffleRounds() const {
+  int64_t rounds = getNumRounds(), count = 0;
+  for (int64_t round = 0; round < rounds; ++round)
+    count += !isXor() || getRoundMask(round) != 0;
+  return count;
+}
+
+int64_t WarpExchange::getNumSelects() const {
+  // The order in which they are made: picks, then turns at the source, then
+  // turns at the result.
+  int64_t registers = 1, selects = 0;
+  for (const Turn &turn : turns)
+    if (turn.sourceRegister)
+      registers *= 2;
+  for (const Pick &pick : picks)
+    registers *= pick.source.extent;
+  for (const Pick &pick : picks) {
+    int64_t left = registers / pick.source.extent;
+    selects += registers - left;
+    registers = left;
+  }
+  for (const Turn &turn : turns)
+    if (!turn.takesRound)
+      selects += registers /= 2;
+  for (const Turn &turn : turns)
+    if (turn.takesRound && turn.sourceRegister && turn.sourceLane)
+      selects += registers;
+  registers = getNumRounds();
+  for (const Turn &turn : turns)
+    if (turn.takesRound && turn.destLane)
+      selects += turn.destRegister ? registers : registers /= 2;
+  return selects;
+}
+
+//===----------------------------------------------------------------------===//
+// Wide runs
+//===----------------------------------------------------------------------===//
+
+/// Cuts modes into bits as far as their extents are even.
+static SmallVector<Mode> getBits(ArrayRef<Mode> modes) {
+  SmallVector<Mode> bits;
+  for (Mode mode : modes) {
+    while (mode.extent % 2 == 0) {
+      bits.push_back({2, mode.stride, mode.dim});
+      mode.extent /= 2;
+      mode.stride *= 2;
+    }
+    if (mode.extent > 1)
+      bits.push_back(mode);
+  }
+  return bits;
+}
+
+std::optional<FragmentLayout>
+tilews::getWideLayout(const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                      int64_t dim, int64_t elements, int64_t warpSize) {
+  if (!llvm::isPowerOf2_64(elements) || shape[dim] % elements != 0)
+    return std::nullopt;
+  SmallVector<Mode> thread = getBits(layout.getThreadModes());
+  SmallVector<Mode> value = getBits(layout.getValueModes());
+  auto isBit = [&](const Mode &mode, int64_t stride) {
+    return mode.extent == 2 && mode.stride == stride && mode.dim == dim;
+  };
+  // The run's bits, taken out of the registers' or exchanged for one of them.
+  SmallVector<Mode> run;
+  SmallVector<Mode *> lanes;
+  for (int64_t stride = 1; stride < elements; stride *= 2) {
+    run.push_back({2, stride, dim});
+    auto *held = llvm::find_if(
+        value, [&](const Mode &mode) { return isBit(mode, stride); });
+    if (held != value.end()) {
+      value.erase(held);
+      continue;
+    }
+    int64_t step = 1;
+    Mode *lane = nullptr;
+    for (Mode &mode : thread) {
+      if (isBit(mode, stride) && step < warpSize)
+        lane = &mode;
+      step *= mode.extent;
+    }
+    if (!lane)
+      return std::nullopt;
+    lanes.push_back(lane);
+  }
+  for (Mode *lane : lanes) {
+    // Best is the next bit along the same dimension: lanes that are neighbours
+    // hold runs that are.
+    auto *given = llvm::min_element(value, [&](const Mode &a, const Mode &b) {
+      auto rank = [&](const Mode &mode) {
+        bool bit = mode.extent == 2 && mode.stride != 0;
+        return std::make_tuple(!bit, mode.dim != dim, mode.stride);
+      };
+      return rank(a) < rank(b);
+    });
+    if (given == value.end() || given->extent != 2 || given->stride == 0)
+      return std::nullopt;
+    *lane = *given;
+    value.erase(given);
+  }
+  value.insert(value.begin(), run.begin(), run.end());
+  return FragmentLayout(thread, value).coalesce();
+}
