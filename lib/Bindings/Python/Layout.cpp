@@ -465,6 +465,7 @@ static void bindMma(nb::module_ &m) {
 }
 
 void populateLayoutAlgebra(nb::module_ &layout);
+void populateLayoutMemory(nb::module_ &layout);
 
 void populateLayouts(nb::module_ &m) {
   nb::module_ layout = m.def_submodule("layout", "Layouts without IR");
@@ -472,4 +473,5 @@ void populateLayouts(nb::module_ &m) {
   bindFragmentLayout(layout);
   bindMma(layout);
   populateLayoutAlgebra(layout);
+  populateLayoutMemory(layout);
 }

@@ -5,40 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews-c/LayoutAlgebra.h"
-
-#include "mlir/Bindings/Python/Nanobind.h"
+#include "LayoutHelpers.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdlib>
-#include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
 
-namespace nb = nanobind;
+using namespace tilews::python;
 
 namespace {
-using Ints = std::vector<int64_t>;
-using ModeTuple = std::tuple<int64_t, int64_t, int64_t>;
-using Modes = std::vector<ModeTuple>;
-
 //===----------------------------------------------------------------------===//
 // Tuples and texts
 //===----------------------------------------------------------------------===//
 
 MlirStringRef toRef(const std::string &text) {
   return mlirStringRefCreate(text.data(), text.size());
-}
-
-void appendText(MlirStringRef text, void *userData) {
-  static_cast<std::string *>(userData)->append(text.data, text.length);
 }
 
 /// Writes an integer, a nested tuple of them or, for None, an open place.
@@ -86,19 +69,6 @@ nb::object toTuple(const std::string &text) {
   const char *rest = text.c_str();
   return toTuple(rest);
 }
-
-/// Turns the message of a failed call into an exception.
-class Report {
-public:
-  TilewsReport get() { return {appendText, &message}; }
-  void check(bool success) const {
-    if (!success)
-      throw nb::value_error(message.c_str());
-  }
-
-private:
-  std::string message;
-};
 
 //===----------------------------------------------------------------------===//
 // Layout
@@ -237,23 +207,10 @@ private:
 // Other layouts
 //===----------------------------------------------------------------------===//
 
-std::vector<TilewsMode> toModes(const Modes &modes) {
-  std::vector<TilewsMode> result;
-  for (auto [extent, stride, dim] : modes)
-    result.push_back({extent, stride, dim});
-  return result;
-}
-
 Layout fromShared(nb::handle shared, int64_t bits) {
-  std::vector<TilewsMode> modes =
-      toModes(nb::cast<Modes>(shared.attr("modes")));
-  auto [b, base, shift] = nb::cast<ModeTuple>(shared.attr("swizzle"));
-  TilewsSharedLayout source =
-      tilewsSharedLayoutCreate(modes.size(), modes.data(), {b, base, shift});
-  std::shared_ptr<void> owner(
-      source.ptr, [](void *ptr) { tilewsSharedLayoutDestroy({ptr}); });
+  SharedOwner owner = takeShared(shared);
   return Layout::call([&](TilewsReport report) {
-    return tilewsLayoutFromShared(source, bits, report);
+    return tilewsLayoutFromShared({owner.get()}, bits, report);
   });
 }
 
