@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -118,38 +119,6 @@ static Value shuffle(ImplicitLocOpBuilder &b, const TargetLowering &target,
   return word;
 }
 
-/// A part of the thread index that moves the reduced coordinate.
-struct AxisDigit {
-  int64_t prefix, extent;
-};
-
-/// Splits the thread modes along `axis` into those within a warp, which are
-/// powers of two, and those across warps.
-static LogicalResult splitAxis(const FragmentLayout &layout, int64_t axis,
-                               int64_t warpSize, SmallVector<AxisDigit> &lanes,
-                               SmallVector<AxisDigit> &warps) {
-  int64_t prefix = 1;
-  for (const Mode &mode : layout.getThreadModes()) {
-    int64_t step = prefix;
-    prefix *= mode.extent;
-    if (mode.stride == 0 || mode.dim != axis || mode.extent == 1)
-      continue;
-    int64_t inner = mode.extent;
-    if (step >= warpSize)
-      inner = 1;
-    else if (prefix > warpSize)
-      inner = warpSize / step;
-    if (mode.extent % inner != 0 || !llvm::isPowerOf2_64(inner) ||
-        (inner > 1 && !llvm::isPowerOf2_64(step)))
-      return failure();
-    if (inner > 1)
-      lanes.push_back({step, inner});
-    if (mode.extent > inner)
-      warps.push_back({step * inner, mode.extent / inner});
-  }
-  return success();
-}
-
 namespace {
 
 struct ReducePattern : TilePattern<ReduceOp> {
@@ -165,9 +134,9 @@ struct ReducePattern : TilePattern<ReduceOp> {
     if (!getFragmentLayout(result).isSameAs(layout.dropDim(axis)))
       return op.emitError("expected the layout derived from the source, found ")
              << result;
-    SmallVector<AxisDigit> lanes, warps;
-    if (failed(
-            splitAxis(layout, axis, getTarget().info.warpSize, lanes, warps)))
+    std::optional<AxisThreads> threads =
+        getAxisThreads(layout, axis, getTarget().info.warpSize);
+    if (!threads)
       return op.emitError("cannot reduce along threads whose number in a warp "
                           "is not a power of two: ")
              << source;
@@ -177,13 +146,14 @@ struct ReducePattern : TilePattern<ReduceOp> {
     SmallVector<Value> partial =
         reduceRegisters(b, op, indexer, adaptor.getSource());
     for (Value &value : partial)
-      for (const AxisDigit &digit : lanes)
-        for (int64_t mask = digit.prefix; mask < digit.prefix * digit.extent;
+      for (const ThreadDigit &digit : threads->lanes)
+        for (int64_t mask = digit.step; mask < digit.step * digit.extent;
              mask *= 2)
           value = combine(b, op.getKind(), value,
                           shuffle(b, getTarget(), value, mask));
-    if (!warps.empty() &&
-        failed(reduceWarps(b, op, layout, lanes, warps, threadId, partial)))
+    if (!threads->warps.empty() &&
+        failed(reduceWarps(b, op, layout, threads->lanes, threads->warps,
+                           threadId, partial)))
       return failure();
     rewriter.replaceOp(op, pack(b, partial.front().getType(), partial));
     return success();
@@ -230,8 +200,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
   /// the axis writes its own copy of the result, each thread reads them all.
   LogicalResult reduceWarps(ImplicitLocOpBuilder &b, ReduceOp op,
                             const FragmentLayout &layout,
-                            ArrayRef<AxisDigit> lanes,
-                            ArrayRef<AxisDigit> warps, Value threadId,
+                            ArrayRef<ThreadDigit> lanes,
+                            ArrayRef<ThreadDigit> warps, Value threadId,
                             SmallVector<Value> &partial) const {
     auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
     if (!offset)
@@ -240,7 +210,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     auto result = cast<RankedTensorType>(op.getType());
     FragmentLayout rest = layout.dropDim(op.getAxis());
     int64_t parts = 1;
-    for (const AxisDigit &digit : warps)
+    for (const ThreadDigit &digit : warps)
       parts *= digit.extent;
     SmallVector<int64_t> cover = rest.getCover(result.getRank());
     // Scratch is a row-major buffer of the parts of the axis by the cover.
@@ -254,19 +224,19 @@ struct ReducePattern : TilePattern<ReduceOp> {
     auto constant = [&](int64_t value) {
       return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
     };
-    auto digitOf = [&](const AxisDigit &digit) -> Value {
-      Value value = arith::DivUIOp::create(b, threadId, constant(digit.prefix));
+    auto digitOf = [&](const ThreadDigit &digit) -> Value {
+      Value value = arith::DivUIOp::create(b, threadId, constant(digit.step));
       return arith::RemUIOp::create(b, value, constant(digit.extent));
     };
     Value part;
     int64_t weight = 1;
-    for (const AxisDigit &digit : warps) {
+    for (const ThreadDigit &digit : warps) {
       Value term = arith::MulIOp::create(b, digitOf(digit), constant(weight));
       part = part ? arith::AddIOp::create(b, part, term).getResult() : term;
       weight *= digit.extent;
     }
     Value writes;
-    for (const AxisDigit &digit : lanes) {
+    for (const ThreadDigit &digit : lanes) {
       Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           digitOf(digit), constant(0));
       writes =

@@ -7,9 +7,8 @@
 
 #include "tilews/Dialect/Tile/Analysis/LayoutInference.h"
 
+#include "tilews/Dialect/Tile/Analysis/ChoiceProblem.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
-
-#include <algorithm>
 
 using namespace mlir;
 using namespace tilews;
@@ -19,393 +18,199 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A layout as the attribute that all equal layouts share.
-static FragmentAttr getAttr(MLIRContext *context,
-                            const FragmentLayout &layout) {
-  return FragmentAttr::get(context, layout.coalesce());
-}
-
-LayoutInference::LayoutInference(gpu::GPUFuncOp kernel,
-                                 const TargetInfo &target)
-    : kernel(kernel), context(kernel.getContext()), target(target) {}
-
 LogicalResult LayoutInference::run() {
-  if (failed(collect()))
+  FailureOr<FragmentGraph> built = FragmentGraph::get(kernel, target);
+  if (failed(built))
     return failure();
-  buildNodes();
-  seed();
-  propagate();
-  seedOperands();
-  seedDefaults();
+  graph = std::move(*built);
+  candidates = std::make_unique<LayoutCandidates>(*graph, target, divisibility);
+  choose();
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Nodes
+// Choice
 //===----------------------------------------------------------------------===//
 
-/// A value in several layouts at once: it is made anew for each use.
-bool LayoutInference::isFree(Value value) const {
-  Operation *op = value.getDefiningOp();
-  return op && isRepeatable(op) && !hasFragmentLayout(value.getType());
-}
-
-LogicalResult LayoutInference::addValue(Value value) {
-  auto emitError = [&] {
-    return mlir::emitError(value.getLoc(), "fragment of type ")
-           << value.getType() << " ";
-  };
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type) {
-    if (isa<TensorType, VectorType>(value.getType()))
-      return emitError() << "has no layout; use a tensor with a static shape";
-    return success();
+/// What the operations that make and read a node's values cost in a layout.
+int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
+  int64_t cost = 0;
+  for (Value value : graph->getNodes()[node].values) {
+    if (auto result = dyn_cast<OpResult>(value))
+      cost += LayoutCosts::getWeight(value) * costs.getResult(result, layout);
+    for (Operation *user : value.getUsers())
+      if (auto reduce = dyn_cast<ReduceOp>(user))
+        cost += LayoutCosts::getWeight(user->getBlock()) *
+                costs.getReduction(reduce, layout);
   }
-  if (!type.hasStaticShape())
-    return emitError() << "has a dynamic shape, expected a static one";
-  if (Attribute encoding = type.getEncoding()) {
-    auto layout = dyn_cast<FragmentAttr>(encoding);
-    if (!layout)
-      return emitError() << "has an encoding that is no #tile.fragment";
-    int64_t spanned = layout.getLayout().getNumThreads();
-    int64_t threads = getNumThreads(value);
-    if (spanned != threads)
-      return emitError() << "spans " << spanned << " threads, but runs on "
-                         << threads << "; change the layout or "
-                         << "'tile.threads'";
+  for (const FragmentAccess &access : candidates->getAccesses(node))
+    cost += LayoutCosts::getWeight(access.getOp()->getBlock()) *
+            costs.getAccess(access, layout);
+  for (unsigned i : graph->getNodes()[node].demands) {
+    const FragmentGraph::Demand &demand = graph->getDemands()[i];
+    Value value = demand.getValue();
+    FragmentAttr from = layout, to = demand.layout;
+    if (demand.isResult())
+      std::swap(from, to);
+    cost += LayoutCosts::getWeight(value) *
+            costs.getConversion(getTensor(value), from, to);
   }
-  ids.insert({value, ids.size()});
-  return success();
+  return std::min(cost, LayoutCosts::kImpossible);
 }
 
-LogicalResult LayoutInference::collect() {
-  WalkResult result = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto isTensor = [](Value value) {
-      return isa<TensorType>(value.getType());
-    };
-    bool touches = llvm::any_of(op->getOperands(), isTensor) ||
-                   llvm::any_of(op->getResults(), isTensor);
-    if (touches && !hasLayoutRule(op)) {
-      op->emitOpError("has no rule for the layouts of its fragments; use tile, "
-                      "arith and math operations and structured control flow");
-      return WalkResult::interrupt();
-    }
-    for (Value value : op->getResults())
-      if (failed(addValue(value)))
-        return WalkResult::interrupt();
-    for (mlir::Region &region : op->getRegions()) {
-      for (BlockArgument argument : region.getArguments()) {
-        if (op == kernel && isTensor(argument)) {
-          kernel.emitOpError("has a fragment as argument ")
-              << argument.getArgNumber() << ", expected memrefs and scalars";
-          return WalkResult::interrupt();
-        }
-        if (failed(addValue(argument)))
-          return WalkResult::interrupt();
-      }
-    }
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+/// What it costs to make `edge.result` in layout `to` of its operand in layout
+/// `from`. Conversions are placed where the value that is converted is made.
+int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
+                                     FragmentAttr from, FragmentAttr to,
+                                     FragmentAttr produced,
+                                     FragmentAttr needed) {
+  Value source = edge.operand->get();
+  if (needed)
+    return LayoutCosts::getWeight(source) *
+           costs.getConversion(getTensor(source), from, needed);
+  if (produced)
+    return LayoutCosts::getWeight(edge.result) *
+           costs.getConversion(getTensor(edge.result), produced, to);
+  Operation *op = edge.operand->getOwner();
+  int64_t weight = LayoutCosts::getWeight(op->getBlock());
+  if (isa<ConvertLayoutOp>(op))
+    return weight * costs.getConversion(getTensor(source), from, to);
+  if (isa<ReshapeOp>(op))
+    return weight * costs.getReshape(getTensor(source), from, to);
+  return 0;
 }
 
-void LayoutInference::join(Value a, Value b) {
-  classes.join(ids.lookup(a), ids.lookup(b));
-}
-
-/// Control flow passes `operands` on to `inputs`, one by one.
-void LayoutInference::link(OperandRange operands, ValueRange inputs) {
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    if (!isFragment(input))
-      continue;
-    Operation *owner = operands.getBase()->getOwner();
-    OpOperand *operand =
-        &owner->getOpOperand(operands.getBeginOperandIndex() + i);
-    // One operand has one layout, so all it is passed on to share it.
-    auto [first, isNew] = forwarded.try_emplace(operand, input);
-    if (!isNew)
-      join(first->second, input);
-    feeders[input].push_back(operand);
+void LayoutInference::choose() {
+  unsigned numNodes = graph->getNodes().size();
+  ChoiceProblem problem;
+  SmallVector<unsigned> numbers(numNodes, 0);
+  for (unsigned node = 0; node < numNodes; ++node) {
+    SmallVector<int64_t> nodeCosts;
+    for (const LayoutCandidate &candidate : candidates->get(node))
+      nodeCosts.push_back(getNodeCost(node, candidate.layout));
+    if (!nodeCosts.empty())
+      numbers[node] = problem.addNode(std::move(nodeCosts));
   }
-}
-
-void LayoutInference::collectFlow(RegionBranchOpInterface op) {
-  SmallVector<RegionSuccessor> successors;
-  op.getSuccessorRegions(RegionBranchPoint::parent(), successors);
-  for (RegionSuccessor successor : successors)
-    link(op.getEntrySuccessorOperands(successor),
-         successor.getSuccessorInputs());
-  for (mlir::Region &region : op->getRegions()) {
-    for (Block &block : region) {
-      auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(
-          block.mightHaveTerminator() ? block.getTerminator() : nullptr);
-      if (!terminator)
-        continue;
-      successors.clear();
-      SmallVector<Attribute> operands(terminator->getNumOperands());
-      terminator.getSuccessorRegions(operands, successors);
-      for (RegionSuccessor successor : successors)
-        link(terminator.getSuccessorOperands(successor),
-             successor.getSuccessorInputs());
-    }
+  for (const FragmentGraph::Edge &edge : graph->getEdges()) {
+    ArrayRef<LayoutCandidate> from = candidates->get(edge.from);
+    ArrayRef<LayoutCandidate> to = candidates->get(edge.to);
+    SmallVector<FragmentAttr> produced, needed;
+    for (const LayoutCandidate &candidate : from)
+      produced.push_back(graph->getProduced(*edge.operand, candidate.layout));
+    for (const LayoutCandidate &candidate : to)
+      needed.push_back(graph->getNeeded(*edge.operand, candidate.layout));
+    problem.addEdge(numbers[edge.from], numbers[edge.to],
+                    [&](unsigned a, unsigned b) {
+                      return getEdgeCost(edge, from[a].layout, to[b].layout,
+                                         produced[a], needed[b]);
+                    });
   }
-}
-
-void LayoutInference::buildNodes() {
-  classes.grow(ids.size());
-  kernel.walk([&](Operation *op) {
-    if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
-      collectFlow(branch);
-    if (!isElementwise(op))
-      return;
-    for (Value result : op->getResults())
-      if (isFragment(result) && isFragment(op->getResult(0)))
-        join(op->getResult(0), result);
-  });
-  classes.compress();
-  members.resize(classes.getNumClasses());
-  layouts.resize(classes.getNumClasses());
-  for (auto [value, id] : ids)
-    members[classes[id]].push_back(value);
-}
-
-//===----------------------------------------------------------------------===//
-// Layouts of nodes
-//===----------------------------------------------------------------------===//
-
-void LayoutInference::assign(Value value, FragmentAttr layout) {
-  unsigned node = getNode(value);
-  if (isFree(value) || layouts[node])
-    return;
-  layouts[node] = layout;
-  pending.push_back(node);
-}
-
-void LayoutInference::assign(Value value, const FragmentLayout &layout) {
-  assign(value, getAttr(context, layout));
-}
-
-/// First round: types that have a layout, results of matrix products, and the
-/// accumulators these come from.
-void LayoutInference::seed() {
-  for (auto [value, id] : ids)
-    if (hasFragmentLayout(value.getType()))
-      assign(value, cast<FragmentAttr>(getTensor(value).getEncoding()));
-  kernel.walk([&](LayoutOpInterface op) {
-    SmallVector<LayoutRequirement> requirements;
-    op.getLayoutRequirements(target, getNumThreads(op), requirements);
-    Attribute ofResult;
-    for (const LayoutRequirement &requirement : requirements)
-      if (isa<OpResult>(requirement.place))
-        ofResult = requirement.layout;
-    for (const LayoutRequirement &requirement : requirements) {
-      auto wanted = dyn_cast<FragmentAttr>(requirement.layout);
-      if (!wanted)
-        continue;
-      FragmentAttr layout = getAttr(op.getContext(), wanted.getLayout());
-      auto *operand = dyn_cast<OpOperand *>(requirement.place);
-      if (operand)
-        neededOperands[operand] = layout;
-      else
-        neededResults[requirement.getValue()] = layout;
-      if (requirement.layout == ofResult)
-        assign(requirement.getValue(), layout);
-      else
-        weakOperands.push_back(operand);
-    }
-  });
-}
-
-/// Second round: fragments that a matrix instruction reads.
-void LayoutInference::seedOperands() {
-  for (OpOperand *operand : weakOperands) {
-    Operation *producer = operand->get().getDefiningOp();
-    // A reduction's result follows from its source.
-    if (isa_and_present<ReduceOp>(producer))
-      continue;
-    assign(operand->get(), neededOperands[operand]);
-    propagate();
-  }
-}
-
-/// Third round: what is left, largest first.
-void LayoutInference::seedDefaults() {
-  SmallVector<Value> open;
-  for (auto [value, id] : ids)
-    if (!layouts[classes[id]] && !isFree(value))
-      open.push_back(value);
-  auto getOrder = [&](Value value) {
-    return std::pair(-getTensor(value).getNumElements(), ids.lookup(value));
-  };
-  llvm::sort(open, [&](Value a, Value b) { return getOrder(a) < getOrder(b); });
-  // Sources come before their reductions, which are no larger and defined
-  // later, and have passed their layout on, unless they are repeatable.
-  for (Value value : open) {
-    if (layouts[getNode(value)])
-      continue;
-    if (auto reduce = value.getDefiningOp<ReduceOp>()) {
-      FragmentAttr source = getLayout(reduce.getSource());
-      if (!source)
-        source = getBlocked(reduce.getSource(), /*vectorElements=*/1);
-      assign(value, *getResultLayout(reduce, source.getLayout()));
-    } else {
-      assign(value, getBlocked(value, chooseVectorElements(value)));
-    }
-    propagate();
-  }
-}
-
-FragmentAttr LayoutInference::getBlocked(Value value,
-                                         int64_t vectorElements) const {
-  RankedTensorType type = getTensor(value);
-  // Wide vectors are no use when they leave threads without work.
-  int64_t elements = type.getNumElements();
-  int64_t threads = getNumThreads(value);
-  while (vectorElements > 1 && elements / vectorElements < threads)
-    vectorElements /= 2;
-  return getAttr(context,
-                 getBlockedLayout(type.getShape(), threads, vectorElements));
-}
-
-//===----------------------------------------------------------------------===//
-// Propagation
-//===----------------------------------------------------------------------===//
-
-void LayoutInference::propagate() {
-  while (!pending.empty()) {
-    unsigned node = pending.front();
-    pending.pop_front();
-    FragmentLayout layout = layouts[node].getLayout();
-    for (Value value : members[node]) {
-      for (OpOperand &use : value.getUses())
-        pushForward(use, layout);
-      pushBackward(value, layout);
-    }
-  }
-}
-
-/// The owner of `use` reads a fragment that has got `layout`.
-void LayoutInference::pushForward(OpOperand &use,
-                                  const FragmentLayout &layout) {
-  if (Value input = forwarded.lookup(&use))
-    assign(input, layout);
-  Operation *op = use.getOwner();
-  if (op->getNumResults() == 0 || !isFragment(op->getResult(0)))
-    return;
-  if (auto result = getResultLayout(op, layout))
-    assign(op->getResult(0), *result);
-}
-
-/// `value` has got `layout`: what it is made of follows it.
-void LayoutInference::pushBackward(Value value, const FragmentLayout &layout) {
-  auto give = [&](OpOperand &operand, const FragmentLayout &needed) {
-    if (!operand.get().getDefiningOp<ReduceOp>())
-      assign(operand.get(), needed);
-  };
-  if (auto it = feeders.find(value); it != feeders.end())
-    for (OpOperand *operand : it->second)
-      give(*operand, layout);
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isFragment(operand.get()))
-      if (auto needed = getOperandLayout(operand, layout))
-        give(operand, *needed);
-}
-
-/// Appends the values that elementwise operations and control flow tie to
-/// `value`.
-void LayoutInference::getEquals(Value value, SmallVectorImpl<Value> &equals) {
-  for (OpOperand &use : value.getUses()) {
-    if (Value input = forwarded.lookup(&use))
-      equals.push_back(input);
-    Operation *op = use.getOwner();
-    if (isElementwise(op))
-      llvm::append_range(equals,
-                         llvm::make_filter_range(op->getResults(), isFragment));
-  }
-  for (OpOperand *operand : feeders.lookup(value))
-    equals.push_back(operand->get());
-  Operation *op = value.getDefiningOp();
-  if (op && isElementwise(op))
-    llvm::append_range(equals,
-                       llvm::make_filter_range(op->getOperands(), isFragment));
-}
-
-/// The widest vector that an access to memory can use; 1 for other operations.
-int64_t LayoutInference::getVectorElements(Operation *access) {
-  if (!isa<LoadOp, StoreOp, AtomicRMWOp>(access))
-    return 1;
-  SmallVector<AccessRegion> regions;
-  cast<AccessOpInterface>(access).getAccessRegions(regions);
-  const AccessRegion &only = regions.front();
-  return divisibility.getVectorElements(only.buffer->get(), only.region);
-}
-
-/// The widest vector that an access of a fragment tied to `value` can use.
-int64_t LayoutInference::chooseVectorElements(Value value) {
-  int64_t elements = 1;
-  SmallVector<Value> work = members[getNode(value)];
-  llvm::DenseSet<unsigned> seen = {getNode(value)};
-  while (!work.empty()) {
-    Value current = work.pop_back_val();
-    if (Operation *op = current.getDefiningOp())
-      elements = std::max(elements, getVectorElements(op));
-    for (Operation *user : current.getUsers())
-      elements = std::max(elements, getVectorElements(user));
-    SmallVector<Value> equals;
-    getEquals(current, equals);
-    for (Value next : equals)
-      if (!isFree(next) && !layouts[getNode(next)] &&
-          seen.insert(getNode(next)).second)
-        llvm::append_range(work, members[getNode(next)]);
-  }
-  return elements;
+  ChoiceProblem::Choices solution = problem.solve();
+  choices.resize(numNodes);
+  for (unsigned node = 0; node < numNodes; ++node)
+    if (!candidates->get(node).empty())
+      choices[node] = solution[numbers[node]];
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
+std::optional<LayoutCandidate> LayoutInference::getChoice(Value value) const {
+  if (FragmentGraph::isFree(value))
+    return std::nullopt;
+  unsigned node = graph->getNode(value);
+  return candidates->get(node)[*choices[node]];
+}
+
+unsigned LayoutInference::getNumCandidates(Value value) const {
+  return candidates->get(graph->getNode(value)).size();
+}
+
 FragmentAttr LayoutInference::getLayout(Value value) const {
-  return isFree(value) ? FragmentAttr() : layouts[getNode(value)];
+  std::optional<LayoutCandidate> choice = getChoice(value);
+  return choice ? choice->layout : FragmentAttr();
 }
 
 FragmentAttr LayoutInference::getNeeded(OpOperand &operand) const {
-  if (FragmentAttr needed = neededOperands.lookup(&operand))
-    return needed;
-  if (Value input = forwarded.lookup(&operand))
+  if (FragmentAttr demanded = graph->getDemanded(operand))
+    return demanded;
+  if (Value input = graph->getForwarded(operand))
     return getLayout(input);
   Operation *op = operand.getOwner();
   if (op->getNumResults() == 0 || !isFragment(op->getResult(0)))
     return {};
-  FragmentLayout result = getLayout(op->getResult(0)).getLayout();
-  if (auto needed = getOperandLayout(operand, result))
-    return getAttr(context, *needed);
-  return {};
+  return graph->getNeeded(operand, getLayout(op->getResult(0)));
 }
 
 FragmentAttr LayoutInference::getDefault(OpOperand &operand) {
-  return getBlocked(operand.get(), getVectorElements(operand.getOwner()));
+  Operation *op = operand.getOwner();
+  auto access = FragmentAccess::get(op, divisibility);
+  return getFragmentAttr(
+      op->getContext(),
+      chooseBlockedLayout(getTensor(operand.get()).getShape(),
+                          getNumThreads(op),
+                          access ? access->getMaxVector() : 1));
 }
 
 FragmentAttr LayoutInference::getProduced(OpResult result) const {
-  if (FragmentAttr needed = neededResults.lookup(result))
-    return needed;
+  if (FragmentAttr demanded = graph->getDemanded(result))
+    return demanded;
   Operation *op = result.getOwner();
   FragmentAttr own = getLayout(result);
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isFragment(operand.get()) || isElementwise(op))
       continue;
     // If the operand can follow the result, it does; else the result follows.
-    if (getOperandLayout(operand, own.getLayout()))
+    if (graph->getNeeded(operand, own))
       return own;
     FragmentAttr source = getLayout(operand.get());
     if (!source)
-      source = getBlocked(operand.get(), /*vectorElements=*/1);
-    if (auto follows = getResultLayout(op, source.getLayout()))
-      return getAttr(context, *follows);
+      source = getFragmentAttr(
+          op->getContext(),
+          chooseBlockedLayout(getTensor(operand.get()).getShape(),
+                              getNumThreads(op), /*vectorElements=*/1));
+    if (FragmentAttr follows = graph->getProduced(operand, source))
+      return follows;
   }
   return own;
+}
+
+//===----------------------------------------------------------------------===//
+// Reasons
+//===----------------------------------------------------------------------===//
+
+std::string tile::describe(const LayoutReason &reason) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto name = [&]() -> llvm::raw_ostream & {
+    os << "'" << reason.op->getName() << "'";
+    if (auto inst = reason.op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
+      os << " (" << stringifyInstKind(inst.getValue()) << ")";
+    return os;
+  };
+  switch (reason.kind) {
+  case LayoutReason::Kind::Type:
+    os << "a type has it";
+    break;
+  case LayoutReason::Kind::Result:
+    name() << " has its result in it";
+    break;
+  case LayoutReason::Kind::Operand:
+    name() << " reads an operand in it";
+    break;
+  case LayoutReason::Kind::Access:
+    name() << " has the widest accesses in it";
+    break;
+  case LayoutReason::Kind::Exchange:
+    name() << " has wide accesses in it, after an exchange between lanes";
+    break;
+  case LayoutReason::Kind::Reduction:
+    name() << " stays within warps in it";
+    break;
+  case LayoutReason::Kind::Default:
+    os << "nothing asks for another";
+    break;
+  }
+  return text;
 }

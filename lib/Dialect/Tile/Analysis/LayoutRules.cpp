@@ -16,10 +16,14 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-int64_t tile::getNumThreads(Value value) {
+Operation *tile::getMaker(Value value) {
   if (Operation *op = value.getDefiningOp())
-    return getNumThreads(op);
-  return getNumThreads(cast<BlockArgument>(value).getOwner()->getParentOp());
+    return op;
+  return cast<BlockArgument>(value).getOwner()->getParentOp();
+}
+
+int64_t tile::getNumThreads(Value value) {
+  return getNumThreads(getMaker(value));
 }
 
 bool tile::isRepeatable(Operation *op) {
@@ -43,6 +47,42 @@ bool tile::hasLayoutRule(Operation *op) {
   return isRepeatable(op) || isElementwise(op) || isScalarOfFragment(op) ||
          isa<TileDialect>(op->getDialect()) ||
          isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(op);
+}
+
+static int64_t countThreads(ArrayRef<ThreadDigit> digits) {
+  int64_t count = 1;
+  for (const ThreadDigit &digit : digits)
+    count *= digit.extent;
+  return count;
+}
+
+int64_t AxisThreads::getNumLanes() const { return countThreads(lanes); }
+int64_t AxisThreads::getNumWarps() const { return countThreads(warps); }
+
+std::optional<AxisThreads> tile::getAxisThreads(const FragmentLayout &layout,
+                                                int64_t axis,
+                                                int64_t warpSize) {
+  AxisThreads result;
+  int64_t prefix = 1;
+  for (const Mode &mode : layout.getThreadModes()) {
+    int64_t step = prefix;
+    prefix *= mode.extent;
+    if (mode.stride == 0 || mode.dim != axis || mode.extent == 1)
+      continue;
+    int64_t inner = mode.extent;
+    if (step >= warpSize)
+      inner = 1;
+    else if (prefix > warpSize)
+      inner = warpSize / step;
+    if (mode.extent % inner != 0 || !llvm::isPowerOf2_64(inner) ||
+        (inner > 1 && !llvm::isPowerOf2_64(step)))
+      return std::nullopt;
+    if (inner > 1)
+      result.lanes.push_back({step, inner});
+    if (mode.extent > inner)
+      result.warps.push_back({step * inner, mode.extent / inner});
+  }
+  return result;
 }
 
 static ArrayRef<int64_t> getShape(Value value) {

@@ -74,25 +74,6 @@ static void spillSimtOperands(gpu::GPUFuncOp kernel) {
   });
 }
 
-/// A change of shape that no layout makes free goes through shared memory.
-static void spillReshape(ReshapeOp op) {
-  OpBuilder builder(op);
-  Value buffer =
-      spill(builder, op.getLoc(), op.getSource(), /*isRowMajor=*/true);
-  auto result = cast<RankedTensorType>(op.getResult().getType());
-  auto layout = SharedLayoutAttr::get(
-      op.getContext(), SharedLayout::getRowMajor(result.getShape()));
-  auto type =
-      MemRefType::get(result.getShape(), result.getElementType(), layout,
-                      cast<MemRefType>(buffer.getType()).getMemorySpace());
-  Value view = ViewOp::create(builder, op.getLoc(), type, buffer);
-  DenseI64ArrayAttr whole = builder.getDenseI64ArrayAttr({});
-  Value load = LoadOp::create(builder, op.getLoc(), result, view, ValueRange(),
-                              Value(), whole, whole);
-  op.getResult().replaceAllUsesWith(load);
-  op.erase();
-}
-
 //===----------------------------------------------------------------------===//
 // Writing the layouts into the IR
 //===----------------------------------------------------------------------===//
@@ -114,8 +95,6 @@ public:
       convertResult(result, layout);
     for (auto [operand, layout] : needed)
       adaptOperand(*operand, layout);
-    for (ReshapeOp reshape : spilled)
-      spillReshape(reshape);
     for (Operation *op : repeatable)
       if (op->use_empty())
         op->erase();
@@ -137,7 +116,6 @@ private:
   SmallVector<std::pair<Value, FragmentAttr>> types;
   SmallVector<std::pair<OpResult, FragmentAttr>> produced;
   SmallVector<std::pair<OpOperand *, FragmentAttr>> needed;
-  SmallVector<ReshapeOp> spilled;
   SmallVector<Operation *> repeatable;
   /// A value's forms in other layouts.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> forms;
@@ -167,13 +145,6 @@ LogicalResult LayoutWriter::readOp(Operation *op) {
       layout = inference.getDefault(operand);
     if (layout)
       needed.emplace_back(&operand, layout);
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    OpOperand &source = reshape.getSourceMutable();
-    FragmentAttr result = inference.getLayout(reshape.getResult());
-    if (!inference.getNeeded(source) &&
-        inference.getProduced(op->getOpResult(0)) == result)
-      spilled.push_back(reshape);
   }
   if (isRepeatable(op) && op->getNumResults() == 1 &&
       isFragment(op->getResult(0)) && !inference.getLayout(op->getResult(0))) {

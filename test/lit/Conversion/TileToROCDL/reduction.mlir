@@ -25,11 +25,12 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
 
 // -----
 
+#waves = #tile.fragment<thread = (64):(4*d1), value = (4):(1*d1)>
 // CHECK-LABEL: gpu.module @gfx1100
 gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
   // CHECK: llvm.func @sum
   gpu.func @sum(%A: memref<1x256xf32>, %C: memref<1xf32>) kernel attributes {tile.threads = 64 : i32} {
-    %x = tile.load %A : memref<1x256xf32> -> tensor<1x256xf32>
+    %x = tile.load %A : memref<1x256xf32> -> tensor<1x256xf32, #waves>
     // CHECK: rocdl.update.dpp {{.*}} with 177, 15, 15, true : i32
     // CHECK: rocdl.update.dpp {{.*}} with 78, 15, 15, true : i32
     // Bits 2 and 3: rows know any exclusive or.
@@ -40,7 +41,7 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
     // CHECK: llvm.fence syncscope("workgroup") release
     // CHECK-NEXT: rocdl.s.barrier
     // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire
-    %s = tile.reduce <sum> %x {axis = 1 : i64} : tensor<1x256xf32> -> tensor<1xf32>
+    %s = tile.reduce <sum> %x {axis = 1 : i64} : tensor<1x256xf32, #waves> -> tensor<1xf32>
     tile.store %s to %C : tensor<1xf32> to memref<1xf32>
     gpu.return
   }

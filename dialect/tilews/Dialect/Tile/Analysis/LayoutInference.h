@@ -8,27 +8,26 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTINFERENCE_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTINFERENCE_H
 
-#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/FragmentGraph.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutCandidates.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutCosts.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
-#include "llvm/ADT/IntEqClasses.h"
-#include "llvm/ADT/MapVector.h"
-
-#include <deque>
+#include <memory>
 
 namespace tilews::tile {
 
 /// Chooses a layout for each fragment of a kernel, without touching the IR.
 ///
-/// Values that have to have the same type (a loop's carried argument and
-/// result, the results of one elementwise operation) are one node. Nodes get
-/// layouts in three rounds, each spread to the neighbours it determines before
-/// the next begins: what types and accumulators say; what instructions want of
-/// fragment operands; defaults, largest fragment first, so that a fragment that
-/// is repeated along a dimension follows the one it is repeated for.
+/// A fragment's candidates (`LayoutCandidates`) are what types, instructions
+/// and accesses to memory ask for, of itself or of the fragments it is tied to
+/// (`FragmentGraph`). The choice is the cheapest one by `LayoutCosts`: what
+/// accesses, reductions and computations cost in a layout, and what it costs to
+/// convert a fragment where two meet.
 class LayoutInference {
 public:
-  LayoutInference(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target);
+  LayoutInference(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target)
+      : kernel(kernel), target(target), costs(target) {}
 
   /// Chooses all layouts; fails with an error at an operation whose layouts
   /// nothing is known of.
@@ -46,54 +45,30 @@ public:
   /// The layout of a repeatable fragment for an operation that takes any.
   FragmentAttr getDefault(mlir::OpOperand &operand);
 
+  /// Where the layout of a fragment comes from, and among how many it was
+  /// chosen; none for one that is repeated.
+  std::optional<LayoutCandidate> getChoice(mlir::Value value) const;
+  unsigned getNumCandidates(mlir::Value value) const;
+
 private:
-  llvm::LogicalResult collect();
-  llvm::LogicalResult addValue(mlir::Value value);
-  void collectFlow(mlir::RegionBranchOpInterface op);
-  void link(mlir::OperandRange operands, mlir::ValueRange inputs);
-  void join(mlir::Value a, mlir::Value b);
-  void buildNodes();
-
-  void seed();
-  void seedOperands();
-  void seedDefaults();
-  void assign(mlir::Value value, FragmentAttr layout);
-  void assign(mlir::Value value, const FragmentLayout &layout);
-  void propagate();
-  void pushForward(mlir::OpOperand &use, const FragmentLayout &layout);
-  void pushBackward(mlir::Value value, const FragmentLayout &layout);
-  FragmentAttr getBlocked(mlir::Value value, int64_t vectorElements) const;
-  int64_t getVectorElements(mlir::Operation *access);
-  int64_t chooseVectorElements(mlir::Value value);
-
-  /// The fragment whose layout an operand or a result of `op` shares because
-  /// control flow or the operation passes it on unchanged.
-  void getEquals(mlir::Value value, llvm::SmallVectorImpl<mlir::Value> &equals);
-  unsigned getNode(mlir::Value value) const {
-    return classes[ids.lookup(value)];
-  }
-  bool isFree(mlir::Value value) const;
+  void choose();
+  int64_t getNodeCost(unsigned node, FragmentAttr layout);
+  int64_t getEdgeCost(const FragmentGraph::Edge &edge, FragmentAttr from,
+                      FragmentAttr to, FragmentAttr produced,
+                      FragmentAttr needed);
 
   mlir::gpu::GPUFuncOp kernel;
-  mlir::MLIRContext *context;
   const TargetInfo &target;
   Divisibility divisibility;
-
-  llvm::MapVector<mlir::Value, unsigned> ids;
-  llvm::IntEqClasses classes;
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> members; // of each node
-  llvm::SmallVector<FragmentAttr> layouts;                   // of each node
-  std::deque<unsigned> pending;
-
-  /// Where control flow passes an operand on, and from which operands a value
-  /// receives.
-  llvm::DenseMap<mlir::OpOperand *, mlir::Value> forwarded;
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::OpOperand *>> feeders;
-  /// What instructions demand.
-  llvm::DenseMap<mlir::OpOperand *, FragmentAttr> neededOperands;
-  llvm::DenseMap<mlir::Value, FragmentAttr> neededResults;
-  llvm::SmallVector<mlir::OpOperand *> weakOperands;
+  LayoutCosts costs;
+  std::optional<FragmentGraph> graph;
+  std::unique_ptr<LayoutCandidates> candidates;
+  /// The candidate of each node; nothing of one that is repeated.
+  llvm::SmallVector<std::optional<unsigned>> choices;
 };
+
+/// What a layout is chosen for, to say it in a message: "its type has it".
+std::string describe(const LayoutReason &reason);
 
 } // namespace tilews::tile
 

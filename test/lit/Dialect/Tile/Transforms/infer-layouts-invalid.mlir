@@ -13,8 +13,9 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 // -----
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // expected-note @below {{the number of threads is set here}}
   gpu.func @threads(%A: memref<64xf32>) kernel attributes {tile.threads = 64 : i32} {
-    // expected-error @below {{spans 32 threads, but runs on 64; change the layout or 'tile.threads'}}
+    // expected-error @below {{fragment of type 'tensor<64xf32, #tile.fragment<thread = (32):(1*d0), value = (2):(32*d0)>>' spans 32 threads, but runs on 64; change the layout or the number of threads}}
     %x = tile.load %A : memref<64xf32> -> tensor<64xf32, #tile.fragment<thread = (32):(1*d0), value = (2):(32*d0)>>
     gpu.return
   }

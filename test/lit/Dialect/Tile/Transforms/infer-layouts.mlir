@@ -234,8 +234,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 // -----
 
 // Changes of shape: a transpose is free, and so is a reshape whose modes divide
-// the new extents; any other goes through shared memory. A scalar fragment is
-// held by all.
+// the new extents; any other moves elements between threads. A scalar fragment
+// is held by all.
 
 // CHECK-LABEL: gpu.func @shapes
 // CHECK: %[[X:.*]] = tile.load {{.*}} -> tensor<64x32xf16, #tile.fragment<thread = (4, 32):(8*d1, 1*d0), value = (8, 2):(1*d1, 32*d0)>>
@@ -244,10 +244,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 // CHECK: tile.reshape %[[X]] {{.*}} -> tensor<2x32x4x8xf16, #tile.fragment<thread = (4, 32):(1*d2, 1*d1), value = (8, 2):(1*d3, 1*d0)>>
 // CHECK: tile.reduce {{.*}} -> tensor<f16, #tile.fragment<thread = (128):(0), value = ():()>>
 // CHECK: %[[Y:.*]] = tile.load {{.*}} -> tensor<12x25xf32
-// CHECK: %[[S:.*]] = tile.alloc_shared : memref<12x25xf32, #tile.shared<(12, 25):(25, 1)>,
-// CHECK: tile.store %[[Y]] to %[[S]]
-// CHECK: %[[V:.*]] = tile.view %[[S]] {{.*}} to memref<300xf32, #tile.shared<(300):(1)>,
-// CHECK: tile.load %[[V]] {{.*}} -> tensor<300xf32, #tile.fragment<thread = (128):(1*d0), value = (3):(128*d0)>>
+// CHECK: tile.reshape %[[Y]] {{.*}} -> tensor<300xf32, #tile.fragment<thread = (128):(1*d0), value = (3):(128*d0)>>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @shapes(%A: memref<64x32xf16>, %B: memref<12x25xf32>) kernel {
     %a = tile.load %A : memref<64x32xf16> -> tensor<64x32xf16>

@@ -1,0 +1,74 @@
+//===- LayoutCosts.h - What a layout costs ----------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Estimates by which layouts of fragments are compared, in quarters of a cycle
+// of a multiprocessor (compute unit) that has the fragment's threads for
+// itself. An operation in a loop counts several times.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTCOSTS_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTCOSTS_H
+
+#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+namespace tilews::tile {
+
+class LayoutCosts {
+public:
+  explicit LayoutCosts(const TargetInfo &target) : target(target) {}
+
+  /// The cost of what cannot be lowered.
+  static constexpr int64_t kImpossible = int64_t(1) << 40;
+
+  /// How often an operation at this place runs, compared to one outside of all
+  /// loops.
+  static int64_t getWeight(mlir::Block *block);
+  static int64_t getWeight(mlir::Value value) {
+    return getWeight(value.getParentBlock());
+  }
+
+  /// A conversion of a fragment of `type` between two layouts.
+  int64_t getConversion(mlir::RankedTensorType type, FragmentAttr from,
+                        FragmentAttr to);
+  /// A change of shape that moves elements between threads.
+  int64_t getReshape(mlir::RankedTensorType type, FragmentAttr from,
+                     FragmentAttr to);
+  /// A load, store or atomic access in `layout`.
+  int64_t getAccess(const FragmentAccess &access, FragmentAttr layout);
+  /// A reduction of a fragment in `layout`.
+  int64_t getReduction(ReduceOp op, FragmentAttr layout);
+  /// The instructions and the registers that `op` takes to compute a result in
+  /// `layout`.
+  int64_t getResult(mlir::OpResult result, FragmentAttr layout) const;
+
+private:
+  int64_t computeConversion(mlir::RankedTensorType type, FragmentAttr from,
+                            FragmentAttr to) const;
+  int64_t computeGlobal(const FragmentAccess &access,
+                        const FragmentLayout &layout) const;
+  int64_t computeShared(const FragmentAccess &access,
+                        const FragmentLayout &layout);
+  llvm::ArrayRef<SharedLayout> getLikelyLayouts(mlir::Value buffer);
+  int64_t getNumWarps(const FragmentLayout &layout) const;
+
+  const TargetInfo &target;
+  using ConversionKey =
+      std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>;
+  /// The layout, all that decides how the access is done, and a buffer in
+  /// shared memory.
+  using AccessKey =
+      std::tuple<mlir::Attribute, FragmentAccess::Key, mlir::Value>;
+  llvm::DenseMap<ConversionKey, int64_t> conversions;
+  llvm::DenseMap<AccessKey, int64_t> accesses;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<SharedLayout>> likely;
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTCOSTS_H

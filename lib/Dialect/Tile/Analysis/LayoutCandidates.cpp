@@ -1,0 +1,262 @@
+//===- LayoutCandidates.cpp - Layouts a fragment may get ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/LayoutCandidates.h"
+
+#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+// The most candidates of a fragment, after each kind of seed. More are rarely
+// better and cost time.
+static constexpr size_t kFromDemands = 5;
+static constexpr size_t kFromMemory = 8;
+static constexpr size_t kFromReductions = 10;
+static constexpr size_t kFromExchanges = 12;
+
+static ArrayRef<int64_t> getShape(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+LayoutCandidates::LayoutCandidates(const FragmentGraph &graph,
+                                   const TargetInfo &target,
+                                   Divisibility &divisibility)
+    : graph(graph), target(target), candidates(graph.getNodes().size()),
+      accesses(graph.getNodes().size()) {
+  collectAccesses(divisibility);
+  seedDemands();
+  propagate(kFromDemands);
+  seedAccesses();
+  propagate(kFromMemory);
+  seedReductions();
+  propagate(kFromReductions);
+  seedExchanges();
+  propagate(kFromExchanges);
+  seedDefaults();
+}
+
+void LayoutCandidates::collectAccesses(Divisibility &divisibility) {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
+    auto add = [&, i = i](Operation *op) {
+      if (auto access = FragmentAccess::get(op, divisibility))
+        accesses[i].push_back(*access);
+    };
+    for (Value value : node.values) {
+      if (graph.isFree(value))
+        continue;
+      if (Operation *op = value.getDefiningOp())
+        add(op);
+      // Uses are listed last to first.
+      SmallVector<Operation *> users(value.getUsers());
+      for (Operation *user : llvm::reverse(users))
+        add(user);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Spreading
+//===----------------------------------------------------------------------===//
+
+void LayoutCandidates::add(unsigned node, const LayoutCandidate &candidate,
+                           size_t limit) {
+  if (!candidate.layout)
+    return;
+  FragmentAttr given = graph.getGiven(node);
+  SmallVector<LayoutCandidate> &list = candidates[node];
+  if ((given && candidate.layout != given) || list.size() >= limit ||
+      llvm::any_of(list, [&](const LayoutCandidate &other) {
+        return other.layout == candidate.layout;
+      }))
+    return;
+  list.push_back(candidate);
+  pending.emplace_back(node, list.size() - 1);
+}
+
+void LayoutCandidates::add(Value value, const FragmentLayout &layout,
+                           LayoutReason::Kind kind, Operation *op,
+                           size_t limit) {
+  add(graph.getNode(value),
+      {getFragmentAttr(op->getContext(), layout), {kind, op}}, limit);
+}
+
+/// Spreads candidates breadth first, so that each node gets the nearest.
+void LayoutCandidates::propagate(size_t limit) {
+  while (!pending.empty()) {
+    auto [node, index] = pending.front();
+    pending.pop_front();
+    LayoutCandidate candidate = candidates[node][index];
+    for (unsigned i : graph.getNodes()[node].edges) {
+      const FragmentGraph::Edge &edge = graph.getEdges()[i];
+      OpOperand &operand = *edge.operand;
+      Operation *via = operand.getOwner();
+      // A conversion has nothing to do if both sides agree.
+      bool isSame = isa<ConvertLayoutOp>(via);
+      if (edge.from == node)
+        add(edge.to,
+            {isSame ? candidate.layout
+                    : graph.getProduced(operand, candidate.layout),
+             candidate.reason, via},
+            limit);
+      if (edge.to == node)
+        add(edge.from,
+            {isSame ? candidate.layout
+                    : graph.getNeeded(operand, candidate.layout),
+             candidate.reason, via},
+            limit);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Seeds
+//===----------------------------------------------------------------------===//
+
+void LayoutCandidates::seedDemands() {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
+    if (!node.given)
+      continue;
+    add(i,
+        {graph.getGiven(i), {LayoutReason::Kind::Type, getMaker(node.given)}},
+        kFromDemands);
+  }
+  for (const FragmentGraph::Demand &demand : graph.getDemands()) {
+    if (graph.isFree(demand.getValue()))
+      continue;
+    auto kind = demand.isResult() ? LayoutReason::Kind::Result
+                                  : LayoutReason::Kind::Operand;
+    add(graph.getNode(demand.getValue()),
+        {demand.layout, {kind, demand.getOp()}}, kFromDemands);
+  }
+}
+
+FragmentLayout tile::chooseBlockedLayout(ArrayRef<int64_t> shape,
+                                         int64_t threads,
+                                         int64_t vectorElements) {
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  while (vectorElements > 1 && elements / vectorElements < threads)
+    vectorElements /= 2;
+  return getBlockedLayout(shape, threads, vectorElements);
+}
+
+void LayoutCandidates::seedAccesses() {
+  for (auto [i, list] : llvm::enumerate(accesses))
+    for (const FragmentAccess &access : list)
+      add(access.getFragment(),
+          chooseBlockedLayout(getShape(access.getFragment()),
+                              getNumThreads(access.getFragment()),
+                              access.getMaxVector()),
+          LayoutReason::Kind::Access, access.getOp(), kFromMemory);
+}
+
+/// A layout that holds each row along `axis` within one warp, in vectors along
+/// the last dimension. Along another axis it holds rows within one thread.
+static FragmentLayout getRowLayout(ArrayRef<int64_t> shape, int64_t threads,
+                                   int64_t vectorElements, int64_t axis,
+                                   int64_t warpSize) {
+  SmallVector<int64_t> others(shape);
+  others[axis] = 1;
+  if (axis + 1 != int64_t(shape.size())) {
+    FragmentLayout rest = getBlockedLayout(others, threads, vectorElements);
+    SmallVector<Mode> value(rest.getValueModes());
+    if (shape[axis] > 1)
+      value.push_back({shape[axis], 1, axis});
+    return FragmentLayout(rest.getThreadModes(), value);
+  }
+  int64_t vector = std::gcd(vectorElements, shape[axis]);
+  int64_t vectors = shape[axis] / vector;
+  int64_t lanes = std::min(threads & -threads, warpSize);
+  lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(vectors));
+  int64_t repeats = llvm::divideCeil(vectors, lanes);
+  FragmentLayout rest = getBlockedLayout(others, threads / lanes, 1);
+  SmallVector<Mode> thread = {{lanes, vector, axis}};
+  llvm::append_range(thread, rest.getThreadModes());
+  SmallVector<Mode> value = {{vector, 1, axis},
+                             {repeats, vector * lanes, axis}};
+  llvm::append_range(value, rest.getValueModes());
+  return FragmentLayout(thread, value);
+}
+
+void LayoutCandidates::seedReductions() {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
+    int64_t vector = 1;
+    for (const FragmentAccess &access : accesses[i])
+      vector = std::max(vector, access.getMaxVector());
+    for (Value value : node.values) {
+      if (graph.isFree(value))
+        continue;
+      for (Operation *user : value.getUsers()) {
+        auto reduce = dyn_cast<ReduceOp>(user);
+        if (!reduce)
+          continue;
+        // An access further away may be as wide.
+        for (const LayoutCandidate &candidate : candidates[i])
+          vector = std::max(vector, getVectorRun(candidate.layout.getLayout(),
+                                                 getShape(value).size() - 1,
+                                                 /*limit=*/16));
+        int64_t threads = getNumThreads(value);
+        add(value,
+            getRowLayout(getShape(value), threads, vector, reduce.getAxis(),
+                         target.warpSize),
+            LayoutReason::Kind::Reduction, user, kFromReductions);
+        if (candidates[i].empty())
+          add(value, chooseBlockedLayout(getShape(value), threads, 1),
+              LayoutReason::Kind::Default, user, kFromReductions);
+      }
+    }
+  }
+}
+
+/// Stores to global memory that could be wider if lanes exchanged what they
+/// hold before.
+void LayoutCandidates::seedExchanges() {
+  for (auto [i, list] : llvm::enumerate(accesses))
+    for (const FragmentAccess &access : list) {
+      if (!isa<StoreOp>(access.getOp()) || isShared(access.getBuffer()))
+        continue;
+      for (const LayoutCandidate &candidate :
+           SmallVector<LayoutCandidate>(candidates[i])) {
+        FragmentLayout layout = candidate.layout.getLayout();
+        if (access.getVectorElements(layout, nullptr) >= access.getMaxVector())
+          continue;
+        if (auto wide =
+                getWidestStoreLayout(layout, getShape(access.getFragment()),
+                                     access.getBits(), target))
+          add(access.getFragment(), *wide, LayoutReason::Kind::Exchange,
+              access.getOp(), kFromExchanges);
+      }
+    }
+}
+
+/// What nothing has reached, largest first, so that a fragment that is repeated
+/// along a dimension follows the one it is repeated for.
+void LayoutCandidates::seedDefaults() {
+  SmallVector<std::pair<int64_t, unsigned>> open;
+  for (auto [i, list] : llvm::enumerate(candidates)) {
+    Value value = graph.getNodes()[i].values.front();
+    if (list.empty() && !graph.isFree(value))
+      open.emplace_back(
+          -cast<RankedTensorType>(value.getType()).getNumElements(), i);
+  }
+  llvm::sort(open);
+  for (auto [order, node] : open) {
+    if (!candidates[node].empty())
+      continue;
+    Value value = graph.getNodes()[node].values.front();
+    add(value, chooseBlockedLayout(getShape(value), getNumThreads(value), 1),
+        LayoutReason::Kind::Default, getMaker(value), kFromExchanges);
+    propagate(kFromExchanges);
+  }
+}

@@ -1,0 +1,230 @@
+//===- LayoutCosts.cpp - What a layout costs ------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/LayoutCosts.h"
+
+#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+// In quarters of a cycle. A multiprocessor issues one memory access of a warp a
+// cycle, one shuffle a cycle, and four other instructions.
+static constexpr int64_t kInstruction = 1;
+static constexpr int64_t kShuffle = 4;
+/// An access to memory, with the computation of its address and its mask.
+static constexpr int64_t kAccess = 8;
+/// 128 bytes of shared memory.
+static constexpr int64_t kWavefront = 4;
+/// 32 bytes of global memory, through the second-level cache.
+static constexpr int64_t kSector = 2;
+static constexpr int64_t kSectorBytes = 32;
+/// A round trip through shared memory, behind a barrier, as seen by a thread
+/// that has nothing else to do.
+static constexpr int64_t kRoundTrip = 4 * 110;
+/// What a round trip costs beyond its own time: barriers that keep its memory
+/// apart from other buffers', and the memory.
+static constexpr int64_t kScratch = 4 * 128;
+/// Registers of 32 bits that one fragment can take without crowding out others,
+/// and the cost of one more.
+static constexpr int64_t kFreeRegisters = 96;
+static constexpr int64_t kCrowdedRegister = 8;
+/// Repeats of a loop that are taken for granted, and nests that still count.
+static constexpr int64_t kLoopRepeats = 8;
+static constexpr int64_t kMaxNests = 5;
+/// Accesses that stand for all of a fragment.
+static constexpr int64_t kSampledAccesses = 8;
+
+int64_t LayoutCosts::getWeight(Block *block) {
+  int64_t weight = 1, nests = 0;
+  for (Operation *op = block->getParentOp(); op && nests < kMaxNests;
+       op = op->getParentOp())
+    if (isa<LoopLikeOpInterface>(op)) {
+      weight *= kLoopRepeats;
+      ++nests;
+    }
+  return weight;
+}
+
+int64_t LayoutCosts::getNumWarps(const FragmentLayout &layout) const {
+  return llvm::divideCeil(layout.getNumThreads(), target.warpSize);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+int64_t LayoutCosts::computeConversion(RankedTensorType type, FragmentAttr from,
+                                       FragmentAttr to) const {
+  ConversionPlan plan =
+      planConversion(from.getLayout(), to.getLayout(), type.getShape(),
+                     getConversionBits(type.getElementType()), target);
+  int64_t cost = plan.cycles * 4;
+  return plan.kind == ConversionKind::Shared ? cost + kScratch : cost;
+}
+
+int64_t LayoutCosts::getConversion(RankedTensorType type, FragmentAttr from,
+                                   FragmentAttr to) {
+  if (from == to)
+    return 0;
+  Type plain = RankedTensorType::get(type.getShape(), type.getElementType());
+  auto [entry, isNew] = conversions.try_emplace({plain, from, to});
+  if (isNew)
+    entry->second = computeConversion(type, from, to);
+  return entry->second;
+}
+
+int64_t LayoutCosts::getReshape(RankedTensorType type, FragmentAttr from,
+                                FragmentAttr to) {
+  FragmentLayout source = from.getLayout();
+  int64_t registers = source.getNumValues() + to.getLayout().getNumValues();
+  return kRoundTrip + kScratch +
+         registers * getNumWarps(source) * (kAccess + kWavefront);
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses to memory
+//===----------------------------------------------------------------------===//
+
+/// The sectors that lanes touch, each with `bytes` from its offset on.
+static void addSectors(ArrayRef<int64_t> offsets, int64_t bytes,
+                       SmallVectorImpl<int64_t> &sectors) {
+  for (int64_t offset : offsets)
+    for (int64_t sector = offset / kSectorBytes;
+         sector <= (offset + bytes - 1) / kSectorBytes; ++sector)
+      sectors.push_back(sector);
+}
+
+static int64_t countDistinct(SmallVectorImpl<int64_t> &numbers) {
+  llvm::sort(numbers);
+  return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+}
+
+int64_t LayoutCosts::computeGlobal(const FragmentAccess &access,
+                                   const FragmentLayout &layout) const {
+  int64_t vector = access.getVectorElements(layout, /*shared=*/nullptr);
+  int64_t bytes = std::max<int64_t>(vector * access.getBits() / 8, 1);
+  int64_t values = layout.getNumValues();
+  int64_t count = llvm::divideCeil(values, vector);
+  int64_t sampled = std::min(count, kSampledAccesses);
+  // What was loaded once is in the first-level cache; each store goes on.
+  int64_t touched = 0;
+  SmallVector<int64_t> sectors;
+  for (int64_t i = 0; i < sampled; ++i) {
+    addSectors(access.getGlobalOffsets(layout, i * vector, target.warpSize),
+               bytes, sectors);
+    if (!access.isStore() && i + 1 < sampled)
+      continue;
+    touched += countDistinct(sectors);
+    sectors.clear();
+  }
+  return count * kAccess + llvm::divideCeil(touched * count, sampled) * kSector;
+}
+
+/// The layouts that a buffer in shared memory may get: its own, that which a
+/// matrix instruction wants, or the plain one and one with a swizzle.
+ArrayRef<SharedLayout> LayoutCosts::getLikelyLayouts(Value buffer) {
+  auto [entry, isNew] = likely.try_emplace(buffer);
+  SmallVector<SharedLayout> &layouts = entry->second;
+  if (!isNew)
+    return layouts;
+  auto type = cast<MemRefType>(buffer.getType());
+  layouts.push_back(getSharedLayout(type));
+  if (isa<SharedLayoutAttr>(type.getLayout()))
+    return layouts;
+  for (OpOperand &use : buffer.getUses()) {
+    auto op = dyn_cast<LayoutOpInterface>(use.getOwner());
+    if (!op)
+      continue;
+    SmallVector<LayoutRequirement> requirements;
+    op.getLayoutRequirements(target, getNumThreads(op.getOperation()),
+                             requirements);
+    for (const LayoutRequirement &requirement : requirements)
+      if (auto attr = dyn_cast<SharedLayoutAttr>(requirement.layout);
+          attr && requirement.getValue() == buffer) {
+        layouts.assign(1, attr.getLayout());
+        return layouts;
+      }
+  }
+  int64_t bits = getStorageBits(type.getElementType());
+  if (type.getRank() < 2 || bits < 16)
+    return layouts;
+  for (int64_t span : {128, 64, 32})
+    if (type.getShape().back() * bits % (span * 8) == 0) {
+      layouts.push_back(SharedLayout::getPanels(type.getShape(), bits, span));
+      break;
+    }
+  return layouts;
+}
+
+int64_t LayoutCosts::computeShared(const FragmentAccess &access,
+                                   const FragmentLayout &layout) {
+  int64_t best = kImpossible;
+  for (const SharedLayout &shared : getLikelyLayouts(access.getBuffer())) {
+    int64_t vector = access.getVectorElements(layout, &shared);
+    int64_t count = llvm::divideCeil(layout.getNumValues(), vector);
+    BankConflicts conflicts =
+        access.getBankConflicts(layout, shared, target.warpSize);
+    best =
+        std::min(best, count * (kAccess + conflicts.wavefronts * kWavefront));
+  }
+  return best;
+}
+
+int64_t LayoutCosts::getAccess(const FragmentAccess &access,
+                               FragmentAttr attr) {
+  bool isLocal = isShared(access.getBuffer());
+  AccessKey key = {attr, access.getKey(),
+                   isLocal ? access.getBuffer() : Value()};
+  auto known = accesses.find(key);
+  if (known != accesses.end())
+    return known->second;
+  FragmentLayout layout = attr.getLayout();
+  int64_t cost =
+      isLocal ? computeShared(access, layout) : computeGlobal(access, layout);
+  return accesses[key] = cost * getNumWarps(layout);
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+int64_t LayoutCosts::getReduction(ReduceOp op, FragmentAttr attr) {
+  FragmentLayout layout = attr.getLayout();
+  int64_t axis = op.getAxis();
+  std::optional<AxisThreads> threads =
+      getAxisThreads(layout, axis, target.warpSize);
+  if (!threads)
+    return kImpossible;
+  int64_t warps = threads->getNumWarps();
+  int64_t results = layout.dropDim(axis).getNumValues();
+  int64_t cost = layout.getNumValues() * kInstruction +
+                 results * llvm::Log2_64(threads->getNumLanes()) *
+                     (kShuffle + kInstruction);
+  if (warps > 1)
+    cost += results * (warps + 1) * (kAccess + kWavefront);
+  cost *= getNumWarps(layout);
+  return warps > 1 ? cost + kRoundTrip : cost;
+}
+
+int64_t LayoutCosts::getResult(OpResult result, FragmentAttr attr) const {
+  FragmentLayout layout = attr.getLayout();
+  int64_t values = layout.getNumValues();
+  Operation *op = result.getOwner();
+  int64_t cost = 0;
+  if (isa<ScanOp>(op))
+    cost += values * 2 * (kAccess + kWavefront);
+  else if (isElementwise(op))
+    cost += values * kInstruction;
+  int64_t registers =
+      llvm::divideCeil(values * getElementBits(getElementType(result)), 32);
+  if (registers > kFreeRegisters)
+    cost += (registers - kFreeRegisters) * kCrowdedRegister;
+  return cost * getNumWarps(layout);
+}
