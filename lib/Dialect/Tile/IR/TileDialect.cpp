@@ -106,6 +106,18 @@ static LogicalResult verifyNumStages(Operation *op, Attribute attr) {
   return success();
 }
 
+static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
+  auto number = dyn_cast<IntegerAttr>(attr.getValue());
+  if (!op->getParentOfType<scf::ForOp>())
+    return op->emitError("'") << attr.getName().getValue()
+                              << "' belongs on an operation in an scf.for";
+  if (!number || !number.getType().isInteger(32) || number.getInt() < 0)
+    return op->emitError("'")
+           << attr.getName().getValue()
+           << "' expects a non-negative i32, found " << attr.getValue();
+  return success();
+}
+
 static LogicalResult verifyInst(Operation *op, Attribute attr) {
   if (!isa<InstructionOpInterface>(op))
     return op->emitError("'tile.inst' belongs on an operation that can become "
@@ -121,6 +133,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   Attribute value = attr.getValue();
   if (name == kNumStages)
     return verifyNumStages(op, value);
+  if (name == kStage || name == kOrder)
+    return verifyStageOrOrder(op, attr);
   if (name == kInst)
     return verifyInst(op, value);
   if (name == kOffset) {

@@ -63,6 +63,7 @@ def Tile_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
+    | `tile.stage`, `tile.order` | operations of such a loop | `i32`: the stage of the pipeline the operation belongs to, and its place among the loop's operations; set by `--tile-plan-pipeline` or by hand |
     | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
     | `tile.offset` | `tile.alloc_shared`, operations with scratch | `i64`: byte offset in the shared memory arena |
   }];
@@ -89,6 +90,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";
     static constexpr ::llvm::StringLiteral kAlignment = "tile.alignment";
     static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";
+    static constexpr ::llvm::StringLiteral kStage = "tile.stage";
+    static constexpr ::llvm::StringLiteral kOrder = "tile.order";
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
   }];

@@ -132,6 +132,56 @@ def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
   }];
 }
 
+def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
+  let summary = "decide which operations of a loop run ahead of the others";
+  let description = [{
+    Gives the operations of each loop with `tile.num_stages` a `tile.stage` and a
+    `tile.order`; nothing moves. Turn `t` of the pipelined loop will run what
+    the operations of stage `s` do in turn `t - s`, in ascending order.
+
+    Operations that fill shared memory from global memory, by a copy or through
+    fragments, are in stage 0: they *produce*. A buffer is refilled right after
+    its last reader; if all refills come at the end of a turn, they move to the
+    beginning of the next one, one stage nearer. Operations that have effects or
+    compute fragments are in the last stage: they *consume*, in their own order.
+    Scalars, and what producers need, have no stage: they are computed wherever
+    they are needed. Only scalars that are read from shared memory which
+    producers fill are in stage 0 themselves. An `scf.if` around producers is a
+    guard: its operations are planned like those around it.
+
+    What producers read must not be written in the loop, nor may they need what
+    consumers compute. Each turn has to overwrite all it reads of a buffer that
+    producers fill, under the same guard, and nothing else may write to it. The
+    buffer is not used outside of such loops, but for reads after a loop that is
+    the only one to fill it and is in no other loop. What cannot run ahead stays
+    with the consumers, and a remark says why.
+
+    Stages and orders that are there already, on each operation of a loop that is
+    not a scalar computation, are kept if they keep all dependences, an error
+    otherwise.
+
+    ```mlir
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+      tile.copy %A[%m, %k] to %As : ...
+      tile.copy %B[%n, %k] to %Bs : ...
+      %d = tile.gemm %As, %Bs, %c : ...
+      scf.yield %d : tensor<128x128xf32>
+    } {tile.num_stages = 3 : i32}
+    ```
+
+    becomes
+
+    ```mlir
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+      tile.copy %A[%m, %k] to %As {tile.order = 0 : i32, tile.stage = 0 : i32} : ...
+      tile.copy %B[%n, %k] to %Bs {tile.order = 1 : i32, tile.stage = 0 : i32} : ...
+      %d = tile.gemm %As, %Bs, %c {tile.order = 2 : i32, tile.stage = 2 : i32} : ...
+      scf.yield %d : tensor<128x128xf32>
+    } {tile.num_stages = 3 : i32}
+    ```
+  }];
+}
+
 def InferLayoutsPass : Pass<"tile-infer-layouts"> {
   let summary = "give each fragment and each shared buffer a layout";
   let description = [{

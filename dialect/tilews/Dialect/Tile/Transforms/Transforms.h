@@ -25,6 +25,16 @@ mlir::scf::ForOp lowerPersistent(mlir::RewriterBase &rewriter, PersistentOp op);
 /// and removes the attribute; without it nothing changes.
 void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 
+/// Gives the operations of the kernel's loops with `tile.num_stages` a stage
+/// and an order. Loops that cannot be pipelined stay as they are, with a
+/// remark; it is an error if stages and orders that are there do not keep
+/// dependences.
+mlir::LogicalResult planPipelines(mlir::gpu::GPUFuncOp kernel);
+
+struct PipelineRefusal;
+/// The remark `tile-pipe-00NN` that says why.
+void emitPipelineRemark(const PipelineRefusal &refusal);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H

@@ -1,0 +1,204 @@
+//===- PipelinePlan.h - The software pipeline of a loop ---------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An `scf.if` around copies is a guard: what it holds is scheduled like the
+// operations of the loop's own body. Together these are the loop's statements;
+// each
+//
+// * produces: fills shared memory from memory that the loop does not write,
+//   without any help of the consumers, or
+// * consumes: everything else that has an effect or computes fragments, or
+// * is replayed: computed wherever its result is needed.
+//
+// A buffer that producers fill and consumers read is *piped*: with a version
+// for each turn in flight, producers may run ahead.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_PIPELINEPLAN_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINEPLAN_H
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilews::tile {
+
+/// Why something is not pipelined. `id` is the number of the remark
+/// `tile-pipe-00NN`.
+struct PipelineRefusal {
+  mlir::Operation *op;
+  unsigned id;
+  std::string reason;
+};
+using RefuseFn = llvm::function_ref<void(const PipelineRefusal &)>;
+
+/// Buffers that must not be piped, and why.
+using ForbiddenBuffers = llvm::DenseMap<mlir::Operation *, PipelineRefusal>;
+
+enum class Part { Replay, Produce, Consume };
+
+struct Statement {
+  mlir::Operation *op;
+  Part part = Part::Consume;
+  int64_t stage = 0;
+  int64_t order = 0;
+  llvm::SmallVector<MemoryAccess, 0> accesses;
+
+  bool isScheduled() const { return part != Part::Replay; }
+};
+
+/// The guards around a statement, outermost first: condition and branch.
+using GuardPath = llvm::SmallVector<std::pair<mlir::Value, unsigned>, 1>;
+
+/// The statements of a loop.
+class LoopStatements {
+public:
+  /// `scf.if`s for which `isGuard` holds are guards.
+  LoopStatements(mlir::scf::ForOp loop, const MemoryAccesses &memory,
+                 llvm::function_ref<bool(mlir::scf::IfOp)> isGuard);
+
+  mlir::scf::ForOp getLoop() const { return loop; }
+  int64_t getNumStages() const;
+  /// In program order, without allocations.
+  llvm::MutableArrayRef<Statement> getAll() { return statements; }
+  llvm::ArrayRef<Statement> getAll() const { return statements; }
+  /// The statement that `op`, an operation of the loop, is or is part of; null
+  /// for guards and terminators.
+  Statement *find(mlir::Operation *op);
+  const Statement *find(mlir::Operation *op) const;
+
+  bool isGuard(mlir::Operation *op) const { return guards.contains(op); }
+  GuardPath getGuards(mlir::Operation *op) const;
+  /// `op` or its ancestor that has `depth` guards around it.
+  mlir::Operation *getAtDepth(mlir::Operation *op, unsigned depth) const;
+
+  /// A statement that another one needs, and from how many turns ago.
+  struct Need {
+    Statement *statement;
+    int64_t distance;
+  };
+  /// What `statement` computes with: the conditions of its guards, values that
+  /// it or its regions use, and what these are made from. Values carried by the
+  /// loop come from the turn before. Goes on behind statements only where
+  /// `enter` says so.
+  llvm::SmallVector<Need>
+  getNeeds(const Statement &statement,
+           llvm::function_ref<bool(const Statement &)> enter);
+  /// The same for a value that the loop yields.
+  llvm::SmallVector<Need>
+  getNeeds(mlir::Value value,
+           llvm::function_ref<bool(const Statement &)> enter);
+
+  /// Whether it reads at most, and nothing that the loop writes.
+  bool isReplayable(const Statement &statement) const;
+  /// The first statement that writes what `access` touches.
+  const Statement *findWriter(const MemoryAccess &access) const;
+
+private:
+  void flatten(mlir::Block &block, const MemoryAccesses &memory,
+               llvm::function_ref<bool(mlir::scf::IfOp)> isGuard);
+  llvm::SmallVector<Need>
+  follow(llvm::SmallVector<std::pair<mlir::Value, int64_t>> values,
+         llvm::function_ref<bool(const Statement &)> enter);
+
+  mlir::scf::ForOp loop;
+  llvm::SmallPtrSet<mlir::Operation *, 2> guards;
+  llvm::SmallVector<Statement, 0> statements;
+  llvm::DenseMap<mlir::Operation *, unsigned> indices;
+};
+
+/// A buffer that a loop's producers fill for its consumers.
+struct PipedBuffer {
+  AllocSharedOp alloc;
+  /// Around all writers; readers may have further ones.
+  GuardPath guards;
+  /// Statements in program order.
+  llvm::SmallVector<mlir::Operation *> writers, readers;
+  int64_t versions = 1;
+};
+
+/// Parts, stages and orders of a loop's statements.
+class PipelinePlan {
+public:
+  /// Chooses them. Reports each operation that could produce and does not.
+  static PipelinePlan compute(mlir::scf::ForOp loop,
+                              const MemoryAccesses &memory,
+                              const ForbiddenBuffers &forbidden,
+                              RefuseFn refuse);
+  /// Takes them from the operations' attributes and reports what is wrong with
+  /// them.
+  static PipelinePlan read(mlir::scf::ForOp loop, const MemoryAccesses &memory,
+                           const ForbiddenBuffers &forbidden, RefuseFn refuse);
+  /// Whether operations of `loop` have a stage or an order.
+  static bool isAnnotated(mlir::scf::ForOp loop);
+
+  /// Writes stages and orders to the operations.
+  void annotate() const;
+
+  const LoopStatements &getStatements() const { return statements; }
+  mlir::scf::ForOp getLoop() const { return statements.getLoop(); }
+  /// None if nothing is pipelined. In the order of their first writers.
+  llvm::ArrayRef<PipedBuffer> getBuffers() const { return buffers; }
+  const PipedBuffer *find(AllocSharedOp alloc) const;
+
+private:
+  explicit PipelinePlan(LoopStatements statements)
+      : statements(std::move(statements)) {}
+
+  using Refusal = std::optional<PipelineRefusal>;
+
+  void choose(const ForbiddenBuffers &forbidden, RefuseFn refuse);
+  Refusal checkProducer(const Statement &statement);
+  Refusal checkReads(const Statement &statement);
+  bool pinSharedReads();
+  Refusal findBuffers(const ForbiddenBuffers &forbidden);
+  Refusal checkBuffer(PipedBuffer &buffer);
+  Refusal checkOrderOfAccesses(const PipedBuffer &buffer);
+  void classifyRest();
+
+  void assignOrder();
+  void countVersions();
+  bool readAttributes(RefuseFn refuse);
+  void readParts();
+  void verify(RefuseFn refuse);
+  void verifyMemory(RefuseFn refuse);
+  void verifyGuards(RefuseFn refuse);
+
+  LoopStatements statements;
+  llvm::SmallVector<PipedBuffer, 0> buffers;
+  /// Reads of shared memory that consumers need, so that producers cannot make
+  /// them ahead of time.
+  llvm::SmallPtrSet<mlir::Operation *, 2> pinned;
+};
+
+/// The plans of all loops of a kernel that have `tile.num_stages`: read from
+/// those that are annotated, computed for the others. Buffers are piped in
+/// loops only if the rest of the kernel does not need them.
+class KernelPipelines {
+public:
+  explicit KernelPipelines(mlir::gpu::GPUFuncOp kernel);
+
+  llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
+  /// What is wrong with annotated loops.
+  llvm::ArrayRef<PipelineRefusal> getErrors() const { return errors; }
+  /// What is not pipelined in others.
+  llvm::ArrayRef<PipelineRefusal> getRefusals() const { return refusals; }
+
+private:
+  void plan(llvm::ArrayRef<mlir::scf::ForOp> loops,
+            const ForbiddenBuffers &forbidden);
+  bool forbid(mlir::gpu::GPUFuncOp kernel, ForbiddenBuffers &forbidden) const;
+
+  MemoryAccesses memory;
+  llvm::SmallVector<PipelinePlan, 0> plans;
+  llvm::SmallVector<PipelineRefusal> errors, refusals;
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_PIPELINEPLAN_H

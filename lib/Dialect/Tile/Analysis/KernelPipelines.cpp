@@ -1,0 +1,112 @@
+//===- KernelPipelines.cpp - The pipelines of a kernel --------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Copies of the body in the prologue, one less than this at least.
+static constexpr int64_t kMaxStages = 64;
+
+/// Why a loop cannot be pipelined whatever its body holds.
+static std::optional<PipelineRefusal> checkLoop(scf::ForOp loop) {
+  int64_t stages =
+      loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
+  if (stages > kMaxStages)
+    return PipelineRefusal{loop, 13,
+                           "it has " + std::to_string(stages) +
+                               " stages, expected at most " +
+                               std::to_string(kMaxStages)};
+  for (Operation *op = loop->getParentOp(); !isa<gpu::GPUFuncOp>(op);
+       op = op->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      return PipelineRefusal{
+          loop, 13,
+          ("it lies in a '" + op->getName().getStringRef() +
+           "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
+              .str()};
+  return std::nullopt;
+}
+
+static bool hasParentLoop(Operation *op) {
+  return op->getParentOfType<LoopLikeOpInterface>() != nullptr;
+}
+
+/// Whether `op` comes after `loop` whenever it runs.
+static bool isAfter(Operation *op, scf::ForOp loop) {
+  Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*op);
+  return ancestor && loop->isBeforeInBlock(ancestor);
+}
+
+KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel) : memory(kernel) {
+  SmallVector<scf::ForOp> loops;
+  kernel.walk([&](scf::ForOp loop) {
+    if (loop->hasAttr(TileDialect::kNumStages))
+      loops.push_back(loop);
+  });
+  ForbiddenBuffers forbidden;
+  do {
+    plan(loops, forbidden);
+  } while (forbid(kernel, forbidden));
+}
+
+void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
+                           const ForbiddenBuffers &forbidden) {
+  plans.clear();
+  errors.clear();
+  refusals.clear();
+  for (scf::ForOp loop : loops) {
+    bool annotated = PipelinePlan::isAnnotated(loop);
+    SmallVector<PipelineRefusal> &refused = annotated ? errors : refusals;
+    if (std::optional<PipelineRefusal> refusal = checkLoop(loop)) {
+      refused.push_back(*refusal);
+      continue;
+    }
+    auto refuse = [&](const PipelineRefusal &r) { refused.push_back(r); };
+    PipelinePlan plan =
+        annotated ? PipelinePlan::read(loop, memory, forbidden, refuse)
+                  : PipelinePlan::compute(loop, memory, forbidden, refuse);
+    if (!plan.getBuffers().empty())
+      plans.push_back(std::move(plan));
+    else if (!annotated)
+      refused.push_back(
+          {loop, 2,
+           "none of its operations fills shared memory ahead of time"});
+  }
+}
+
+/// Forbids buffers that are needed outside of the loops they are piped in; all
+/// but reads after the only such loop, if that runs once. Returns whether there
+/// are new ones.
+bool KernelPipelines::forbid(gpu::GPUFuncOp kernel,
+                             ForbiddenBuffers &forbidden) const {
+  llvm::MapVector<Operation *, SmallVector<scf::ForOp>> loops;
+  for (const PipelinePlan &plan : plans)
+    for (const PipedBuffer &buffer : plan.getBuffers())
+      loops[buffer.alloc].push_back(plan.getLoop());
+  bool found = false;
+  for (const MemoryAccess &access : memory.get(kernel))
+    for (AllocSharedOp alloc : access.roots) {
+      auto it = loops.find(alloc);
+      if (it == loops.end() || llvm::any_of(it->second, [&](scf::ForOp loop) {
+            return loop->isAncestor(access.op);
+          }))
+        continue;
+      scf::ForOp first = it->second.front();
+      bool readsLast = it->second.size() == 1 && !access.writes() &&
+                       !hasParentLoop(first) && isAfter(access.op, first);
+      if (!readsLast)
+        found |= forbidden
+                     .insert({alloc,
+                              {access.op, 12,
+                               "its buffer is also used outside of the loop"}})
+                     .second;
+    }
+  return found;
+}

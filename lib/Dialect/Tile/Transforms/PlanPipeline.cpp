@@ -1,0 +1,57 @@
+//===- PlanPipeline.cpp - Give operations of loops their stages -----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_PLANPIPELINEPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+void tile::emitPipelineRemark(const PipelineRefusal &refusal) {
+  bool isLoop = refusal.op->hasAttr(TileDialect::kNumStages);
+  refusal.op->emitRemark() << llvm::formatv("tile-pipe-{0:d4}: {1}", refusal.id,
+                                            isLoop
+                                                ? "loop is not pipelined: "
+                                                : "not started ahead of time: ")
+                                  .str()
+                           << refusal.reason;
+}
+
+LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
+  KernelPipelines pipelines(kernel);
+  for (const PipelineRefusal &error : pipelines.getErrors())
+    error.op->emitError("the pipeline it is in cannot be kept: ")
+        << error.reason;
+  if (!pipelines.getErrors().empty())
+    return failure();
+  for (const PipelineRefusal &refusal : pipelines.getRefusals())
+    emitPipelineRemark(refusal);
+  for (const PipelinePlan &plan : pipelines.getPlans())
+    plan.annotate();
+  return success();
+}
+
+namespace {
+struct PlanPipelinePass : tile::impl::PlanPipelinePassBase<PlanPipelinePass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return WalkResult(planPipelines(kernel));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,185 @@
+// RUN: tilews-opt %s --tile-plan-pipeline --split-input-file --verify-diagnostics
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @incomplete(%A: !g, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
+      // expected-error @below {{the pipeline it is in cannot be kept: it has no 'tile.stage' and 'tile.order', which other operations of its loop have}}
+      %d = tile.gemm %as, %b, %c : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @same_order(%A: !g, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
+      // expected-error @below {{another operation of its loop has the order 1 too}}
+      %d = tile.gemm %as, %b, %c {tile.stage = 1 : i32, tile.order = 1 : i32} : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @stage_too_late(%A: !g, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      // expected-error @below {{its stage is 4, but the loop has 3 stages}}
+      %d = tile.gemm %as, %b, %c {tile.stage = 4 : i32, tile.order = 1 : i32} : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @versions(%A: !g, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      // expected-error @below {{its stage and order keep 4 versions of its buffer, but the loop has 3 stages}}
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      %d = tile.gemm %as, %b, %c {tile.stage = 3 : i32, tile.order = 1 : i32} : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @result_too_late(%A: !g, %b: !t, %zero: !acc, %n: index, %C: memref<?x?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    scf.for %k = %c0 to %n step %c64 {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      %d = tile.gemm %as, %b, %zero {tile.stage = 2 : i32, tile.order = 1 : i32} : !s, !t -> !acc
+      // expected-error @below {{it has stage 1 and order 2, but has to come after 'tile.gemm' with stage 2 and order 1, whose result it needs}}
+      tile.store %d to %C[%k, 0] {tile.stage = 1 : i32, tile.order = 2 : i32} : !acc to memref<?x?xf32>
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // The next turn would overwrite the row before this one has read it.
+  gpu.func @over_the_back_edge(%A: !g, %b: !t, %zero: !acc, %n: index, %X: memref<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    scf.for %k = %c0 to %n step %c64 {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.store' of the turn before with stage 3 and order 3, which accesses the same memory}}
+      %x = tile.load %X {tile.stage = 1 : i32, tile.order = 1 : i32} : memref<64x64xf32> -> !acc
+      %d = tile.gemm %as, %b, %x {tile.stage = 2 : i32, tile.order = 2 : i32} : !s, !t -> !acc
+      tile.store %d to %X {tile.stage = 3 : i32, tile.order = 3 : i32} : !acc to memref<64x64xf32>
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @guard(%A: !g, %b: !t, %zero: !acc, %n: index, %on: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    scf.for %k = %c0 to %n step %c64 {
+      scf.if %on {
+        tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
+        %d = tile.gemm %as, %b, %zero {tile.stage = 3 : i32, tile.order = 0 : i32} : !s, !t -> !acc
+        // expected-error @below {{what a guard's producers do, and what its consumers do, has to have one stage and orders without others in between}}
+        tile.copy %A[0, %k] to %bs {tile.stage = 0 : i32, tile.order = 3 : i32} : !g to !s
+        // expected-error @below {{what a guard's producers do}}
+        %e = tile.gemm %bs, %b, %zero {tile.stage = 3 : i32, tile.order = 2 : i32} : !s, !t -> !acc
+      }
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @outside(%x: memref<?xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{'tile.stage' belongs on an operation in an scf.for}}
+    memref.store %c0, %x[%c0] {tile.stage = 0 : i32} : memref<?xindex>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @negative(%x: memref<?xindex>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{'tile.order' expects a non-negative i32, found -1 : i32}}
+      memref.store %i, %x[%c0] {tile.order = -1 : i32} : memref<?xindex>
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,203 @@
+// RUN: tilews-opt %s --tile-plan-pipeline --split-input-file --verify-diagnostics | FileCheck %s
+// CHECK-NOT: tile.stage
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @nothing(%A: !g, %n: index, %x: memref<?xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-remark @below {{tile-pipe-0002: loop is not pipelined: none of its operations fills shared memory ahead of time}}
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %i, %x[%i] : memref<?xindex>
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @source_written(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0003: not started ahead of time: it reads memory that the loop writes}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.load %as : !s -> !t
+      tile.store %d to %A[%k, 0] : !t to !g
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @needs_consumer(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %is = tile.alloc_shared : memref<1xindex, #gpu.address_space<workgroup>>
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      %row = memref.load %is[%c0] : memref<1xindex, #gpu.address_space<workgroup>>
+      // expected-remark @below {{tile-pipe-0004: not started ahead of time: it needs the result of 'memref.load', which consumers compute}}
+      tile.copy %A[%row, %k] to %as : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      memref.store %k, %is[%c0] : memref<1xindex, #gpu.address_space<workgroup>>
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @carried(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is read before it is written: it carries data from turn to turn}}
+      tile.copy %A[0, %k] to %as : !g to !s
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @written_twice(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is written after it was read in the same turn}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      // expected-remark @below {{tile-pipe-0005}}
+      tile.copy %A[64, %k] to %as : !g to !s
+      %e = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @partly_written(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0006: not started ahead of time: more of its buffer is read than a turn surely writes}}
+      tile.copy %A[0, %k] to %as[0, 0] [64, 63] : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @passed_on(%A: !g, %zero: !acc, %n: index, %which: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0007: not started ahead of time: its buffer is passed on as a value}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %x = arith.select %which, %as, %bs : !s
+      %d = tile.gemm %x, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @guard_of_writer_only(%A: !g, %zero: !acc, %n: index, %on: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      scf.if %on {
+        // expected-remark @below {{tile-pipe-0008: not started ahead of time: its buffer is also read where its guard does not hold}}
+        tile.copy %A[0, %k] to %as : !g to !s
+      }
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @consumer_writes(%A: !g, %t: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0009: not started ahead of time: consumers write to its buffer too}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      tile.atomic_rmw <add> %t to %as : !t to !s
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @read_by_both(%A: !g, %zero: !acc, %n: index, %X: memref<?xindex>, %I: memref<?xindex>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %is = tile.alloc_shared : memref<64xindex, #gpu.address_space<workgroup>>
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0010: not started ahead of time: both producers and consumers read its buffer}}
+      tile.copy %I[%k] to %is : memref<?xindex> to memref<64xindex, #gpu.address_space<workgroup>>
+      // expected-remark @below {{tile-pipe-0003: not started ahead of time: it reads memory that the loop writes}}
+      scf.for %i = %c0 to %c64 step %c1 {
+        %row = memref.load %is[%i] : memref<64xindex, #gpu.address_space<workgroup>>
+        tile.copy %A[%row, 0] [1, 64] to %as[%i, 0] : !g to !s
+      }
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      tile.copy %is to %X[%k] : memref<64xindex, #gpu.address_space<workgroup>> to memref<?xindex>
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @unread(%A: !g, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0011: not started ahead of time: nothing in the loop reads its buffer}}
+      tile.copy %A[0, %k] to %as : !g to !s
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @used_outside(%A: !g, %zero: !acc, %n: index, %C: !g) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    scf.for %m = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0002}}
+      scf.for %k = %c0 to %n step %c64 {
+        // expected-remark @below {{tile-pipe-0012: not started ahead of time: its buffer is also used outside of the loop}}
+        tile.copy %A[0, %k] to %as : !g to !s
+        %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      } {tile.num_stages = 3 : i32}
+      tile.copy %as to %C[%m, 0] : !s to !g
+    }
+    gpu.return
+  }
+
+  gpu.func @many_stages(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0013: loop is not pipelined: it has 1000 stages, expected at most 64}}
+    scf.for %k = %c0 to %n step %c64 {
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 1000 : i32}
+    tile.persistent (%x) in (%n) {
+      // expected-remark @below {{tile-pipe-0013: loop is not pipelined: it lies in a 'tile.persistent'; expected 'scf.for', 'scf.if' and 'scf.while' only}}
+      scf.for %k = %c0 to %n step %c64 {
+        tile.copy %A[0, %k] to %as : !g to !s
+        %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+      } {tile.num_stages = 2 : i32}
+    }
+    gpu.return
+  }
+}

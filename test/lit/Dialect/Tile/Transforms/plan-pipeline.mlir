@@ -1,0 +1,240 @@
+// RUN: tilews-opt %s --tile-plan-pipeline | FileCheck %s
+// A plan that is there is kept.
+// RUN: tilews-opt %s --tile-plan-pipeline -o %t.once 2>/dev/null
+// RUN: tilews-opt %t.once --tile-plan-pipeline -o %t.twice 2>/dev/null
+// RUN: diff %t.once %t.twice
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!h = memref<64x32xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+!acc = tensor<64x64xf32>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  // The copies come at the end of the turn: they move to the beginning of the
+  // next one.
+  // CHECK-LABEL: gpu.func @gemm
+  // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 2 : i32, tile.stage = 2 : i32
+  // CHECK: tile.num_stages = 3
+  gpu.func @gemm(%A: !g, %B: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as : !g to !s
+      tile.copy %B[%k, 0] to %bs : !g to !s
+      %d = tile.gemm %as, %bs, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  // With one stage there is one version: it is refilled after the product.
+  // CHECK-LABEL: gpu.func @one_stage
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 2 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 0 : i32, tile.stage = 1 : i32
+  gpu.func @one_stage(%A: !g, %B: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as : !g to !s
+      tile.copy %B[%k, 0] to %bs : !g to !s
+      %d = tile.gemm %as, %bs, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 1 : i32}
+    gpu.return
+  }
+
+  // Keys and values are refilled each after their own reader.
+  // CHECK-LABEL: gpu.func @attention
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 0 : i32, tile.stage = 3 : i32
+  // CHECK: math.exp2 {{.*}}tile.order = 2 : i32, tile.stage = 3 : i32
+  // CHECK: arith.truncf {{.*}}tile.order = 3 : i32, tile.stage = 3 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 5 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 4 : i32, tile.stage = 3 : i32
+  gpu.func @attention(%K: !g, %V: !g, %q: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %ks = tile.alloc_shared : !s
+    %vs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%o = %zero) -> !acc {
+      tile.copy %K[%k, 0] to %ks : !g to !s
+      %s = tile.gemm %q, %ks, %zero {transpose_rhs} : !t, !s -> !acc
+      %e = math.exp2 %s : !acc
+      %p = arith.truncf %e : !acc to !t
+      tile.copy %V[%k, 0] to %vs : !g to !s
+      %d = tile.gemm %p, %vs, %o : !t, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  // The mask is read by both sides: it has no stage. A guard's operations are
+  // planned like those around it.
+  // CHECK-LABEL: gpu.func @block_sparse
+  // CHECK: memref.load
+  // CHECK-NOT: tile.stage
+  // CHECK: scf.if
+  // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 2 : i32, tile.stage = 3 : i32
+  gpu.func @block_sparse(%A: !g, %B: !g, %mask: memref<?xi1>, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> !acc {
+      %on = memref.load %mask[%k] : memref<?xi1>
+      %x = scf.if %on -> !acc {
+        %k0 = arith.muli %k, %c64 : index
+        tile.copy %A[0, %k0] to %as : !g to !s
+        tile.copy %B[%k0, 0] to %bs : !g to !s
+        %d = tile.gemm %as, %bs, %c : !s, !s -> !acc
+        scf.yield %d : !acc
+      } else {
+        scf.yield %c : !acc
+      }
+      scf.yield %x : !acc
+    } {tile.num_stages = 4 : i32}
+    gpu.return
+  }
+
+  // A copy through fragments, with a cast, fills its buffer as well.
+  // CHECK-LABEL: gpu.func @cast
+  // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.load
+  // CHECK-NOT: tile.stage
+  // CHECK: arith.truncf
+  // CHECK-NOT: tile.stage
+  // CHECK: tile.store {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 2 : i32, tile.stage = 1 : i32
+  gpu.func @cast(%A: !g, %B: memref<?x?xf32>, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as : !g to !s
+      %b = tile.load %B[%k, 0] : memref<?x?xf32> -> !acc
+      %h = arith.truncf %b : !acc to !t
+      tile.store %h to %bs : !t to !s
+      %d = tile.gemm %as, %bs, %c : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+
+  // A state in shared memory stays with the consumers, and so does the store
+  // of it. Two buffers are piped.
+  // CHECK-LABEL: gpu.func @recurrent
+  // CHECK: tile.copy %[[STATE:.*]] to {{.*}}tile.order = 0 : i32, tile.stage = 2 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 2 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 1 : i32, tile.stage = 2 : i32
+  // CHECK: arith.truncf {{.*}}tile.order = 3 : i32, tile.stage = 2 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 5 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 4 : i32, tile.stage = 2 : i32
+  // CHECK: arith.truncf {{.*}}tile.order = 6 : i32, tile.stage = 2 : i32
+  // CHECK: tile.store {{.*}}tile.order = 7 : i32, tile.stage = 2 : i32
+  gpu.func @recurrent(%W: !g, %K: !g, %H: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %ws = tile.alloc_shared : !s
+    %ks = tile.alloc_shared : !s
+    %hs = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%h = %zero) -> !acc {
+      tile.copy %hs to %H[%k, 0] : !s to !g
+      tile.copy %W[%k, 0] to %ws : !g to !s
+      %v = tile.gemm %ws, %hs, %zero : !s, !s -> !acc
+      %vh = arith.truncf %v : !acc to !t
+      tile.copy %K[%k, 0] to %ks : !g to !s
+      %d = tile.gemm %ks, %vh, %h {transpose_lhs} : !s, !t -> !acc
+      %dh = arith.truncf %d : !acc to !t
+      tile.store %dh to %hs : !t to !s
+      scf.yield %d : !acc
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+
+  // Rows gathered by an index tile, which only producers read: the copy of the
+  // indices comes first, and the rows cover the buffer.
+  // CHECK-LABEL: gpu.func @gather
+  // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: scf.for
+  // CHECK: {tile.order = 1 : i32, tile.stage = 0 : i32}
+  // CHECK: tile.gemm {{.*}}tile.order = 2 : i32, tile.stage = 1 : i32
+  gpu.func @gather(%A: !g, %I: memref<?xindex>, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %is = tile.alloc_shared : memref<64xindex, #gpu.address_space<workgroup>>
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %I[%k] to %is : memref<?xindex> to memref<64xindex, #gpu.address_space<workgroup>>
+      scf.for %i = %c0 to %c64 step %c1 {
+        %row = memref.load %is[%i] : memref<64xindex, #gpu.address_space<workgroup>>
+        tile.copy %A[%row, 0] [1, 64] to %as[%i, 0] : !g to !s
+      }
+      %d = tile.gemm %as, %b, %c : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+
+  // A fill and a copy of one half write the buffer together.
+  // CHECK-LABEL: gpu.func @two_writers
+  // CHECK: tile.store {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 2 : i32, tile.stage = 1 : i32
+  gpu.func @two_writers(%A: !g, %b: !t, %zero: !acc, %half: tensor<64x32xf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.store %half to %as[0, 32] : tensor<64x32xf16> to !s
+      tile.copy %A[0, %k] to %as[0, 0] [64, 32] : !g to !s
+      %d = tile.gemm %as, %b, %c : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+
+  // The reads after the loop take the last version.
+  // CHECK-LABEL: gpu.func @read_after
+  // CHECK: tile.copy {{.*}}tile.stage = 0
+  gpu.func @read_after(%A: !g, %b: !t, %zero: !acc, %C: !g, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.gemm %as, %b, %c : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 2 : i32}
+    tile.copy %as to %C[0, 0] : !s to !g
+    gpu.return
+  }
+
+  // Stages by hand: the product is one stage nearer than it would be.
+  // CHECK-LABEL: gpu.func @explicit
+  // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
+  // CHECK: tile.gemm {{.*}}tile.order = 5 : i32, tile.stage = 1 : i32
+  gpu.func @explicit(%A: !g, %b: !t, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
+      %d = tile.gemm %as, %b, %c {tile.stage = 1 : i32, tile.order = 5 : i32} : !s, !t -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}
