@@ -126,17 +126,6 @@ bool SharedLayout::isRowMajor() const {
   return swizzle.isIdentity() && modes == getRowMajor(getShape()).modes;
 }
 
-bool SharedLayout::isPanels(int64_t elementBits) const {
-  SmallVector<int64_t> shape = getShape();
-  if (shape.empty())
-    return false;
-  int64_t rowBits = shape.back() * elementBits;
-  return llvm::any_of(ArrayRef<int64_t>{128, 64, 32, 16}, [&](int64_t span) {
-    return rowBits % (span * 8) == 0 &&
-           *this == getPanels(shape, elementBits, span);
-  });
-}
-
 std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
                                                int64_t fromBits,
                                                int64_t toBits) const {

@@ -8,6 +8,7 @@
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -222,6 +223,13 @@ Expected<SwizzledLayout> tilews::expand(const SwizzledLayout &layout,
 // Shared buffers
 //===----------------------------------------------------------------------===//
 
+Expected<Layout> tilews::getDimLayout(const SharedLayout &layout, int64_t dim) {
+  return Layout::getFlat(
+      llvm::map_to_vector(layout.getModes(dim), [](const Mode &mode) {
+        return Axis{mode.extent, mode.stride};
+      }));
+}
+
 Expected<SwizzledLayout> tilews::getSwizzledLayout(const SharedLayout &layout,
                                                    int64_t elementBits) {
   Expected<Swizzle> swizzle = recast(layout.getSwizzle(), 8, elementBits);
@@ -229,10 +237,7 @@ Expected<SwizzledLayout> tilews::getSwizzledLayout(const SharedLayout &layout,
     return swizzle.takeError();
   SmallVector<Layout> dims;
   for (int64_t dim = 0; dim < layout.getRank(); ++dim) {
-    SmallVector<Axis> axes;
-    for (const Mode &mode : layout.getModes(dim))
-      axes.push_back({mode.extent, mode.stride});
-    Expected<Layout> group = Layout::getFlat(axes);
+    Expected<Layout> group = getDimLayout(layout, dim);
     if (!group)
       return group.takeError();
     dims.push_back(std::move(*group));

@@ -10,7 +10,6 @@
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 #include <tuple>
@@ -115,10 +114,7 @@ Error BoxFinder::addSteps(int64_t dim, int64_t offset, int64_t size) {
   if (size > 1 && (globalDim < 0 || globalDim >= region.globalRank))
     return makeLayoutError("shared dimension ", dim, " with extent ", size,
                            " has no global dimension");
-  Expected<Layout> whole = Layout::getFlat(
-      llvm::map_to_vector(region.layout.getModes(dim), [](const Mode &mode) {
-        return Axis{mode.extent, mode.stride};
-      }));
+  Expected<Layout> whole = getDimLayout(region.layout, dim);
   if (!whole)
     return whole.takeError();
   if (offset < 0 || size < 1 || offset + size > whole->getSize())

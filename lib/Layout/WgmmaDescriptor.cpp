@@ -10,7 +10,6 @@
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #include <algorithm>
 
@@ -115,10 +114,7 @@ Error Deriver::check() const {
 
 Expected<Side> Deriver::getSide(int64_t dim, int64_t extent,
                                 const char *name) const {
-  Expected<Layout> whole = Layout::getFlat(
-      llvm::map_to_vector(operand.layout.getModes(dim), [&](const Mode &mode) {
-        return Axis{mode.extent, mode.stride * bytes};
-      }));
+  Expected<Layout> whole = getDimLayout(operand.layout, dim);
   if (!whole)
     return whole.takeError();
   int64_t size = whole->getSize();
@@ -135,8 +131,11 @@ Expected<Side> Deriver::getSide(int64_t dim, int64_t extent,
   Side side;
   for (Axis axis : coalesce(divided->getMode(0)).getAxes())
     if (axis.extent > 1)
-      side.axes.push_back(axis);
-  side.starts = coalesce(divided->getMode(1));
+      side.axes.push_back({axis.extent, axis.stride * bytes});
+  SmallVector<Axis> starts = coalesce(divided->getMode(1)).getAxes();
+  for (Axis &axis : starts)
+    axis.stride *= bytes;
+  side.starts = llvm::cantFail(Layout::getFlat(starts));
   return side;
 }
 
@@ -168,8 +167,8 @@ Error Deriver::takeRows(Side &side, const char *name) const {
   int64_t found = side.getFirstStride();
   if (side.take(coreRows) == getSpan())
     return Error::success();
-  return makeLayoutError("eight rows along ", name, " have to be ", getSpan(),
-                         " bytes apart, found ", found);
+  return makeLayoutError("wgmma reads rows along ", name, " that are ",
+                         getSpan(), " bytes apart, found ", found);
 }
 
 Error Deriver::deriveMajorK(Side side, Side k) {

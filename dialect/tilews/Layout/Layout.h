@@ -98,9 +98,6 @@ public:
   /// starting at any multiple of that number.
   int64_t getContiguity(int64_t elementBits) const;
   bool isRowMajor() const;
-  /// Whether these are panels of some span of at least 16 bytes that divides a
-  /// row: the layouts that wgmma reads.
-  bool isPanels(int64_t elementBits) const;
   /// The layout that places the same bytes when the elements, numbered row by
   /// row, are seen as `elementBits` wide and under `shape`; none if no layout
   /// of modes does.

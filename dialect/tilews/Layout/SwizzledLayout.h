@@ -57,6 +57,8 @@ llvm::Expected<SwizzledLayout> slice(const SwizzledLayout &layout,
 llvm::Expected<SwizzledLayout> expand(const SwizzledLayout &layout,
                                       int64_t count, int64_t alignment);
 
+/// One dimension of a shared buffer, without its swizzle.
+llvm::Expected<Layout> getDimLayout(const SharedLayout &layout, int64_t dim);
 /// A shared buffer's layout in elements of `elementBits`: one mode a dimension.
 llvm::Expected<SwizzledLayout> getSwizzledLayout(const SharedLayout &layout,
                                                  int64_t elementBits);

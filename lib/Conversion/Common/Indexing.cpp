@@ -7,6 +7,8 @@
 
 #include "tilews/Conversion/Common/Indexing.h"
 
+#include "tilews/Layout/Algebra.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -159,6 +161,24 @@ Value RegionAccess::getAddress(ArrayRef<int64_t> constants) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
+Value tilews::createOffset(ImplicitLocOpBuilder &b, ArrayRef<Axis> axes,
+                           Value index) {
+  Value offset;
+  int64_t prefix = 1;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    Value digit = index;
+    Type type = index.getType();
+    if (prefix > 1)
+      digit = arith::DivUIOp::create(b, digit, createInt(b, type, prefix));
+    if (i + 1 < axes.size())
+      digit = arith::RemUIOp::create(b, digit, createInt(b, type, axis.extent));
+    prefix *= axis.extent;
+    if (axis.extent > 1 && axis.stride != 0)
+      offset = createAdd(b, offset, createMul(b, digit, axis.stride));
+  }
+  return offset;
+}
+
 /// The offset in elements, without the swizzle, of coordinates that are given
 /// as values (null for zero).
 Value RegionAccess::getLinearOffset(ArrayRef<Value> coords) {
@@ -166,20 +186,11 @@ Value RegionAccess::getLinearOffset(ArrayRef<Value> coords) {
   for (auto [d, coord] : llvm::enumerate(coords)) {
     if (!coord)
       continue;
-    SmallVector<Mode> modes = layout.getModes(d);
-    int64_t prefix = 1;
-    for (auto [i, mode] : llvm::enumerate(modes)) {
-      Value digit = coord;
-      if (prefix > 1)
-        digit =
-            arith::DivUIOp::create(b, digit, createInt(b, indexType, prefix));
-      if (i + 1 < modes.size())
-        digit = arith::RemUIOp::create(b, digit,
-                                       createInt(b, indexType, mode.extent));
-      prefix *= mode.extent;
-      if (mode.extent > 1 && mode.stride != 0)
-        offset = createAdd(b, offset, createMul(b, digit, mode.stride));
-    }
+    SmallVector<Axis> axes =
+        llvm::map_to_vector(layout.getModes(d), [](const Mode &mode) {
+          return Axis{mode.extent, mode.stride};
+        });
+    offset = createAdd(b, offset, createOffset(b, axes, coord));
   }
   return offset;
 }

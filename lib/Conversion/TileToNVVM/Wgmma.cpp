@@ -14,51 +14,26 @@
 
 #include "NVVMLowering.h"
 
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+using llvm::Expected;
 
 namespace {
 
-/// A shared operand as wgmma's matrix descriptors see it: panels as wide as
-/// the swizzle, one row of the buffer 'span' bytes after the other.
+/// A shared operand, and where the part of each warpgroup begins.
 struct MatrixOperand {
-  /// Bytes of a panel's row, and from one panel to the next.
-  int64_t span, panelBytes;
-  /// Bytes of an element, elements of a panel's row.
-  int64_t elementBytes, panelElements;
-  /// Whether the buffer's rows run along K.
-  bool majorK;
+  WgmmaDescriptor descriptor;
+  Layout groups;
 
-  MatrixOperand(MemRefType type, bool majorK) : majorK(majorK) {
-    SharedLayout layout = getSharedLayout(type);
-    int64_t bits = layout.getSwizzle().bits;
-    span = 16 << bits;
-    elementBytes = type.getElementTypeBitWidth() / 8;
-    panelElements = span / elementBytes;
-    panelBytes = type.getDimSize(0) * span;
-  }
-
-  /// Offset in bytes of the element (i along M or N, k along K).
-  int64_t getOffset(int64_t i, int64_t k) const {
-    int64_t row = majorK ? i : k, column = majorK ? k : i;
-    return column / panelElements * panelBytes +
-           column % panelElements * elementBytes + row * span;
-  }
-
-  /// The descriptor but for its address (PTX ISA, "Matrix descriptor format"):
-  /// leading and stride byte offset in units of 16 bytes, and the swizzle.
-  int64_t getDescriptor() const {
-    int64_t rows = 8 * span; // from a group of eight rows to the next
-    int64_t leading = panelBytes, stride = rows;
-    // Without a swizzle the two swap places unless the rows run along K.
-    if (span == 16 && !majorK)
-      std::swap(leading, stride);
-    int64_t mode = span == 128 ? 1 : span == 64 ? 2 : span == 32 ? 3 : 0;
-    return (leading >> 4 & 0x3fff) << 16 | (stride >> 4) << 32 | mode << 62;
+  /// Units of 16 bytes from there to an instruction's part.
+  int64_t getStep(int64_t i, int64_t k) const {
+    return (descriptor.starts(i) + descriptor.kStarts(k)) / 16;
   }
 };
 
@@ -76,7 +51,12 @@ struct WgmmaPattern : TilePattern<GemmOp> {
     if (!plan)
       return op.emitError("wgmma cannot compute this product with ")
              << lowering.threads << " threads";
-    if (failed(checkLayouts(op)))
+    MmaRepeats repeats =
+        getRepeats(plan->mma, plan->grid, op.getM(), op.getN());
+    std::optional<MatrixOperand> lhs, rhs;
+    if (failed(checkFragments(op)) ||
+        failed(getOperand(op, op.getLhsMutable(), *plan, repeats.m, lhs)) ||
+        failed(getOperand(op, op.getRhsMutable(), *plan, repeats.n, rhs)))
       return failure();
 
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -87,7 +67,7 @@ struct WgmmaPattern : TilePattern<GemmOp> {
     group = NVVM::ShflOp::create(b, b.getI32Type(), constant(b, -1), group,
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
-    Product product(op, *plan);
+    Product product(op, *plan, repeats, lhs, *rhs);
     SmallVector<AsmInput> inputs = createInputs(b, product, adaptor, group);
     std::string text = product.getText();
     auto accType = cast<VectorType>(adaptor.getAcc().getType());
@@ -105,28 +85,42 @@ private:
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   }
 
-  /// The buffers have to lie as the descriptors say.
-  LogicalResult checkLayouts(GemmOp op) const {
+  /// The fragments have to be those of the instruction.
+  LogicalResult checkFragments(GemmOp op) const {
     SmallVector<LayoutRequirement> requirements;
     op.getLayoutRequirements(getTarget().info, lowering.threads, requirements);
     for (const LayoutRequirement &requirement : requirements) {
-      Value value = requirement.getValue();
-      Attribute found;
-      bool same;
-      if (auto type = dyn_cast<MemRefType>(value.getType())) {
-        found = type.getLayout();
-        same = found == requirement.layout;
-      } else {
-        found = cast<RankedTensorType>(value.getType()).getEncoding();
-        same =
-            getFragmentLayout(value.getType())
-                .isSameAs(cast<FragmentAttr>(requirement.layout).getLayout());
-      }
-      if (!same)
+      auto needed = dyn_cast<FragmentAttr>(requirement.layout);
+      Type type = requirement.getValue().getType();
+      if (needed && !getFragmentLayout(type).isSameAs(needed.getLayout()))
         return op.emitError("wgmma needs layout ")
-               << requirement.layout << ", found " << found
+               << needed << ", found "
+               << cast<RankedTensorType>(type).getEncoding()
                << "; run --tile-infer-layouts";
     }
+    return success();
+  }
+
+  /// How `repeats` instructions of each warpgroup read an operand; none if it
+  /// is a fragment.
+  static LogicalResult getOperand(GemmOp op, OpOperand &operand,
+                                  const GemmPlan &plan, int64_t repeats,
+                                  std::optional<MatrixOperand> &result) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type)
+      return success();
+    Expected<WgmmaDescriptor> descriptor =
+        getWgmmaDescriptor(op, operand, plan.mma, getSharedLayout(type));
+    // A warpgroup's instructions follow each other.
+    Expected<Layout> parts =
+        descriptor ? logicalDivide(descriptor->starts,
+                                   llvm::cantFail(Layout::get(repeats, 1)))
+                   : Expected<Layout>(descriptor.takeError());
+    if (!parts)
+      return op.emitError("wgmma cannot read ")
+             << type << ": " << llvm::toString(parts.takeError())
+             << "; run --tile-infer-layouts";
+    result = {*descriptor, parts->getMode(1)};
     return success();
   }
 
@@ -135,14 +129,14 @@ private:
     GemmOp op;
     GemmPlan plan;
     MmaRepeats repeats;
+    std::optional<MatrixOperand> lhs; // none for a fragment
+    MatrixOperand rhs;
     int64_t steps, lhsWords;
-    bool lhsShared;
 
-    Product(GemmOp op, const GemmPlan &plan)
-        : op(op), plan(plan),
-          repeats(getRepeats(plan.mma, plan.grid, op.getM(), op.getN())),
-          steps(op.getK() / plan.mma.k), lhsWords(4),
-          lhsShared(isa<MemRefType>(op.getLhs().getType())) {}
+    Product(GemmOp op, const GemmPlan &plan, MmaRepeats repeats,
+            const std::optional<MatrixOperand> &lhs, const MatrixOperand &rhs)
+        : op(op), plan(plan), repeats(repeats), lhs(lhs), rhs(rhs),
+          steps(op.getK() / plan.mma.k), lhsWords(4) {}
 
     bool packedAcc() { return op.getAccType().getElementType().isF16(); }
     StringRef accClass() {
@@ -160,15 +154,6 @@ private:
     int64_t firstInput() {
       return numAccRegisters() * (op.getClearAccumulator() ? 1 : 2);
     }
-    MatrixOperand getLhs() {
-      return MatrixOperand(cast<MemRefType>(op.getLhs().getType()),
-                           !op.getTransposeLhs());
-    }
-    MatrixOperand getRhs() {
-      return MatrixOperand(cast<MemRefType>(op.getRhs().getType()),
-                           op.getTransposeRhs());
-    }
-
     std::string getText() {
       std::string text;
       llvm::raw_string_ostream stream(text);
@@ -189,12 +174,12 @@ private:
       const MmaInstruction &mma = plan.mma;
       Type accElement = op.getAccType().getElementType();
       int64_t rhsInput =
-          firstInput() + (lhsShared ? 1 : lhsWords * steps * repeats.m);
-      if (lhsShared)
+          firstInput() + (lhs ? 1 : lhsWords * steps * repeats.m);
+      if (lhs)
         stream << "add.s64 da, $" << firstInput() << ", "
-               << (getLhs().getOffset(m * mma.m, step * mma.k) >> 4) << ";\n";
-      stream << "add.s64 db, $" << rhsInput << ", "
-             << (getRhs().getOffset(n * mma.n, step * mma.k) >> 4) << ";\n";
+               << lhs->getStep(m, step) << ";\n";
+      stream << "add.s64 db, $" << rhsInput << ", " << rhs.getStep(n, step)
+             << ";\n";
       stream << "wgmma.mma_async.sync.aligned.m64n" << mma.n << "k" << mma.k
              << "."
              << (accElement.isF32()   ? "f32"
@@ -204,7 +189,7 @@ private:
              << getPtxType(op.getRhsElementType()) << " ";
       printRegisters(stream, accPerTile() * (n + repeats.n * m), accPerTile());
       stream << ", ";
-      if (lhsShared)
+      if (lhs)
         stream << "da";
       else
         printRegisters(stream, firstInput() + lhsWords * (step + steps * m),
@@ -216,9 +201,9 @@ private:
       if (!accElement.isInteger())
         stream << ", 1, 1";
       if (op.getLhsElementType().getIntOrFloatBitWidth() == 16) {
-        if (lhsShared)
-          stream << ", " << (getLhs().majorK ? 0 : 1);
-        stream << ", " << (getRhs().majorK ? 0 : 1);
+        if (lhs)
+          stream << ", " << (lhs->descriptor.majorK ? 0 : 1);
+        stream << ", " << (rhs.descriptor.majorK ? 0 : 1);
       }
       stream << ";\n";
     }
@@ -246,37 +231,29 @@ private:
     }
     Value alongM = arith::RemUIOp::create(b, group, constant(b, plan.grid.m));
     Value alongN = arith::DivUIOp::create(b, group, constant(b, plan.grid.m));
-    if (product.lhsShared)
+    if (product.lhs)
       inputs.push_back(
-          {createDescriptor(b, product.getLhs(), adaptor.getLhs(), alongM,
-                            plan.grid.m, product.repeats.m * plan.mma.m),
-           "l"});
+          {createDescriptor(b, *product.lhs, adaptor.getLhs(), alongM), "l"});
     else
       for (Value word : toWords(b, adaptor.getLhs()))
         inputs.push_back({word, "r"});
     inputs.push_back(
-        {createDescriptor(b, product.getRhs(), adaptor.getRhs(), alongN,
-                          plan.grid.n, product.repeats.n * plan.mma.n),
-         "l"});
+        {createDescriptor(b, product.rhs, adaptor.getRhs(), alongN), "l"});
     return inputs;
   }
 
-  /// The descriptor of the part of an operand that a warpgroup reads: part
-  /// `index` of `parts`, each of `extent` rows or columns.
+  /// The descriptor of the part of an operand that warpgroup `index` reads.
   static Value createDescriptor(ImplicitLocOpBuilder &b,
                                 const MatrixOperand &operand, Value buffer,
-                                Value index, int64_t parts, int64_t extent) {
+                                Value index) {
     Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), buffer);
-    if (parts > 1) {
-      Value offset = arith::MulIOp::create(
-          b, index, constant(b, operand.getOffset(extent, 0)));
+    if (Value offset = createOffset(b, operand.groups.getAxes(), index))
       address = arith::AddIOp::create(b, address, offset);
-    }
     address = arith::ShRUIOp::create(b, address, constant(b, 4));
     address = arith::AndIOp::create(b, address, constant(b, 0x3fff));
     Value wide = arith::ExtUIOp::create(b, b.getI64Type(), address);
     Value rest = arith::ConstantOp::create(
-        b, b.getI64IntegerAttr(operand.getDescriptor()));
+        b, b.getI64IntegerAttr(operand.descriptor.getBits()));
     return arith::OrIOp::create(b, wide, rest);
   }
 };

@@ -22,6 +22,8 @@
 
 namespace tilews {
 
+struct Axis;
+
 /// Coordinates of a fragment's registers.
 class FragmentIndexer {
 public:
@@ -51,6 +53,10 @@ private:
   llvm::SmallVector<int64_t> shape, cover, baseBits, baseDivisors;
   llvm::SmallVector<mlir::Value> bases;
 };
+
+/// The offset that a layout with these leaves gives to an index, null for zero.
+mlir::Value createOffset(mlir::ImplicitLocOpBuilder &b,
+                         llvm::ArrayRef<Axis> axes, mlir::Value index);
 
 /// The first element of a region along one dimension: a value (an integer of
 /// the index width, null for zero) plus a constant.

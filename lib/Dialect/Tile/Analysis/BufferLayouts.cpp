@@ -19,9 +19,12 @@ static MemRefType getMemRef(Value value) {
 static int64_t getBits(Value value) {
   return getStorageBits(getMemRef(value).getElementType());
 }
-static bool isWgmma(Operation *op) {
+/// Whether the instruction reads or writes shared memory in its own way, so
+/// that it can live with few layouts.
+static bool isParticular(Operation *op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == InstKind::Wgmma;
+  return inst &&
+         llvm::is_contained({InstKind::Wgmma, InstKind::Tma}, inst.getValue());
 }
 
 /// The panels with the widest swizzle of at least `leastSpan` bytes that divide
@@ -65,81 +68,117 @@ static bool takesAnyLayout(Operation *op) {
              memref::AtomicRMWOp>(op);
 }
 
+/// Operations whose result is their first operand's memory, seen in their own
+/// way.
+static bool isView(Operation *op) { return isa<ViewOp>(op); }
+
+/// The layout of a view of a buffer with `layout`; none if it has none.
+static std::optional<SharedLayout> getLayoutOfView(Operation *view,
+                                                   const SharedLayout &layout) {
+  Value source = view->getOperand(0), result = view->getResult(0);
+  return layout.view(getMemRef(result).getShape(), getBits(source),
+                     getBits(result));
+}
+
+/// The layout of the buffer that gives `value`, a view of it, `layout`; none if
+/// there is none.
+static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
+                                                     SharedLayout layout) {
+  while (Operation *view = value.getDefiningOp()) {
+    if (!isView(view))
+      break;
+    Value source = view->getOperand(0);
+    std::optional<SharedLayout> outer = layout.view(
+        getMemRef(source).getShape(), getBits(value), getBits(source));
+    if (!outer)
+      return std::nullopt;
+    layout = *outer;
+    value = source;
+  }
+  return layout;
+}
+
 BufferLayouts::Group BufferLayouts::collect(AllocSharedOp alloc) {
   Group group;
   group.alloc = alloc;
   group.values = {alloc.getBuffer()};
-  for (size_t i = 0; i < group.values.size(); ++i) {
-    Value value = group.values[i];
-    if (isa<SharedLayoutAttr>(getMemRef(value).getLayout()))
-      group.demands.push_back({value.getDefiningOp(), value,
-                               getSharedLayout(getMemRef(value)),
-                               /*isType=*/true, /*isExact=*/true});
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      if (auto view = dyn_cast<ViewOp>(user))
-        group.values.push_back(view.getResult());
+  for (size_t i = 0; i < group.values.size(); ++i)
+    for (Operation *user : group.values[i].getUsers()) {
+      if (isView(user))
+        group.values.push_back(user->getResult(0));
       else if (!takesAnyLayout(user))
         group.isOpaque = true;
     }
-  }
-  for (bool isExact : {true, false}) {
-    for (Value value : group.values) {
-      for (const LayoutRequirement &requirement : required.lookup(value)) {
-        Operation *op = cast<OpOperand *>(requirement.place)->getOwner();
-        if (isWgmma(op) == isExact)
-          group.demands.push_back(
-              {op, value,
-               cast<SharedLayoutAttr>(requirement.layout).getLayout(),
-               /*isType=*/false, isExact});
-      }
-    }
-  }
+  collectDemands(group);
   return group;
 }
 
-/// The layout of the buffer that gives `value`, a view of it, `layout`.
-std::optional<SharedLayout>
-BufferLayouts::getWholeLayout(const Group &group, const SharedLayout &layout,
-                              Value value) {
-  Value buffer = group.values.front();
-  if (value == buffer)
-    return layout;
-  return layout.view(getMemRef(buffer).getShape(), getBits(value),
-                     getBits(buffer));
+/// Types that are given come first, then instructions that can use few layouts,
+/// then those that can use all.
+void BufferLayouts::collectDemands(Group &group) {
+  for (Value value : group.values)
+    if (isa<SharedLayoutAttr>(getMemRef(value).getLayout()))
+      group.demands.push_back({value.getDefiningOp(), value,
+                               getSharedLayout(getMemRef(value)),
+                               /*isType=*/true});
+  for (bool particular : {true, false})
+    for (Value value : group.values)
+      for (const LayoutRequirement &requirement : required.lookup(value)) {
+        Operation *op = cast<OpOperand *>(requirement.place)->getOwner();
+        if (isParticular(op) == particular)
+          group.demands.push_back(
+              {op, value,
+               cast<SharedLayoutAttr>(requirement.layout).getLayout(),
+               /*isType=*/false});
+      }
 }
 
-/// Whether every view has a layout if the buffer has `layout`, and every demand
-/// that has to be met is; `unmet` or `badView` say what is not.
-bool BufferLayouts::fits(const Group &group, const SharedLayout &layout,
-                         const Demand *&unmet, Value &badView) {
-  unmet = nullptr;
-  badView = Value();
-  Value buffer = group.values.front();
-  auto getLayoutOf = [&](Value value) -> std::optional<SharedLayout> {
-    if (value == buffer)
-      return layout;
-    return layout.view(getMemRef(value).getShape(), getBits(buffer),
-                       getBits(value));
-  };
-  for (Value value : group.values) {
-    if (getLayoutOf(value))
+/// What stands against `layout` at the value with this index.
+std::optional<BufferLayouts::Misfit>
+BufferLayouts::findUnmet(const Group &group, size_t index,
+                         const SharedLayout &layout) {
+  Value value = group.values[index];
+  for (const Demand &demand : group.demands)
+    if (demand.isType && demand.value == value && !(demand.layout == layout))
+      return Misfit{demand.op, "its type says otherwise", demand.layout};
+  for (OpOperand &use : value.getUses()) {
+    auto op = dyn_cast<LayoutOpInterface>(use.getOwner());
+    if (!op)
       continue;
-    badView = value;
-    return false;
+    llvm::Error error =
+        op.checkSharedLayout(target, getNumThreads(op), use, layout);
+    if (!error)
+      continue;
+    Misfit misfit = {op, llvm::toString(std::move(error)), std::nullopt};
+    for (const Demand &demand : group.demands)
+      if (demand.op == op && demand.value == value &&
+          !(demand.layout == layout))
+        misfit.wanted = demand.layout;
+    return misfit;
   }
-  for (const Demand &demand : group.demands) {
-    if (!demand.isExact)
-      continue;
-    SharedLayout own = *getLayoutOf(demand.value);
-    bool met = demand.isType ? own == demand.layout
-                             : own.isPanels(getBits(demand.value));
-    if (met)
-      continue;
-    unmet = &demand;
-    return false;
+  return std::nullopt;
+}
+
+/// What stands against the buffer having `layout`; if nothing does,
+/// `assignment` gets the layouts of the views too.
+std::optional<BufferLayouts::Misfit>
+BufferLayouts::findMisfit(const Group &group, const SharedLayout &layout,
+                          Assignment &assignment) {
+  assignment = {layout};
+  for (Value value : ArrayRef(group.values).drop_front()) {
+    Operation *view = value.getDefiningOp();
+    size_t source =
+        llvm::find(group.values, view->getOperand(0)) - group.values.begin();
+    std::optional<SharedLayout> own = getLayoutOfView(view, assignment[source]);
+    if (!own)
+      return Misfit{view, "no layout of its type places the same bytes",
+                    std::nullopt};
+    assignment.push_back(*own);
   }
-  return true;
+  for (size_t i = 0; i < group.values.size(); ++i)
+    if (std::optional<Misfit> unmet = findUnmet(group, i, assignment[i]))
+      return unmet;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,57 +219,55 @@ SharedLayout BufferLayouts::getDefault(const Group &group) {
 }
 
 LogicalResult BufferLayouts::choose(const Group &group) {
-  AllocSharedOp alloc = group.alloc;
-  const Demand *unmet;
-  Value badView;
   SharedLayout rowMajor =
       SharedLayout::getRowMajor(getMemRef(group.values.front()).getShape());
-  auto accept = [&](const SharedLayout &layout) {
-    Value buffer = group.values.front();
-    for (Value value : group.values) {
-      auto own = value == buffer
-                     ? layout
-                     : *layout.view(getMemRef(value).getShape(),
-                                    getBits(buffer), getBits(value));
-      chosen.emplace_back(value,
-                          SharedLayoutAttr::get(alloc.getContext(), own));
-    }
-    return success();
-  };
   // The strongest demand that all others can live with.
   SmallVector<SharedLayout> options;
   if (!group.isOpaque) {
     for (const Demand &demand : group.demands)
-      if (auto layout = getWholeLayout(group, demand.layout, demand.value))
+      if (auto layout = getLayoutOfBuffer(demand.value, demand.layout))
         options.push_back(*layout);
     options.push_back(getDefault(group));
   }
   options.push_back(rowMajor);
-  for (const SharedLayout &layout : options)
-    if (fits(group, layout, unmet, badView))
-      return group.isOpaque ? success() : accept(layout);
+  std::optional<Misfit> first;
+  for (const SharedLayout &layout : options) {
+    Assignment assignment;
+    std::optional<Misfit> misfit = findMisfit(group, layout, assignment);
+    if (misfit) {
+      if (!first)
+        first = misfit;
+      continue;
+    }
+    if (!group.isOpaque)
+      for (auto [value, own] : llvm::zip_equal(group.values, assignment))
+        chosen.emplace_back(value,
+                            SharedLayoutAttr::get(value.getContext(), own));
+    return success();
+  }
+  return emitMisfit(group, options.front(), *first);
+}
 
-  // Say what stands against the strongest one.
-  fits(group, options.front(), unmet, badView);
-  if (group.isOpaque && unmet)
-    return unmet->op
-               ->emitOpError("needs a layout of its own for a buffer that "
-                             "other dialects' operations take as "
-                             "row-major")
-               .attachNote(alloc.getLoc())
-           << "the buffer is allocated here";
-  Operation *other = unmet ? unmet->op : badView.getDefiningOp();
-  InFlightDiagnostic diag = other->emitOpError();
-  diag << "cannot use shared memory with layout "
-       << SharedLayoutAttr::get(alloc.getContext(), options.front());
-  if (unmet && !unmet->isType)
-    diag << "; wgmma needs panels of 16, 32, 64 or 128 bytes, such as "
-         << SharedLayoutAttr::get(alloc.getContext(), unmet->layout);
-  else if (unmet)
-    diag << "; its type has "
-         << SharedLayoutAttr::get(alloc.getContext(), unmet->layout);
-  else
-    diag << "; no layout of its type places the same bytes";
+/// Says what stands against the strongest demand.
+LogicalResult BufferLayouts::emitMisfit(const Group &group,
+                                        const SharedLayout &layout,
+                                        const Misfit &misfit) {
+  AllocSharedOp alloc = group.alloc;
+  auto toAttr = [&](const SharedLayout &layout) {
+    return SharedLayoutAttr::get(alloc.getContext(), layout);
+  };
+  InFlightDiagnostic diag = misfit.op->emitOpError();
+  if (group.isOpaque) {
+    diag << "needs a layout of its own for a buffer that other dialects' "
+            "operations take as row-major: "
+         << misfit.reason;
+    diag.attachNote(alloc.getLoc()) << "the buffer is allocated here";
+    return diag;
+  }
+  diag << "cannot use shared memory with layout " << toAttr(layout) << ": "
+       << misfit.reason;
+  if (misfit.wanted)
+    diag << "; it wants " << toAttr(*misfit.wanted);
   diag << "; copy the tile to a buffer of its own";
   Operation *first = group.demands.empty() ? alloc : group.demands.front().op;
   diag.attachNote(first->getLoc()) << "the layout is fixed here";

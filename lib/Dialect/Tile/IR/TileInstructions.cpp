@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Builders.h"
@@ -14,6 +15,8 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+using llvm::Error;
+using llvm::Expected;
 
 static bool isOcpFp8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(type);
@@ -69,6 +72,18 @@ static std::optional<MmaInstruction> getWmmaFor(unsigned arch, Type type) {
   return std::nullopt;
 }
 
+/// The columns a wgmma can have that divide `n`, most first; s8 knows fewer
+/// (PTX ISA, "wgmma.mma_async": shapes).
+static SmallVector<int64_t> getWgmmaWidths(int64_t n, Type operand) {
+  SmallVector<int64_t> widths;
+  int64_t step = operand.isInteger() ? 16 : 8;
+  for (int64_t width = std::min<int64_t>(n, 256); width >= 8; --width)
+    if (n % width == 0 && width % 8 == 0 &&
+        (width % step == 0 || width == 8 || width == 24))
+      widths.push_back(width);
+  return widths;
+}
+
 std::optional<MmaInstruction> tile::getMmaInstruction(const TargetInfo &target,
                                                       InstKind kind, Type lhs,
                                                       Type acc, int64_t n) {
@@ -78,15 +93,12 @@ std::optional<MmaInstruction> tile::getMmaInstruction(const TargetInfo &target,
       return getMmaSync(getElementBits(lhs));
     return std::nullopt;
   case InstKind::Wgmma: {
-    if (!target.hasWgmma() || lhs.isF64() || n % 8 != 0)
+    if (!target.hasWgmma() || lhs.isF64())
       return std::nullopt;
-    // The largest legal n that divides the columns; s8 knows fewer
-    // (PTX ISA, "wgmma.mma_async": shapes).
-    int64_t step = lhs.isInteger() ? 16 : 8;
-    for (int64_t inst = std::min<int64_t>(n, 256); inst >= 8; inst -= 8)
-      if (n % inst == 0 && (inst % step == 0 || inst == 8 || inst == 24))
-        return getWgmma(inst, getElementBits(lhs));
-    return std::nullopt;
+    SmallVector<int64_t> widths = getWgmmaWidths(n, lhs);
+    if (widths.empty())
+      return std::nullopt;
+    return getWgmma(widths.front(), getElementBits(lhs));
   }
   case InstKind::Mfma:
     if (target.hasMfma() && !acc.isF16())
@@ -137,13 +149,50 @@ static SharedLayout getSwizzledPanels(MemRefType type) {
   return SharedLayout::getRowMajor(type.getShape());
 }
 
-/// Whether each instruction's columns begin where a panel of the right operand
-/// does. Descriptors cannot start within a panel if the columns run along it.
-static bool startsAtPanels(GemmOp op, const MmaInstruction &mma) {
-  auto type = dyn_cast<MemRefType>(op.getRhs().getType());
-  if (!type || op.getTransposeRhs() || mma.n == op.getN())
-    return true;
-  return mma.n % getSwizzledPanels(type).getModes(1).front().extent == 0;
+/// Why wgmma cannot read one of the shared operands, in the layout that is
+/// given or else in the one it wants.
+static Error checkOperands(GemmOp op, const MmaInstruction &mma) {
+  for (OpOperand *operand : {&op.getLhsMutable(), &op.getRhsMutable()}) {
+    auto type = dyn_cast<MemRefType>(operand->get().getType());
+    if (!type)
+      continue;
+    bool isGiven = isa<SharedLayoutAttr>(type.getLayout());
+    SharedLayout layout =
+        isGiven ? getSharedLayout(type) : getSwizzledPanels(type);
+    Expected<WgmmaDescriptor> descriptor =
+        getWgmmaDescriptor(op, *operand, mma, layout);
+    if (!descriptor)
+      return descriptor.takeError();
+  }
+  return Error::success();
+}
+
+/// Warpgroups take rows of 64 first, then columns. An instruction is as wide as
+/// the layouts of the operands permit.
+static Expected<GemmPlan> planWgmma(GemmOp op, int64_t groups) {
+  Type type = op.getLhsElementType();
+  int64_t m = op.getM(), n = op.getN();
+  int64_t alongM = std::gcd(groups, m / 64);
+  if (op.getPolicy() == WarpPolicy::FullCol && (n / 8) % groups == 0)
+    alongM = 1;
+  WarpGrid grid = {alongM, groups / alongM};
+  SmallVector<int64_t> widths;
+  if (n % grid.n == 0)
+    widths = getWgmmaWidths(n / grid.n, type);
+  if (widths.empty())
+    return makeLayoutError(groups, " warpgroups cannot share ", m, " rows and ",
+                           n, " columns evenly");
+  std::optional<std::string> reason;
+  for (int64_t width : widths) {
+    MmaInstruction mma = getWgmma(width, getElementBits(type));
+    Error error = checkOperands(op, mma);
+    if (!error)
+      return GemmPlan{mma, grid};
+    std::string text = llvm::toString(std::move(error));
+    if (!reason)
+      reason = text;
+  }
+  return makeLayoutError(*reason);
 }
 
 static std::optional<GemmPlan>
@@ -158,18 +207,11 @@ planGemm(GemmOp op, InstKind kind, const TargetInfo &target, int64_t threads) {
   if (kind != InstKind::Wgmma)
     return GemmPlan{
         *mma, getWarpGrid(*mma, groups, m, n, getWarpShape(op.getPolicy()))};
-  // Warpgroups take rows of 64 first, then columns; the instruction is as wide
-  // as a warpgroup's columns.
-  int64_t alongM = std::gcd(groups, m / mma->m);
-  if (op.getPolicy() == WarpPolicy::FullCol && (n / 8) % groups == 0)
-    alongM = 1;
-  WarpGrid grid = {alongM, groups / alongM};
-  if (n % grid.n != 0)
-    return std::nullopt;
-  mma = getMmaInstruction(target, kind, lhs, acc, n / grid.n);
-  if (!mma || !startsAtPanels(op, *mma))
-    return std::nullopt;
-  return GemmPlan{*mma, grid};
+  Expected<GemmPlan> plan = planWgmma(op, groups);
+  if (plan)
+    return *plan;
+  llvm::consumeError(plan.takeError());
+  return std::nullopt;
 }
 
 std::optional<GemmPlan> tile::getGemmPlan(GemmOp op, const TargetInfo &target,
@@ -205,22 +247,10 @@ static std::string rejectGemm(GemmOp op, InstKind kind,
     return "the right operand is a fragment";
   if (op.getM() % mma->m != 0)
     return say("M is " + Twine(op.getM()) + ", not a multiple of 64");
-  bool majorK = !op.getTransposeLhs() && op.getTransposeRhs();
-  if (!majorK && getElementBits(lhs) != 16)
-    return "operands that are not contiguous along K have to be 16 bits wide";
   if (op.getTransposeLhs() && !isa<MemRefType>(op.getLhs().getType()))
     return "the left operand is a transposed fragment";
-  for (Value operand : {op.getLhs(), op.getRhs()})
-    if (auto buffer = dyn_cast<MemRefType>(operand.getType());
-        buffer && isa<SharedLayoutAttr>(buffer.getLayout()) &&
-        !getSharedLayout(buffer).isPanels(getElementBits(lhs)))
-      return "an operand's layout is given and has no panels of 16, 32, 64 or "
-             "128 bytes";
-  if (!planGemm(op, kind, target, threads))
-    return say(Twine(threads / lanes) + " warpgroups cannot share " +
-               Twine(op.getM()) + " rows and " + Twine(op.getN()) +
-               " columns evenly");
-  return "";
+  Expected<GemmPlan> plan = planWgmma(op, threads / lanes);
+  return plan ? "" : llvm::toString(plan.takeError());
 }
 
 void GemmOp::getInstructionCandidates(const TargetInfo &target, int64_t threads,
@@ -280,6 +310,25 @@ void GemmOp::getLayoutRequirements(
   }
 }
 
+Error GemmOp::checkSharedLayout(const TargetInfo &, int64_t, OpOperand &operand,
+                                const SharedLayout &layout) {
+  if (getInst(*this) != InstKind::Wgmma)
+    return Error::success();
+  // The other operand does not matter: any width that this one permits will do.
+  SmallVector<int64_t> widths = getWgmmaWidths(getN(), getLhsElementType());
+  Error error = Error::success();
+  for (int64_t width : widths) {
+    llvm::consumeError(std::move(error));
+    MmaInstruction mma = getWgmma(width, getElementBits(getLhsElementType()));
+    Expected<WgmmaDescriptor> descriptor =
+        tile::getWgmmaDescriptor(*this, operand, mma, layout);
+    error = descriptor.takeError();
+    if (!error)
+      break;
+  }
+  return error;
+}
+
 //===----------------------------------------------------------------------===//
 // GemmSpOp
 //===----------------------------------------------------------------------===//
@@ -323,4 +372,11 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
 void CopyOp::getLayoutRequirements(const TargetInfo &, int64_t,
                                    SmallVectorImpl<LayoutRequirement> &) {
   // Plain and cp.async copies write any layout.
+}
+
+Error CopyOp::checkSharedLayout(const TargetInfo &, int64_t, OpOperand &,
+                                const SharedLayout &layout) {
+  if (getInst(*this) != InstKind::Tma)
+    return Error::success();
+  return tile::getTmaBoxes(*this, layout).takeError();
 }

@@ -2,6 +2,8 @@
 
 !a = memref<128x64xf16, #gpu.address_space<workgroup>>
 !at = memref<64x128xf16, #gpu.address_space<workgroup>>
+!panels = memref<64x64xf16, #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<2,4,3>>, #gpu.address_space<workgroup>>
+!columns = memref<64x128xf16, #tile.shared<(64, 128):(1, 64), Sw<3,4,3>>, #gpu.address_space<workgroup>>
 !f8 = memref<64x64xf8E4M3FN, #gpu.address_space<workgroup>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
@@ -74,6 +76,27 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %c = tile.load %x[0, 0] : memref<64x64xf32> -> tensor<64x64xf32>
     %d = tile.gemm %a, %b, %c {transpose_rhs} : !f8, !f8 -> tensor<64x64xf32>
     tile.store %d to %x[0, 0] : tensor<64x64xf32> to memref<64x64xf32>
+    gpu.return
+  }
+
+  // Layouts that are given: panels of 64 bytes, and a right operand whose rows
+  // run along K although K is its first dimension, so that it is not transposed.
+  // 64 columns of 128 bytes to the next warpgroup: 8192 bytes.
+  // CHECK-LABEL: llvm.func @given
+  // CHECK: arith.constant -9223371899415756800 : i64
+  // CHECK: arith.constant 8192 : i32
+  // CHECK: arith.constant 4611686293305360384 : i64
+  // CHECK: da, db, p, 1, 1, 0, 0;
+  // CHECK-SAME: add.s64 da, $64, 2;
+  // CHECK-SAME: add.s64 db, $65, 2;
+  // CHECK-SAME: add.s64 da, $64, 256;
+  // CHECK-SAME: add.s64 db, $65, 4;
+  gpu.func @given(%x: memref<64x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %a = tile.alloc_shared : !panels
+    %b = tile.alloc_shared : !columns
+    %c = tile.load %x[0, 0] : memref<64x128xf32> -> tensor<64x128xf32>
+    %d = tile.gemm %a, %b, %c : !panels, !columns -> tensor<64x128xf32>
+    tile.store %d to %x[0, 0] : tensor<64x128xf32> to memref<64x128xf32>
     gpu.return
   }
 }

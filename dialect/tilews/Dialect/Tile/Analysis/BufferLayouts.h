@@ -39,26 +39,38 @@ private:
     mlir::Operation *op;
     mlir::Value value;
     SharedLayout layout;
-    bool isType;  // of a type that was given
-    bool isExact; // nothing else will do
+    bool isType; // of a type that was given: nothing else will do
   };
-  /// A buffer with all its views and the demands on them, strongest first.
+  /// A buffer with all its views, each after what it is a view of, and the
+  /// demands on them, strongest first.
   struct Group {
     AllocSharedOp alloc;
-    llvm::SmallVector<mlir::Value> values; // the buffer, then its views
+    llvm::SmallVector<mlir::Value> values;
     llvm::SmallVector<Demand> demands;
     bool isOpaque = false; // operations of other dialects look into it
   };
+  /// The layouts of a group's values, in their order.
+  using Assignment = llvm::SmallVector<SharedLayout>;
+  /// What stands against a layout of the buffer: an operation, and why.
+  struct Misfit {
+    mlir::Operation *op;
+    std::string reason;
+    /// What the operation would like.
+    std::optional<SharedLayout> wanted;
+  };
 
   Group collect(AllocSharedOp alloc);
+  void collectDemands(Group &group);
   llvm::LogicalResult choose(const Group &group);
-  std::optional<SharedLayout> getWholeLayout(const Group &group,
-                                             const SharedLayout &layout,
-                                             mlir::Value value);
-  bool fits(const Group &group, const SharedLayout &layout,
-            const Demand *&unmet, mlir::Value &badView);
+  std::optional<Misfit> findMisfit(const Group &group,
+                                   const SharedLayout &layout,
+                                   Assignment &assignment);
+  std::optional<Misfit> findUnmet(const Group &group, size_t index,
+                                  const SharedLayout &layout);
   SharedLayout getDefault(const Group &group);
   bool isScattered(mlir::Value buffer);
+  llvm::LogicalResult emitMisfit(const Group &group, const SharedLayout &layout,
+                                 const Misfit &misfit);
 
   mlir::gpu::GPUFuncOp kernel;
   const TargetInfo &target;

@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/Error.h"
 
 #include "tilews/Dialect/Tile/IR/TileDialect.h.inc"
 #include "tilews/Dialect/Tile/IR/TileEnums.h.inc"

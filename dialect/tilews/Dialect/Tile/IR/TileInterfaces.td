@@ -55,7 +55,16 @@ def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
         `#tile.shared` for a buffer, a `#tile.fragment` for a fragment.
       }], "void", "getLayoutRequirements",
       (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
-           "::llvm::SmallVectorImpl<::tilews::tile::LayoutRequirement> &":$requirements)>
+           "::llvm::SmallVectorImpl<::tilews::tile::LayoutRequirement> &":$requirements)>,
+    InterfaceMethod<[{
+        Why the instruction in `tile.inst` cannot use the shared buffer
+        `operand` if it has `layout`; success if it can, which may hold for
+        others than the demanded layout too.
+      }], "::llvm::Error", "checkSharedLayout",
+      (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
+           "::mlir::OpOperand &":$operand,
+           "const ::tilews::SharedLayout &":$layout),
+      "", "return ::llvm::Error::success();">
   ];
 }
 

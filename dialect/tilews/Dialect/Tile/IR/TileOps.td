@@ -114,7 +114,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, ViewLikeOpInterface]> {
 def Tile_CopyOp : Tile_AccessOp<"copy", [
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,
-    DeclareOpInterfaceMethods<Tile_LayoutOpInterface>]> {
+    DeclareOpInterfaceMethods<Tile_LayoutOpInterface, ["checkSharedLayout"]>]> {
   let summary = "copy a region of one buffer to a region of another";
   let description = [{
     Copies between global and shared memory, or within one of them. A region is
@@ -261,12 +261,13 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-class Tile_MatmulOp<string opMnemonic> : Tile_AccessOp<opMnemonic, [
-    DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,
-    DeclareOpInterfaceMethods<Tile_LayoutOpInterface>,
-    InferTypeOpAdaptor]>;
+class Tile_MatmulOp<string opMnemonic, list<string> layoutMethods = []>
+    : Tile_AccessOp<opMnemonic, [
+        DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,
+        DeclareOpInterfaceMethods<Tile_LayoutOpInterface, layoutMethods>,
+        InferTypeOpAdaptor]>;
 
-def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
+def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
   let summary = "matrix product of two tiles, added to a fragment";
   let description = [{
     Returns `acc + lhs * rhs`, with `lhs` of shape MxK, `rhs` of shape KxN and

@@ -48,7 +48,7 @@ gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
 
     %a4 = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
     // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
-    // expected-remark @below {{not wgmma: an operand's layout is given and has no panels of 16, 32, 64 or 128 bytes}}
+    // expected-remark @below {{not wgmma: wgmma reads rows along M or N that are 16 bytes apart, found 144}}
     %d4 = tile.gemm %a4, %b, %c3 : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     gpu.return
   }

@@ -67,7 +67,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
     %b = tile.alloc_shared : memref<64x64xf16, #wg>
     %c = tile.load %X : memref<64x64xf32> -> tensor<64x64xf32>
-    // expected-error @below {{'tile.gemm' op cannot use shared memory with layout #tile.shared<(64, 64):(72, 1)>; wgmma needs panels of 16, 32, 64 or 128 bytes, such as #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>; copy the tile to a buffer of its own}}
+    // expected-error @below {{'tile.gemm' op cannot use shared memory with layout #tile.shared<(64, 64):(72, 1)>: wgmma reads rows along M or N that are 16 bytes apart, found 144; copy the tile to a buffer of its own}}
     %d = tile.gemm %a, %b, %c {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     gpu.return
   }
@@ -88,7 +88,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c2 = tile.load %Y : memref<128x64xf32> -> tensor<128x64xf32>
     // expected-note @below {{the layout is fixed here}}
     %d = tile.gemm %a, %b2, %c {tile.inst = #tile.inst<wgmma>} : memref<64x128xf16, #wg>, memref<128x64xf16, #wg> -> tensor<64x64xf32>
-    // expected-error @below {{cannot use shared memory with layout #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>; wgmma needs panels}}
+    // expected-error @below {{cannot use shared memory with layout #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>: wgmma reads rows along M or N that are 128 bytes apart, found 8192; it wants #tile.shared<(128, 64):(64, 1), Sw<3,4,3>>; copy the tile to a buffer of its own}}
     %e = tile.gemm %v, %b, %c2 {tile.inst = #tile.inst<wgmma>} : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
     gpu.return
   }
@@ -103,7 +103,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @no_view(%X: memref<64x96xf16>) kernel {
     // expected-note @below {{the layout is fixed here}}
     %a = tile.alloc_shared : memref<64x96xf16, #tile.shared<(64, (32, 3)):(32, (1, 2048))>, #wg>
-    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, (32, 3)):(32, (1, 2048))>; no layout of its type places the same bytes; copy the tile to a buffer of its own}}
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, (32, 3)):(32, (1, 2048))>: no layout of its type places the same bytes; copy the tile to a buffer of its own}}
     %v = tile.view %a : memref<64x96xf16, #tile.shared<(64, (32, 3)):(32, (1, 2048))>, #wg> to memref<96x64xf16, #wg>
     gpu.return
   }
@@ -118,7 +118,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @types(%X: memref<64x96xf16>) kernel {
     // expected-note @below {{the layout is fixed here}}
     %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg>
-    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>; its type has #tile.shared<(32, 128):(1, 32)>}}
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>: its type says otherwise; it wants #tile.shared<(32, 128):(1, 32)>; copy the tile to a buffer of its own}}
     %v = tile.view %a : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg> to memref<32x128xf16, #tile.shared<(32, 128):(1, 32)>, #wg>
     gpu.return
   }
@@ -136,7 +136,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %s = memref.subview %a[0, 0] [32, 64] [1, 1] : memref<64x64xf16, #wg> to memref<32x64xf16, strided<[64, 1]>, #wg>
     %b = tile.alloc_shared : memref<64x64xf16, #wg>
     %c = tile.load %X : memref<64x64xf32> -> tensor<64x64xf32>
-    // expected-error @below {{'tile.gemm' op needs a layout of its own for a buffer that other dialects' operations take as row-major}}
+    // expected-error @below {{'tile.gemm' op needs a layout of its own for a buffer that other dialects' operations take as row-major: wgmma reads rows along M or N that are 16 bytes apart, found 128}}
     %d = tile.gemm %a, %b, %c {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     gpu.return
   }
@@ -151,7 +151,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @narrow(%X: memref<8x6xi16>) kernel {
     // expected-note @below {{the layout is fixed here}}
     %a = tile.alloc_shared : memref<8x6xi16, #wg>
-    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(8, 6):(6, 1)>; no layout of its type places the same bytes}}
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(8, 6):(6, 1)>: no layout of its type places the same bytes}}
     %v = tile.view %a : memref<8x6xi16, #wg> to memref<192xi4, #wg>
     gpu.return
   }

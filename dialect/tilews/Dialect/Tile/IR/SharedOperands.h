@@ -1,0 +1,34 @@
+//===- SharedOperands.h - How instructions read shared buffers --*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What wgmma and TMA need to know of a shared buffer, for operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_IR_SHAREDOPERANDS_H
+#define TILEWS_DIALECT_TILE_IR_SHAREDOPERANDS_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Layout/Tma.h"
+#include "tilews/Layout/WgmmaDescriptor.h"
+
+namespace tilews::tile {
+
+/// How wgmma reads `operand`, a buffer that `op` multiplies, if it has
+/// `layout`; or why it cannot.
+llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(GemmOp op,
+                                                   mlir::OpOperand &operand,
+                                                   const MmaInstruction &mma,
+                                                   const SharedLayout &layout);
+
+/// The TMA instructions that copy the regions of `op`, one in shared and one in
+/// global memory, if the shared buffer has `layout`; or why there are none.
+llvm::Expected<TmaBoxes> getTmaBoxes(CopyOp op, const SharedLayout &layout);
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_IR_SHAREDOPERANDS_H

@@ -1,0 +1,83 @@
+//===- SharedOperands.cpp - How instructions read shared buffers ----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using llvm::Expected;
+
+Expected<WgmmaDescriptor> tile::getWgmmaDescriptor(GemmOp op,
+                                                   OpOperand &operand,
+                                                   const MmaInstruction &mma,
+                                                   const SharedLayout &layout) {
+  bool isLhs = &operand == &op.getLhsMutable();
+  bool swapped = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
+  // As written, K is the left operand's last dimension, the right one's first.
+  int64_t kDim = isLhs != swapped ? 1 : 0;
+  return tilews::getWgmmaDescriptor({layout,
+                                     getElementBits(op.getLhsElementType()),
+                                     kDim, isLhs ? mma.m : mma.n, mma.k});
+}
+
+/// The dimension of `global` that each dimension of `shared` runs along: those
+/// of sizes other than one agree in order.
+static SmallVector<int64_t> matchDims(const tilews::tile::TileRegion &shared,
+                                      const tilews::tile::TileRegion &global) {
+  SmallVector<int64_t> dims;
+  size_t next = 0;
+  for (int64_t size : shared.sizes) {
+    if (size == 1) {
+      dims.push_back(-1);
+      continue;
+    }
+    while (global.sizes[next] == 1)
+      ++next;
+    dims.push_back(next++);
+  }
+  return dims;
+}
+
+/// The dimension of a global buffer along which elements lie side by side.
+static std::optional<int64_t> getInnerDim(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  for (int64_t dim = int64_t(strides.size()) - 1; dim >= 0; --dim)
+    if (strides[dim] == 1)
+      return dim;
+  return std::nullopt;
+}
+
+Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
+  auto source = cast<MemRefType>(op.getSource().getType());
+  auto dest = cast<MemRefType>(op.getDest().getType());
+  bool isLoad = isGlobal(source) && isShared(dest);
+  if (!isLoad && !(isShared(source) && isGlobal(dest)))
+    return makeLayoutError("TMA copies between global and shared memory");
+  tilews::tile::TileRegion from = op.getSourceRegion();
+  tilews::tile::TileRegion to = op.getDestRegion();
+  const tilews::tile::TileRegion &shared = isLoad ? to : from;
+  const tilews::tile::TileRegion &global = isLoad ? from : to;
+  MemRefType globalType = isLoad ? source : dest;
+  std::optional<int64_t> innerDim = getInnerDim(globalType);
+  if (!innerDim)
+    return makeLayoutError("the global buffer has no dimension of stride 1");
+  SmallVector<int64_t> offsets;
+  for (OpFoldResult offset : shared.offsets) {
+    std::optional<int64_t> constant = getConstantIntValue(offset);
+    if (!constant)
+      return makeLayoutError("the offset in shared memory is known only when "
+                             "the kernel runs");
+    offsets.push_back(*constant);
+  }
+  return tilews::getTmaBoxes({layout, getStorageBits(source.getElementType()),
+                              offsets, shared.sizes, matchDims(shared, global),
+                              globalType.getRank(), *innerDim});
+}
