@@ -178,6 +178,14 @@ public:
     if (!addReplicas())
       return std::nullopt;
     pairTurns();
+    // Neighbours on both sides come first: words are packed in this order.
+    llvm::sort(result.kept, [](const auto &a, const auto &b) {
+      auto rank = [](const WarpExchange::Kept &kept) {
+        int64_t source = kept.source.weigh(1), dest = kept.dest.weigh(1);
+        return std::make_pair(std::max(source, dest), source);
+      };
+      return rank(a) < rank(b);
+    });
     return std::move(result);
   }
 

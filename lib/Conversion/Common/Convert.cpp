@@ -29,7 +29,7 @@ static void createArena(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
-static LogicalResult checkFragments(gpu::GPUFuncOp kernel, int64_t threads) {
+static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
       if (!isa<RankedTensorType>(type))
@@ -38,10 +38,11 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel, int64_t threads) {
         op->emitError("fragment has no layout; run --tile-infer-layouts");
         return WalkResult::interrupt();
       }
+      int64_t threads = getNumThreads(op);
       if (getFragmentLayout(type).getNumThreads() != threads) {
         op->emitError("fragment is spread over ")
             << getFragmentLayout(type).getNumThreads()
-            << " threads, but the kernel has " << threads;
+            << " threads, but the operation runs on " << threads;
         return WalkResult::interrupt();
       }
     }
@@ -49,6 +50,10 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel, int64_t threads) {
   });
   return failure(result.wasInterrupted());
 }
+
+LoweringContext::LoweringContext(const TargetLowering &target,
+                                 gpu::GPUFuncOp kernel)
+    : target(target), block({0, getNumThreads(kernel), 0}) {}
 
 static void collectMaxVectors(gpu::GPUFuncOp kernel,
                               LoweringContext &lowering) {
@@ -79,8 +84,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const TileTypeConverter &converter,
                                    AddPatternsFn addPatterns) {
   MLIRContext *context = kernel.getContext();
-  LoweringContext lowering(target, getNumThreads(kernel));
-  if (failed(checkFragments(kernel, lowering.threads)))
+  LoweringContext lowering(target, kernel);
+  if (failed(checkFragments(kernel)))
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);

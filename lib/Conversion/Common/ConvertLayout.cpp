@@ -6,64 +6,146 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Writes the fragment to scratch memory row by row and reads it back in
-/// another layout or shape.
-static FailureOr<Value> exchange(Operation *op, Value vector,
-                                 RankedTensorType source,
-                                 RankedTensorType result,
-                                 const TargetLowering &target,
-                                 ImplicitLocOpBuilder &b) {
-  auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
-  if (!offset)
-    return op->emitError("needs scratch memory; run "
-                         "--tile-plan-shared-memory first");
-  Value threadId = target.getThreadId(b);
-  Value scratch = createArenaPointer(b, offset.getInt());
-  auto space =
-      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  Type element = cast<VectorType>(vector.getType()).getElementType();
-  auto visit = [&](RankedTensorType type, auto &&body) {
-    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            threadId);
-    auto scratchType = MemRefType::get(type.getShape(), type.getElementType(),
-                                       MemRefLayoutAttrInterface(), space);
-    SmallVector<SplitOffset> offsets(type.getRank());
-    RegionAccess access(b, scratchType, scratch, offsets, type.getShape(),
-                        kMaxVector, indexer);
-    return body(access, indexer);
-  };
-  visit(source, [&](RegionAccess &access, FragmentIndexer &indexer) {
-    storeFragment(b, access, indexer, vector);
-  });
-  target.emitBarrier(b);
-  return visit(result, [&](RegionAccess &access, FragmentIndexer &indexer) {
-    return loadFragment(b, access, indexer, element, Value());
-  });
-}
-
 namespace {
+/// A layout whose first registers are those that lie side by side along one
+/// dimension, and where they are in the fragment's own order.
+struct RunsFirst {
+  FragmentLayout layout;
+  SmallVector<int64_t> numbers;
+
+  RunsFirst(const FragmentLayout &own, int64_t dim) {
+    struct Placed {
+      Mode mode;
+      int64_t step;
+    };
+    SmallVector<Placed> left, ordered;
+    int64_t step = 1;
+    for (const Mode &mode : own.getValueModes()) {
+      if (mode.extent > 1)
+        left.push_back({mode, step});
+      step *= mode.extent;
+    }
+    for (int64_t run = 1;;) {
+      auto *next = llvm::find_if(left, [&](const Placed &placed) {
+        return placed.mode.dim == dim && placed.mode.stride == run;
+      });
+      if (next == left.end())
+        break;
+      run *= next->mode.extent;
+      ordered.push_back(*next);
+      left.erase(next);
+    }
+    llvm::append_range(ordered, left);
+    SmallVector<Mode> modes;
+    numbers = {0};
+    for (const Placed &placed : ordered) {
+      modes.push_back(placed.mode);
+      size_t count = numbers.size();
+      for (int64_t digit = 1; digit < placed.mode.extent; ++digit)
+        for (size_t i = 0; i < count; ++i)
+          numbers.push_back(numbers[i] + digit * placed.step);
+    }
+    layout = FragmentLayout(own.getThreadModes(), modes);
+  }
+};
+
+/// Access of one side of a round trip to the scratch buffer.
+class ScratchSide {
+public:
+  ScratchSide(ImplicitLocOpBuilder &b, Value buffer, Type element,
+              const ScratchLayout &scratch, const FragmentLayout &layout,
+              Value threadId)
+      : b(b), element(element),
+        runs(layout,
+             scratch.permutation.empty() ? 0 : scratch.permutation.back()),
+        indexer(b, runs.layout.transpose(scratch.permutation), scratch.shape,
+                threadId),
+        access(b, getType(b, element, scratch), buffer,
+               SmallVector<SplitOffset>(scratch.shape.size()), scratch.shape,
+               kMaxVector, indexer) {}
+
+  void store(Value vector) {
+    SmallVector<Value> registers = unpack(b, vector);
+    SmallVector<Value> ordered = llvm::map_to_vector(
+        runs.numbers, [&](int64_t number) { return registers[number]; });
+    storeFragment(b, access, indexer, pack(b, element, ordered));
+  }
+
+  Value load() {
+    SmallVector<Value> ordered =
+        unpack(b, loadFragment(b, access, indexer, element, Value()));
+    SmallVector<Value> registers(ordered.size());
+    for (auto [value, number] : llvm::zip_equal(ordered, runs.numbers))
+      registers[number] = value;
+    return pack(b, element, registers);
+  }
+
+private:
+  static MemRefType getType(ImplicitLocOpBuilder &b, Type element,
+                            const ScratchLayout &scratch) {
+    MLIRContext *context = b.getContext();
+    MemRefLayoutAttrInterface layout;
+    if (!scratch.shape.empty())
+      layout = SharedLayoutAttr::get(context, scratch.layout);
+    return MemRefType::get(
+        scratch.shape, element, layout,
+        gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup));
+  }
+
+  ImplicitLocOpBuilder &b;
+  Type element;
+  RunsFirst runs;
+  FragmentIndexer indexer;
+  RegionAccess access;
+};
 
 template <typename OpT>
-struct ExchangePattern : TilePattern<OpT> {
+struct LayoutPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;
 
   LogicalResult
   matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto source = cast<RankedTensorType>(op.getSource().getType());
-    auto result = cast<RankedTensorType>(op.getType());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    FailureOr<Value> moved =
-        exchange(op, adaptor.getSource(), source, result, this->getTarget(), b);
-    if (failed(moved))
-      return failure();
-    rewriter.replaceOp(op, *moved);
+    ConversionPlan plan = planConversion(op, this->getTarget().info);
+    if (plan.exchange) {
+      rewriter.replaceOp(op,
+                         createWarpExchange(b, this->getTarget(),
+                                            *plan.exchange, adaptor.getSource(),
+                                            this->getThreadId(b, op)));
+      return success();
+    }
+    auto offset = op->template getAttrOfType<IntegerAttr>(TileDialect::kOffset);
+    if (!offset)
+      return op->emitError("needs scratch memory; run "
+                           "--tile-plan-shared-memory first");
+    rewriter.replaceOp(op, passThroughScratch(b, op, adaptor.getSource(), plan,
+                                              offset.getInt()));
     return success();
+  }
+
+private:
+  Value passThroughScratch(ImplicitLocOpBuilder &b, OpT op, Value vector,
+                           const ConversionPlan &plan, int64_t offset) const {
+    auto result = cast<RankedTensorType>(op.getType());
+    Type element = cast<VectorType>(vector.getType()).getElementType();
+    Value threadId = this->getThreadId(b, op);
+    Value scratch = createArenaPointer(b, offset);
+    ScratchSide(b, scratch, element, plan.written,
+                getFragmentLayout(op.getSource().getType()), threadId)
+        .store(vector);
+    this->emitBarrier(b, op);
+    return ScratchSide(b, scratch, element, plan.read,
+                       getFragmentLayout(result), threadId)
+        .load();
   }
 };
 
@@ -72,6 +154,6 @@ struct ExchangePattern : TilePattern<OpT> {
 void tilews::populateConvertLayoutPatterns(const TileTypeConverter &converter,
                                            LoweringContext &lowering,
                                            RewritePatternSet &patterns) {
-  patterns.add<ExchangePattern<ConvertLayoutOp>, ExchangePattern<ReshapeOp>>(
+  patterns.add<LayoutPattern<ConvertLayoutOp>, LayoutPattern<ReshapeOp>>(
       converter, lowering);
 }

@@ -49,15 +49,16 @@ struct PrintPattern : TilePattern<PrintOp> {
              << getTarget().info.chip << "; remove the tile.print";
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string message = escape(op.getMessage());
+    Value threadId = getThreadId(b, op);
     for (auto [original, value] :
          llvm::zip(op.getValues(), adaptor.getValues())) {
       if (auto fragment = dyn_cast<RankedTensorType>(original.getType()))
-        printFragment(b, message, fragment, value);
+        printFragment(b, message, fragment, value, threadId);
       else
-        printScalar(b, message, original.getType(), value);
+        printScalar(b, message, original.getType(), value, threadId);
     }
     if (op.getValues().empty())
-      createGuarded(b, isFirstThread(b, getTarget()),
+      createGuarded(b, isFirstThread(b, threadId),
                     [&] { getTarget().emitPrintf(b, message + "\n", {}); });
     rewriter.eraseOp(op);
     return success();
@@ -72,8 +73,8 @@ struct PrintPattern : TilePattern<PrintOp> {
   }
 
   void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
-                   Value value) const {
-    createGuarded(b, isFirstThread(b, getTarget()), [&] {
+                   Value value, Value threadId) const {
+    createGuarded(b, isFirstThread(b, threadId), [&] {
       auto [printable, format] = toPrintable(b, getTarget(), value, type);
       getTarget().emitPrintf(b, (message + " " + format + "\n").str(),
                              printable);
@@ -81,8 +82,8 @@ struct PrintPattern : TilePattern<PrintOp> {
   }
 
   void printFragment(ImplicitLocOpBuilder &b, StringRef message,
-                     RankedTensorType type, Value vector) const {
-    Value threadId = getTarget().getThreadId(b);
+                     RankedTensorType type, Value vector,
+                     Value threadId) const {
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
                             threadId);
     SmallVector<Value> registers = unpack(b, vector);
@@ -125,7 +126,8 @@ struct AssertPattern : TilePattern<AssertOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value condition = adaptor.getCondition();
     if (auto fragment = dyn_cast<RankedTensorType>(op.getCondition().getType()))
-      condition = getFragmentCondition(b, fragment, condition);
+      condition =
+          getFragmentCondition(b, fragment, condition, getThreadId(b, op));
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, condition, truth);
     createGuarded(b, fails, [&] {
@@ -141,9 +143,9 @@ struct AssertPattern : TilePattern<AssertOp> {
 
   /// Whether the condition holds in all registers that hold an element.
   Value getFragmentCondition(ImplicitLocOpBuilder &b, RankedTensorType type,
-                             Value vector) const {
+                             Value vector, Value threadId) const {
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            getTarget().getThreadId(b));
+                            threadId);
     Value all = arith::ConstantOp::create(b, b.getBoolAttr(true));
     for (auto [v, value] : llvm::enumerate(unpack(b, vector))) {
       for (int64_t dim = 0; dim < type.getRank(); ++dim) {

@@ -302,7 +302,7 @@ struct IotaPattern : TilePattern<IotaOp> {
       return rewriter.notifyMatchFailure(op, "result has no layout");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            getTarget().getThreadId(b));
+                            getThreadId(b, op));
     Type element = converted.getElementType();
     SmallVector<Attribute> constants;
     for (int64_t v = 0; v < indexer.getNumValues(); ++v)

@@ -17,10 +17,11 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// A type in memory: an i1 takes a byte.
+/// A type in memory: what is narrower than a byte takes one.
 static Type getMemoryType(Type element) {
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
-                              : element;
+  return element.getIntOrFloatBitWidth() < 8
+             ? IntegerType::get(element.getContext(), 8)
+             : element;
 }
 
 static Type getVectorType(Type element, int64_t count) {
@@ -38,14 +39,26 @@ Value tilews::createLoad(ImplicitLocOpBuilder &b, Value address, Type element,
                                       getBytes(memory, count));
   if (memory == element)
     return loaded;
-  return arith::TruncIOp::create(b, getVectorType(element, count), loaded);
+  if (count == 1)
+    return arith::TruncIOp::create(b, element, loaded);
+  // One by one: the backends keep vectors of such types in memory.
+  SmallVector<Value> values;
+  for (Value value : unpack(b, loaded))
+    values.push_back(arith::TruncIOp::create(b, element, value));
+  return pack(b, element, values);
 }
 
 void tilews::createStore(ImplicitLocOpBuilder &b, Value value, Value address,
                          Type element, int64_t count) {
   Type memory = getMemoryType(element);
-  if (memory != element)
-    value = arith::ExtUIOp::create(b, getVectorType(memory, count), value);
+  if (memory != element && count == 1)
+    value = arith::ExtUIOp::create(b, memory, value);
+  else if (memory != element) {
+    SmallVector<Value> values;
+    for (Value narrow : unpack(b, value))
+      values.push_back(arith::ExtUIOp::create(b, memory, narrow));
+    value = pack(b, memory, values);
+  }
   LLVM::StoreOp::create(b, value, address, getBytes(memory, count));
 }
 

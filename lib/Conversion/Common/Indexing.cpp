@@ -207,39 +207,52 @@ static Value createSwizzle(ImplicitLocOpBuilder &b, Value bytes, Swizzle s) {
 
 void RegionAccess::initShared() {
   layout = getSharedLayout(type);
-  // Thread and register parts are separable if all digits are bit fields and
-  // the register part never touches a bit of the thread part.
+  Swizzle s = layout.getSwizzle();
+  // Thread and register parts are separable if the digits of each dimension are
+  // bit fields, or if the dimension has one stride and no swizzle follows.
   separable = true;
-  int64_t linearBits = 0;
   SmallVector<Value> coords;
   for (auto [d, dim] : llvm::enumerate(dims)) {
     coords.push_back(dim.base);
-    if (!dim.base)
+    SmallVector<Mode> modes = layout.getModes(d);
+    dim.isLinear = s.isIdentity() && modes.size() == 1;
+    if (!dim.base || dim.isLinear)
       continue;
     int64_t bits =
         dim.fragmentDim < 0 ? -1 : indexer.getBaseBits(dim.fragmentDim);
     // A dynamic offset of the region may have any bits.
-    if (bits < 0 || dim.offset) {
-      separable = false;
-      break;
-    }
+    separable &= bits >= 0 && !dim.offset;
     int64_t prefix = 1;
-    for (const Mode &mode : layout.getModes(d)) {
-      if (getBits(mode.extent, mode.stride) < 0)
-        separable = false;
-      int64_t digitBits = (bits / prefix) & (mode.extent - 1);
-      linearBits |= digitBits * mode.stride;
+    for (const Mode &mode : modes) {
+      separable &= isPowerOf2(mode.extent) &&
+                   (s.isIdentity() || getBits(mode.extent, mode.stride) >= 0);
+      if (!separable)
+        return;
+      if (!s.isIdentity())
+        linearBits |= ((bits / prefix) & (mode.extent - 1)) * mode.stride;
       prefix *= mode.extent;
     }
   }
-  if (!separable)
-    return;
-  Swizzle s = layout.getSwizzle();
   baseBits = linearBits * elementBytes;
   baseBits |= (baseBits >> s.shift) & (((int64_t(1) << s.bits) - 1) << s.base);
   Value linear = getLinearOffset(coords);
   baseBytes = linear ? createSwizzle(b, createMul(b, linear, elementBytes), s)
                      : createInt(b, indexType, 0);
+}
+
+/// Whether the offset of the thread's part plus `constants` is that of one plus
+/// (with a swizzle: XOR) that of the other.
+bool RegionAccess::isSeparable(ArrayRef<int64_t> constants) const {
+  if (!separable)
+    return false;
+  for (auto [dim, constant] : llvm::zip(dims, constants))
+    if (dim.base && !dim.isLinear &&
+        (indexer.getBaseBits(dim.fragmentDim) & constant))
+      return false;
+  if (layout.getSwizzle().isIdentity())
+    return true;
+  SharedLayout linear(layout.getModes());
+  return (linear.getOffset(constants, elementBytes * 8) & linearBits) == 0;
 }
 
 static Value createGEP(ImplicitLocOpBuilder &b, Value pointer,
@@ -250,11 +263,7 @@ static Value createGEP(ImplicitLocOpBuilder &b, Value pointer,
 
 Value RegionAccess::getSharedAddress(ArrayRef<int64_t> constants) {
   SmallVector<int64_t> bufferConstants = getBufferConstants(constants);
-  bool disjoint = separable;
-  for (auto [dim, constant] : llvm::zip(dims, bufferConstants))
-    if (dim.base && (indexer.getBaseBits(dim.fragmentDim) & constant))
-      disjoint = false;
-  if (disjoint) {
+  if (isSeparable(bufferConstants)) {
     int64_t bytes =
         layout.getOffset(bufferConstants, elementBytes * 8) * elementBytes;
     // Bits that the thread's part may have too are XORed, others added.

@@ -42,12 +42,13 @@ private:
 class SharedReader : public OperandReader {
 public:
   SharedReader(ImplicitLocOpBuilder &b, const SharedOperand &operand,
-               Type element, Value threadId)
+               Type element)
       : b(b), element(element),
         perStep(
             (operand.isLhs ? operand.mma.lhs : operand.mma.rhs).getNumValues()),
         steps(operand.extentK / operand.mma.k),
-        indexer(b, getLayout(operand), operand.type.getShape(), threadId),
+        indexer(b, getLayout(operand), operand.type.getShape(),
+                operand.threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
                operand.type.getShape(), kMaxVector, indexer) {
     if (!access.isAlwaysInside())
@@ -94,7 +95,7 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
                   inst.getValue() != InstKind::Wmma))
       return rewriter.notifyMatchFailure(op, "not a warp-wide instruction");
     std::optional<GemmPlan> plan =
-        getGemmPlan(op, getTarget().info, lowering.threads);
+        getGemmPlan(op, getTarget().info, getNumThreads(op));
     if (!plan)
       return op.emitError("'tile.inst' cannot compute this product on ")
              << getTarget().info.chip;
@@ -155,12 +156,12 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
                              plan.mma,
                              plan.grid,
                              isLhs ? op.getM() : op.getN(),
-                             op.getK()};
+                             op.getK(),
+                             getThreadId(b, op)};
     if (auto reader = getTarget().createOperandReader(b, operand))
       return reader;
     return std::make_unique<SharedReader>(
-        b, operand, getTypeConverter()->convertType(type.getElementType()),
-        getTarget().getThreadId(b));
+        b, operand, getTypeConverter()->convertType(type.getElementType()));
   }
 
   /// The accumulator's registers, one vector for each instruction.
@@ -193,9 +194,9 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
 class ThreadProduct {
 public:
   ThreadProduct(ImplicitLocOpBuilder &b, const TargetLowering &target,
-                RankedTensorType accType)
+                RankedTensorType accType, Value threadId)
       : b(b), target(target), accElement(accType.getElementType()),
-        layout(getFragmentLayout(accType)), threadId(target.getThreadId(b)),
+        layout(getFragmentLayout(accType)), threadId(threadId),
         rows(b, layout.dropDim(1), accType.getShape().take_front(), threadId),
         columns(b, layout.dropDim(0), accType.getShape().take_back(),
                 threadId) {}
@@ -315,7 +316,7 @@ struct SimtGemmPattern : TilePattern<GemmOp> {
       return op.emitError("computed by plain arithmetic, expects both "
                           "operands in shared memory");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    ThreadProduct product(b, getTarget(), op.getAccType());
+    ThreadProduct product(b, getTarget(), op.getAccType(), getThreadId(b, op));
     FailureOr<Value> result = createLoopOverK(
         b, op.getK(), adaptor.getAcc(), op.getClearAccumulator(),
         [&](Value k, SmallVectorImpl<Value> &registers) -> LogicalResult {
@@ -357,7 +358,7 @@ struct SimtGemmSpPattern : TilePattern<GemmSpOp> {
       return op.emitError("computed by plain arithmetic, expects its operands "
                           "in shared memory");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    ThreadProduct product(b, getTarget(), op.getAccType());
+    ThreadProduct product(b, getTarget(), op.getAccType(), getThreadId(b, op));
     int64_t groupsPerWord = getElementBits(metaType.getElementType()) / 4;
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));

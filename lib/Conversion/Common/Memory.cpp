@@ -67,7 +67,7 @@ struct LoadPattern : TilePattern<LoadOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
     FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
-                            getTarget().getThreadId(b));
+                            getThreadId(b, op));
     RegionAccess access(b, type, adaptor.getSource(),
                         splitOffsets(b, op.getStaticOffsets(),
                                      adaptor.getOffsets(), type.getRank()),
@@ -90,7 +90,7 @@ struct StorePattern : TilePattern<StoreOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getDest().getType());
     FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
-                            getTarget().getThreadId(b));
+                            getThreadId(b, op));
     RegionAccess access(b, type, adaptor.getDest(),
                         splitOffsets(b, op.getStaticOffsets(),
                                      adaptor.getOffsets(), type.getRank()),
@@ -135,7 +135,7 @@ struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
     if (element.isInteger(1) || getElementBits(element) < 16)
       return op.emitError("has no atomics on ") << element;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value threadId = getTarget().getThreadId(b);
+    Value threadId = getThreadId(b, op);
     FragmentLayout layout = getFragmentLayout(fragment);
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
     RegionAccess access(b, type, adaptor.getDest(),
@@ -220,9 +220,9 @@ struct CopyPattern : TilePattern<CopyOp> {
     int64_t bytes =
         llvm::divideCeil(getElementBits(sourceType.getElementType()), 8);
 
-    FragmentLayout layout = getBlockedLayout(shape, lowering.threads,
+    FragmentLayout layout = getBlockedLayout(shape, getNumThreads(op),
                                              std::max<int64_t>(16 / bytes, 1));
-    FragmentIndexer indexer(b, layout, shape, getTarget().getThreadId(b));
+    FragmentIndexer indexer(b, layout, shape, getThreadId(b, op));
     RegionAccess source(b, sourceType, adaptor.getSource(),
                         splitOffsets(b, op.getStaticSourceOffsets(),
                                      adaptor.getSourceOffsets(),
@@ -321,7 +321,7 @@ struct ScalarStorePattern : TilePattern<memref::StoreOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value address = getScalarAddress(b, op.getMemRefType(), adaptor.getMemref(),
                                      adaptor.getIndices());
-    Value first = isFirstThread(b, getTarget());
+    Value first = isFirstThread(b, getThreadId(b, op));
     createGuarded(b, first, [&] {
       createStore(b, adaptor.getValue(), address, adaptor.getValue().getType(),
                   1);
@@ -366,7 +366,7 @@ struct BarrierPattern : TilePattern<BarrierOp> {
     // Each writer publishes its own writes before it arrives.
     if (op.getProxyFence())
       getTarget().emitProxyFence(b);
-    getTarget().emitBarrier(b);
+    emitBarrier(b, op);
     rewriter.eraseOp(op);
     return success();
   }

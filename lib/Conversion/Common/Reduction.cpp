@@ -141,7 +141,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
                           "is not a power of two: ")
              << source;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value threadId = getTarget().getThreadId(b);
+    Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, source.getShape(), threadId);
     SmallVector<Value> partial =
         reduceRegisters(b, op, indexer, adaptor.getSource());
@@ -265,7 +265,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     } else {
       write();
     }
-    getTarget().emitBarrier(b);
+    emitBarrier(b, op);
     SmallVector<Value> total(partial.size());
     for (int64_t index = 0; index < parts; ++index) {
       RegionAccess access = accessPart({Value(), index});
@@ -292,7 +292,7 @@ struct ScanPattern : TilePattern<ScanOp> {
                           "--tile-plan-shared-memory first");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getType());
-    Value threadId = getTarget().getThreadId(b);
+    Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
                             threadId);
     auto scratchType = MemRefType::get(
@@ -307,11 +307,11 @@ struct ScanPattern : TilePattern<ScanOp> {
     };
     RegionAccess out = access();
     storeFragment(b, out, indexer, adaptor.getSource());
-    getTarget().emitBarrier(b);
+    emitBarrier(b, op);
     Type element =
         cast<VectorType>(adaptor.getSource().getType()).getElementType();
     scanLines(b, op, scratch, element, threadId);
-    getTarget().emitBarrier(b);
+    emitBarrier(b, op);
     RegionAccess in = access();
     rewriter.replaceOp(op, loadFragment(b, in, indexer, element, Value()));
     return success();
@@ -339,7 +339,7 @@ struct ScanPattern : TilePattern<ScanOp> {
     };
     OpBuilder::InsertionGuard restore(b);
     auto perLine = scf::ForOp::create(b, threadId, constant(lines),
-                                      constant(lowering.threads));
+                                      constant(getNumThreads(op)));
     b.setInsertionPointToStart(perLine.getBody());
     // The line's first element: its outer part, then its inner part.
     Value line = perLine.getInductionVar();

@@ -84,9 +84,18 @@ SmallVector<SplitOffset> tilews::splitOffsets(ImplicitLocOpBuilder &b,
   return offsets;
 }
 
-Value tilews::isFirstThread(ImplicitLocOpBuilder &b,
-                            const TargetLowering &target) {
+Value tilews::createThreadId(ImplicitLocOpBuilder &b,
+                             const TargetLowering &target,
+                             const ThreadGroup &threads) {
+  Value id = target.getThreadId(b);
+  if (threads.first == 0)
+    return id;
+  Value first =
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(threads.first));
+  return arith::SubIOp::create(b, id, first);
+}
+
+Value tilews::isFirstThread(ImplicitLocOpBuilder &b, Value threadId) {
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                               target.getThreadId(b), zero);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadId, zero);
 }

@@ -85,10 +85,9 @@ namespace {
 /// right operands that are neighbours along N.
 class LdMatrixReader : public OperandReader {
 public:
-  LdMatrixReader(ImplicitLocOpBuilder &b, const SharedOperand &operand,
-                 Value threadId)
+  LdMatrixReader(ImplicitLocOpBuilder &b, const SharedOperand &operand)
       : b(b), operand(operand), repeatsPerLoad(operand.isLhs ? 1 : 2),
-        indexer(b, getLayout(), operand.type.getShape(), threadId),
+        indexer(b, getLayout(), operand.type.getShape(), operand.threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
                operand.type.getShape(), kMaxVector, indexer) {
     access.assumeInside();
@@ -190,5 +189,5 @@ NVVMLowering::createOperandReader(ImplicitLocOpBuilder &b,
                                   const SharedOperand &operand) const {
   if (!LdMatrixReader::isPossible(operand))
     return nullptr;
-  return std::make_unique<LdMatrixReader>(b, operand, getThreadId(b));
+  return std::make_unique<LdMatrixReader>(b, operand);
 }

@@ -175,8 +175,15 @@ bool NVVMLowering::emitPrintf(ImplicitLocOpBuilder &b, StringRef format,
   return true;
 }
 
-void NVVMLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
-  NVVM::Barrier0Op::create(b);
+void NVVMLowering::emitBarrier(ImplicitLocOpBuilder &b,
+                               const ThreadGroup &threads) const {
+  if (threads.barrier == 0) {
+    NVVM::Barrier0Op::create(b);
+    return;
+  }
+  NVVM::BarrierOp::create(b, TypeRange(), constantI32(b, threads.barrier),
+                          constantI32(b, threads.count),
+                          NVVM::BarrierReductionAttr(), Value());
 }
 
 void NVVMLowering::emitDrainCopies(ImplicitLocOpBuilder &b) const {
@@ -192,11 +199,20 @@ void NVVMLowering::emitProxyFence(ImplicitLocOpBuilder &b) const {
                                  NVVM::SharedSpace::shared_cta));
 }
 
+static Value createShuffle(ImplicitLocOpBuilder &b, Value value, Value lane,
+                           NVVM::ShflKind kind) {
+  return NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), value,
+                              lane, constantI32(b, 31), kind, UnitAttr());
+}
+
 Value NVVMLowering::emitShuffleXor(ImplicitLocOpBuilder &b, Value value,
                                    int64_t mask) const {
-  return NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), value,
-                              constantI32(b, mask), constantI32(b, 31),
-                              NVVM::ShflKind::bfly, UnitAttr());
+  return createShuffle(b, value, constantI32(b, mask), NVVM::ShflKind::bfly);
+}
+
+Value NVVMLowering::emitShuffle(ImplicitLocOpBuilder &b, Value value,
+                                Value lane) const {
+  return createShuffle(b, value, lane, NVVM::ShflKind::idx);
 }
 
 void NVVMLowering::emitAsyncCopy(ImplicitLocOpBuilder &b, Value dest,

@@ -23,11 +23,14 @@ public:
                          mlir::gpu::Dimension dim) const override;
   bool emitPrintf(mlir::ImplicitLocOpBuilder &b, llvm::StringRef format,
                   mlir::ValueRange values) const override;
-  void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitBarrier(mlir::ImplicitLocOpBuilder &b,
+                   const ThreadGroup &threads) const override;
   void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
   void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                              int64_t mask) const override;
+  mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                          mlir::Value lane) const override;
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;

@@ -47,10 +47,10 @@ struct WgmmaPattern : TilePattern<GemmOp> {
     if (!inst || inst.getValue() != InstKind::Wgmma)
       return rewriter.notifyMatchFailure(op, "not wgmma");
     std::optional<GemmPlan> plan =
-        getGemmPlan(op, getTarget().info, lowering.threads);
+        getGemmPlan(op, getTarget().info, getNumThreads(op));
     if (!plan)
       return op.emitError("wgmma cannot compute this product with ")
-             << lowering.threads << " threads";
+             << getNumThreads(op) << " threads";
     MmaRepeats repeats =
         getRepeats(plan->mma, plan->grid, op.getM(), op.getN());
     std::optional<MatrixOperand> lhs, rhs;
@@ -63,7 +63,7 @@ struct WgmmaPattern : TilePattern<GemmOp> {
     // Every thread of a warp has the same warpgroup; the shuffle lets ptxas
     // know, so that descriptors live in uniform registers.
     Value group =
-        arith::DivUIOp::create(b, getTarget().getThreadId(b), constant(b, 128));
+        arith::DivUIOp::create(b, getThreadId(b, op), constant(b, 128));
     group = NVVM::ShflOp::create(b, b.getI32Type(), constant(b, -1), group,
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
@@ -88,7 +88,7 @@ private:
   /// The fragments have to be those of the instruction.
   LogicalResult checkFragments(GemmOp op) const {
     SmallVector<LayoutRequirement> requirements;
-    op.getLayoutRequirements(getTarget().info, lowering.threads, requirements);
+    op.getLayoutRequirements(getTarget().info, getNumThreads(op), requirements);
     for (const LayoutRequirement &requirement : requirements) {
       auto needed = dyn_cast<FragmentAttr>(requirement.layout);
       Type type = requirement.getValue().getType();

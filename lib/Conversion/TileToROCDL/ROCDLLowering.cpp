@@ -51,7 +51,8 @@ Value ROCDLLowering::getGridDim(ImplicitLocOpBuilder &b,
   return LLVM::LoadOp::create(b, b.getI32Type(), address);
 }
 
-void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b) const {
+void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b,
+                                const ThreadGroup &) const {
   // The fences say what is ordered; LLVM knows which counters that takes.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
   ROCDL::SBarrierOp::create(b);
@@ -95,8 +96,13 @@ Value ROCDLLowering::emitShuffleXor(ImplicitLocOpBuilder &b, Value value,
   if (mask < 32) // bit mode: and mask 31, or mask 0
     return ROCDL::DsSwizzleOp::create(b, b.getI32Type(), value,
                                       constantI32(b, mask << 10 | 31));
+  return emitShuffle(
+      b, value, arith::XOrIOp::create(b, getThreadId(b), constantI32(b, mask)));
+}
+
+Value ROCDLLowering::emitShuffle(ImplicitLocOpBuilder &b, Value value,
+                                 Value lane) const {
   // ds_bpermute addresses lanes by bytes, modulo the warp.
-  Value lane = arith::XOrIOp::create(b, getThreadId(b), constantI32(b, mask));
   Value address = arith::ShLIOp::create(b, lane, constantI32(b, 2));
   return ROCDL::DsBpermuteOp::create(b, b.getI32Type(), address, value);
 }

@@ -21,9 +21,12 @@ public:
                          mlir::gpu::Dimension dim) const override;
   mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
                          mlir::gpu::Dimension dim) const override;
-  void emitBarrier(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitBarrier(mlir::ImplicitLocOpBuilder &b,
+                   const ThreadGroup &threads) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                              int64_t mask) const override;
+  mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                          mlir::Value lane) const override;
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;

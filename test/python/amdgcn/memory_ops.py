@@ -375,18 +375,23 @@ class MemoryCompiler:
 
         return step
 
+    def _get_swizzle(self, inst: Instruction, text: str) -> np.ndarray:
+        """The lanes that lanes read from."""
+        lanes = np.arange(self.lanes)
+        if match := re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text):
+            return lanes ^ int(match[1])
+        if match := re.fullmatch(r'swizzle\(BITMASK_PERM,"([pi]{5})"\)', text):
+            return lanes ^ int(match[1].replace("p", "0").replace("i", "1"), 2)
+        raise SimulationError(f"unknown swizzle in '{inst.text}'")
+
     def _exchange(self, inst: Instruction, operands: list[Operand]) -> Step:
         """ds_bpermute and ds_swizzle: lanes read each other's registers."""
         self._check(inst, ("offset",))
-        lanes = np.arange(self.lanes)
         dest = operands[0].first
         text = inst.modifiers.get("offset", "0")
         if inst.name == "ds_swizzle_b32":
             value = read_vector(operands[1], "u32", self.lanes)
-            match = re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text)
-            if not match:
-                raise SimulationError(f"unknown swizzle in '{inst.text}'")
-            fixed = lanes ^ int(match[1])
+            fixed = self._get_swizzle(inst, text)
             get_source = lambda wave: fixed  # noqa: E731
         elif inst.name == "ds_bpermute_b32":
             index = read_vector(operands[1], "u32", self.lanes)

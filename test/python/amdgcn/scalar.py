@@ -306,6 +306,9 @@ _ARITHMETIC: dict[str, Callable] = {
     "s_flbit_i32_b32": lambda c, a: (_leading_zeros(a, 32), None),
     "s_clz_i32_u32": lambda c, a: (_leading_zeros(a, 32), None),
     "s_pack_ll_b32_b16": lambda c, a, b: (a & 0xFFFF | (b & 0xFFFF) << 16, None),
+    "s_pack_lh_b32_b16": lambda c, a, b: (a & 0xFFFF | (b >> 16) << 16, None),
+    "s_pack_hl_b32_b16": lambda c, a, b: (a >> 16 | (b & 0xFFFF) << 16, None),
+    "s_pack_hh_b32_b16": lambda c, a, b: (a >> 16 | (b >> 16) << 16, None),
     "s_bfm_b32": lambda c, a, b: (((1 << (a & 31)) - 1) << (b & 31), None),
 }
 _ARITHMETIC |= {

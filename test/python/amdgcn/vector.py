@@ -61,6 +61,13 @@ def _get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int
     return [int(x) for x in re.findall(r"\d", text)] if text else [default] * count
 
 
+def _half_ops(inst: Instruction) -> bool:
+    """Whether an instruction says which halves or parts of registers it means."""
+    return "op_sel" in inst.modifiers or (
+        inst.modifiers.get("dst_sel", "DWORD") != "DWORD"
+    )
+
+
 class VectorCompiler:
     """Makes functions of vector instructions."""
 
@@ -105,9 +112,12 @@ class VectorCompiler:
         write = write_vector(operands[0], result)
         if inst.modifiers.get("dst_sel", "DWORD") != "DWORD":
             write = self._write_part(inst, operands[0])
+        first = operands[0].first
         if result.endswith("16") and select[-1]:
-            first = operands[0].first
             write = lambda w, v: write_half(w, first, v.view(np.uint16), True)  # noqa: E731
+        elif result.endswith("16") and self.lanes == 64 and not _half_ops(inst):
+            # gfx9 clears the upper half, and LLVM counts on it.
+            write = lambda w, v: w.write(first, v.view(np.uint16).astype(np.uint32))  # noqa: E731
 
         def step(wave: Wave) -> None:
             write(wave, function(*[reader(wave) for reader in readers]))
@@ -121,7 +131,7 @@ class VectorCompiler:
         shift, mask = _PARTS[part]
         raw = read_vector(operand, "u32", self.lanes)
         dtype = np.uint16 if kind.endswith("16") else np.uint32
-        view = {"f": np.float16 if kind == "f16" else np.float32}.get(kind[0], dtype)
+        view = np.dtype(f"{kind[0]}{np.dtype(dtype).itemsize}")
 
         def read(wave: Wave) -> np.ndarray:
             bits = raw(wave) >> np.uint32(shift) & np.uint32(mask)
@@ -149,13 +159,16 @@ class VectorCompiler:
 
     def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
         kind, relation = get_comparison(inst.name)
-        _check_modifiers(inst, ())
+        _check_modifiers(inst, _SDWA)
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
             raise SimulationError(f"unknown instruction '{inst.text}'")
         dest = EXEC if to_exec else operands[0].first
         left, right = (
-            read_vector(operand, kind, self.lanes) for operand in operands[-2:]
+            self._read_part(operand, kind, inst.modifiers[key])
+            if key in inst.modifiers
+            else read_vector(operand, kind, self.lanes)
+            for operand, key in zip(operands[-2:], _SDWA[2:], strict=True)
         )
 
         def step(wave: Wave) -> None:
@@ -221,15 +234,20 @@ class VectorCompiler:
         return step
 
     def _select(self, inst: Instruction, operands: list[Operand]) -> Step:
-        _check_modifiers(inst, _DPP)
+        _check_modifiers(inst, (*_DPP, *_SDWA))
         kind = "u16" if inst.name.endswith("16") else "u32"
         if any(o.negate or o.absolute for o in operands):
             kind = "f" + kind[1:]
         otherwise = read_vector(operands[1], kind, self.lanes)
         source = get_dpp_source(inst.modifiers, self.lanes)
         chosen = read_vector(operands[2], kind, self.lanes)
+        if "src0_sel" in inst.modifiers:
+            otherwise = self._read_part(operands[1], kind, inst.modifiers["src0_sel"])
+            chosen = self._read_part(operands[2], kind, inst.modifiers["src1_sel"])
         mask = operands[3].first if len(operands) > 3 else VCC
         write = write_vector(operands[0], kind)
+        if inst.modifiers.get("dst_sel", "DWORD") != "DWORD":
+            write = self._write_part(inst, operands[0])
 
         def step(wave: Wave) -> None:
             first = otherwise(wave)

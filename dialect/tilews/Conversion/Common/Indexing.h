@@ -113,6 +113,8 @@ private:
     /// Extent and stride of the buffer: static, or a value.
     int64_t staticExtent, staticStride = 0;
     mlir::Value extent, stride;
+    /// Shared memory: whether offsets are a multiple of the coordinate.
+    bool isLinear = false;
     /// Whether coordinates may pass the buffer's end, or the fragment's.
     bool checkBuffer = false, checkFragment = false;
   };
@@ -122,6 +124,7 @@ private:
   /// The register's constant coordinates in the buffer, offsets included.
   llvm::SmallVector<int64_t>
   getBufferConstants(llvm::ArrayRef<int64_t> constants) const;
+  bool isSeparable(llvm::ArrayRef<int64_t> constants) const;
   mlir::Value getSharedAddress(llvm::ArrayRef<int64_t> constants);
   mlir::Value getGlobalAddress(llvm::ArrayRef<int64_t> constants);
   mlir::Value getLinearOffset(llvm::ArrayRef<mlir::Value> coords);
@@ -141,11 +144,13 @@ private:
   SharedLayout layout;
   /// The thread's address; registers add a constant to it.
   mlir::Value basePointer;
-  /// Shared memory: whether register and thread parts of the offset have no
-  /// bit in common, so that the swizzle can be applied to each of them alone.
+  /// Shared memory: whether register and thread parts of the offset can be
+  /// computed apart where they have no digit in common, and the bits that the
+  /// thread's part may have before the swizzle (in elements) and behind it (in
+  /// bytes); none without a swizzle.
   bool separable = false;
   mlir::Value baseBytes;
-  int64_t baseBits = 0;
+  int64_t linearBits = 0, baseBits = 0;
   llvm::DenseMap<int64_t, mlir::Value> swizzledBases;
 };
 

@@ -16,6 +16,7 @@
 
 #include "tilews/Conversion/Common/Indexing.h"
 #include "tilews/Conversion/Common/TargetLowering.h"
+#include "tilews/Layout/WarpExchange.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -30,16 +31,29 @@ public:
 
 /// What patterns know beside the operation at hand.
 struct LoweringContext {
-  LoweringContext(const TargetLowering &target, int64_t threads)
-      : target(target), threads(threads) {}
+  LoweringContext(const TargetLowering &target, mlir::gpu::GPUFuncOp kernel);
+
+  /// The threads that run `op`. Known from before the conversion, so that it
+  /// does not matter whether the role around `op` is converted already.
+  const ThreadGroup &getThreads(mlir::Operation *op) const {
+    auto role = roles.find(op);
+    return role == roles.end() ? block : role->second;
+  }
 
   const TargetLowering &target;
-  int64_t threads;
+  /// The kernel's threads, and those of the operations in roles.
+  ThreadGroup block;
+  llvm::DenseMap<mlir::Operation *, ThreadGroup> roles;
   /// For each region an operation accesses, in the order of its access
   /// regions, the elements that can be accessed at once; taken before the
   /// conversion starts.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> maxVectors;
 };
+
+/// The number of the thread in `threads`.
+mlir::Value createThreadId(mlir::ImplicitLocOpBuilder &b,
+                           const TargetLowering &target,
+                           const ThreadGroup &threads);
 
 /// A conversion pattern with access to the context.
 template <typename OpT>
@@ -51,6 +65,14 @@ public:
 
 protected:
   const TargetLowering &getTarget() const { return lowering.target; }
+  int64_t getNumThreads(OpT op) const { return lowering.getThreads(op).count; }
+  /// The number of the thread among those that run `op`.
+  mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b, OpT op) const {
+    return createThreadId(b, getTarget(), lowering.getThreads(op));
+  }
+  void emitBarrier(mlir::ImplicitLocOpBuilder &b, OpT op) const {
+    getTarget().emitBarrier(b, lowering.getThreads(op));
+  }
   LoweringContext &lowering;
 };
 
@@ -69,9 +91,8 @@ llvm::SmallVector<mlir::Value> unpack(mlir::ImplicitLocOpBuilder &b,
 mlir::Value pack(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
                  llvm::ArrayRef<mlir::Value> registers);
 
-/// Whether this is the block's first thread.
-mlir::Value isFirstThread(mlir::ImplicitLocOpBuilder &b,
-                          const TargetLowering &target);
+/// Whether this is the first thread of those numbered by `threadId`.
+mlir::Value isFirstThread(mlir::ImplicitLocOpBuilder &b, mlir::Value threadId);
 
 /// Splits offsets into values of the index width and constants.
 llvm::SmallVector<SplitOffset>
@@ -105,6 +126,13 @@ mlir::Value loadFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
 /// Stores the registers of a fragment where the region allows.
 void storeFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                    const FragmentIndexer &indexer, mlir::Value vector);
+
+/// The registers of a fragment, a vector, in another layout: by an exchange
+/// within each warp.
+mlir::Value createWarpExchange(mlir::ImplicitLocOpBuilder &b,
+                               const TargetLowering &target,
+                               const WarpExchange &exchange, mlir::Value vector,
+                               mlir::Value threadId);
 
 /// The kernel's function, and the arena in its module.
 void populateKernelPatterns(const TileTypeConverter &converter,

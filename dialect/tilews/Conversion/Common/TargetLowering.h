@@ -37,6 +37,8 @@ struct SharedOperand {
   WarpGrid grid;
   /// The extent along M or N, and along K.
   int64_t extent, extentK;
+  /// The thread's number among those that compute the product.
+  mlir::Value threadId;
 };
 
 /// Reads the registers of one instruction's operand.
@@ -45,6 +47,14 @@ public:
   virtual ~OperandReader() = default;
   /// Registers of repeat `repeat` along M or N and step `step` along K.
   virtual llvm::SmallVector<mlir::Value> read(int64_t repeat, int64_t step) = 0;
+};
+
+/// The threads that run an operation: the block's, or those of a role.
+struct ThreadGroup {
+  /// The number of the first of them in the block, and how many there are.
+  int64_t first = 0, count = 0;
+  /// The hardware's barrier at which they meet; 0 is the block's.
+  int64_t barrier = 0;
 };
 
 class TargetLowering {
@@ -56,15 +66,17 @@ public:
   const TargetInfo info;
   const unsigned indexBitwidth;
 
-  /// The thread's number in its block, an i32.
+  /// The thread's number in its block, an i32. Patterns ask for the number
+  /// among the threads of their operation instead: `TilePattern::getThreadId`.
   virtual mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const = 0;
   /// The block's number in the grid, and the grid's extent, along `dim`, i32.
   virtual mlir::Value getBlockId(mlir::ImplicitLocOpBuilder &b,
                                  mlir::gpu::Dimension dim) const = 0;
   virtual mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
                                  mlir::gpu::Dimension dim) const = 0;
-  /// All threads of the block meet; shared and global memory is ordered.
-  virtual void emitBarrier(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// The threads of a group meet; their shared and global memory is ordered.
+  virtual void emitBarrier(mlir::ImplicitLocOpBuilder &b,
+                           const ThreadGroup &threads) const = 0;
   /// Waits for the asynchronous copies this thread has started.
   virtual void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const {}
   /// Orders this thread's shared memory writes before reads by other proxies.
@@ -73,6 +85,10 @@ public:
   /// of `mask`.
   virtual mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b,
                                      mlir::Value value, int64_t mask) const = 0;
+  /// The 32-bit integer `value` of lane `lane` of the warp.
+  virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b,
+                                  mlir::Value value,
+                                  mlir::Value lane) const = 0;
   /// `acc + lhs * rhs` by one warp-wide instruction: operands are vectors of
   /// the registers of one lane, in the order of the instruction's layouts.
   virtual mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b,

@@ -202,15 +202,15 @@ ConversionPlan tile::planConversion(const FragmentLayout &from,
     if (plan.kind == ConversionKind::Registers || plan.cycles <= cycles)
       return plan;
   }
-  plan.scratch = chooseScratch(from, to, shape, elementBits, target);
-  cycles = kRoundTripLatency + warps * plan.scratch.wavefronts;
+  ScratchLayout scratch = chooseScratch(from, to, shape, elementBits, target);
+  cycles = kRoundTripLatency + warps * scratch.wavefronts;
   if (plan.exchange && plan.cycles <= cycles)
     return plan;
   plan.exchange.reset();
   plan.kind = ConversionKind::Shared;
   plan.cycles = cycles;
-  plan.scratchBytes =
-      plan.scratch.layout.getCosize(elementBits) * elementBits / 8;
+  plan.scratchBytes = scratch.layout.getCosize(elementBits) * elementBits / 8;
+  plan.written = plan.read = scratch;
   return plan;
 }
 
@@ -244,14 +244,15 @@ ConversionPlan tile::planConversion(ReshapeOp op, const TargetInfo &target) {
     return getScratch(shape, int64_t(shape.size()) - 1,
                       shape.empty() ? 1 : shape.back(), 0);
   };
-  plan.scratch = rows(source.getShape());
-  plan.scratch.wavefronts =
-      countWavefronts({from}, plan.scratch, bits, target.warpSize) +
-      countWavefronts({to}, rows(result.getShape()), bits, target.warpSize);
+  plan.written = rows(source.getShape());
+  plan.read = rows(result.getShape());
+  int64_t wavefronts =
+      countWavefronts({from}, plan.written, bits, target.warpSize) +
+      countWavefronts({to}, plan.read, bits, target.warpSize);
   plan.scratchBytes = source.getNumElements() * bits / 8;
-  plan.cycles = kRoundTripLatency +
-                llvm::divideCeil(from.getNumThreads(), target.warpSize) *
-                    plan.scratch.wavefronts;
+  plan.cycles =
+      kRoundTripLatency +
+      llvm::divideCeil(from.getNumThreads(), target.warpSize) * wavefronts;
   return plan;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -58,10 +59,16 @@ static int64_t getReduceBytes(ReduceOp op, unsigned warpSize) {
   return bytes;
 }
 
-int64_t tile::getScratchBytes(Operation *op, unsigned warpSize) {
+int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
-    return getReduceBytes(reduce, warpSize);
-  if (isa<ConvertLayoutOp, ReshapeOp, ScanOp>(op))
+    return getReduceBytes(reduce, target.warpSize);
+  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+    return planConversion(convert, target).scratchBytes;
+  if (auto reshape = dyn_cast<ReshapeOp>(op);
+      reshape && hasFragmentLayout(reshape.getSource().getType()) &&
+      hasFragmentLayout(reshape.getType()))
+    return planConversion(reshape, target).scratchBytes;
+  if (isa<ReshapeOp, ScanOp>(op))
     return getFragmentBytes(getTensor(op->getOperand(0)));
   return 0;
 }

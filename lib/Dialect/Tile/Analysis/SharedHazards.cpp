@@ -181,9 +181,9 @@ static ArenaAccess getGlobalBytes(Value buffer) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
-                                 unsigned warpSize) {
+                                 const TargetInfo &target) {
   SmallVector<ArenaAccess, 2> &own = accesses[op];
-  if (int64_t bytes = getScratchBytes(op, warpSize)) {
+  if (int64_t bytes = getScratchBytes(op, target)) {
     FailureOr<int64_t> offset = getOffset(op);
     if (failed(offset))
       return failure();
@@ -238,7 +238,7 @@ FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
       }
     if (op == kernel)
       return WalkResult::advance();
-    return WalkResult(result.add(op, buffers, target.warpSize));
+    return WalkResult(result.add(op, buffers, target));
   });
   if (walked.wasInterrupted())
     return failure();

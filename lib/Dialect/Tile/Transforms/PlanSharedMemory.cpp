@@ -76,7 +76,7 @@ static FailureOr<int64_t> getAlignment(AllocSharedOp alloc) {
 
 /// Everything in `kernel` that needs shared memory: the operations, and beside
 /// them what they need.
-static LogicalResult collect(gpu::GPUFuncOp kernel, unsigned warpSize,
+static LogicalResult collect(gpu::GPUFuncOp kernel, const TargetInfo &target,
                              SmallVectorImpl<Operation *> &ops,
                              SmallVectorImpl<PackedItem> &items) {
   SharedBuffers buffers(kernel);
@@ -91,7 +91,7 @@ static LogicalResult collect(gpu::GPUFuncOp kernel, unsigned warpSize,
       ops.push_back(op);
       items.push_back({getBufferBytes(alloc.getBuffer().getType()), *alignment,
                        liveness.getInterval(alloc)});
-    } else if (int64_t bytes = getScratchBytes(op, warpSize)) {
+    } else if (int64_t bytes = getScratchBytes(op, target)) {
       ops.push_back(op);
       items.push_back({bytes, kMinAlignment, liveness.getInterval(op)});
     }
@@ -138,7 +138,7 @@ static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
                                       const TargetInfo &target) {
   SmallVector<Operation *> ops;
   SmallVector<PackedItem> items;
-  if (failed(collect(kernel, target.warpSize, ops, items)))
+  if (failed(collect(kernel, target, ops, items)))
     return failure();
   int64_t total =
       llvm::alignTo(place(ops, items, target.maxSharedBytes), kMinAlignment);

@@ -18,7 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   gpu.func @threads(%x: memref<256xf32>) kernel {
-    // expected-error @below {{fragment is spread over 64 threads, but the kernel has 128}}
+    // expected-error @below {{fragment is spread over 64 threads, but the operation runs on 128}}
     %t = tile.load %x[0] : memref<256xf32> -> tensor<256xf32, #tile.fragment<thread = (64):(4*d0), value = (4):(1*d0)>>
     gpu.return
   }

@@ -49,8 +49,9 @@ struct ConversionPlan {
   int64_t cycles = 0;
   /// For `Registers` and `Shuffles`.
   std::optional<WarpExchange> exchange;
-  /// For `Shared`: where elements lie, and the bytes this takes.
-  ScratchLayout scratch;
+  /// For `Shared`: where elements lie when they are written and when they are
+  /// read (a reshape numbers them by another shape), and the bytes this takes.
+  ScratchLayout written, read;
   int64_t scratchBytes = 0;
 };
 

@@ -29,11 +29,12 @@ bool reducesAcrossWarps(ReduceOp op, unsigned warpSize);
 /// Bytes of shared memory that `op` needs for itself, 0 for most. It writes
 /// them, and reads them behind a barrier of its own:
 ///
-/// * `tile.convert_layout`, `tile.reshape` and `tile.scan`: the source fragment
-///   once, row by row;
+/// * `tile.convert_layout` and `tile.reshape`: what their plan says, nothing if
+///   elements stay within warps (ConversionPlan.h);
+/// * `tile.scan`: the source fragment once, row by row;
 /// * `tile.reduce` that `reducesAcrossWarps`: for each warp, each element that
 ///   the source's layout covers along the dimensions that stay.
-int64_t getScratchBytes(mlir::Operation *op, unsigned warpSize);
+int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
 } // namespace tilews::tile
 

@@ -101,7 +101,7 @@ public:
 
 private:
   mlir::LogicalResult add(mlir::Operation *op, const SharedBuffers &buffers,
-                          unsigned warpSize);
+                          const TargetInfo &target);
 
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<ArenaAccess, 2>> accesses;
   llvm::SmallVector<ArenaAccess> proxyReads;
