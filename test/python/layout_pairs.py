@@ -9,7 +9,7 @@ import numpy as np
 
 #: From a type of MLIR to the numpy type of its elements in memory.
 ELEMENTS = {
-    "i1": np.uint8,
+    "i1": np.bool_,
     "i4": np.uint8,
     "i8": np.int8,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn,

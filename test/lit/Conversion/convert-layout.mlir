@@ -1,0 +1,92 @@
+// RUN: tilews-opt --pass-pipeline='builtin.module(gpu.module(tile-set-target{chip=sm_80},tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-nvvm,canonicalize,cse))' %s | FileCheck %s --check-prefixes=CHECK,NV
+// RUN: tilews-opt --pass-pipeline='builtin.module(gpu.module(tile-set-target{chip=sm_90a},tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-nvvm,canonicalize,cse))' %s | FileCheck %s --check-prefixes=CHECK,NV
+// RUN: tilews-opt --pass-pipeline='builtin.module(gpu.module(tile-set-target{chip=gfx942},tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-rocdl,canonicalize,cse))' %s | FileCheck %s --check-prefixes=CHECK,AMD
+// RUN: tilews-opt --pass-pipeline='builtin.module(gpu.module(tile-set-target{chip=gfx1100},tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-rocdl,canonicalize,cse))' %s | FileCheck %s --check-prefixes=CHECK,AMD
+
+#wg = #gpu.address_space<workgroup>
+
+// The accumulator of mma.sync, and what a quad makes of it: 16 bytes a lane.
+#acc = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>
+#renamed = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (4, 2, 2):(8*d1, 1*d1, 8*d0)>
+#wide16 = #tile.fragment<thread = (4, 8, 4):(8*d1, 1*d0, 16*d0), value = (8, 2):(1*d1, 8*d0)>
+#wide32 = #tile.fragment<thread = (2, 2, 8, 4):(8*d1, 4*d1, 1*d0, 16*d0), value = (4, 2, 2):(1*d1, 8*d0, 16*d1)>
+// Lanes in another order.
+#turned = #tile.fragment<thread = (8, 4, 4):(1*d0, 2*d1, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>
+// Rows change warps.
+#rows = #tile.fragment<thread = (4, 8, 4):(8*d1, 8*d0, 1*d0), value = (8, 2):(1*d1, 4*d0)>
+
+gpu.module @kernels {
+  // Another order of the same registers takes no instruction.
+  // CHECK-LABEL: llvm.func @rename
+  // CHECK-SAME: tile.shared_bytes = 0 : i64
+  // CHECK-NOT: arith.select
+  // CHECK-NOT: {{shfl|dpp|bpermute|barrier}}
+  // CHECK: llvm.return
+  gpu.func @rename(%x: memref<64x32xf16>, %y: memref<64x32xf16>) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %x : memref<64x32xf16> -> tensor<64x32xf16, #acc>
+    %1 = tile.convert_layout %0 : tensor<64x32xf16, #acc> to tensor<64x32xf16, #renamed>
+    tile.store %1 to %y : tensor<64x32xf16, #renamed> to memref<64x32xf16>
+    gpu.return
+  }
+
+  // Sixteen elements are eight words; each lane keeps a quarter of them and
+  // gets two in each of three rounds.
+  // CHECK-LABEL: llvm.func @quad_f16
+  // CHECK-SAME: tile.shared_bytes = 0 : i64
+  // NV-COUNT-6: nvvm.shfl.sync bfly
+  // AMD-COUNT-6: rocdl.update.dpp
+  // CHECK-NOT: {{shfl|dpp|bpermute|barrier}}
+  // CHECK-COUNT-2: llvm.store {{.*}} : vector<8xf16>
+  // CHECK-NOT: llvm.store
+  gpu.func @quad_f16(%x: memref<64x32xf16>, %y: memref<64x32xf16>) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %x : memref<64x32xf16> -> tensor<64x32xf16, #acc>
+    %1 = tile.convert_layout %0 : tensor<64x32xf16, #acc> to tensor<64x32xf16, #wide16>
+    tile.store %1 to %y : tensor<64x32xf16, #wide16> to memref<64x32xf16>
+    gpu.return
+  }
+
+  // One bit changes places: half of the words move.
+  // CHECK-LABEL: llvm.func @pair_f32
+  // CHECK-SAME: tile.shared_bytes = 0 : i64
+  // NV-COUNT-8: nvvm.shfl.sync bfly
+  // AMD-COUNT-8: rocdl.update.dpp
+  // CHECK-NOT: {{shfl|dpp|bpermute|barrier}}
+  // CHECK-COUNT-4: llvm.store {{.*}} : vector<4xf32>
+  // CHECK-NOT: llvm.store
+  gpu.func @pair_f32(%x: memref<64x32xf32>, %y: memref<64x32xf32>) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %x : memref<64x32xf32> -> tensor<64x32xf32, #acc>
+    %1 = tile.convert_layout %0 : tensor<64x32xf32, #acc> to tensor<64x32xf32, #wide32>
+    tile.store %1 to %y : tensor<64x32xf32, #wide32> to memref<64x32xf32>
+    gpu.return
+  }
+
+  // Lanes move as wholes: eight words, from a lane computed once.
+  // CHECK-LABEL: llvm.func @lanes
+  // CHECK-SAME: tile.shared_bytes = 0 : i64
+  // NV-COUNT-8: nvvm.shfl.sync idx
+  // AMD-COUNT-8: rocdl.ds_bpermute
+  // CHECK-NOT: {{shfl|dpp|bpermute|barrier}}
+  // CHECK: llvm.return
+  gpu.func @lanes(%x: memref<64x32xf16>, %y: memref<64x32xf16>) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %x : memref<64x32xf16> -> tensor<64x32xf16, #acc>
+    %1 = tile.convert_layout %0 : tensor<64x32xf16, #acc> to tensor<64x32xf16, #turned>
+    tile.store %1 to %y : tensor<64x32xf16, #turned> to memref<64x32xf16>
+    gpu.return
+  }
+
+  // Between warps: through scratch memory with padded rows, read in 16 bytes.
+  // CHECK-LABEL: llvm.func @shared
+  // CHECK-SAME: tile.shared_bytes = 5104 : i64
+  // CHECK-COUNT-8: llvm.store {{.*}} : vector<2xf16>, !llvm.ptr<3>
+  // NV: nvvm.barrier0
+  // AMD: rocdl.s.barrier
+  // CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<3> -> vector<8xf16>
+  // CHECK-NOT: barrier
+  // CHECK: llvm.return
+  gpu.func @shared(%x: memref<64x32xf16>, %y: memref<64x32xf16>) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %x : memref<64x32xf16> -> tensor<64x32xf16, #acc>
+    %1 = tile.convert_layout %0 : tensor<64x32xf16, #acc> to tensor<64x32xf16, #rows>
+    tile.store %1 to %y : tensor<64x32xf16, #rows> to memref<64x32xf16>
+    gpu.return
+  }
+}

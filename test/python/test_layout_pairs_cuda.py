@@ -1,0 +1,58 @@
+"""Conversions between 600 random pairs of fragment layouts on an NVIDIA GPU."""
+
+import json
+
+import layout_pairs
+import numpy as np
+import pytest
+from tilews.passmanager import PassManager
+
+from tilews import ir, runtime
+from tilews.compiler import compile_module
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+CHIP = runtime.device_target()
+if not CHIP.startswith("sm_"):
+    pytest.skip("no NVIDIA GPU, or no cuda-bindings", allow_module_level=True)
+
+PER_MODULE = 30
+
+
+def compile_pairs(pairs: list[layout_pairs.Pair]) -> list[runtime.LoadedKernel]:
+    """A kernel for each pair, of one cubin."""
+    with ir.Context() as context:
+        module = ir.Module.parse(layout_pairs.module(pairs, CHIP), context)
+        PassManager.parse(layout_pairs.lowering(CHIP), context).run(module.operation)
+        compiled = compile_module(module)
+        image, compilation = compiled.binary, compiled._compilation
+        manifests = [
+            json.loads(compilation.manifest(f"pair_{i}")) for i in range(len(pairs))
+        ]
+    return [runtime.LoadedKernel(manifest, image) for manifest in manifests]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pairs(seed: int) -> None:
+    pairs = layout_pairs.random_pairs(PER_MODULE, 1000 + seed, lanes=32)
+    for i, (pair, kernel) in enumerate(zip(pairs, compile_pairs(pairs), strict=True)):
+        x, y = pair.arguments(seed)
+        source, result = to_device(x), to_device(y)
+        kernel(source, result)
+        torch.cuda.synchronize()
+        np.testing.assert_array_equal(
+            result.view(torch.uint8).cpu().numpy(),
+            source.view(torch.uint8).cpu().numpy(),
+            err_msg=f"pair_{i}: {pair}",
+        )
+
+
+def to_device(array: np.ndarray) -> "torch.Tensor":
+    """The array on the GPU; types that numpy lacks by their bits."""
+    own = {
+        "bfloat16": torch.bfloat16,
+        "float8_e4m3fn": torch.float8_e4m3fn,
+    }.get(array.dtype.name)
+    if own is None:
+        return torch.from_numpy(array.copy()).cuda()
+    bits = array.view(f"i{array.dtype.itemsize}").copy()
+    return torch.from_numpy(bits).cuda().view(own)
