@@ -105,7 +105,11 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   queue.work();
   for (std::thread &helper : helpers)
     helper.join();
-  if (const std::optional<Failure> &failed = queue.getFailure())
-    return emitError(failed->location) << failed->message;
-  return success();
+  const std::optional<Failure> &reason = queue.getFailure();
+  if (!reason)
+    return success();
+  InFlightDiagnostic diag = emitError(reason->location) << reason->message;
+  for (auto &[location, note] : reason->notes)
+    diag.attachNote(location) << note;
+  return diag;
 }

@@ -26,6 +26,7 @@ const Registry &Registry::get() {
     registerMathHandlers(all);
     registerControlHandlers(all);
     registerMemRefHandlers(all);
+    registerScheduleHandlers(all);
     registerTileMemoryHandlers(all);
     registerTileMatmulHandlers(all);
     registerTileShapeHandlers(all);
@@ -81,6 +82,14 @@ SmallVector<int64_t> Frame::getIntegers(const Instruction &inst, unsigned first,
 void Frame::setAll(const Instruction &inst, ArrayRef<Datum> results) {
   for (auto [slot, value] : llvm::zip_equal(inst.results, results))
     values[slot] = value;
+}
+
+Frame Frame::fork(RoleTasks &tasks, unsigned role) const {
+  Frame frame(launch, block, values);
+  frame.steps = steps;
+  frame.tasks = &tasks;
+  frame.role = role;
+  return frame;
 }
 
 LogicalResult Frame::fail(const Instruction &inst, const Twine &message) {

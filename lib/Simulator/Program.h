@@ -114,6 +114,7 @@ void registerCastHandlers(Registry &registry);
 void registerMathHandlers(Registry &registry);
 void registerControlHandlers(Registry &registry);
 void registerMemRefHandlers(Registry &registry);
+void registerScheduleHandlers(Registry &registry);
 void registerTileMemoryHandlers(Registry &registry);
 void registerTileMatmulHandlers(Registry &registry);
 void registerTileShapeHandlers(Registry &registry);
@@ -122,7 +123,11 @@ void registerTileShapeHandlers(Registry &registry);
 struct Failure {
   mlir::Location location;
   std::string message;
+  /// What else there is to see, and where.
+  std::vector<std::pair<mlir::Location, std::string>> notes = {};
 };
+
+class RoleTasks;
 
 /// What all blocks of a launch share.
 struct Launch {
@@ -177,6 +182,13 @@ public:
 
   /// Stops the block with an error at the instruction.
   mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
+  void fail(Failure reason) { failure = std::move(reason); }
+
+  /// The frame of a role of this block: it sees all values there are.
+  Frame fork(RoleTasks &tasks, unsigned role) const;
+  /// The roles that run beside this one; null outside of roles.
+  RoleTasks *getTasks() const { return tasks; }
+  unsigned getRole() const { return role; }
 
 private:
   const Launch &launch;
@@ -184,6 +196,8 @@ private:
   std::vector<Datum> values;
   uint64_t steps = 0;
   std::optional<Failure> failure;
+  RoleTasks *tasks = nullptr;
+  unsigned role = 0;
 };
 
 /// Registers a handler that has a form for each class of elements. `fn` is

@@ -79,6 +79,19 @@ static LogicalResult makeView(Frame &frame, const Instruction &inst) {
   return success();
 }
 
+/// One version of a buffer.
+static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
+  auto slot = std::make_shared<MemRef>(frame.getMemRef(inst, 0));
+  int64_t number = frame.getInteger(inst, 1) % slot->shape.front();
+  slot->offset += number * slot->strides.front();
+  slot->shape.erase(slot->shape.begin());
+  slot->strides.erase(slot->strides.begin());
+  Datum datum;
+  datum.memref = std::move(slot);
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
@@ -180,6 +193,7 @@ static LogicalResult update(Frame &frame, const Instruction &inst) {
 void sim::registerTileMemoryHandlers(Registry &registry) {
   registry.add<tile::AllocSharedOp>(allocate);
   registry.add<tile::ViewOp>(makeView);
+  registry.add<tile::SlotOp>(makeSlot);
   registry.add<tile::BarrierOp>(
       [](Frame &, const Instruction &) { return success(); });
   addByElement<tile::CopyOp>(

@@ -7,6 +7,8 @@
 
 #include "Program.h"
 
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -34,6 +36,13 @@ private:
 };
 } // namespace
 
+/// The element type of a value's type; channels and cursors count as integers.
+static std::optional<ElementType> getElement(Type type) {
+  if (isa<tile::ChannelType, tile::CursorType>(type))
+    type = IndexType::get(type.getContext());
+  return ElementType::get(type);
+}
+
 FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
   ValueType result;
   result.isMemRef = isa<MemRefType>(type);
@@ -45,7 +54,7 @@ FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
   std::optional<ElementType> element =
       result.isMemRef || result.isFragment
           ? ElementType::get(cast<ShapedType>(type).getElementType())
-          : ElementType::get(type);
+          : getElement(type);
   if (!element)
     return emitOpErrorAt(&op) << "has a value of type " << type
                               << ", which the interpreter does not know";
@@ -93,9 +102,8 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   inst.handler = Registry::get().find(op.getName().getStringRef());
   if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
     return emitOpErrorAt(&op)
-           << "is not supported by the interpreter, which runs kernels of the "
-              "first phase: tile, arith, math, scf, index and scalar memref "
-              "operations";
+           << "is not supported by the interpreter, which runs tile, arith, math, "
+              "scf, index and scalar memref operations";
   for (Value operand : op.getOperands())
     inst.operands.push_back(getSlot(operand));
   for (Value result : op.getResults()) {
@@ -107,7 +115,7 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   }
   if (op.getNumOperands()) {
     Type type = getElementTypeOrSelf(op.getOperand(0).getType());
-    inst.operandType = *ElementType::get(type); // Its definition was checked.
+    inst.operandType = *getElement(type); // Its definition was checked.
     inst.isFloat = inst.operandType.isFloat;
   }
   if (op.getNumResults())
@@ -143,6 +151,9 @@ FailureOr<BlockCode> Translator::translate(Region &region) {
   for (Operation &op : region.front())
     if (failed(translate(op, code.body.emplace_back())))
       return failure();
+  // The last instruction yields; a block without terminator yields nothing.
+  if (region.getParentOp()->hasTrait<OpTrait::NoTerminator>())
+    code.body.emplace_back();
   return code;
 }
 

@@ -86,24 +86,36 @@ TargetInfo::get(StringRef chip,
                         "gfx1201)";
 }
 
+/// The chip of a module's first target; empty if it has none.
+static StringRef getChip(gpu::GPUModuleOp module) {
+  if (ArrayAttr targets = module.getTargetsAttr()) {
+    for (Attribute attr : targets) {
+      if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(attr))
+        return nvvm.getChip();
+      if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(attr))
+        return rocdl.getChip();
+    }
+  }
+  return {};
+}
+
+unsigned TargetInfo::getWarpSize(Operation *op) {
+  auto module = op->getParentOfType<gpu::GPUModuleOp>();
+  StringRef chip = module ? getChip(module) : StringRef();
+  TargetInfo target;
+  if (llvm::is_contained(getKnownChips(), chip))
+    (void)(parseNVIDIA(chip, target) || parseAMD(chip, target));
+  return target.warpSize;
+}
+
 FailureOr<TargetInfo> TargetInfo::get(Operation *op) {
   auto module = isa<gpu::GPUModuleOp>(op)
                     ? cast<gpu::GPUModuleOp>(op)
                     : op->getParentOfType<gpu::GPUModuleOp>();
   if (!module)
     return op->emitError("expected to be in a gpu.module with a target");
-  if (ArrayAttr targets = module.getTargetsAttr()) {
-    for (Attribute attr : targets) {
-      StringRef chip;
-      if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(attr))
-        chip = nvvm.getChip();
-      else if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(attr))
-        chip = rocdl.getChip();
-      else
-        continue;
-      return get(chip, [&] { return module.emitError(); });
-    }
-  }
+  if (StringRef chip = getChip(module); !chip.empty())
+    return get(chip, [&] { return module.emitError(); });
   return module.emitError("has no target; write gpu.module @")
          << module.getName()
          << " [#nvvm.target<chip = \"sm_90a\">], or give the tool a chip: "

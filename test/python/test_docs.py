@@ -22,6 +22,9 @@ TYPES = {
     "%Qs": f"memref<128x64xf16, {SHARED}>",
     "%lowest": "f32",
     "%ok": "i1",
+    "%ch": "!tile.channel<4>",
+    "%p": "!tile.cursor<4>",
+    "%q": "!tile.cursor<4>",
     **dict.fromkeys(
         ["%b", "%h", "%k", "%m", "%n", "%r", "%tiles_m", "%tiles_n"], "index"
     ),
@@ -52,6 +55,11 @@ SPECIAL = {
         "%x": "tensor<16x8xf32, #tile.fragment<thread = (4, 8):(2*d1, 1*d0), "
         "value = (2, 2):(1*d1, 8*d0)>>"
     },
+    "tile.channel": {
+        "%As": f"memref<4x128x64xf16, {SHARED}>",
+        "%Bs": f"memref<4x256x64xf16, {SHARED}>",
+    },
+    "tile.slot": {"%As": f"memref<4x128x64xf16, {SHARED}>"},
     "tile.persistent": {"%C": "memref<?x?xf32>", "%zero": "tensor<1x1xf32>"},
     "tile.print": {"%m": "tensor<128xf32>"},
 }
@@ -80,7 +88,7 @@ def read_examples() -> dict[str, str]:
 EXAMPLES = read_examples()
 OPERATIONS = [name for name in EXAMPLES if name.startswith("tile.")]
 # What is shown as part of another example, or is an enumeration.
-NO_EXAMPLE = {"tile.yield"}
+NO_EXAMPLE = {"tile.role", "tile.yield"}
 
 
 def complete(name: str, example: str) -> str:
@@ -88,7 +96,7 @@ def complete(name: str, example: str) -> str:
     code = re.sub(r"//.*", "", example)
     if code.strip().startswith("#"):
         return f"func.func private @f() attributes {{example = {code}}}"
-    if code.strip().startswith("memref"):
+    if code.strip().startswith(("memref", "!tile")):
         return f"func.func private @f({code})"
     if code.strip().startswith("gpu.func"):
         return f"gpu.module @m {{ {code} {{ gpu.return }} }}"

@@ -80,7 +80,17 @@ struct MemRef {
              const T *values) const;
 };
 
-/// The value of an SSA value. Which member counts follows from its type.
+/// The slots of a `tile.channel`.
+struct Channel {
+  int64_t depth;
+  /// Roles that have to commit, and to release, for a slot to change hands.
+  int64_t producers, consumers;
+  /// By slot: commits and releases so far.
+  std::vector<int64_t> commits, releases;
+};
+
+/// The value of an SSA value. A cursor is the number of transactions before
+/// it. Which member counts follows from its type.
 struct Datum {
   union {
     int64_t integer = 0;
@@ -88,6 +98,7 @@ struct Datum {
   };
   std::shared_ptr<Fragment> fragment;
   std::shared_ptr<const MemRef> memref;
+  std::shared_ptr<Channel> channel;
 
   /// The elements of a fragment; a scalar is its only one.
   template <typename T>

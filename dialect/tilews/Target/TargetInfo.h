@@ -55,6 +55,9 @@ struct TargetInfo {
   /// The target of the `gpu.module` around `op` (its first `#nvvm.target` or
   /// `#rocdl.target`); an error at the module if it has none.
   static mlir::FailureOr<TargetInfo> get(mlir::Operation *op);
+  /// The threads of a warp of the kernel around `op`; 32 if its module has no
+  /// target yet.
+  static unsigned getWarpSize(mlir::Operation *op);
   /// Makes `chip` the only target of a gpu.module; an error if the module is
   /// lowered for another one already.
   static mlir::LogicalResult set(mlir::Operation *module, llvm::StringRef chip);

@@ -27,6 +27,7 @@ void TileDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "tilews/Dialect/Tile/IR/TileAttrs.cpp.inc"
       >();
+  registerTypes();
   addOperations<
 #define GET_OP_LIST
 #include "tilews/Dialect/Tile/IR/TileOps.cpp.inc"

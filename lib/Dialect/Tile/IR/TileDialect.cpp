@@ -334,6 +334,11 @@ FragmentLayout tile::getFragmentLayout(Type type) {
 }
 
 int64_t tile::getNumThreads(Operation *op) {
+  auto role = dyn_cast<RoleOp>(op);
+  if (!role)
+    role = op->getParentOfType<RoleOp>();
+  if (role)
+    return role.getNumThreads();
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   if (!kernel)
     kernel = op->getParentOfType<FunctionOpInterface>();

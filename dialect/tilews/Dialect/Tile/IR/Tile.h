@@ -122,14 +122,17 @@ SharedLayout getSharedLayout(mlir::MemRefType type);
 /// The layout of a fragment; it must have one.
 FragmentLayout getFragmentLayout(mlir::Type tensorType);
 bool hasFragmentLayout(mlir::Type type);
-/// The number of threads of the kernel around `op` (`tile.threads`, 128 if
-/// absent).
+/// The number of threads that execute `op`: those of the role around it or, if
+/// there is none, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);
 
 } // namespace tilews::tile
 
 #define GET_ATTRDEF_CLASSES
 #include "tilews/Dialect/Tile/IR/TileAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "tilews/Dialect/Tile/IR/TileTypes.h.inc"
 
 #include "tilews/Dialect/Tile/IR/TileInterfaces.h.inc"
 

@@ -114,6 +114,11 @@ def Tile_SwizzleModeAttr : EnumAttr<Tile_Dialect, Tile_SwizzleMode, "swizzle"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_ProducerKindAttr
+    : EnumAttr<Tile_Dialect, Tile_ProducerKind, "producer"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_WarpPolicyAttr : EnumAttr<Tile_Dialect, Tile_WarpPolicy, "warps"> {
   let assemblyFormat = "`<` $value `>`";
 }

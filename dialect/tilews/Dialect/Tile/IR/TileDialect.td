@@ -73,6 +73,7 @@ def Tile_Dialect : Dialect {
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasConstantMaterializer = 1;
@@ -94,6 +95,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kOrder = "tile.order";
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
+
+    void registerTypes();
   }];
 }
 

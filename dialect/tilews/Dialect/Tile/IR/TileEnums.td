@@ -55,6 +55,13 @@ def Tile_InstKind : Tile_Enum<"InstKind",
     I32EnumAttrCase<"Mfma", 5, "mfma">,
     I32EnumAttrCase<"Wmma", 6, "wmma">]>;
 
+def Tile_ProducerKind : Tile_Enum<"ProducerKind",
+    "how the slots of a channel are filled", [
+    I32EnumAttrCase<"Simt", 0, "simt">,
+    I32EnumAttrCase<"CpAsync", 1, "cp_async">,
+    I32EnumAttrCase<"Tma", 2, "tma">,
+    I32EnumAttrCase<"Mixed", 3, "mixed">]>;
+
 def Tile_WarpPolicy : Tile_Enum<"WarpPolicy",
     "how the warps share the rows and columns of a matrix product", [
     I32EnumAttrCase<"Square", 0, "square">,

@@ -1,0 +1,240 @@
+//===- TileScheduleOps.cpp - Channels and roles ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/TypeSwitch.h" // The generated parser of types.
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+#define GET_TYPEDEF_CLASSES
+#include "tilews/Dialect/Tile/IR/TileTypes.cpp.inc"
+
+void TileDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "tilews/Dialect/Tile/IR/TileTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// More slots than any shared memory has room for; few enough to enumerate.
+static constexpr int64_t kMaxDepth = 64;
+
+static LogicalResult verifyDepth(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t depth) {
+  if (depth >= 1 && depth <= kMaxDepth)
+    return success();
+  return emitError() << "expected a depth from 1 to " << kMaxDepth << ", found "
+                     << depth;
+}
+
+LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t depth) {
+  return verifyDepth(emitError, depth);
+}
+
+LogicalResult CursorType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t depth) {
+  return verifyDepth(emitError, depth);
+}
+
+//===----------------------------------------------------------------------===//
+// ChannelOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ChannelOp::verify() {
+  int64_t depth = getChannel().getType().getDepth();
+  for (Value buffer : getBuffers()) {
+    auto type = cast<MemRefType>(buffer.getType());
+    if (type.getRank() < 1 || type.getDimSize(0) != depth)
+      return emitOpError("buffers have one version a slot: expected ")
+             << depth << " as leading dimension, found " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SlotOp
+//===----------------------------------------------------------------------===//
+
+/// The layout of one version.
+static SharedLayoutAttr dropLeadingDim(SharedLayoutAttr layout) {
+  SmallVector<Mode> modes;
+  for (Mode mode : layout.getModes())
+    if (mode.dim > 0)
+      modes.push_back({mode.extent, mode.stride, mode.dim - 1});
+  return SharedLayoutAttr::get(layout.getContext(),
+                               SharedLayout(modes, layout.getSwizzle()));
+}
+
+MemRefType SlotOp::getSlotType(MemRefType source) {
+  MemRefLayoutAttrInterface layout;
+  if (auto shared = dyn_cast<SharedLayoutAttr>(source.getLayout()))
+    layout = dropLeadingDim(shared);
+  return MemRefType::get(source.getShape().drop_front(),
+                         source.getElementType(), layout,
+                         source.getMemorySpace());
+}
+
+ParseResult SlotOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand source, cursor;
+  MemRefType sourceType, slotType;
+  if (parser.parseOperand(source) || parser.parseLSquare() ||
+      parser.parseOperand(cursor) || parser.parseRSquare() ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(sourceType) || parser.parseArrow() ||
+      parser.parseType(slotType))
+    return failure();
+  // The buffer has as many versions as the cursor's channel has slots.
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t depth = sourceType.getRank() ? sourceType.getDimSize(0) : 0;
+  auto cursorType = CursorType::getChecked(
+      [&] { return parser.emitError(loc); }, parser.getContext(), depth);
+  if (!cursorType)
+    return failure();
+  result.addTypes(slotType);
+  return failure(parser.resolveOperand(source, sourceType, result.operands) ||
+                 parser.resolveOperand(cursor, cursorType, result.operands));
+}
+
+void SlotOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getSource() << '[' << getCursor() << ']';
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getSource().getType() << " -> " << getResult().getType();
+}
+
+LogicalResult SlotOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  auto slot = cast<MemRefType>(getResult().getType());
+  int64_t depth = getCursor().getType().getDepth();
+  if (source.getRank() < 1 || source.getDimSize(0) != depth)
+    return emitOpError("expected a buffer with ")
+           << depth << " versions as its leading dimension, found " << source;
+  if (slot != getSlotType(source))
+    return emitOpError("expected a result of type ")
+           << getSlotType(source) << ", found " << slot;
+  auto layout = dyn_cast<SharedLayoutAttr>(source.getLayout());
+  if (!layout)
+    return success();
+  // The swizzle permutes bytes by their address: versions agree in the bits it
+  // looks at.
+  int64_t atom = layout.getSwizzle().getAtomBytes();
+  int64_t bits = getStorageBits(source.getElementType());
+  for (const Mode &mode : layout.getModes())
+    if (mode.dim == 0 && mode.extent > 1 && mode.stride * bits % (atom * 8))
+      return emitOpError("versions lie ")
+             << mode.stride * bits / 8
+             << " bytes apart, expected a multiple of the swizzle's span of "
+             << atom << " bytes";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// SpecializeOp
+//===----------------------------------------------------------------------===//
+
+int64_t SpecializeOp::getNumWarps() {
+  int64_t warps = 0;
+  for (RoleOp role : getRoles())
+    warps += role.getWarps();
+  return warps;
+}
+
+LogicalResult SpecializeOp::verify() {
+  if ((*this)->getParentOfType<SpecializeOp>())
+    return emitOpError("stands in a role; roles have no roles of their own");
+  return success();
+}
+
+/// The first use in `role` of a fragment made outside of it.
+static OpOperand *findForeignFragment(RoleOp role) {
+  OpOperand *found = nullptr;
+  role->walk([&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType()) ||
+          role.getBody().isAncestor(operand.get().getParentRegion()))
+        continue;
+      found = &operand;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+LogicalResult SpecializeOp::verifyRegions() {
+  llvm::SmallDenseSet<StringAttr> names;
+  for (Operation &op : getBody().front()) {
+    auto role = dyn_cast<RoleOp>(op);
+    if (!role)
+      return emitOpError("holds roles only, found '") << op.getName() << "'";
+    if (!names.insert(role.getNameAttr()).second)
+      return role.emitOpError("has the name of another role: @")
+             << role.getName();
+    if (OpOperand *operand = findForeignFragment(role)) {
+      InFlightDiagnostic diag =
+          operand->getOwner()->emitOpError("uses a fragment in role @");
+      diag << role.getName()
+           << " that was made outside of it; fragments are in the registers of "
+              "one role";
+      diag.attachNote(operand->get().getLoc()) << "made here";
+      return diag;
+    }
+  }
+  if (names.empty())
+    return emitOpError("expected at least one role");
+  auto kernel = (*this)->getParentOfType<gpu::GPUFuncOp>();
+  int64_t threads = getNumWarps() * TargetInfo::getWarpSize(getOperation());
+  if (kernel && threads != tile::getNumThreads(kernel))
+    return emitOpError("roles have ")
+           << threads << " threads, but the kernel has "
+           << tile::getNumThreads(kernel);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RoleOp
+//===----------------------------------------------------------------------===//
+
+int64_t RoleOp::getNumThreads() {
+  return getWarps() * TargetInfo::getWarpSize(getOperation());
+}
+
+int64_t RoleOp::getFirstThread() {
+  int64_t warps = 0;
+  for (RoleOp role : cast<SpecializeOp>((*this)->getParentOp()).getRoles()) {
+    if (role == *this)
+      break;
+    warps += role.getWarps();
+  }
+  return warps * TargetInfo::getWarpSize(getOperation());
+}
+
+LogicalResult RoleOp::verify() {
+  std::optional<int64_t> registers = getRegisters();
+  if (!registers)
+    return success();
+  if (*registers < 24 || *registers > 256 || *registers % 8)
+    return emitOpError("expected a multiple of 8 from 24 to 256 registers, "
+                       "found ")
+           << *registers;
+  for (RoleOp role : cast<SpecializeOp>((*this)->getParentOp()).getRoles())
+    if (role.getWarps() % 4)
+      return emitOpError("registers are given to warpgroups of 4 warps, but "
+                         "role @")
+             << role.getName() << " has " << role.getWarps() << " warps";
+  return success();
+}
