@@ -12,12 +12,12 @@ KERNEL = """
 !Buffer = memref<{depth}x64xf32, {shared}>
 !slot = memref<64xf32, {shared}>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {{
-  gpu.func @sum(%a: memref<?x64xf32>, %mask: memref<?xi1>, %out: memref<64xf32>)
+  gpu.func @sum(%a: memref<?x64xf32>, %mask: memref<?xi1>,
+      %out: memref<64xf32>, %n: index)
       kernel attributes {{tile.threads = 64 : i32,
-                          tile.grid = affine_map<()[n, m] -> (1)>}} {{
+                          tile.grid = affine_map<()[n, m, k] -> (1)>}} {{
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %n = memref.dim %a, %c0 : memref<?x64xf32>
     %buffer = tile.alloc_shared : !Buffer
     %ch = tile.channel(%buffer) {{producer = #tile.producer<simt>}}
       : !Buffer -> !tile.channel<{depth}>
@@ -73,14 +73,15 @@ RELEASE = "tile.release %ch[%q] : !tile.channel<{depth}>"
 def launch(depth, rows, mask, release=RELEASE):
     """Runs the kernel; returns the sum and what it has to be."""
     generator = np.random.default_rng(depth + rows)
-    a = generator.integers(-9, 9, (rows, 64)).astype("f4")
+    a = generator.integers(-9, 9, (rows + 1, 64)).astype("f4")
+    mask = np.append(mask, False)
     out = np.full(64, np.nan, "f4")
     text = KERNEL.format(
         depth=depth, shared=SHARED, release=release.format(depth=depth)
     )
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        sim.run(module, "sum", [a, mask, out], 1)
+        sim.run(module, "sum", [a, mask, out, rows], 1)
     return out, a[mask].sum(axis=0)
 
 
