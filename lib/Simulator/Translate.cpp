@@ -101,9 +101,9 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   inst.op = &op;
   inst.handler = Registry::get().find(op.getName().getStringRef());
   if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
-    return emitOpErrorAt(&op)
-           << "is not supported by the interpreter, which runs tile, arith, math, "
-              "scf, index and scalar memref operations";
+    return emitOpErrorAt(&op) << "is not supported by the interpreter, which "
+                                 "runs tile, arith, math, "
+                                 "scf, index and scalar memref operations";
   for (Value operand : op.getOperands())
     inst.operands.push_back(getSlot(operand));
   for (Value result : op.getResults()) {
