@@ -28,44 +28,54 @@ int64_t tile::getVectorRun(const FragmentLayout &layout, int64_t dim,
   return run;
 }
 
-std::optional<FragmentAccess> FragmentAccess::get(Operation *op,
-                                                  Divisibility &divisibility) {
-  FragmentAccess access;
-  access.op = op;
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    access.fragment = load.getResult();
-    access.sizes = load.getSizesAttr();
-  } else if (auto store = dyn_cast<StoreOp>(op)) {
-    access.fragment = store.getValue();
-    access.sizes = store.getSizesAttr();
-  } else if (auto atomic = dyn_cast<AtomicRMWOp>(op)) {
-    access.fragment = atomic.getValue();
-    access.sizes = atomic.getSizesAttr();
-  } else {
-    return std::nullopt;
-  }
-  SmallVector<AccessRegion> regions;
-  cast<AccessOpInterface>(op).getAccessRegions(regions);
-  const TileRegion &region = regions.front().region;
-  access.buffer = regions.front().buffer->get();
-  access.maxVector = divisibility.getVectorElements(access.buffer, region);
+FragmentAccess::FragmentAccess(const AccessRegion &access,
+                               RankedTensorType type)
+    : op(access.buffer->getOwner()), buffer(access.buffer->get()), type(type),
+      store(access.writes()),
+      sizes(DenseI64ArrayAttr::get(op->getContext(), access.region.sizes)) {
   // The dimensions that are not one agree in order.
-  ArrayRef<int64_t> shape = access.getFragmentType().getShape();
+  ArrayRef<int64_t> shape = type.getShape();
   size_t next = 0;
-  for (auto [size, offset] : llvm::zip(region.sizes, region.offsets)) {
+  for (auto [size, offset] :
+       llvm::zip(access.region.sizes, access.region.offsets)) {
     while (next < shape.size() && shape[next] == 1)
       ++next;
-    access.dims.push_back(size == 1 ? -1 : int64_t(next++));
-    access.offsets.push_back(getConstantIntValue(offset).value_or(0));
+    dims.push_back(size == 1 ? -1 : int64_t(next++));
+    offsets.push_back(getConstantIntValue(offset).value_or(0));
   }
+}
+
+std::optional<FragmentAccess> FragmentAccess::get(Operation *op,
+                                                  Divisibility &divisibility) {
+  if (!isa<LoadOp, StoreOp, AtomicRMWOp>(op))
+    return std::nullopt;
+  SmallVector<AccessRegion> regions;
+  cast<AccessOpInterface>(op).getAccessRegions(regions);
+  const AccessRegion &only = regions.front();
+  Value fragment =
+      isa<LoadOp>(op) ? op->getResult(0) : Value(op->getOperand(0));
+  FragmentAccess access(only, cast<RankedTensorType>(fragment.getType()));
+  access.maxVector = divisibility.getVectorElements(access.buffer, only.region);
   return access;
 }
 
-RankedTensorType FragmentAccess::getFragmentType() const {
-  return cast<RankedTensorType>(fragment.getType());
+std::array<FragmentAccess, 2>
+FragmentAccess::getSides(CopyOp op, Divisibility &divisibility) {
+  auto source = cast<MemRefType>(op.getSource().getType());
+  TileRegion from = op.getSourceRegion(), to = op.getDestRegion();
+  auto type =
+      RankedTensorType::get(from.getSqueezedSizes(), source.getElementType());
+  std::array<FragmentAccess, 2> sides = {
+      FragmentAccess({&op.getSourceMutable(), AccessKind::Read, from}, type),
+      FragmentAccess({&op.getDestMutable(), AccessKind::Write, to}, type)};
+  for (FragmentAccess &side : sides)
+    side.maxVector = getCopyVectorElements(op, divisibility);
+  return sides;
 }
 
-bool FragmentAccess::isStore() const { return !isa<LoadOp>(op); }
+Value FragmentAccess::getFragment() const {
+  return isa<LoadOp>(op) ? op->getResult(0) : Value(op->getOperand(0));
+}
 
 int64_t FragmentAccess::getBits() const {
   return getStorageBits(getElementType(buffer));
@@ -82,8 +92,8 @@ int64_t FragmentAccess::getVectorElements(const FragmentLayout &layout,
 
 void FragmentAccess::forEachLane(
     const FragmentLayout &layout, int64_t value, int64_t warpSize,
-    function_ref<void(ArrayRef<int64_t>)> visit) const {
-  ArrayRef<int64_t> shape = getFragmentType().getShape();
+    function_ref<void(int64_t, ArrayRef<int64_t>)> visit) const {
+  ArrayRef<int64_t> shape = type.getShape();
   int64_t lanes = std::min(warpSize, layout.getNumThreads());
   SmallVector<int64_t> place(dims.size());
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -95,7 +105,7 @@ void FragmentAccess::forEachLane(
       continue;
     for (auto [i, dim] : llvm::enumerate(dims))
       place[i] = dim < 0 ? 0 : coords[dim];
-    visit(place);
+    visit(lane, place);
   }
 }
 
@@ -106,7 +116,7 @@ FragmentAccess::getGlobalOffsets(const FragmentLayout &layout, int64_t value,
   SmallVector<int64_t> strides =
       cast<MemRefType>(buffer.getType()).getStridesAndOffset().first;
   SmallVector<int64_t> result;
-  forEachLane(layout, value, warpSize, [&](ArrayRef<int64_t> coords) {
+  forEachLane(layout, value, warpSize, [&](int64_t, ArrayRef<int64_t> coords) {
     int64_t offset = 0;
     for (auto [dim, coord] : llvm::enumerate(coords)) {
       int64_t stride = ShapedType::isDynamic(strides[dim])
@@ -125,20 +135,25 @@ BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &layout,
   int64_t vector = getVectorElements(layout, &shared);
   int64_t bytes = vector * getBits() / 8;
   ArrayRef<int64_t> extents = cast<MemRefType>(buffer.getType()).getShape();
-  SmallVector<int64_t> lanes;
-  forEachLane(layout, 0, warpSize, [&](ArrayRef<int64_t> coords) {
+  SmallVector<int64_t> bytesOf, lanes;
+  forEachLane(layout, 0, warpSize, [&](int64_t lane, ArrayRef<int64_t> coords) {
     SmallVector<int64_t> place;
     for (auto [coord, offset, extent] : llvm::zip(coords, offsets, extents)) {
       place.push_back(coord + offset);
       if (place.back() < 0 || place.back() >= extent)
         return;
     }
-    lanes.push_back(shared.getOffset(place, getBits()) * getBits() / 8);
+    bytesOf.push_back(shared.getOffset(place, getBits()) * getBits() / 8);
+    lanes.push_back(lane);
   });
   llvm::Expected<BankConflicts> conflicts =
-      tilews::getBankConflicts(lanes, bytes);
-  if (conflicts)
-    return *conflicts;
-  llvm::consumeError(conflicts.takeError());
-  return {};
+      tilews::getBankConflicts(bytesOf, bytes);
+  if (!conflicts) {
+    llvm::consumeError(conflicts.takeError());
+    return {};
+  }
+  if (conflicts->clash)
+    conflicts->clash = {lanes[conflicts->clash->first],
+                        lanes[conflicts->clash->second]};
+  return *conflicts;
 }

@@ -7,7 +7,6 @@
 
 #include "tilews/Dialect/Tile/Analysis/LayoutCandidates.h"
 
-#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
 
 #include <algorithm>
@@ -22,7 +21,6 @@ using namespace tilews::tile;
 static constexpr size_t kFromDemands = 5;
 static constexpr size_t kFromMemory = 8;
 static constexpr size_t kFromReductions = 10;
-static constexpr size_t kFromExchanges = 12;
 
 static ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
@@ -40,8 +38,6 @@ LayoutCandidates::LayoutCandidates(const FragmentGraph &graph,
   propagate(kFromMemory);
   seedReductions();
   propagate(kFromReductions);
-  seedExchanges();
-  propagate(kFromExchanges);
   seedDefaults();
 }
 
@@ -140,17 +136,6 @@ void LayoutCandidates::seedDemands() {
   }
 }
 
-FragmentLayout tile::chooseBlockedLayout(ArrayRef<int64_t> shape,
-                                         int64_t threads,
-                                         int64_t vectorElements) {
-  int64_t elements = 1;
-  for (int64_t extent : shape)
-    elements *= extent;
-  while (vectorElements > 1 && elements / vectorElements < threads)
-    vectorElements /= 2;
-  return getBlockedLayout(shape, threads, vectorElements);
-}
-
 void LayoutCandidates::seedAccesses() {
   for (auto [i, list] : llvm::enumerate(accesses))
     for (const FragmentAccess &access : list)
@@ -219,27 +204,6 @@ void LayoutCandidates::seedReductions() {
   }
 }
 
-/// Stores to global memory that could be wider if lanes exchanged what they
-/// hold before.
-void LayoutCandidates::seedExchanges() {
-  for (auto [i, list] : llvm::enumerate(accesses))
-    for (const FragmentAccess &access : list) {
-      if (!isa<StoreOp>(access.getOp()) || isShared(access.getBuffer()))
-        continue;
-      for (const LayoutCandidate &candidate :
-           SmallVector<LayoutCandidate>(candidates[i])) {
-        FragmentLayout layout = candidate.layout.getLayout();
-        if (access.getVectorElements(layout, nullptr) >= access.getMaxVector())
-          continue;
-        if (auto wide =
-                getWidestStoreLayout(layout, getShape(access.getFragment()),
-                                     access.getBits(), target))
-          add(access.getFragment(), *wide, LayoutReason::Kind::Exchange,
-              access.getOp(), kFromExchanges);
-      }
-    }
-}
-
 /// What nothing has reached, largest first, so that a fragment that is repeated
 /// along a dimension follows the one it is repeated for.
 void LayoutCandidates::seedDefaults() {
@@ -256,7 +220,7 @@ void LayoutCandidates::seedDefaults() {
       continue;
     Value value = graph.getNodes()[node].values.front();
     add(value, chooseBlockedLayout(getShape(value), getNumThreads(value), 1),
-        LayoutReason::Kind::Default, getMaker(value), kFromExchanges);
-    propagate(kFromExchanges);
+        LayoutReason::Kind::Default, getMaker(value), kFromReductions);
+    propagate(kFromReductions);
   }
 }

@@ -8,6 +8,7 @@
 #include "tilews/Dialect/Tile/Analysis/LayoutCosts.h"
 
 #include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+#include "tilews/Dialect/Tile/Analysis/FragmentGraph.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
 
 using namespace mlir;
@@ -60,24 +61,21 @@ int64_t LayoutCosts::getNumWarps(const FragmentLayout &layout) const {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-int64_t LayoutCosts::computeConversion(RankedTensorType type, FragmentAttr from,
-                                       FragmentAttr to) const {
-  ConversionPlan plan =
-      planConversion(from.getLayout(), to.getLayout(), type.getShape(),
-                     getConversionBits(type.getElementType()), target);
-  int64_t cost = plan.cycles * 4;
-  return plan.kind == ConversionKind::Shared ? cost + kScratch : cost;
-}
-
-int64_t LayoutCosts::getConversion(RankedTensorType type, FragmentAttr from,
-                                   FragmentAttr to) {
+LayoutCosts::Conversion LayoutCosts::planConversion(RankedTensorType type,
+                                                    FragmentAttr from,
+                                                    FragmentAttr to) {
   if (from == to)
-    return 0;
+    return {0, false};
   Type plain = RankedTensorType::get(type.getShape(), type.getElementType());
   auto [entry, isNew] = conversions.try_emplace({plain, from, to});
-  if (isNew)
-    entry->second = computeConversion(type, from, to);
-  return entry->second;
+  if (!isNew)
+    return entry->second;
+  ConversionPlan plan =
+      tile::planConversion(from.getLayout(), to.getLayout(), type.getShape(),
+                           getConversionBits(type.getElementType()), target);
+  bool needsScratch = plan.kind == ConversionKind::Shared;
+  return entry->second = {plan.cycles * 4 + (needsScratch ? kScratch : 0),
+                          needsScratch};
 }
 
 int64_t LayoutCosts::getReshape(RankedTensorType type, FragmentAttr from,
@@ -177,18 +175,50 @@ int64_t LayoutCosts::computeShared(const FragmentAccess &access,
   return best;
 }
 
+LayoutCosts::AccessKey LayoutCosts::getKey(const FragmentAccess &access,
+                                           FragmentAttr layout) const {
+  Value buffer = access.getBuffer();
+  return {layout, access.getKey(), isShared(buffer) ? buffer : Value()};
+}
+
 int64_t LayoutCosts::getAccess(const FragmentAccess &access,
                                FragmentAttr attr) {
-  bool isLocal = isShared(access.getBuffer());
-  AccessKey key = {attr, access.getKey(),
-                   isLocal ? access.getBuffer() : Value()};
-  auto known = accesses.find(key);
-  if (known != accesses.end())
-    return known->second;
+  auto [entry, isNew] = accesses.try_emplace(getKey(access, attr));
+  if (!isNew)
+    return entry->second;
   FragmentLayout layout = attr.getLayout();
-  int64_t cost =
-      isLocal ? computeShared(access, layout) : computeGlobal(access, layout);
-  return accesses[key] = cost * getNumWarps(layout);
+  int64_t cost = isShared(access.getBuffer()) ? computeShared(access, layout)
+                                              : computeGlobal(access, layout);
+  return entry->second = cost * getNumWarps(layout);
+}
+
+LayoutCosts::Store LayoutCosts::computeStore(const FragmentAccess &access,
+                                             FragmentAttr attr) {
+  Store best = {attr, getAccess(access, attr)};
+  FragmentLayout layout = attr.getLayout();
+  if (!isa<StoreOp>(access.getOp()) || isShared(access.getBuffer()) ||
+      access.getVectorElements(layout, nullptr) >= access.getMaxVector())
+    return best;
+  auto wide = getWidestStoreLayout(layout, access.getType().getShape(),
+                                   access.getBits(), target);
+  if (!wide)
+    return best;
+  FragmentAttr to = getFragmentAttr(attr.getContext(), *wide);
+  Conversion conversion = planConversion(access.getType(), attr, to);
+  // Shared memory is too scarce to be taken unasked.
+  int64_t cost = getAccess(access, to) + conversion.cost;
+  if (!conversion.needsScratch && cost < best.cost)
+    best = {to, cost};
+  return best;
+}
+
+LayoutCosts::Store LayoutCosts::getStore(const FragmentAccess &access,
+                                         FragmentAttr layout) {
+  AccessKey key = getKey(access, layout);
+  auto known = stores.find(key);
+  if (known != stores.end())
+    return known->second;
+  return stores[key] = computeStore(access, layout);
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,7 @@ int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
   }
   for (const FragmentAccess &access : candidates->getAccesses(node))
     cost += LayoutCosts::getWeight(access.getOp()->getBlock()) *
-            costs.getAccess(access, layout);
+            costs.getStore(access, layout).cost;
   for (unsigned i : graph->getNodes()[node].demands) {
     const FragmentGraph::Demand &demand = graph->getDemands()[i];
     Value value = demand.getValue();
@@ -132,7 +132,9 @@ FragmentAttr LayoutInference::getLayout(Value value) const {
   return choice ? choice->layout : FragmentAttr();
 }
 
-FragmentAttr LayoutInference::getNeeded(OpOperand &operand) const {
+FragmentAttr LayoutInference::getNeeded(OpOperand &operand) {
+  if (isa<StoreOp>(operand.getOwner()))
+    return getStoreLayout(operand);
   if (FragmentAttr demanded = graph->getDemanded(operand))
     return demanded;
   if (Value input = graph->getForwarded(operand))
@@ -141,6 +143,25 @@ FragmentAttr LayoutInference::getNeeded(OpOperand &operand) const {
   if (op->getNumResults() == 0 || !isFragment(op->getResult(0)))
     return {};
   return graph->getNeeded(operand, getLayout(op->getResult(0)));
+}
+
+/// The layout in which a fragment is stored.
+FragmentAttr LayoutInference::getStoreLayout(OpOperand &operand) {
+  FragmentAttr own = getLayout(operand.get());
+  if (!own)
+    return {};
+  auto access = FragmentAccess::get(operand.getOwner(), divisibility);
+  return costs.getStore(*access, own).layout;
+}
+
+LayoutReason LayoutInference::getNeededReason(OpOperand &operand) const {
+  Operation *op = operand.getOwner();
+  if (isa<StoreOp>(op))
+    return {LayoutReason::Kind::Store, op};
+  if (graph->getDemanded(operand))
+    return {LayoutReason::Kind::Operand, op};
+  Value input = graph->getForwarded(operand);
+  return getChoice(input ? input : Value(op->getResult(0)))->reason;
 }
 
 FragmentAttr LayoutInference::getDefault(OpOperand &operand) {
@@ -202,8 +223,8 @@ std::string tile::describe(const LayoutReason &reason) {
   case LayoutReason::Kind::Access:
     name() << " has the widest accesses in it";
     break;
-  case LayoutReason::Kind::Exchange:
-    name() << " has wide accesses in it, after an exchange between lanes";
+  case LayoutReason::Kind::Store:
+    name() << " has wider accesses in it, which pay for a conversion";
     break;
   case LayoutReason::Kind::Reduction:
     name() << " stays within warps in it";

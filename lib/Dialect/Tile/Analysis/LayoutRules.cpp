@@ -145,3 +145,14 @@ tile::getOperandLayout(OpOperand &operand, const FragmentLayout &result) {
       })
       .Default(Layout());
 }
+
+FragmentLayout tile::chooseBlockedLayout(ArrayRef<int64_t> shape,
+                                         int64_t threads,
+                                         int64_t vectorElements) {
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  while (vectorElements > 1 && elements / vectorElements < threads)
+    vectorElements /= 2;
+  return getBlockedLayout(shape, threads, vectorElements);
+}

@@ -7,6 +7,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/BufferLayouts.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutInference.h"
+#include "tilews/Dialect/Tile/Analysis/LayoutRemarks.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -93,20 +94,31 @@ public:
       value.setType(withLayout(value.getType(), layout));
     for (auto [result, layout] : produced)
       convertResult(result, layout);
-    for (auto [operand, layout] : needed)
-      adaptOperand(*operand, layout);
+    for (const Need &need : needed)
+      adaptOperand(need);
     for (Operation *op : repeatable)
       if (op->use_empty())
         op->erase();
     return success();
   }
 
+  /// The conversions that were inserted.
+  ArrayRef<InsertedConversion> getConversions() const { return conversions; }
+
 private:
+  /// An operand that has to have a layout. Reasons say why, and why it has
+  /// another one if it is not made for each use.
+  struct Need {
+    OpOperand *operand;
+    FragmentAttr layout;
+    std::optional<LayoutReason> has, wants;
+  };
+
   LogicalResult read();
   LogicalResult readOp(Operation *op);
   void readValue(Value value);
   void convertResult(OpResult result, FragmentAttr layout);
-  void adaptOperand(OpOperand &operand, FragmentAttr layout);
+  void adaptOperand(const Need &need);
   Value repeat(Operation *op, FragmentAttr layout);
 
   gpu::GPUFuncOp kernel;
@@ -115,8 +127,9 @@ private:
 
   SmallVector<std::pair<Value, FragmentAttr>> types;
   SmallVector<std::pair<OpResult, FragmentAttr>> produced;
-  SmallVector<std::pair<OpOperand *, FragmentAttr>> needed;
+  SmallVector<Need> needed;
   SmallVector<Operation *> repeatable;
+  SmallVector<InsertedConversion> conversions;
   /// A value's forms in other layouts.
   llvm::DenseMap<std::pair<Value, Attribute>, Value> forms;
 };
@@ -141,10 +154,14 @@ LogicalResult LayoutWriter::readOp(Operation *op) {
     if (!isFragment(operand.get()))
       continue;
     FragmentAttr layout = inference.getNeeded(operand);
-    if (!layout && !inference.getLayout(operand.get()))
-      layout = inference.getDefault(operand);
-    if (layout)
-      needed.emplace_back(&operand, layout);
+    std::optional<LayoutCandidate> choice = inference.getChoice(operand.get());
+    if (!layout && !choice)
+      needed.push_back({&operand, inference.getDefault(operand), {}, {}});
+    else if (layout && !choice)
+      needed.push_back({&operand, layout, {}, {}});
+    else if (layout && layout != choice->layout)
+      needed.push_back({&operand, layout, choice->reason,
+                        inference.getNeededReason(operand)});
   }
   if (isRepeatable(op) && op->getNumResults() == 1 &&
       isFragment(op->getResult(0)) && !inference.getLayout(op->getResult(0))) {
@@ -174,9 +191,12 @@ LogicalResult LayoutWriter::read() {
 void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
   Type own = result.getType();
   result.setType(withLayout(own, layout));
+  LayoutReason produced = {LayoutReason::Kind::Result, result.getOwner()};
   builder.setInsertionPointAfterValue(result);
   auto convert = ConvertLayoutOp::create(builder, result.getLoc(), own, result);
   result.replaceAllUsesExcept(convert, convert);
+  conversions.push_back({convert, result.getOwner(), produced,
+                         inference.getChoice(result)->reason});
 }
 
 /// A copy of a repeatable operation that makes `layout`.
@@ -191,20 +211,21 @@ Value LayoutWriter::repeat(Operation *op, FragmentAttr layout) {
   return copy->getResult(0);
 }
 
-void LayoutWriter::adaptOperand(OpOperand &operand, FragmentAttr layout) {
-  Value value = operand.get();
-  RankedTensorType type = withLayout(value.getType(), layout);
-  if (value.getType() == type)
-    return;
-  Value &form = forms[{value, layout}];
-  if (!form && !hasFragmentLayout(value.getType())) {
-    form = repeat(value.getDefiningOp(), layout);
+void LayoutWriter::adaptOperand(const Need &need) {
+  Value value = need.operand->get();
+  Value &form = forms[{value, need.layout}];
+  if (!form && !need.has) {
+    form = repeat(value.getDefiningOp(), need.layout);
   } else if (!form) {
+    Operation *user = need.operand->getOwner();
     builder.setInsertionPointAfterValue(value);
-    form = ConvertLayoutOp::create(builder, operand.getOwner()->getLoc(), type,
-                                   value);
+    auto convert = ConvertLayoutOp::create(
+        builder, user->getLoc(), withLayout(value.getType(), need.layout),
+        value);
+    form = convert;
+    conversions.push_back({convert, user, *need.has, *need.wants});
   }
-  operand.set(form);
+  need.operand->set(form);
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,7 +276,7 @@ static bool needsLayouts(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-static LogicalResult inferLayouts(gpu::GPUFuncOp kernel) {
+static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   if (!needsLayouts(kernel))
     return success();
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
@@ -272,19 +293,28 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel) {
   BufferLayouts buffers(kernel, *target, fragments);
   if (failed(buffers.run()))
     return failure();
-  if (failed(LayoutWriter(kernel, fragments).run()))
+  if (explain)
+    explainLayouts(kernel, fragments);
+  LayoutWriter writer(kernel, fragments);
+  if (failed(writer.run()))
     return failure();
   for (auto [buffer, layout] : buffers.getLayouts())
     buffer.setType(withLayout(buffer.getType(), layout));
-  return verifyLayouts(kernel);
+  if (failed(verifyLayouts(kernel)))
+    return failure();
+  remarkConversions(writer.getConversions(), *target);
+  remarkAccesses(kernel, *target);
+  return success();
 }
 
 namespace {
 struct InferLayoutsPass : tile::impl::InferLayoutsPassBase<InferLayoutsPass> {
+  using InferLayoutsPassBase::InferLayoutsPassBase;
+
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
-      return failed(inferLayouts(kernel)) ? WalkResult::interrupt()
-                                          : WalkResult::advance();
+    WalkResult result = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      return failed(inferLayouts(kernel, explain)) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -17,21 +17,28 @@
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Layout/SwizzledLayout.h"
 
+#include <array>
+
 namespace tilews::tile {
 
-/// A `tile.load`, `tile.store` or `tile.atomic_rmw`: a fragment and the region
-/// it is read from or written to.
+/// A region of a buffer that is read into a fragment or written from one: by
+/// `tile.load`, `tile.store` or `tile.atomic_rmw`, or on one of the sides of a
+/// `tile.copy`, whose threads hold what they copy.
 class FragmentAccess {
 public:
-  /// None for other operations.
+  /// The access of a load, a store or an atomic; none for other operations.
   static std::optional<FragmentAccess> get(mlir::Operation *op,
                                            Divisibility &divisibility);
+  /// The accesses of a copy, source first.
+  static std::array<FragmentAccess, 2> getSides(CopyOp op,
+                                                Divisibility &divisibility);
 
   mlir::Operation *getOp() const { return op; }
   mlir::Value getBuffer() const { return buffer; }
-  mlir::Value getFragment() const { return fragment; }
-  mlir::RankedTensorType getFragmentType() const;
-  bool isStore() const;
+  mlir::RankedTensorType getType() const { return type; }
+  bool isStore() const { return store; }
+  /// The fragment of a load, a store or an atomic.
+  mlir::Value getFragment() const;
   /// The bits of an element in memory.
   int64_t getBits() const;
   /// The widest vector, in elements, that the region allows.
@@ -58,18 +65,22 @@ public:
   using Key =
       std::tuple<mlir::Type, mlir::Type, mlir::Attribute, int64_t, unsigned>;
   Key getKey() const {
-    return {buffer.getType(), fragment.getType(), sizes, maxVector, isStore()};
+    return {buffer.getType(), type, sizes, maxVector, store};
   }
 
 private:
-  /// Calls `visit` with the coordinates in the buffer of each lane's element in
-  /// register `value`, relative to the region's constant offsets.
-  void
-  forEachLane(const FragmentLayout &layout, int64_t value, int64_t warpSize,
-              llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) const;
+  FragmentAccess(const AccessRegion &region, mlir::RankedTensorType type);
+
+  /// Calls `visit` with each lane that holds something in register `value`, and
+  /// with the place of that in the region.
+  void forEachLane(
+      const FragmentLayout &layout, int64_t value, int64_t warpSize,
+      llvm::function_ref<void(int64_t, llvm::ArrayRef<int64_t>)> visit) const;
 
   mlir::Operation *op;
-  mlir::Value buffer, fragment;
+  mlir::Value buffer;
+  mlir::RankedTensorType type; // of the fragment
+  bool store;
   mlir::Attribute sizes;
   /// The fragment's dimension that runs along each of the buffer's, or -1, and
   /// the known part of the region's offset.

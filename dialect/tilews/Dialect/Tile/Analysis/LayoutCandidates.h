@@ -27,7 +27,7 @@ struct LayoutReason {
     Result,    // an instruction's result comes in it
     Operand,   // an instruction reads it
     Access,    // accesses to memory are widest in it
-    Exchange,  // accesses are wider, after an exchange between lanes
+    Store,     // stores are cheaper in it, though it takes a conversion
     Reduction, // a reduction stays within warps
     Default    // nothing asks for another
   };
@@ -64,7 +64,6 @@ private:
   void seedDemands();
   void seedAccesses();
   void seedReductions();
-  void seedExchanges();
   void seedDefaults();
   void add(unsigned node, const LayoutCandidate &candidate, size_t limit);
   void add(mlir::Value value, const FragmentLayout &layout,
@@ -77,11 +76,6 @@ private:
   llvm::SmallVector<llvm::SmallVector<FragmentAccess>> accesses;
   std::deque<std::pair<unsigned, unsigned>> pending; // node, candidate
 };
-
-/// The blocked layout for `threads` threads, with vectors of at most
-/// `vectorElements` as long as no thread goes without work.
-FragmentLayout chooseBlockedLayout(llvm::ArrayRef<int64_t> shape,
-                                   int64_t threads, int64_t vectorElements);
 
 } // namespace tilews::tile
 

@@ -35,12 +35,21 @@ public:
 
   /// A conversion of a fragment of `type` between two layouts.
   int64_t getConversion(mlir::RankedTensorType type, FragmentAttr from,
-                        FragmentAttr to);
+                        FragmentAttr to) {
+    return planConversion(type, from, to).cost;
+  }
   /// A change of shape that moves elements between threads.
   int64_t getReshape(mlir::RankedTensorType type, FragmentAttr from,
                      FragmentAttr to);
   /// A load, store or atomic access in `layout`.
   int64_t getAccess(const FragmentAccess &access, FragmentAttr layout);
+  /// The best way to store a fragment that is in `layout`: as it is, or after
+  /// an exchange within warps to a layout with wider stores.
+  struct Store {
+    FragmentAttr layout;
+    int64_t cost; // with the conversion
+  };
+  Store getStore(const FragmentAccess &access, FragmentAttr layout);
   /// A reduction of a fragment in `layout`.
   int64_t getReduction(ReduceOp op, FragmentAttr layout);
   /// The instructions and the registers that `op` takes to compute a result in
@@ -48,24 +57,32 @@ public:
   int64_t getResult(mlir::OpResult result, FragmentAttr layout) const;
 
 private:
-  int64_t computeConversion(mlir::RankedTensorType type, FragmentAttr from,
-                            FragmentAttr to) const;
-  int64_t computeGlobal(const FragmentAccess &access,
-                        const FragmentLayout &layout) const;
-  int64_t computeShared(const FragmentAccess &access,
-                        const FragmentLayout &layout);
-  llvm::ArrayRef<SharedLayout> getLikelyLayouts(mlir::Value buffer);
-  int64_t getNumWarps(const FragmentLayout &layout) const;
-
-  const TargetInfo &target;
   using ConversionKey =
       std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>;
   /// The layout, all that decides how the access is done, and a buffer in
   /// shared memory.
   using AccessKey =
       std::tuple<mlir::Attribute, FragmentAccess::Key, mlir::Value>;
-  llvm::DenseMap<ConversionKey, int64_t> conversions;
+
+  struct Conversion {
+    int64_t cost;
+    bool needsScratch;
+  };
+  Conversion planConversion(mlir::RankedTensorType type, FragmentAttr from,
+                            FragmentAttr to);
+  Store computeStore(const FragmentAccess &access, FragmentAttr layout);
+  int64_t computeGlobal(const FragmentAccess &access,
+                        const FragmentLayout &layout) const;
+  int64_t computeShared(const FragmentAccess &access,
+                        const FragmentLayout &layout);
+  llvm::ArrayRef<SharedLayout> getLikelyLayouts(mlir::Value buffer);
+  int64_t getNumWarps(const FragmentLayout &layout) const;
+  AccessKey getKey(const FragmentAccess &access, FragmentAttr layout) const;
+
+  const TargetInfo &target;
+  llvm::DenseMap<ConversionKey, Conversion> conversions;
   llvm::DenseMap<AccessKey, int64_t> accesses;
+  llvm::DenseMap<AccessKey, Store> stores;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<SharedLayout>> likely;
 };
 

@@ -38,7 +38,7 @@ public:
   FragmentAttr getLayout(mlir::Value value) const;
   /// The layout an operand has to have once all values have theirs; null if any
   /// will do.
-  FragmentAttr getNeeded(mlir::OpOperand &operand) const;
+  FragmentAttr getNeeded(mlir::OpOperand &operand);
   /// The layout `result` comes out with, given the layouts of its operation's
   /// operands. It differs from its own where the operation fixes it.
   FragmentAttr getProduced(mlir::OpResult result) const;
@@ -49,9 +49,12 @@ public:
   /// chosen; none for one that is repeated.
   std::optional<LayoutCandidate> getChoice(mlir::Value value) const;
   unsigned getNumCandidates(mlir::Value value) const;
+  /// Why an operand has to have the layout `getNeeded` says.
+  LayoutReason getNeededReason(mlir::OpOperand &operand) const;
 
 private:
   void choose();
+  FragmentAttr getStoreLayout(mlir::OpOperand &operand);
   int64_t getNodeCost(unsigned node, FragmentAttr layout);
   int64_t getEdgeCost(const FragmentGraph::Edge &edge, FragmentAttr from,
                       FragmentAttr to, FragmentAttr produced,

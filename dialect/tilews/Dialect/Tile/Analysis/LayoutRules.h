@@ -64,6 +64,11 @@ std::optional<FragmentLayout> getResultLayout(mlir::Operation *op,
 std::optional<FragmentLayout> getOperandLayout(mlir::OpOperand &operand,
                                                const FragmentLayout &result);
 
+/// The blocked layout for `threads` threads, with vectors of at most
+/// `vectorElements` as long as no thread goes without work.
+FragmentLayout chooseBlockedLayout(llvm::ArrayRef<int64_t> shape,
+                                   int64_t threads, int64_t vectorElements);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTRULES_H

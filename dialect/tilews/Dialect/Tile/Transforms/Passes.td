@@ -187,14 +187,24 @@ def InferLayoutsPass : Pass<"tile-infer-layouts"> {
   let description = [{
     Gives every fragment a `#tile.fragment` and every shared buffer a
     `#tile.shared`. What the chosen instructions (`tile.inst`) demand and what
-    the kernel's types already say is fixed; it spreads along elementwise
-    operations, loops and branches, and through changes of shape. What nothing
-    fixes gets a blocked layout as wide as the memory accesses allow. Where two
-    demands meet, a `tile.convert_layout` is inserted.
+    the kernel's types already say is fixed. It becomes a candidate of all
+    fragments it reaches along elementwise operations, loops, branches and
+    changes of shape, and so does what accesses to memory and reductions would
+    like best. Of the candidates those are chosen that cost least in all: in
+    accesses to memory (sectors, bank conflicts), in reductions (within threads,
+    warps or across them), in registers, and in conversions where two layouts
+    meet, each counted more in a loop. A `tile.convert_layout` is inserted where
+    the choice has two layouts meet.
 
     Constants, splats and iotas are made anew for each layout they are used in.
     Fragment operands of matrix products without a matrix instruction are put
-    into shared memory first. A kernel without `tile.threads` gets 128.
+    into shared memory first. A kernel without `tile.threads` gets 128. The
+    fragments of a role are spread over its threads.
+
+    Remarks tell of conversions that move elements between threads
+    (`tile-layout-0001`), of bank conflicts (`tile-layout-0002`) and of accesses
+    that are narrower than memory allows (`tile-layout-0003`). With `explain` a
+    remark at each fragment says what its layout is chosen for.
 
     Runs on any operation that contains kernels.
 
@@ -212,6 +222,8 @@ def InferLayoutsPass : Pass<"tile-infer-layouts"> {
        : memref<128xf32> -> tensor<128xf32, #tile.fragment<thread = (128):(1*d0), value = ():()>>
     ```
   }];
+  let options = [Option<"explain", "explain", "bool", /*default=*/"false",
+                        "Say at each fragment what its layout is chosen for">];
   let dependentDialects = ["::tilews::tile::TileDialect"];
 }
 
