@@ -88,41 +88,64 @@ std::string IntTuple::str() const {
   return text;
 }
 
-/// Reads a tuple off the front of `text`.
-static Expected<IntTuple> parseFront(StringRef &text, int64_t depth) {
-  text = text.ltrim();
+static Expected<IntTuple> parseNested(TupleTokens &tokens, int64_t depth) {
   if (depth > maxDepth)
     return makeLayoutError("a tuple is nested more than ", maxDepth, " deep");
-  if (text.consume_front("_"))
+  if (tokens.consume('_'))
     return IntTuple::open();
-  if (!text.consume_front("(")) {
-    int64_t value;
-    StringRef before = text;
-    if (text.consumeInteger(10, value))
-      return makeLayoutError("expected an integer or '(', found ",
-                             before.empty() ? "the end of the text"
-                                            : "'" + before.str() + "'");
-    return IntTuple(value);
+  if (!tokens.consume('(')) {
+    if (std::optional<int64_t> value = tokens.consumeInteger())
+      return IntTuple(*value);
+    return makeLayoutError("expected an integer or '('", tokens.getFound());
   }
   std::vector<IntTuple> parts;
+  if (tokens.consume(')'))
+    return IntTuple(std::move(parts));
   do {
-    Expected<IntTuple> part = parseFront(text, depth + 1);
+    Expected<IntTuple> part = parseNested(tokens, depth + 1);
     if (!part)
       return part.takeError();
     parts.push_back(std::move(*part));
-    text = text.ltrim();
-  } while (text.consume_front(","));
-  if (!text.consume_front(")"))
-    return makeLayoutError("expected ',' or ')', found ",
-                           text.empty() ? "the end of the text"
-                                        : "'" + text.str() + "'");
+  } while (tokens.consume(','));
+  if (!tokens.consume(')'))
+    return makeLayoutError("expected ',' or ')'", tokens.getFound());
   return IntTuple(std::move(parts));
 }
 
+Expected<IntTuple> IntTuple::parse(TupleTokens &tokens) {
+  return parseNested(tokens, 0);
+}
+
+namespace {
+class TextTokens : public TupleTokens {
+public:
+  explicit TextTokens(StringRef text) : text(text) {}
+  bool consume(char token) override {
+    text = text.ltrim();
+    return text.consume_front(StringRef(&token, 1));
+  }
+  std::optional<int64_t> consumeInteger() override {
+    text = text.ltrim();
+    int64_t value;
+    if (text.consumeInteger(10, value))
+      return std::nullopt;
+    return value;
+  }
+  bool isAtEnd() const { return text.trim().empty(); }
+  std::string getFound() override {
+    return isAtEnd() ? ", found the end of the text"
+                     : ", found '" + text.trim().str() + "'";
+  }
+
+private:
+  StringRef text;
+};
+} // namespace
+
 Expected<IntTuple> IntTuple::parse(StringRef text) {
-  Expected<IntTuple> tuple = parseFront(text, 0);
-  if (tuple && !text.trim().empty())
-    return makeLayoutError("expected the end of the text, found '",
-                           text.trim().str(), "'");
+  TextTokens tokens(text);
+  Expected<IntTuple> tuple = parse(tokens);
+  if (tuple && !tokens.isAtEnd())
+    return makeLayoutError("expected the end of the text", tokens.getFound());
   return tuple;
 }

@@ -25,7 +25,7 @@ using llvm::SmallVector;
 // Swizzles
 //===----------------------------------------------------------------------===//
 
-static Error checkSwizzle(Swizzle swizzle) {
+Error tilews::checkSwizzle(Swizzle swizzle) {
   auto [bits, base, shift] = swizzle;
   if (bits >= 0 && base >= 0 && bits <= shift && base <= 20 && shift <= 20 &&
       bits + base + shift <= 20)
@@ -263,6 +263,67 @@ Expected<SharedLayout> tilews::getSharedLayout(const SwizzledLayout &layout,
     for (Axis axis : group.getAxes())
       modes.push_back({axis.extent, axis.stride, int64_t(dim)});
   return SharedLayout(modes, *swizzle);
+}
+
+Expected<std::optional<SharedCollision>>
+tilews::findCollision(const SharedLayout &layout) {
+  // The swizzle moves all bytes, and none to the place of another one.
+  Expected<SwizzledLayout> plain =
+      getSwizzledLayout(SharedLayout(layout.getModes()), 8);
+  if (!plain)
+    return plain.takeError();
+  Expected<std::optional<Collision>> found = findCollision(plain->layout);
+  if (!found)
+    return found.takeError();
+  if (!*found)
+    return std::nullopt;
+  // The digits of each dimension make up its coordinate.
+  auto toCoords = [&](const IntTuple &digits) {
+    SmallVector<int64_t> leaves = digits.flatten();
+    SmallVector<int64_t> coords(layout.getRank(), 0), weights(coords.size(), 1);
+    for (auto [mode, digit] : llvm::zip(layout.getModes(), leaves)) {
+      coords[mode.dim] += digit * weights[mode.dim];
+      weights[mode.dim] *= mode.extent;
+    }
+    return coords;
+  };
+  return SharedCollision{toCoords((*found)->first), toCoords((*found)->second),
+                         (*found)->offset};
+}
+
+/// Where TMA can copy to.
+static constexpr int64_t slotBits = 128 * 8;
+
+Expected<SharedLayout> tilews::expand(const SharedLayout &layout, int64_t count,
+                                      int64_t elementBits) {
+  Expected<SwizzledLayout> slot = getSwizzledLayout(layout, elementBits);
+  if (!slot)
+    return slot.takeError();
+  Expected<SwizzledLayout> versions =
+      expand(*slot, count, slotBits / std::gcd(slotBits, elementBits));
+  if (!versions)
+    return versions.takeError();
+  // A buffer of one element has no modes, its algebraic form has one.
+  if (layout.getRank() == 0)
+    return SharedLayout({{count, versions->layout.getAxes().front().stride, 0}},
+                        layout.getSwizzle());
+  return getSharedLayout(*versions, elementBits);
+}
+
+Expected<SharedLayout> tilews::getSlotLayout(const SharedLayout &layout,
+                                             int64_t elementBits) {
+  int64_t atom = layout.getSwizzle().getAtomBytes();
+  SmallVector<Mode> modes;
+  for (const Mode &mode : layout.getModes()) {
+    int64_t bits = mode.stride * elementBits;
+    if (mode.dim > 0)
+      modes.push_back({mode.extent, mode.stride, mode.dim - 1});
+    else if (mode.extent > 1 && bits % (atom * 8) != 0)
+      return makeLayoutError("slots of ", bits / 8,
+                             " bytes are no multiple of the swizzle's atom of ",
+                             atom, " bytes");
+  }
+  return SharedLayout(modes, layout.getSwizzle());
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,17 @@ class raw_ostream;
 }
 
 namespace tilews {
+
+/// Where the text of a tuple comes from.
+class TupleTokens {
+public:
+  virtual ~TupleTokens() = default;
+  /// Consumes a punctuation character, or `_`, if it is the next token.
+  virtual bool consume(char token) = 0;
+  virtual std::optional<int64_t> consumeInteger() = 0;
+  /// Says for messages what the next token is, as in ", found 'x'".
+  virtual std::string getFound() = 0;
+};
 
 class IntTuple {
 public:
@@ -40,6 +52,8 @@ public:
   }
   /// Reads the text; nothing may follow it.
   static llvm::Expected<IntTuple> parse(llvm::StringRef text);
+  /// Reads a tuple and leaves what follows it.
+  static llvm::Expected<IntTuple> parse(TupleTokens &tokens);
 
   bool isLeaf() const { return !isTuple; }
   bool isOpen() const { return isOpenPlace; }

@@ -19,6 +19,8 @@
 
 namespace tilews {
 
+/// Why the numbers are no swizzle.
+llvm::Error checkSwizzle(Swizzle swizzle);
 /// Reads `Sw<bits,base,shift>`.
 llvm::Expected<Swizzle> parseSwizzle(llvm::StringRef text);
 std::string toString(Swizzle swizzle);
@@ -64,6 +66,24 @@ llvm::Expected<SwizzledLayout> getSwizzledLayout(const SharedLayout &layout,
                                                  int64_t elementBits);
 llvm::Expected<SharedLayout> getSharedLayout(const SwizzledLayout &layout,
                                              int64_t elementBits);
+
+/// Two elements of a shared buffer in one place.
+struct SharedCollision {
+  llvm::SmallVector<int64_t> first, second;
+  int64_t offset; // in elements, before the swizzle
+};
+llvm::Expected<std::optional<SharedCollision>>
+findCollision(const SharedLayout &layout);
+
+/// The layout of `count` versions of a shared buffer behind a new leading
+/// dimension. A slot is a multiple of the swizzle's atom and of 128 bytes,
+/// where TMA copies to.
+llvm::Expected<SharedLayout> expand(const SharedLayout &layout, int64_t count,
+                                    int64_t elementBits);
+/// The layout of each version of such a buffer, or why they have none of their
+/// own.
+llvm::Expected<SharedLayout> getSlotLayout(const SharedLayout &layout,
+                                           int64_t elementBits);
 
 /// A fragment's layout as (thread, value) -> number of the element in a box of
 /// `shape`, row by row.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Layout/SwizzledLayout.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
@@ -38,29 +39,49 @@ void TileDialect::initialize() {
 // SharedLayoutAttr
 //===----------------------------------------------------------------------===//
 
-/// Parses `4` or `(4, 8)`, appending the integers.
-static ParseResult parseGroup(AsmParser &parser,
-                              SmallVectorImpl<int64_t> &values) {
-  auto parseInteger = [&] {
-    return parser.parseInteger(values.emplace_back());
-  };
-  if (succeeded(parser.parseOptionalLParen())) {
-    if (parser.parseCommaSeparatedList(parseInteger) || parser.parseRParen())
-      return failure();
-    return success();
+namespace {
+/// The tokens of an attribute, for the algebra's parser.
+class AsmTokens : public TupleTokens {
+public:
+  explicit AsmTokens(AsmParser &parser) : parser(parser) {}
+  bool consume(char token) override {
+    switch (token) {
+    case '(':
+      return succeeded(parser.parseOptionalLParen());
+    case ')':
+      return succeeded(parser.parseOptionalRParen());
+    case ',':
+      return succeeded(parser.parseOptionalComma());
+    default: // open places have no meaning in an attribute
+      return false;
+    }
   }
-  return parseInteger();
+  std::optional<int64_t> consumeInteger() override {
+    int64_t value;
+    OptionalParseResult result = parser.parseOptionalInteger(value);
+    if (result.has_value() && succeeded(*result))
+      return value;
+    return std::nullopt;
+  }
+  // The location says where.
+  std::string getFound() override { return ""; }
+
+private:
+  AsmParser &parser;
+};
+} // namespace
+
+static ParseResult parseTuple(AsmParser &parser, IntTuple &tuple) {
+  AsmTokens tokens(parser);
+  llvm::Expected<IntTuple> parsed = IntTuple::parse(tokens);
+  if (!parsed)
+    return parser.emitError(parser.getCurrentLocation(),
+                            llvm::toString(parsed.takeError()));
+  tuple = std::move(*parsed);
+  return success();
 }
 
-/// Parses `(4, (8, 2))`: one group a dimension.
-static ParseResult parseGroups(AsmParser &parser,
-                               SmallVectorImpl<SmallVector<int64_t>> &groups) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
-    return parseGroup(parser, groups.emplace_back());
-  });
-}
-
-static ParseResult parseSwizzle(AsmParser &parser, Swizzle &swizzle) {
+static ParseResult parseSwizzleBits(AsmParser &parser, Swizzle &swizzle) {
   return failure(parser.parseKeyword("Sw") || parser.parseLess() ||
                  parser.parseInteger(swizzle.bits) || parser.parseComma() ||
                  parser.parseInteger(swizzle.base) || parser.parseComma() ||
@@ -69,30 +90,28 @@ static ParseResult parseSwizzle(AsmParser &parser, Swizzle &swizzle) {
 
 Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  SmallVector<SmallVector<int64_t>> extents, strides;
-  if (parser.parseLess() || parseGroups(parser, extents) ||
-      parser.parseColon() || parseGroups(parser, strides))
+  IntTuple shape, stride;
+  if (parser.parseLess() || parseTuple(parser, shape) || parser.parseColon() ||
+      parseTuple(parser, stride))
     return {};
   Swizzle swizzle;
-  if (succeeded(parser.parseOptionalComma()) && parseSwizzle(parser, swizzle))
+  if (succeeded(parser.parseOptionalComma()) &&
+      parseSwizzleBits(parser, swizzle))
     return {};
   if (parser.parseGreater())
     return {};
-
-  SmallVector<Mode> modes;
-  if (extents.size() != strides.size())
-    return parser.emitError(loc, "shape has ")
-               << extents.size() << " dimensions and stride " << strides.size(),
-           Attribute();
-  for (size_t dim = 0; dim < extents.size(); ++dim) {
-    if (extents[dim].size() != strides[dim].size())
-      return parser.emitError(loc, "dimension ")
-                 << dim << " has " << extents[dim].size() << " extents and "
-                 << strides[dim].size() << " strides",
-             Attribute();
-    for (auto [extent, stride] : llvm::zip(extents[dim], strides[dim]))
-      modes.push_back({extent, stride, int64_t(dim)});
+  if (!shape.isCongruentTo(stride)) {
+    parser.emitError(loc, "shape and stride of ")
+        << shape.str() << ":" << stride.str()
+        << " are not nested in the same way";
+    return {};
   }
+  // One group a dimension, however deep it is nested.
+  SmallVector<Mode> modes;
+  for (int64_t dim = 0, e = shape.getRank(); dim < e; ++dim)
+    for (auto [extent, step] :
+         llvm::zip(shape[dim].flatten(), stride[dim].flatten()))
+      modes.push_back({extent, step, dim});
   return parser.getChecked<SharedLayoutAttr>(loc, parser.getContext(), modes,
                                              swizzle);
 }
@@ -152,20 +171,27 @@ SharedLayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
     if (mode.dim < dim || mode.dim > dim + 1)
       return emitError() << "modes are not grouped by dimension";
     dim = mode.dim;
-    if (mode.extent < 1)
-      return emitError() << "expected positive extents, found " << mode.extent;
-    if (mode.stride < 0)
-      return emitError() << "expected non-negative strides, found "
-                         << mode.stride;
   }
-  if (!isInReach(modes))
+  if (llvm::Error error = checkSwizzle(swizzle))
+    return emitError() << llvm::toString(std::move(error));
+  SharedLayout layout(modes, swizzle);
+  llvm::Expected<SwizzledLayout> whole = getSwizzledLayout(layout, 8);
+  if (!whole)
+    return emitError() << llvm::toString(whole.takeError());
+  if (whole->layout.getSize() > kMaxReach || whole->getCosize() > kMaxReach)
     return emitError() << "reaches past " << kMaxReach << " elements";
-  if (swizzle.bits < 0 || swizzle.base < 0 || swizzle.bits > swizzle.shift ||
-      swizzle.base > 20 || swizzle.shift > 20 ||
-      swizzle.bits + swizzle.base + swizzle.shift > 20)
-    return emitError() << "swizzle Sw<bits,base,shift> needs 0 <= bits <= "
-                          "shift, 0 <= base and a sum of at most 20";
-  return success();
+  llvm::Expected<std::optional<SharedCollision>> collision =
+      findCollision(layout);
+  if (!collision)
+    return emitError() << llvm::toString(collision.takeError());
+  if (!*collision)
+    return success();
+  InFlightDiagnostic diag = emitError();
+  diag << "elements (";
+  llvm::interleaveComma((*collision)->first, diag);
+  diag << ") and (";
+  llvm::interleaveComma((*collision)->second, diag);
+  return diag << ") both lie at offset " << (*collision)->offset;
 }
 
 SharedLayout SharedLayoutAttr::getLayout() const {
@@ -331,22 +357,67 @@ FragmentAttr FragmentAttr::get(MLIRContext *context,
 /// Registers hold far less; coverage is checked element by element.
 static constexpr int64_t kMaxFragmentExtent = 1 << 24;
 
-/// Marks what `modes` reach along `dim`, starting from what is reached.
-static void spread(ArrayRef<Mode> modes, int64_t dim,
-                   SmallVectorImpl<bool> &reached) {
-  for (const Mode &mode : modes) {
-    if (mode.dim != dim || mode.stride == 0)
-      continue;
-    SmallVector<bool> next(reached.size(), false);
-    for (size_t from = 0; from < reached.size(); ++from)
-      for (int64_t digit = 0; reached[from] && digit < mode.extent; ++digit) {
-        size_t to = from + digit * mode.stride;
-        if (to >= next.size())
+namespace {
+/// A register of a thread.
+struct Holder {
+  int64_t thread = 0, value = 0;
+};
+/// Which register holds each coordinate of one dimension.
+class Holders {
+public:
+  explicit Holders(int64_t extent) : holders(extent) { holders[0] = Holder(); }
+
+  /// Adds what one mode along the dimension reaches, `weight` registers or
+  /// threads a step; fails if two registers reach the same coordinate.
+  LogicalResult add(const Mode &mode, int64_t weight, int64_t Holder::*index) {
+    std::vector<std::optional<Holder>> next = holders;
+    for (int64_t from = 0, e = holders.size(); from < e; ++from)
+      for (int64_t digit = 1; holders[from] && digit < mode.extent; ++digit) {
+        int64_t to = from + digit * mode.stride;
+        if (to >= e)
           break;
-        next[to] = true;
+        Holder holder = *holders[from];
+        holder.*index += digit * weight;
+        if (next[to]) {
+          clash = {to, *next[to], holder};
+          return failure();
+        }
+        next[to] = holder;
       }
-    reached.assign(next);
+    holders = std::move(next);
+    return success();
   }
+
+  /// The first coordinate that nothing holds.
+  std::optional<int64_t> findMissing() const {
+    auto missing = llvm::find(holders, std::nullopt);
+    if (missing == holders.end())
+      return std::nullopt;
+    return missing - holders.begin();
+  }
+
+  /// The coordinate that two registers hold.
+  struct Clash {
+    int64_t coordinate = 0;
+    Holder first, second;
+  } clash;
+
+private:
+  std::vector<std::optional<Holder>> holders;
+};
+} // namespace
+
+/// Lets `modes` reach the coordinates of `dim`.
+static LogicalResult addModes(ArrayRef<Mode> modes, int64_t dim,
+                              int64_t Holder::*index, Holders &holders) {
+  int64_t weight = 1;
+  for (const Mode &mode : modes) {
+    if (mode.dim == dim && mode.stride != 0 &&
+        failed(holders.add(mode, weight, index)))
+      return failure();
+    weight *= mode.extent;
+  }
+  return success();
 }
 
 LogicalResult FragmentAttr::verifyEncoding(
@@ -365,14 +436,20 @@ LogicalResult FragmentAttr::verifyEncoding(
     if (extent > kMaxFragmentExtent)
       return emitError() << "expected extents of at most " << kMaxFragmentExtent
                          << ", found " << extent;
-    SmallVector<bool> reached(extent, false);
-    reached[0] = true;
-    spread(getThread(), dim, reached);
-    spread(getValue(), dim, reached);
-    if (auto missing = llvm::find(reached, false); missing != reached.end())
-      return emitError() << "layout does not reach coordinate "
-                         << missing - reached.begin() << " of dimension " << dim
-                         << " with extent " << extent;
+    Holders holders(extent);
+    if (failed(addModes(getThread(), dim, &Holder::thread, holders)) ||
+        failed(addModes(getValue(), dim, &Holder::value, holders))) {
+      auto [coordinate, first, second] = holders.clash;
+      return emitError() << "layout holds coordinate " << coordinate
+                         << " of dimension " << dim << " twice, in register "
+                         << first.value << " of thread " << first.thread
+                         << " and in register " << second.value << " of thread "
+                         << second.thread << "; replicas have stride 0";
+    }
+    if (std::optional<int64_t> missing = holders.findMissing())
+      return emitError() << "layout does not reach coordinate " << *missing
+                         << " of dimension " << dim << " with extent "
+                         << extent;
   }
   return success();
 }

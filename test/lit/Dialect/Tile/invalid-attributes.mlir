@@ -6,38 +6,64 @@ func.func private @f(memref<4xf32, #tile.shared<(4, 4):(4, 1)>, #gpu.address_spa
 
 // -----
 
-// expected-error @below {{shape has 2 dimensions and stride 1}}
+// expected-error @below {{shape and stride of (4,4):(1) are not nested in the same way}}
 func.func private @f(memref<4xf32, #tile.shared<(4, 4):(1)>, #gpu.address_space<workgroup>>)
 
 // -----
 
-// expected-error @below {{dimension 0 has 2 extents and 3 strides}}
+// expected-error @below {{shape and stride of ((2,2)):((1,2,4)) are not nested in the same way}}
 func.func private @f(memref<4xf32, #tile.shared<((2, 2)):((1, 2, 4))>, #gpu.address_space<workgroup>>)
 
 // -----
 
-// expected-error @below {{expected positive extents, found 0}}
+// expected-error @below {{extents have to be positive, found 0 in 0:1}}
 func.func private @f(memref<4xf32, #tile.shared<(0):(1)>, #gpu.address_space<workgroup>>)
 
 // -----
 
-// expected-error @below {{expected non-negative strides, found -1}}
+// expected-error @below {{strides must not be negative, found -1 in 4:-1}}
 func.func private @f(memref<4xf32, #tile.shared<(4):(-1)>, #gpu.address_space<workgroup>>)
 
 // -----
 
-// expected-error @below {{swizzle Sw<bits,base,shift> needs 0 <= bits <= shift, 0 <= base and a sum of at most 20}}
+// expected-error @below {{a swizzle Sw<bits,base,shift> needs 0 <= bits <= shift, 0 <= base and a sum of at most 20, found Sw<4,4,3>}}
 func.func private @f(memref<4xf32, #tile.shared<(4):(1), Sw<4,4,3>>, #gpu.address_space<workgroup>>)
 
 // -----
 
-// expected-error @below {{swizzle Sw<bits,base,shift> needs 0 <= bits <= shift, 0 <= base and a sum of at most 20}}
+// expected-error @below {{a swizzle Sw<bits,base,shift> needs 0 <= bits <= shift, 0 <= base and a sum of at most 20}}
 func.func private @f(memref<4xf32, #tile.shared<(4):(1), Sw<3,9223372036854775807,3>>, #gpu.address_space<workgroup>>)
 
 // -----
 
 // expected-error @below {{reaches past 2147483647 elements}}
 func.func private @f(memref<65536x65536xf32, #tile.shared<(65536, 65536):(65536, 1)>, #gpu.address_space<workgroup>>)
+
+// -----
+
+// expected-error @below {{elements (1, 0) and (0, 1) both lie at offset 1}}
+func.func private @f(memref<4x4xf32, #tile.shared<(4, 4):(1, 1)>, #gpu.address_space<workgroup>>)
+
+// -----
+
+// Overlap of nested groups: coordinates are those of the buffer.
+// expected-error @below {{elements (1, 0) and (0, 32) both lie at offset 32}}
+func.func private @f(memref<64x64xf16, #tile.shared<(64, (32, 2)):(32, (1, 32)), Sw<3,4,3>>, #gpu.address_space<workgroup>>)
+
+// -----
+
+// expected-error @below {{elements (0) and (1) both lie at offset 0}}
+func.func private @f(memref<4xf32, #tile.shared<(4):(0)>, #gpu.address_space<workgroup>>)
+
+// -----
+
+// expected-error @below {{expected an integer or '('}}
+func.func private @f(memref<4xf32, #tile.shared<(x):(1)>, #gpu.address_space<workgroup>>)
+
+// -----
+
+// expected-error @below {{layout holds coordinate 1 of dimension 0 twice, in register 0 of thread 1 and in register 1 of thread 0; replicas have stride 0}}
+func.func private @f(tensor<8xf32, #tile.fragment<thread = (4):(1*d0), value = (4):(1*d0)>>)
 
 // -----
 
