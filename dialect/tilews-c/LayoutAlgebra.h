@@ -173,6 +173,12 @@ MLIR_CAPI_EXPORTED TilewsLayout tilewsLayoutFromShared(
 MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsLayoutToShared(TilewsLayout layout,
                                                            int64_t elementBits,
                                                            TilewsReport report);
+/// Versions of a shared buffer, and the layout of each of them.
+MLIR_CAPI_EXPORTED TilewsSharedLayout
+tilewsSharedLayoutExpand(TilewsSharedLayout layout, int64_t versions,
+                         int64_t elementBits, TilewsReport report);
+MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsSharedLayoutGetSlot(
+    TilewsSharedLayout layout, int64_t elementBits, TilewsReport report);
 MLIR_CAPI_EXPORTED TilewsLayout
 tilewsLayoutFromFragment(TilewsFragmentLayout layout, intptr_t rank,
                          const int64_t *shape, TilewsReport report);

@@ -331,14 +331,31 @@ TilewsLayout tilewsLayoutFromShared(TilewsSharedLayout layout,
   return give(getSwizzledLayout(*unwrap(layout), elementBits), report);
 }
 
-TilewsSharedLayout tilewsLayoutToShared(TilewsLayout layout,
-                                        int64_t elementBits,
-                                        TilewsReport report) {
-  Expected<SharedLayout> shared = getSharedLayout(*unwrap(layout), elementBits);
+static TilewsSharedLayout giveShared(Expected<SharedLayout> shared,
+                                     TilewsReport report) {
   if (shared)
     return wrap(new SharedLayout(std::move(*shared)));
   fail(shared.takeError(), report);
   return {nullptr};
+}
+
+TilewsSharedLayout tilewsLayoutToShared(TilewsLayout layout,
+                                        int64_t elementBits,
+                                        TilewsReport report) {
+  return giveShared(getSharedLayout(*unwrap(layout), elementBits), report);
+}
+
+TilewsSharedLayout tilewsSharedLayoutExpand(TilewsSharedLayout layout,
+                                            int64_t versions,
+                                            int64_t elementBits,
+                                            TilewsReport report) {
+  return giveShared(expand(*unwrap(layout), versions, elementBits), report);
+}
+
+TilewsSharedLayout tilewsSharedLayoutGetSlot(TilewsSharedLayout layout,
+                                             int64_t elementBits,
+                                             TilewsReport report) {
+  return giveShared(getSlotLayout(*unwrap(layout), elementBits), report);
 }
 
 TilewsLayout tilewsLayoutFromFragment(TilewsFragmentLayout layout,

@@ -7,27 +7,16 @@
 
 #include "tilews-c/Layout.h"
 
-#include "mlir/Bindings/Python/Nanobind.h"
+#include "LayoutHelpers.h"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
-#include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
-#include <vector>
 
-namespace nb = nanobind;
+using namespace tilews::python;
 
 namespace {
-using Ints = std::vector<int64_t>;
-using ModeTuple = std::tuple<int64_t, int64_t, int64_t>;
-using Modes = std::vector<ModeTuple>;
-
 [[noreturn]] void fail(const std::string &message) {
   throw nb::value_error(message.c_str());
 }
@@ -37,17 +26,14 @@ void require(bool condition, const char *message) {
     fail(message);
 }
 
-std::vector<TilewsMode> toModes(const Modes &modes) {
-  std::vector<TilewsMode> result;
-  for (auto [extent, stride, dim] : modes) {
+std::vector<TilewsMode> checkModes(const Modes &modes) {
+  for (auto [extent, stride, dim] : modes)
     if (extent < 1 || stride < 0 || dim < 0 || dim > 255)
       fail("expected modes (extent, stride, dimension) with a positive extent "
            "and no negative number, found (" +
            std::to_string(extent) + ", " + std::to_string(stride) + ", " +
            std::to_string(dim) + ")");
-    result.push_back({extent, stride, dim});
-  }
-  return result;
+  return toModes(modes);
 }
 
 void checkShape(const Ints &shape) {
@@ -71,7 +57,7 @@ public:
       : owner(layout.ptr, [](void *ptr) { tilewsSharedLayoutDestroy({ptr}); }) {
   }
   static SharedLayout create(const Modes &modes, const ModeTuple &swizzle) {
-    std::vector<TilewsMode> checked = toModes(modes);
+    std::vector<TilewsMode> checked = checkModes(modes);
     for (size_t i = 0; i < checked.size(); ++i)
       require(checked[i].dim == (i == 0 ? 0 : checked[i - 1].dim) ||
                   (i > 0 && checked[i].dim == checked[i - 1].dim + 1),
@@ -148,6 +134,23 @@ public:
     return SharedLayout(result);
   }
 
+  SharedLayout expand(int64_t versions, int64_t bits) const {
+    Report report;
+    TilewsSharedLayout result =
+        tilewsSharedLayoutExpand(get(), versions, bits, report.get());
+    report.check(result.ptr);
+    return SharedLayout(result);
+  }
+  SharedLayout getSlot(int64_t bits) const {
+    checkBits(bits);
+    require(!getShape().empty(), "expected a leading dimension of versions");
+    Report report;
+    TilewsSharedLayout result =
+        tilewsSharedLayoutGetSlot(get(), bits, report.get());
+    report.check(result.ptr);
+    return SharedLayout(result);
+  }
+
 private:
   std::shared_ptr<void> owner;
 };
@@ -163,7 +166,7 @@ public:
       : owner(layout.ptr,
               [](void *ptr) { tilewsFragmentLayoutDestroy({ptr}); }) {}
   static FragmentLayout create(const Modes &thread, const Modes &value) {
-    std::vector<TilewsMode> t = toModes(thread), v = toModes(value);
+    std::vector<TilewsMode> t = checkModes(thread), v = checkModes(value);
     return FragmentLayout(
         tilewsFragmentLayoutCreate(t.size(), t.data(), v.size(), v.data()));
   }
@@ -333,6 +336,14 @@ static void bindSharedLayout(nb::module_ &m) {
            nb::arg("to_bits"),
            "The layout that places the same bytes under another shape and\n"
            "element width; None if there is none.")
+      .def(
+          "expand", &SharedLayout::expand, nb::arg("versions"),
+          nb::arg("element_bits"),
+          "The layout of versions behind a new leading dimension; a slot is a\n"
+          "multiple of the swizzle's atom and of 128 bytes.")
+      .def("slot", &SharedLayout::getSlot, nb::arg("element_bits"),
+           "The layout of one version. Raises ValueError if slots are no\n"
+           "multiple of the swizzle's atom.")
       .def("__eq__", [](const SharedLayout &a, const SharedLayout &b) {
         return a.getModes() == b.getModes() && a.getSwizzle() == b.getSwizzle();
       });
@@ -465,6 +476,7 @@ static void bindMma(nb::module_ &m) {
 }
 
 void populateLayoutAlgebra(nb::module_ &layout);
+void populateBankConflicts(nb::module_ &layout);
 void populateLayoutMemory(nb::module_ &layout);
 
 void populateLayouts(nb::module_ &m) {
@@ -473,5 +485,6 @@ void populateLayouts(nb::module_ &m) {
   bindFragmentLayout(layout);
   bindMma(layout);
   populateLayoutAlgebra(layout);
+  populateBankConflicts(layout);
   populateLayoutMemory(layout);
 }

@@ -7,6 +7,7 @@
 
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Layout/SwizzledLayout.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -321,6 +322,43 @@ SharedLayout tile::getSharedLayout(MemRefType type) {
   if (auto layout = dyn_cast<SharedLayoutAttr>(type.getLayout()))
     return layout.getLayout();
   return SharedLayout::getRowMajor(type.getShape());
+}
+
+FailureOr<SharedLayoutAttr>
+tile::expandLayout(SharedLayoutAttr layout, Type elementType, int64_t versions,
+                   llvm::function_ref<InFlightDiagnostic()> emitError) {
+  if (!layout)
+    return layout;
+  llvm::Expected<SharedLayout> expanded =
+      expand(layout.getLayout(), versions, getStorageBits(elementType));
+  if (!expanded) {
+    emitError() << "cannot hold " << versions << " versions with layout "
+                << layout << ": " << llvm::toString(expanded.takeError());
+    return failure();
+  }
+  auto result = SharedLayoutAttr::getChecked(emitError, layout.getContext(),
+                                             expanded->getModes(),
+                                             expanded->getSwizzle());
+  if (!result)
+    return failure();
+  return result;
+}
+
+FailureOr<MemRefType>
+tile::getVersionedType(MemRefType type, int64_t versions,
+                       llvm::function_ref<InFlightDiagnostic()> emitError) {
+  FailureOr<SharedLayoutAttr> layout =
+      expandLayout(dyn_cast<SharedLayoutAttr>(type.getLayout()),
+                   type.getElementType(), versions, emitError);
+  if (failed(layout))
+    return failure();
+  SmallVector<int64_t> shape = {versions};
+  llvm::append_range(shape, type.getShape());
+  return MemRefType::getChecked(
+      emitError, shape, type.getElementType(),
+      MemRefLayoutAttrInterface(
+          dyn_cast_if_present<MemRefLayoutAttrInterface>(Attribute(*layout))),
+      type.getMemorySpace());
 }
 
 bool tile::hasFragmentLayout(Type type) {

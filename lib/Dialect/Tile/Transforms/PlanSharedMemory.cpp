@@ -62,11 +62,25 @@ static LogicalResult checkOrigins(gpu::GPUFuncOp kernel,
   return failure(result.wasInterrupted());
 }
 
+/// What TMA needs at both ends of a copy to or from shared memory.
+static constexpr int64_t kTmaAlignment = 128;
+
+/// Whether TMA copies to or from the buffer or a view of it.
+static bool isCopiedByTma(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    auto inst = user->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+    if (inst && inst.getValue() == InstKind::Tma)
+      return true;
+    return isa<ViewLikeOpInterface>(user) && isCopiedByTma(user->getResult(0));
+  });
+}
+
 static FailureOr<int64_t> getAlignment(AllocSharedOp alloc) {
   int64_t swizzle =
       getSharedLayout(alloc.getBuffer().getType()).getSwizzle().getAtomBytes();
+  int64_t tma = isCopiedByTma(alloc.getBuffer()) ? kTmaAlignment : 1;
   int64_t alignment = std::max(
-      {kMinAlignment, swizzle, int64_t(alloc.getAlignment().value_or(1))});
+      {kMinAlignment, tma, swizzle, int64_t(alloc.getAlignment().value_or(1))});
   if (alignment > kArenaAlignment)
     return alloc.emitOpError("needs an alignment of ")
            << alignment << " bytes, but shared memory is aligned to "

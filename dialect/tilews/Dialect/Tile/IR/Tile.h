@@ -31,6 +31,8 @@
 
 namespace tilews::tile {
 
+class SharedLayoutAttr;
+
 /// A box of a buffer: one offset and one static size a dimension.
 struct TileRegion {
   llvm::SmallVector<mlir::OpFoldResult> offsets;
@@ -119,6 +121,17 @@ int64_t getStorageBits(mlir::Type elementType);
 int64_t getBufferBytes(mlir::MemRefType type);
 /// The layout of a shared buffer: its `#tile.shared`, or row-major.
 SharedLayout getSharedLayout(mlir::MemRefType type);
+/// The layout of `versions` of a buffer with `layout` behind a leading
+/// dimension, each at a multiple of the swizzle's atom; fails with an error if
+/// that reaches too far. Null stays null.
+mlir::FailureOr<SharedLayoutAttr>
+expandLayout(SharedLayoutAttr layout, mlir::Type elementType, int64_t versions,
+             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// The type of `versions` of a shared buffer, of which a layout that was given
+/// is kept.
+mlir::FailureOr<mlir::MemRefType>
+getVersionedType(mlir::MemRefType type, int64_t versions,
+                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 /// The layout of a fragment; it must have one.
 FragmentLayout getFragmentLayout(mlir::Type tensorType);
 bool hasFragmentLayout(mlir::Type type);
