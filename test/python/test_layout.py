@@ -496,3 +496,42 @@ def test_view_of_panels():
 def test_mistakes_are_errors(call):
     with pytest.raises(ValueError):
         call()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from([1, 3, 5, 8, 16, 24, 40]), min_size=0, max_size=3),
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from([0, 32, 64, 128]),
+    st.integers(1, 5),
+)
+def test_versions(shape, bits, span, versions):
+    """Every version has the slot's layout, at a multiple of the swizzle's atom and of
+    128 bytes, and no two overlap."""
+    if span and shape:
+        shape[-1] *= span * 8 // bits
+    slot = L.SharedLayout.row_major(shape)
+    if span and shape:
+        slot = L.SharedLayout.panels(shape, bits, span)
+    many = slot.expand(versions, bits)
+    assert many.shape == [versions, *shape]
+    assert many.slot(bits) == slot
+    stride = many.modes[0][1] * bits // 8
+    atom = 8 * span if span and shape else 128
+    if versions > 1:
+        assert stride % max(atom, 128) == 0
+        assert slot.cosize(bits) * bits // 8 <= stride
+    for coords in itertools.islice(coordinates(shape), 200):
+        for version in range(versions):
+            own = slot.offset(coords, bits) + version * stride * 8 // bits
+            assert many.offset([version, *coords], bits) == own
+
+
+def test_versions_without_a_layout():
+    half = L.SharedLayout([(2, 256, 0), (4, 64, 1), (64, 1, 2)], (3, 4, 3))
+    with pytest.raises(ValueError, match="slots of 512 bytes are no multiple of the"):
+        half.slot(16)
+    with pytest.raises(ValueError, match="expected a leading dimension of versions"):
+        L.SharedLayout([]).slot(16)
+    with pytest.raises(ValueError, match="expected a positive number of versions"):
+        L.SharedLayout.row_major([8]).expand(0, 16)

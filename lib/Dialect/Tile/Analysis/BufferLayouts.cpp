@@ -7,11 +7,14 @@
 
 #include "tilews/Dialect/Tile/Analysis/BufferLayouts.h"
 
+#include "tilews/Layout/SwizzledLayout.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+using llvm::Expected;
 
 static MemRefType getMemRef(Value value) {
   return cast<MemRefType>(value.getType());
@@ -64,38 +67,44 @@ LogicalResult BufferLayouts::run() {
 
 /// Operations that read or write elements wherever the layout puts them.
 static bool takesAnyLayout(Operation *op) {
-  return isa<AccessOpInterface, memref::LoadOp, memref::StoreOp, memref::DimOp,
-             memref::AtomicRMWOp>(op);
+  return isa<AccessOpInterface, ChannelOp, memref::LoadOp, memref::StoreOp,
+             memref::DimOp, memref::AtomicRMWOp>(op);
 }
 
 /// Operations whose result is their first operand's memory, seen in their own
 /// way.
-static bool isView(Operation *op) { return isa<ViewOp>(op); }
+static bool isView(Operation *op) { return isa<ViewOp, SlotOp>(op); }
 
-/// The layout of a view of a buffer with `layout`; none if it has none.
-static std::optional<SharedLayout> getLayoutOfView(Operation *view,
-                                                   const SharedLayout &layout) {
+/// The layout of a view of a buffer with `layout`, or why it has none.
+static Expected<SharedLayout> getLayoutOfView(Operation *view,
+                                              const SharedLayout &layout) {
   Value source = view->getOperand(0), result = view->getResult(0);
-  return layout.view(getMemRef(result).getShape(), getBits(source),
-                     getBits(result));
+  if (isa<SlotOp>(view))
+    return getSlotLayout(layout, getBits(source));
+  if (auto own = layout.view(getMemRef(result).getShape(), getBits(source),
+                             getBits(result)))
+    return *own;
+  return makeLayoutError("no layout of its type places the same bytes");
 }
 
 /// The layout of the buffer that gives `value`, a view of it, `layout`; none if
 /// there is none.
 static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
                                                      SharedLayout layout) {
-  while (Operation *view = value.getDefiningOp()) {
-    if (!isView(view))
-      break;
-    Value source = view->getOperand(0);
-    std::optional<SharedLayout> outer = layout.view(
-        getMemRef(source).getShape(), getBits(value), getBits(source));
-    if (!outer)
-      return std::nullopt;
-    layout = *outer;
-    value = source;
-  }
-  return layout;
+  Operation *view = value.getDefiningOp();
+  if (!view || !isView(view))
+    return layout;
+  Value source = view->getOperand(0);
+  ArrayRef<int64_t> shape = getMemRef(source).getShape();
+  std::optional<SharedLayout> outer;
+  if (isa<SlotOp>(view))
+    outer = llvm::expectedToOptional(
+        expand(layout, shape.front(), getBits(source)));
+  else
+    outer = layout.view(shape, getBits(value), getBits(source));
+  if (!outer)
+    return std::nullopt;
+  return getLayoutOfBuffer(source, *outer);
 }
 
 BufferLayouts::Group BufferLayouts::collect(AllocSharedOp alloc) {
@@ -169,10 +178,9 @@ BufferLayouts::findMisfit(const Group &group, const SharedLayout &layout,
     Operation *view = value.getDefiningOp();
     size_t source =
         llvm::find(group.values, view->getOperand(0)) - group.values.begin();
-    std::optional<SharedLayout> own = getLayoutOfView(view, assignment[source]);
+    Expected<SharedLayout> own = getLayoutOfView(view, assignment[source]);
     if (!own)
-      return Misfit{view, "no layout of its type places the same bytes",
-                    std::nullopt};
+      return Misfit{view, llvm::toString(own.takeError()), std::nullopt};
     assignment.push_back(*own);
   }
   for (size_t i = 0; i < group.values.size(); ++i)
@@ -210,12 +218,23 @@ bool BufferLayouts::isScattered(Value buffer) {
 }
 
 SharedLayout BufferLayouts::getDefault(const Group &group) {
-  Value buffer = group.values.front();
-  if (getMemRef(buffer).getRank() == 2 && getBits(buffer) >= 16 &&
-      group.values.size() == 1 && isScattered(buffer))
-    if (auto panels = getWidestPanels(buffer, 32))
-      return *panels;
-  return SharedLayout::getRowMajor(getMemRef(buffer).getShape());
+  // What operations access: the buffer, or its versions one by one.
+  Value tile = group.values.front();
+  for (Operation *user : tile.getUsers())
+    if (auto slot = dyn_cast<SlotOp>(user))
+      tile = slot.getResult();
+  ArrayRef<int64_t> shape = getMemRef(tile).getShape();
+  SharedLayout layout = SharedLayout::getRowMajor(shape);
+  bool isViewed = llvm::any_of(group.values, [](Value value) {
+    return value.getDefiningOp<ViewOp>() != nullptr;
+  });
+  if (shape.size() == 2 && getBits(tile) >= 16 && !isViewed &&
+      llvm::any_of(group.values,
+                   [&](Value value) { return isScattered(value); }))
+    layout = getWidestPanels(tile, 32).value_or(layout);
+  return getLayoutOfBuffer(tile, layout)
+      .value_or(SharedLayout::getRowMajor(
+          getMemRef(group.values.front()).getShape()));
 }
 
 LogicalResult BufferLayouts::choose(const Group &group) {
