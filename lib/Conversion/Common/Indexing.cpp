@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Indexing.h"
+#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
 
 #include "tilews/Layout/Algebra.h"
 
@@ -61,8 +62,7 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
                                  const FragmentLayout &layout,
                                  ArrayRef<int64_t> shape, Value threadId)
     : layout(layout), shape(shape), cover(layout.getCover(shape.size())),
-      baseBits(shape.size(), 0), baseDivisors(shape.size(), 0),
-      bases(shape.size()) {
+      baseBits(shape.size(), 0), bases(shape.size()) {
   int64_t prefix = 1, total = layout.getNumThreads();
   for (const Mode &mode : layout.getThreadModes()) {
     int64_t step = prefix;
@@ -82,7 +82,6 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
     int64_t &known = baseBits[mode.dim];
     // Digits that share bits add with carries.
     known = bits < 0 || known < 0 || (known & bits) ? -1 : known | bits;
-    baseDivisors[mode.dim] = std::gcd(baseDivisors[mode.dim], mode.stride);
   }
 }
 
@@ -206,7 +205,7 @@ static Value createSwizzle(ImplicitLocOpBuilder &b, Value bytes, Swizzle s) {
 }
 
 void RegionAccess::initShared() {
-  layout = getSharedLayout(type);
+  layout = tile::getSharedLayout(type);
   Swizzle s = layout.getSwizzle();
   // Thread and register parts are separable if the digits of each dimension are
   // bit fields, or if the dimension has one stride and no swizzle follows.
@@ -423,13 +422,8 @@ int64_t RegionAccess::getVectorElements() const {
     return 1;
   const Dim &inner = dims.back();
   int64_t d = inner.fragmentDim;
-  int64_t run = std::gcd(indexer.getLayout().getContiguity(d),
-                         16 / std::min<int64_t>(elementBytes, 16));
-  // Every run has to start at a multiple of its length.
-  run = std::gcd(run, indexer.getBaseDivisor(d));
-  for (const Mode &mode : indexer.getLayout().getValueModes())
-    if (mode.dim == d && mode.stride >= run)
-      run = std::gcd(run, mode.stride);
+  int64_t run = getVectorRun(indexer.getLayout(), d,
+                             16 / std::min<int64_t>(elementBytes, 16));
   if (shared)
     run = std::gcd(run, layout.getContiguity(elementBytes * 8));
   return std::max<int64_t>(std::gcd(run, maxVector), 1);

@@ -43,14 +43,12 @@ public:
   }
   /// The bits a base may have set, or -1 if any.
   int64_t getBaseBits(int64_t dim) const { return baseBits[dim]; }
-  /// The divisor that every base along `dim` is known to have.
-  int64_t getBaseDivisor(int64_t dim) const { return baseDivisors[dim]; }
   /// Whether some coordinates along `dim` are past the fragment's extent.
   bool overCovers(int64_t dim) const { return cover[dim] > shape[dim]; }
 
 private:
   FragmentLayout layout;
-  llvm::SmallVector<int64_t> shape, cover, baseBits, baseDivisors;
+  llvm::SmallVector<int64_t> shape, cover, baseBits;
   llvm::SmallVector<mlir::Value> bases;
 };
 

@@ -146,34 +146,6 @@ void LayoutCandidates::seedAccesses() {
           LayoutReason::Kind::Access, access.getOp(), kFromMemory);
 }
 
-/// A layout that holds each row along `axis` within one warp, in vectors along
-/// the last dimension. Along another axis it holds rows within one thread.
-static FragmentLayout getRowLayout(ArrayRef<int64_t> shape, int64_t threads,
-                                   int64_t vectorElements, int64_t axis,
-                                   int64_t warpSize) {
-  SmallVector<int64_t> others(shape);
-  others[axis] = 1;
-  if (axis + 1 != int64_t(shape.size())) {
-    FragmentLayout rest = getBlockedLayout(others, threads, vectorElements);
-    SmallVector<Mode> value(rest.getValueModes());
-    if (shape[axis] > 1)
-      value.push_back({shape[axis], 1, axis});
-    return FragmentLayout(rest.getThreadModes(), value);
-  }
-  int64_t vector = std::gcd(vectorElements, shape[axis]);
-  int64_t vectors = shape[axis] / vector;
-  int64_t lanes = std::min(threads & -threads, warpSize);
-  lanes = std::min<int64_t>(lanes, llvm::bit_floor<uint64_t>(vectors));
-  int64_t repeats = llvm::divideCeil(vectors, lanes);
-  FragmentLayout rest = getBlockedLayout(others, threads / lanes, 1);
-  SmallVector<Mode> thread = {{lanes, vector, axis}};
-  llvm::append_range(thread, rest.getThreadModes());
-  SmallVector<Mode> value = {{vector, 1, axis},
-                             {repeats, vector * lanes, axis}};
-  llvm::append_range(value, rest.getValueModes());
-  return FragmentLayout(thread, value);
-}
-
 void LayoutCandidates::seedReductions() {
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     int64_t vector = 1;

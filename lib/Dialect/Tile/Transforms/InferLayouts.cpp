@@ -282,6 +282,9 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
+  // Errors come before any change.
+  if (failed(FragmentGraph::get(kernel, *target)))
+    return failure();
   kernel->setAttr(
       TileDialect::kThreads,
       Builder(kernel.getContext()).getI32IntegerAttr(getNumThreads(kernel)));

@@ -55,8 +55,8 @@ public:
     mlir::Value given;
   };
 
-  /// Fails with an error at what nothing is known of, at a fragment that no
-  /// thread can reach, and at types that contradict each other.
+  /// Fails with an error at what nothing is known of, at layouts that do not
+  /// fit their threads or operations, and at types that contradict each other.
   static llvm::FailureOr<FragmentGraph> get(mlir::gpu::GPUFuncOp kernel,
                                             const TargetInfo &target);
 
@@ -94,8 +94,8 @@ public:
 private:
   explicit FragmentGraph(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
 
-  llvm::LogicalResult collect();
-  llvm::LogicalResult collectOp(mlir::Operation *op);
+  llvm::LogicalResult collect(const TargetInfo &target);
+  llvm::LogicalResult collectOp(mlir::Operation *op, const TargetInfo &target);
   llvm::LogicalResult addValue(mlir::Value value);
   void collectFlow(mlir::RegionBranchOpInterface op);
   void link(mlir::OperandRange operands, mlir::ValueRange inputs);

@@ -69,6 +69,12 @@ std::optional<FragmentLayout> getOperandLayout(mlir::OpOperand &operand,
 FragmentLayout chooseBlockedLayout(llvm::ArrayRef<int64_t> shape,
                                    int64_t threads, int64_t vectorElements);
 
+/// A layout that holds each row along `axis` within one warp, in vectors along
+/// the last dimension. Along another axis it holds rows within one thread.
+FragmentLayout getRowLayout(llvm::ArrayRef<int64_t> shape, int64_t threads,
+                            int64_t vectorElements, int64_t axis,
+                            int64_t warpSize);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_LAYOUTRULES_H

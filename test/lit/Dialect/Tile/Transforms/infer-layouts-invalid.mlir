@@ -23,6 +23,90 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
+// A role's fragments live on its own threads.
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @role(%A: memref<64xf32>) kernel attributes {tile.threads = 160 : i32} {
+    tile.specialize {
+      tile.role @math warps(4) {
+        %x = tile.load %A : memref<64xf32> -> tensor<64xf32, #tile.fragment<thread = (128):(1*d0), value = ():()>>
+      }
+      // expected-note @below {{the number of threads is set here}}
+      tile.role @load warps(1) {
+        // expected-error @below {{fragment of type 'tensor<64xf32, #tile.fragment<thread = (128):(1*d0), value = ():()>>' spans 128 threads, but runs on 32; change the layout or the number of threads}}
+        %x = tile.load %A : memref<64xf32> -> tensor<64xf32, #tile.fragment<thread = (128):(1*d0), value = ():()>>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Two layouts that have to be one.
+
+#row = #tile.fragment<thread = (128):(1*d0), value = (2):(128*d0)>
+#col = #tile.fragment<thread = (128):(2*d0), value = (2):(1*d0)>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @clash(%A: memref<256xi32>) kernel {
+    %x = tile.load %A : memref<256xi32> -> tensor<256xi32, #row>
+    // expected-error @below {{layout of 'tensor<256xi1, #tile.fragment<thread = (128):(2*d0), value = (2):(1*d0)>>' has to be that of another value, which comes out of the same operation or goes through the same loop or branch; give both one layout and convert one with 'tile.convert_layout'}}
+    // expected-note @below {{the other value has type 'tensor<256xi32, #tile.fragment<thread = (128):(1*d0), value = (2):(128*d0)>>'}}
+    %s:2 = "arith.addui_extended"(%x, %x) : (tensor<256xi32, #row>, tensor<256xi32, #row>) -> (tensor<256xi32, #row>, tensor<256xi1, #col>)
+    gpu.return
+  }
+}
+
+// -----
+
+// Three lanes share a row: they cannot combine in pairs.
+
+#three = #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = (2):(3*d1)>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @pairs(%A: memref<32x6xf32>) kernel attributes {tile.threads = 96 : i32} {
+    // expected-note @below {{the source has #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = (2):(3*d1)>}}
+    %x = tile.load %A : memref<32x6xf32> -> tensor<32x6xf32, #three>
+    // expected-error @below {{'tile.reduce' op combines lanes in pairs, but the number of lanes that share a row along axis 1 in the layout of its source is no power of two; give the source another layout or convert it with 'tile.convert_layout', to #tile.fragment<thread = (4, 24):(1*d1, 1*d0), value = (2, 2):(4*d1, 24*d0)> for example}}
+    %s = "tile.reduce"(%x) {kind = #tile.reduction<sum>, axis = 1 : i64} : (tensor<32x6xf32, #three>) -> tensor<32xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @vector(%A: memref<4xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{fragment of type 'vector<4xf32>' has no layout; use a tensor with a static shape}}
+    %x = vector.load %A[%c0] : memref<4xf32>, vector<4xf32>
+    %y = tile.load %A : memref<4xf32> -> tensor<4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @dynamic(%A: memref<4xf32>, %n: index) kernel {
+    // expected-error @below {{fragment of type 'tensor<?xf32>' has a dynamic shape, expected a static one}}
+    %x = tensor.empty(%n) : tensor<?xf32>
+    %y = tile.load %A : memref<4xf32> -> tensor<4xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @encoding(%A: memref<4xf32>, %s: f32) kernel {
+    // expected-error @below {{fragment of type 'tensor<4xf32, "mine">' has an encoding that is no #tile.fragment}}
+    %x = tensor.splat %s : tensor<4xf32, "mine">
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   // expected-error @below {{'gpu.func' op has a fragment as argument 1, expected memrefs and scalars}}
   gpu.func @argument(%A: memref<64xf32>, %x: tensor<64xf32>) kernel {
@@ -35,7 +119,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @resource(%A: memref<2xf32>) kernel {
-    // expected-error @below {{'arith.constant' op expected dense elements, found dense_resource}}
+    // expected-error @below {{'arith.constant' op expected dense elements, found dense_resource<blob> : tensor<2xf32>}}
     %x = arith.constant dense_resource<blob> : tensor<2xf32>
     tile.store %x to %A : tensor<2xf32> to memref<2xf32>
     gpu.return
@@ -45,7 +129,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// expected-error @below {{has no target}}
+// expected-error @below {{has no target; write gpu.module @m [#nvvm.target<chip = "sm_90a">], or give the tool a chip: --tile-set-target=chip=sm_90a, tilews-translate --chip=sm_90a, tilews compile --target sm_90a}}
 gpu.module @m {
   gpu.func @no_target(%A: memref<64xf32>) kernel {
     %x = tile.load %A : memref<64xf32> -> tensor<64xf32>
