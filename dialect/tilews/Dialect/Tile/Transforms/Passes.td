@@ -286,4 +286,76 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
   }];
 }
 
+def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
+  let summary = "give the producers of channels warps of their own";
+  let description = [{
+    Takes a kernel whose channels are filled and read by the same threads, as
+    `--tile-multi-version` leaves it, and splits it in two roles that run at the
+    same time: `@load` acquires slots, fills them and commits; `@math`, with all
+    the threads that the kernel had, does everything else. A role computes for
+    itself what both need: scalars, loops, guards, and what these read. The
+    load role has one warp if all its copies are TMA copies, otherwise four.
+
+    Effects on shared memory that the load role reads (a table of indices, say)
+    stay in front of the roles, where all threads make them.
+
+    A kernel keeps its one role, with a remark `tile-ws-00NN` that says why, if
+    the target has no TMA, if no copy can be done by TMA, or if filling a
+    channel needs what the rest of the kernel writes.
+
+    ```mlir
+    %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>} : ... -> !tile.channel<4>
+    %p0 = tile.cursor : !tile.cursor<4>
+    %q0 = tile.cursor : !tile.cursor<4>
+    %r:3 = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero, %p = %p0, %q = %q0) -> ... {
+      tile.acquire %ch[%p] : !tile.channel<4>
+      %a = tile.slot %as[%p] : ...
+      tile.copy %A[%m, %k] to %a {tile.inst = #tile.inst<tma>} : ...
+      tile.commit %ch[%p] : !tile.channel<4>
+      %p1 = tile.advance %p : !tile.cursor<4>
+      tile.wait %ch[%q] : !tile.channel<4>
+      %b = tile.slot %as[%q] : ...
+      %d = tile.gemm %b, %bs, %acc : ...
+      tile.release %ch[%q] : !tile.channel<4>
+      %q1 = tile.advance %q : !tile.cursor<4>
+      scf.yield %d, %p1, %q1 : ...
+    }
+    tile.store %r#0 to %C[%m, %x] : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>} : ... -> !tile.channel<4>
+    tile.specialize {
+      tile.role @math warps(8) {
+        %q0 = tile.cursor : !tile.cursor<4>
+        %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero, %q = %q0) -> ... {
+          tile.wait %ch[%q] : !tile.channel<4>
+          %b = tile.slot %as[%q] : ...
+          %d = tile.gemm %b, %bs, %acc : ...
+          tile.release %ch[%q] : !tile.channel<4>
+          %q1 = tile.advance %q : !tile.cursor<4>
+          scf.yield %d, %q1 : ...
+        }
+        tile.store %r#0 to %C[%m, %x] : ...
+      }
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !tile.cursor<4>
+        %r = scf.for %k = %c0 to %n step %c64 iter_args(%p = %p0) -> ... {
+          tile.acquire %ch[%p] : !tile.channel<4>
+          %a = tile.slot %as[%p] : ...
+          tile.copy %A[%m, %k] to %a {tile.inst = #tile.inst<tma>} : ...
+          tile.commit %ch[%p] : !tile.channel<4>
+          %p1 = tile.advance %p : !tile.cursor<4>
+          scf.yield %p1 : !tile.cursor<4>
+        }
+      }
+    }
+    ```
+  }];
+}
+
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD

@@ -35,6 +35,12 @@ struct PipelineRefusal;
 /// The remark `tile-pipe-00NN` that says why.
 void emitPipelineRemark(const PipelineRefusal &refusal);
 
+/// Splits a kernel with channels into a role that fills them by TMA and one
+/// that does the rest; `tile.threads` grows by the former's. False if the
+/// kernel has no channels, has roles already, or keeps one role, for which a
+/// remark gives the reason.
+mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H
