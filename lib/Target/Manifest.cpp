@@ -99,6 +99,46 @@ static json::Object getParameter(const KernelParameter &parameter,
   return object;
 }
 
+/// The recipe of a tensor map. The stride of its first dimension is always one
+/// element.
+static json::Object getTensorMap(const TensorMap &map,
+                                 ArrayRef<KernelArgument> arguments) {
+  auto type = cast<MemRefType>(arguments[map.argument].type);
+  int64_t bytes = getStorageBits(type.getElementType()) / 8;
+  SmallVector<int64_t> strides = getArgumentStrides(type);
+  json::Array extents, byteStrides;
+  for (int64_t dim : map.dims) {
+    json::Array place{map.argument, dim};
+    if (!type.isDynamicDim(dim))
+      extents.push_back(type.getDimSize(dim));
+    else
+      extents.push_back(json::Object{{"extent", json::Array(place)}});
+    if (dim == map.dims.front())
+      continue;
+    if (!ShapedType::isDynamic(strides[dim]))
+      byteStrides.push_back(strides[dim] * bytes);
+    else
+      byteStrides.push_back(json::Object{
+          {"op", "mul"},
+          {"args",
+           json::Array{json::Object{{"stride", std::move(place)}}, bytes}}});
+  }
+  int64_t span =
+      map.swizzle == SwizzleMode::None ? 0 : 16 << unsigned(map.swizzle);
+  return json::Object{
+      {"argument", map.argument},
+      {"dtype", printType(type.getElementType())},
+      {"rank", type.getRank()},
+      {"dims", getNumbers(map.dims)},
+      {"extents", std::move(extents)},
+      {"strides", std::move(byteStrides)},
+      {"box", getNumbers(map.box)},
+      {"element_strides", getNumbers(SmallVector<int64_t>(map.box.size(), 1))},
+      {"swizzle", span},
+      {"l2_promotion", 256},
+      {"out_of_bounds", "zero"}};
+}
+
 /// The width that the conversion gave to index parameters.
 static unsigned getIndexBitwidth(FunctionOpInterface kernel,
                                  ArrayRef<KernelParameter> parameters) {
@@ -246,12 +286,19 @@ FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
   SmallVector<KernelParameter> parameters = getKernelParameters(arguments);
   unsigned indexBitwidth = getIndexBitwidth(kernel, parameters);
 
-  json::Array argumentList, parameterList;
+  json::Array argumentList, parameterList, tensorMaps;
   for (auto [i, argument] : llvm::enumerate(arguments))
     argumentList.push_back(getArgument(argument, i));
   for (const KernelParameter &parameter : parameters)
     parameterList.push_back(
         getParameter(parameter, indexBitwidth == 64 ? "i64" : "i32"));
+
+  for (const TensorMap &map : getTensorMaps(kernel)) {
+    parameterList.push_back(json::Object{{"kind", "tensor_map"},
+                                         {"argument", map.argument},
+                                         {"map", int64_t(tensorMaps.size())}});
+    tensorMaps.push_back(getTensorMap(map, arguments));
+  }
 
   json::Object manifest{
       {"format", kManifestFormat},
@@ -265,7 +312,7 @@ FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
       {"block", json::Array{getNumThreads(kernel), 1, 1}},
       {"cluster", nullptr},
       {"shared_bytes", 0},
-      {"tensor_maps", json::Array{}},
+      {"tensor_maps", std::move(tensorMaps)},
       {"resources", nullptr}};
   addGrid(manifest, kernel, arguments);
   if (auto cluster =

@@ -1,5 +1,6 @@
 """Arguments are checked, grids evaluated and parameters packed; no GPU needed."""
 
+import ctypes
 import struct
 import subprocess
 import sys
@@ -263,10 +264,87 @@ def test_refused_grids(options, grid, message):
         prepare(make_manifest([A], **options), FakeArray(), grid=grid)
 
 
-@pytest.mark.parametrize("options", [{"format": 2}, {"tensor_maps": [{}]}])
-def test_refused_manifests(options):
+def test_refused_manifests():
     with pytest.raises(LaunchError):
-        Launcher(make_manifest([A], **options))
+        Launcher(make_manifest([A], format=2))
+
+
+# --- tensor maps ---------------------------------------------------------------
+
+
+def tensor_map_manifest(argument, **recipe):
+    """A kernel with one array and a map of it, dimension 1 innermost."""
+    manifest = make_manifest([argument])
+    manifest["parameters"].append({"kind": "tensor_map", "argument": 0, "map": 0})
+    manifest["tensor_maps"] = [
+        {
+            "argument": 0,
+            "dtype": "f16",
+            "rank": 2,
+            "dims": [1, 0],
+            "extents": [{"extent": [0, 1]}, {"extent": [0, 0]}],
+            "strides": [{"op": "mul", "args": [{"stride": [0, 0]}, 2]}],
+            "box": [64, 128],
+            "element_strides": [1, 1],
+            "swizzle": 128,
+            "l2_promotion": 256,
+            "out_of_bounds": "zero",
+            **recipe,
+        }
+    ]
+    return manifest
+
+
+def encode(plan):
+    """Fills in a plan's maps with their address; returns what was asked for."""
+    calls = []
+
+    def fake(tensor_map, pointer):
+        calls.append((tensor_map.extents, tensor_map.strides, pointer))
+        return pointer.to_bytes(8, "little") * 16
+
+    for tensor_map in plan.tensor_maps:
+        tensor_map.update(plan.values[tensor_map.slot], fake)
+    return calls
+
+
+def test_tensor_maps_follow_the_array():
+    launcher = Launcher(tensor_map_manifest(buffer("A")))
+    plan = launcher.prepare([FakeArray(shape=(256, 64), pointer=0x1000)])
+    assert encode(plan) == [([64, 256], [128], 0x1000)]
+    address = plan.parameters[3]
+    assert address % 64 == 0 and address == plan.tensor_maps[0].address
+    assert ctypes.string_at(address, 128) == (0x1000).to_bytes(8, "little") * 16
+    # Nothing is encoded twice.
+    assert encode(plan) == []
+    for pointer, encoded in ((0x2000, 1), (0x1000, 0)):
+        again = launcher.prepare([FakeArray(shape=(256, 64), pointer=pointer)])
+        assert again is plan
+        assert len(encode(again)) == encoded
+        assert ctypes.string_at(address, 8) == pointer.to_bytes(8, "little")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        ({"shape": (256, 65)}, "multiples of 16 bytes.*found 130 bytes in dimension 0"),
+        ({"shape": (256, 64), "pointer": 8}, "aligned to 16"),
+    ],
+)
+def test_refused_tensor_maps(array, message):
+    launcher = Launcher(tensor_map_manifest(buffer("A", alignment=8)))
+    with pytest.raises(LaunchError, match=message):
+        encode(launcher.prepare([FakeArray(**array)]))
+
+
+def test_tensor_maps_of_arrays_without_elements_or_rows():
+    launcher = Launcher(tensor_map_manifest(buffer("A")))
+    empty = launcher.prepare([FakeArray(shape=(0, 64))])
+    assert empty.tensor_maps[0].is_empty
+    assert empty.tensor_maps[0].extents == [1, 1]
+    # The stride of a dimension of one element is never taken.
+    row = launcher.prepare([FakeArray(shape=(1, 65))])
+    assert row.tensor_maps[0].strides == [16]
 
 
 # --- grid expressions ----------------------------------------------------------

@@ -18,8 +18,10 @@
 //                     instead of the list for row-major), divisible and
 //                     alignment in bytes; a scalar has name and dtype
 //   parameters        what the kernel receives, in order: kind (pointer,
-//                     extent, stride, scalar), dtype, argument, and for
-//                     extents and strides the dimension
+//                     extent, stride, scalar, tensor_map), dtype, argument,
+//                     for extents and strides the dimension, and for tensor
+//                     maps, which come last and are 128 bytes aligned to 64,
+//                     the number of the map
 //   grid              x, y, z as expressions of the arguments: a number,
 //                     {"extent": [argument, dimension]}, {"scalar": argument},
 //                     or {"op": add|mul|mod|floordiv|ceildiv, "args": [a, b]};
@@ -27,7 +29,14 @@
 //   grid_text         the same for people
 //   block, cluster    x, y, z; cluster is null if there is none
 //   shared_bytes      dynamic shared memory to ask for
-//   tensor_maps       recipes of the tensor maps among the parameters
+//   tensor_maps       recipes of the tensor maps among the parameters: the
+//                     buffer's argument, dtype and rank; dims, the argument's
+//                     dimensions in the map's order, the one with stride one
+//                     first; in that order extents, strides in bytes (from the
+//                     second on), box and element_strides; swizzle in bytes
+//                     (0, 32, 64, 128), l2_promotion in bytes, out_of_bounds.
+//                     Extents and strides are expressions as for the grid, and
+//                     {"stride": [argument, dimension]}, in elements
 //   resources         registers, spills and so on, null if not known
 //
 //===----------------------------------------------------------------------===//

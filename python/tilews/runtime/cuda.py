@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any
 
 from .errors import BackendError
 from .launch import Plan
+from .tensor_maps import BYTES as TENSOR_MAP_BYTES
+from .tensor_maps import TensorMap
 
 
 @functools.cache
@@ -70,6 +73,30 @@ def device_targets() -> list[str]:
     return targets
 
 
+_TENSOR_MAP_TYPES = {
+    "i8": "UINT8",
+    "i16": "UINT16",
+    "i32": "INT32",
+    "i64": "INT64",
+    "f16": "FLOAT16",
+    "bf16": "BFLOAT16",
+    "f32": "FLOAT32",
+    "f64": "FLOAT64",
+    "f8E4M3FN": "UINT8",
+    "f8E5M2": "UINT8",
+}
+
+
+@functools.cache
+def _zeros(device: int) -> int:
+    """The address of 256 bytes of zeros on a device, whose context is current: what
+    a tensor map of an empty array points at."""
+    driver = _driver()
+    address = _check("cuMemAlloc", driver.cuMemAlloc(256))
+    _check("cuMemsetD8", driver.cuMemsetD8(address, 0, 256))
+    return int(address)
+
+
 class Function:
     """A kernel, loaded on one device."""
 
@@ -81,6 +108,7 @@ class Function:
         """
         driver = self._driver = _driver()
         name = manifest["kernel"]
+        self._device = device
         handle = _check("cuDeviceGet", driver.cuDeviceGet(device))
         self._context = _check(
             "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle)
@@ -132,6 +160,8 @@ class Function:
             BackendError: if the driver refuses.
         """
         self._activate()
+        for tensor_map in plan.tensor_maps:
+            tensor_map.update(plan.values[tensor_map.slot], self._encode)
         if self._cluster != (1, 1, 1):
             self._launch_clusters(plan, stream)
             return
@@ -146,6 +176,37 @@ class Function:
         )
         if status != 0:
             _check("the launch", (status,))
+
+    def _encode(self, tensor_map: TensorMap, pointer: int) -> bytes:
+        """The bytes of a tensor map of the array at ``pointer``.
+
+        Raises:
+            BackendError: if the driver refuses.
+        """
+        driver = self._driver
+        if tensor_map.is_empty:
+            pointer = _zeros(self._device)
+        dtype = _TENSOR_MAP_TYPES[tensor_map.dtype]
+        swizzle = f"{tensor_map.swizzle}B" if tensor_map.swizzle else "NONE"
+        encoded = _check(
+            f"encoding the tensor map of argument '{tensor_map.name}'",
+            driver.cuTensorMapEncodeTiled(
+                driver.CUtensorMapDataType[f"CU_TENSOR_MAP_DATA_TYPE_{dtype}"],
+                len(tensor_map.extents),
+                pointer,
+                [driver.cuuint64_t(n) for n in tensor_map.extents],
+                [driver.cuuint64_t(n) for n in tensor_map.strides],
+                [driver.cuuint32_t(n) for n in tensor_map.box],
+                [driver.cuuint32_t(n) for n in tensor_map.element_strides],
+                driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+                driver.CUtensorMapSwizzle[f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"],
+                driver.CUtensorMapL2promotion[
+                    f"CU_TENSOR_MAP_L2_PROMOTION_L2_{tensor_map.l2_promotion}B"
+                ],
+                driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            ),
+        )
+        return ctypes.string_at(int(encoded.getPtr()), TENSOR_MAP_BYTES)
 
     def _launch_clusters(self, plan: Plan, stream: int) -> None:
         driver = self._driver

@@ -16,6 +16,8 @@ from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .errors import LaunchError
+from .tensor_maps import BYTES as TENSOR_MAP_BYTES
+from .tensor_maps import TensorMap, align, make_tensor_map
 
 FORMAT = 1
 """The version of the manifest that this module reads."""
@@ -33,14 +35,18 @@ _OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 
 def evaluate(
-    expression: Any, shapes: Mapping[int, Sequence[int]], scalars: Mapping[int, int]
+    expression: Any,
+    shapes: Mapping[int, Sequence[int]],
+    scalars: Mapping[int, int],
+    strides: Mapping[int, Sequence[int]] | None = None,
 ) -> int:
-    """Evaluates a grid expression of a manifest.
+    """Evaluates an expression of a manifest.
 
     Args:
         expression: a number or a tree, as the manifest describes them.
         shapes: the extents of each array, by the argument's position.
         scalars: the value of each integer argument, by position.
+        strides: the strides of each array in elements, by the argument's position.
 
     Raises:
         LaunchError: if it divides by zero.
@@ -52,7 +58,10 @@ def evaluate(
         return shapes[argument][dimension]
     if "scalar" in expression:
         return scalars[expression["scalar"]]
-    a, b = (evaluate(arg, shapes, scalars) for arg in expression["args"])
+    if "stride" in expression:
+        argument, dimension = expression["stride"]
+        return (strides or {})[argument][dimension]
+    a, b = (evaluate(arg, shapes, scalars, strides) for arg in expression["args"])
     if b == 0 and expression["op"] not in ("add", "mul"):
         raise LaunchError("the grid of the kernel divides by zero")
     return _OPERATIONS[expression["op"]](a, b)
@@ -139,6 +148,7 @@ class Plan:
         values: storage of the parameters, eight bytes each.
         parameters: the addresses of the values, as drivers want them.
         parameters_address: where these are, in turn.
+        tensor_maps: what the driver has to encode before the launch.
     """
 
     grid: tuple[int, int, int]
@@ -146,6 +156,7 @@ class Plan:
     values: ctypes.Array
     parameters: ctypes.Array
     parameters_address: int
+    tensor_maps: list[TensorMap]
 
     @property
     def is_empty(self) -> bool:
@@ -162,8 +173,6 @@ class Launcher:
                 f"expected a launch manifest of format {FORMAT}, found "
                 f"{manifest.get('format')!r}: compile the kernel with this version"
             )
-        if manifest["tensor_maps"]:
-            raise LaunchError("tensor maps among the parameters are not supported")
         self.manifest = manifest
         self.kernel: str = manifest["kernel"]
         self.arguments: list[dict[str, Any]] = manifest["arguments"]
@@ -194,6 +203,7 @@ class Launcher:
             (i, position, argument["alignment"], argument["name"])
             for i, position, argument in self._arrays
         ]
+        self._pointers = {position: slot for slot, position, _ in self._arrays}
         self._plans: dict[Any, Plan] = {}
 
     def prepare(self, args: Sequence[Any], grid: Sequence[int] | None = None) -> Plan:
@@ -268,13 +278,39 @@ class Launcher:
         addresses = (ctypes.c_void_p * max(len(parameters), 1))(
             *(base + 8 * slot for slot in range(len(parameters)))
         )
+        tensor_maps = self._make_tensor_maps(infos)
+        for slot, parameter in enumerate(parameters):
+            if parameter["kind"] == "tensor_map":
+                addresses[slot] = tensor_maps[parameter["map"]].address
         return Plan(
             self._get_grid(args, infos, grid),
             device,
             values,
             addresses,
             ctypes.addressof(addresses),
+            tensor_maps,
         )
+
+    def _make_tensor_maps(self, infos: Mapping[int, ArrayInfo]) -> list[TensorMap]:
+        recipes = self.manifest["tensor_maps"]
+        if not recipes:
+            return []
+        shapes = {position: info.shape for position, info in infos.items()}
+        strides = {position: info.strides for position, info in infos.items()}
+        storage = ctypes.create_string_buffer((len(recipes) + 1) * TENSOR_MAP_BYTES)
+        base = align(ctypes.addressof(storage))
+        return [
+            make_tensor_map(
+                recipe,
+                extents=[evaluate(e, shapes, {}, strides) for e in recipe["extents"]],
+                strides=[evaluate(e, shapes, {}, strides) for e in recipe["strides"]],
+                name=self.arguments[recipe["argument"]]["name"],
+                slot=self._pointers[recipe["argument"]],
+                address=base + i * TENSOR_MAP_BYTES,
+                storage=storage,
+            )
+            for i, recipe in enumerate(recipes)
+        ]
 
     def _check_array(self, argument: Mapping[str, Any], info: ArrayInfo) -> None:
         """Checks what one array is by itself."""

@@ -9,6 +9,7 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -153,6 +154,103 @@ tile::verifyKernelArgument(Attribute attr,
       return fail("no '" + name + "' on a scalar");
     if (failed(verifyArgumentAttribute(memref, named, emitError)))
       return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kArgument = "argument";
+static constexpr StringLiteral kDims = "dims";
+static constexpr StringLiteral kBox = "box";
+static constexpr StringLiteral kSwizzle = "swizzle";
+
+/// Reads one element of `tile.tensor_maps`; says in `expected` what is wrong.
+static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
+                                          Attribute attr,
+                                          std::string &expected) {
+  auto dict = dyn_cast<DictionaryAttr>(attr);
+  auto argument = dict ? dict.getAs<IntegerAttr>(kArgument) : IntegerAttr();
+  auto dims = dict ? dict.getAs<DenseI64ArrayAttr>(kDims) : DenseI64ArrayAttr();
+  auto box = dict ? dict.getAs<DenseI64ArrayAttr>(kBox) : DenseI64ArrayAttr();
+  auto swizzle =
+      dict ? dict.getAs<SwizzleModeAttr>(kSwizzle) : SwizzleModeAttr();
+  if (!argument || !dims || !box || !swizzle || dict.size() != 4) {
+    expected = "dictionaries of 'argument', 'dims', 'box' and 'swizzle'";
+    return failure();
+  }
+  int64_t index = argument.getInt();
+  if (index < 0 || index >= int64_t(arguments.size()) ||
+      !isa<MemRefType>(arguments[index].type)) {
+    expected = "the number of a memref argument";
+    return failure();
+  }
+  int64_t rank = cast<MemRefType>(arguments[index].type).getRank();
+  TensorMap map = {unsigned(index), SmallVector<int64_t>(dims.asArrayRef()),
+                   SmallVector<int64_t>(box.asArrayRef()), swizzle.getValue()};
+  if (rank < 1 || rank > kMaxTensorMapRank || !isPermutationVector(map.dims) ||
+      int64_t(map.dims.size()) != rank) {
+    expected = "'dims' to order 1 to 5 dimensions of the argument";
+    return failure();
+  }
+  if (int64_t(map.box.size()) != rank ||
+      llvm::any_of(map.box, [](int64_t extent) {
+        return extent < 1 || extent > kMaxBoxExtent;
+      })) {
+    expected = "a box of extents from 1 to 256, one a dimension";
+    return failure();
+  }
+  return map;
+}
+
+SmallVector<TensorMap> tile::getTensorMaps(FunctionOpInterface kernel) {
+  SmallVector<TensorMap> maps;
+  auto recorded = kernel->getAttrOfType<ArrayAttr>(TileDialect::kTensorMaps);
+  if (!recorded)
+    return maps;
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  std::string ignored;
+  for (Attribute attr : recorded) {
+    FailureOr<TensorMap> map = readTensorMap(arguments, attr, ignored);
+    if (failed(map))
+      return {};
+    maps.push_back(*map);
+  }
+  return maps;
+}
+
+void tile::setTensorMaps(Operation *llvmFunc, ArrayRef<TensorMap> maps) {
+  Builder b(llvmFunc->getContext());
+  SmallVector<Attribute> list;
+  for (const TensorMap &map : maps)
+    list.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(kArgument, b.getI64IntegerAttr(map.argument)),
+         b.getNamedAttr(kDims, b.getDenseI64ArrayAttr(map.dims)),
+         b.getNamedAttr(kBox, b.getDenseI64ArrayAttr(map.box)),
+         b.getNamedAttr(kSwizzle,
+                        SwizzleModeAttr::get(b.getContext(), map.swizzle))}));
+  llvmFunc->setAttr(TileDialect::kTensorMaps, b.getArrayAttr(list));
+}
+
+LogicalResult
+tile::verifyTensorMaps(FunctionOpInterface kernel, Attribute attr,
+                       llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto fail = [&](const Twine &expected, Attribute found) -> LogicalResult {
+    if (emitError)
+      emitError() << "'tile.tensor_maps' expects " << expected << ", found "
+                  << found;
+    return failure();
+  };
+  auto list = dyn_cast<ArrayAttr>(attr);
+  if (!list || isa<gpu::GPUFuncOp>(kernel))
+    return fail("an array of dictionaries on the llvm.func of a kernel", attr);
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  for (Attribute map : list) {
+    std::string expected;
+    if (failed(readTensorMap(arguments, map, expected)))
+      return fail(expected, map);
   }
   return success();
 }

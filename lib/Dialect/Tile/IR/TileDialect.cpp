@@ -64,7 +64,8 @@ static LogicalResult verifyArguments(FunctionOpInterface kernel,
     if (failed(
             verifyKernelArgument(argument, [&] { return kernel.emitError(); })))
       return failure();
-  size_t parameters = getKernelParameters(getKernelArguments(kernel)).size();
+  size_t parameters = getKernelParameters(getKernelArguments(kernel)).size() +
+                      getTensorMaps(kernel).size();
   if (parameters != kernel.getNumArguments())
     return kernel.emitError("'tile.arguments' describes ")
            << parameters << " parameters, found " << kernel.getNumArguments();
@@ -139,7 +140,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kInst)
     return verifyInst(op, value);
   if (name == kOffset) {
-    if (!isa<AllocSharedOp, ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op))
+    if (!isa<AllocSharedOp, ChannelOp, ReduceOp, ScanOp, ConvertLayoutOp,
+             ReshapeOp>(op))
       return op->emitError("'tile.offset' belongs on an operation that needs "
                            "shared memory");
     auto offset = dyn_cast<IntegerAttr>(value);
@@ -152,7 +154,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   bool onKernel = llvm::is_contained(
       ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes,
-                          kArguments},
+                          kArguments, kTensorMaps},
       name);
   if (!onKernel)
     return op->emitError("unknown attribute '") << name << "'";
@@ -162,6 +164,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyThreads(kernel, value);
   if (name == kArguments)
     return verifyArguments(kernel, value);
+  if (name == kTensorMaps)
+    return verifyTensorMaps(kernel, value, [&] { return op->emitError(); });
   if (name == kGrid)
     return verifyGrid(kernel, value);
   if (name == kCluster)

@@ -53,3 +53,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error @below {{'tile.tensor_maps' expects an array of dictionaries on the llvm.func of a kernel, found 1 : i64}}
+llvm.func @k() attributes {tile.tensor_maps = 1 : i64} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.tensor_maps' expects the number of a memref argument}}
+llvm.func @k() attributes {tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 0>, box = array<i64: 16>, swizzle = #tile.swizzle<none>}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.tensor_maps' expects a box of extents from 1 to 256, one a dimension}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = memref<?xf16>}], tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 0>, box = array<i64: 512>, swizzle = #tile.swizzle<none>}]} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{'tile.tensor_maps' expects 'dims' to order 1 to 5 dimensions of the argument}}
+llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = memref<?xf16>}], tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 1>, box = array<i64: 16>, swizzle = #tile.swizzle<none>}]} {
+  llvm.return
+}

@@ -14,6 +14,8 @@
 #ifndef TILEWS_DIALECT_TILE_IR_KERNEL_H
 #define TILEWS_DIALECT_TILE_IR_KERNEL_H
 
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallVector.h"
@@ -62,6 +64,32 @@ void setKernelArguments(mlir::Operation *llvmFunc,
 llvm::SmallVector<KernelParameter>
 getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 
+/// How TMA sees a buffer: an extra parameter of 128 bytes behind the others,
+/// which the launch encodes.
+struct TensorMap {
+  /// The memref argument.
+  unsigned argument;
+  /// The memref's dimensions, and the elements of one transfer along each: the
+  /// fastest in shared memory first.
+  llvm::SmallVector<int64_t> dims, box;
+  /// The swizzle of the box in shared memory.
+  SwizzleMode swizzle;
+
+  friend bool operator==(const TensorMap &a, const TensorMap &b) {
+    return a.argument == b.argument && a.dims == b.dims && a.box == b.box &&
+           a.swizzle == b.swizzle;
+  }
+};
+
+/// TMA's limits (PTX ISA, "Tensors").
+constexpr int64_t kMaxTensorMapRank = 5;
+constexpr int64_t kMaxBoxExtent = 256;
+
+/// The tensor maps in `tile.tensor_maps`, in the order of their parameters.
+/// Empty if it is absent or not valid.
+llvm::SmallVector<TensorMap> getTensorMaps(mlir::FunctionOpInterface kernel);
+void setTensorMaps(mlir::Operation *llvmFunc, llvm::ArrayRef<TensorMap> maps);
+
 /// The strides of a memref in elements, `ShapedType::kDynamic` where only the
 /// launch knows. A dynamic stride of a row-major memref follows from its
 /// extents and is no parameter.
@@ -80,6 +108,11 @@ mlir::LogicalResult verifyArgumentAttribute(
 mlir::LogicalResult
 verifyKernelArgument(mlir::Attribute attr,
                      llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// Verifies `tile.tensor_maps` on `kernel`. `emitError` may be null.
+mlir::LogicalResult
+verifyTensorMaps(mlir::FunctionOpInterface kernel, mlir::Attribute attr,
+                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace tilews::tile
 

@@ -48,6 +48,7 @@ def Tile_Dialect : Dialect {
     | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles |
     | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
     | `tile.arguments` | `[{type = memref<?x?xf16>, tile.name = "A", ...}, ...]` | only on the `llvm.func` a kernel became: the type and the attributes of the arguments it had |
+    | `tile.tensor_maps` | `[{argument = 0, dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle = #tile.swizzle<span128>}, ...]` | only on the `llvm.func` a kernel became: the tensor maps that are its last parameters |
 
     Attributes on a kernel's arguments, all but the first on memrefs only:
 
@@ -65,7 +66,7 @@ def Tile_Dialect : Dialect {
     | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
     | `tile.stage`, `tile.order` | operations of such a loop | `i32`: the stage of the pipeline the operation belongs to, and its place among the loop's operations; set by `--tile-plan-pipeline` or by hand |
     | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
-    | `tile.offset` | `tile.alloc_shared`, operations with scratch | `i64`: byte offset in the shared memory arena |
+    | `tile.offset` | `tile.alloc_shared`, `tile.channel`, operations with scratch | `i64`: byte offset in the shared memory arena |
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -86,6 +87,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
     static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
     static constexpr ::llvm::StringLiteral kArguments = "tile.arguments";
+    static constexpr ::llvm::StringLiteral kTensorMaps = "tile.tensor_maps";
     static constexpr ::llvm::StringLiteral kName = "tile.name";
     static constexpr ::llvm::StringLiteral kSymbols = "tile.symbols";
     static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";

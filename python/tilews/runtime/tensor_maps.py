@@ -1,0 +1,149 @@
+"""Tensor maps: how the units that copy tiles (TMA) see an array.
+
+A manifest has a recipe for each; the launch turns it into the 128 bytes that the
+driver encodes. Without any driver, as :mod:`.launch`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import LaunchError
+
+BYTES = 128
+"""The size of a tensor map."""
+
+_ALIGNMENT = 64
+_UNIT = 16
+_MAX_STRIDE = 2**40
+_MAX_EXTENT = 2**32
+_MAX_CACHED = 64
+
+
+def align(address: int) -> int:
+    """The next address at which a tensor map may lie."""
+    return -(-address // _ALIGNMENT) * _ALIGNMENT
+
+
+@dataclass
+class TensorMap:
+    """A tensor map of a plan. Dimensions are in the map's order, the innermost first.
+
+    Attributes:
+        dtype: the element type as MLIR spells it.
+        extents: elements along each dimension, all positive.
+        strides: bytes from one element to the next, from the second dimension on.
+        box: elements of one transfer along each dimension.
+        element_strides: every how many elements of a dimension are taken.
+        swizzle: bytes that are swizzled among themselves, 0 for none.
+        l2_promotion: bytes that the second-level cache fetches at once.
+        is_empty: whether the array has no element; it is then encoded as one element
+            of memory that holds zero.
+        name: the argument's name, for messages.
+        slot: which parameter holds the array's address.
+        address: where the encoded map goes.
+    """
+
+    dtype: str
+    extents: list[int]
+    strides: list[int]
+    box: list[int]
+    element_strides: list[int]
+    swizzle: int
+    l2_promotion: int
+    is_empty: bool
+    name: str
+    slot: int
+    address: int
+    _storage: Any = field(repr=False)
+    _pointer: int | None = None
+    _encoded: dict[int, bytes] = field(default_factory=dict, repr=False)
+
+    def update(self, pointer: int, encode: Callable[[TensorMap, int], bytes]) -> None:
+        """Makes this the map of the array at ``pointer``.
+
+        Args:
+            pointer: the array's address on the device.
+            encode: gives the bytes of a map of an array at an address.
+
+        Raises:
+            LaunchError: if the address is not aligned as TMA needs it.
+        """
+        if pointer == self._pointer:
+            return
+        content = self._encoded.get(pointer)
+        if content is None:
+            if pointer % _UNIT:
+                raise LaunchError(
+                    f"argument '{self.name}': expected an address aligned to {_UNIT} "
+                    f"bytes, which TMA needs, found {pointer:#x}"
+                )
+            content = encode(self, pointer)
+            if len(self._encoded) >= _MAX_CACHED:
+                self._encoded.clear()
+            self._encoded[pointer] = content
+        ctypes.memmove(self.address, content, BYTES)
+        self._pointer = pointer
+
+
+def make_tensor_map(
+    recipe: Mapping[str, Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    name: str,
+    slot: int,
+    address: int,
+    storage: Any,
+) -> TensorMap:
+    """Checks what TMA asks of an array and makes its map.
+
+    Args:
+        recipe: the manifest's entry.
+        extents: elements along each dimension, the innermost first.
+        strides: bytes from one element to the next, from the second dimension on.
+        name: the argument's name.
+        slot: which parameter holds the array's address.
+        address: where the encoded map goes.
+        storage: keeps the memory there alive.
+
+    Raises:
+        LaunchError: if a stride or an extent cannot be encoded.
+    """
+    is_empty = 0 in extents
+    extents = [1] * len(extents) if is_empty else list(extents)
+    fitting = []
+    for dimension, (extent, stride) in enumerate(
+        zip(extents[1:], strides, strict=True), start=1
+    ):
+        # Where there is one element its stride is never taken.
+        if extent == 1:
+            stride = _UNIT
+        if stride % _UNIT or not 0 < stride < _MAX_STRIDE:
+            raise LaunchError(
+                f"argument '{name}': expected strides that are positive multiples of "
+                f"{_UNIT} bytes, which TMA needs, found {stride} bytes in dimension "
+                f"{recipe['dims'][dimension]}"
+            )
+        fitting.append(stride)
+    if max(extents) > _MAX_EXTENT:
+        raise LaunchError(
+            f"argument '{name}': expected extents of at most 2^32, which TMA takes, "
+            f"found {max(extents)}"
+        )
+    return TensorMap(
+        recipe["dtype"],
+        extents,
+        fitting,
+        list(recipe["box"]),
+        list(recipe["element_strides"]),
+        recipe["swizzle"],
+        recipe["l2_promotion"],
+        is_empty,
+        name,
+        slot,
+        address,
+        storage,
+    )
