@@ -175,6 +175,12 @@ static LogicalResult runGemmSp(Frame &frame, const Instruction &inst) {
 }
 
 void sim::registerTileMatmulHandlers(Registry &registry) {
+  // Products are finished when they are executed.
+  registry.add<tile::GemmWaitOp>([](Frame &frame, const Instruction &inst) {
+    for (unsigned i = 0; i < inst.op->getNumResults(); ++i)
+      frame.set(inst, i, frame.get(inst, i));
+    return success();
+  });
   addByElement<tile::GemmOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return runGemm<decltype(element)>(frame, inst);

@@ -53,7 +53,17 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
 
 LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
-    : target(target), block({0, getNumThreads(kernel), 0}) {}
+    : target(target), block({0, getNumThreads(kernel), 0}) {
+  kernel.walk([&](SpecializeOp specialize) {
+    // Barrier 0 is the block's.
+    int64_t barrier = 0;
+    for (RoleOp role : specialize.getRoles()) {
+      ThreadGroup group = {role.getFirstThread(), role.getNumThreads(),
+                           ++barrier};
+      role->walk([&](Operation *op) { roles[op] = group; });
+    }
+  });
+}
 
 static void collectMaxVectors(gpu::GPUFuncOp kernel,
                               LoweringContext &lowering) {
@@ -99,8 +109,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateConvertLayoutPatterns(converter, lowering, patterns);
   populateMatmulPatterns(converter, lowering, patterns);
   populateDebugPatterns(converter, lowering, patterns);
-  if (addPatterns)
-    addPatterns(converter, lowering, patterns);
+  if (addPatterns && failed(addPatterns(kernel, converter, lowering, patterns)))
+    return failure();
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        legal);
   legal.addIllegalDialect<TileDialect, tensor::TensorDialect>();
@@ -109,12 +119,11 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
   legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
       [](Operation *op) {
-        return llvm::none_of(
-                   op->getResultTypes(),
-                   [](Type type) { return isa<RankedTensorType>(type); }) &&
-               llvm::none_of(op->getOperandTypes(), [](Type type) {
-                 return isa<RankedTensorType>(type);
-               });
+        auto isScalar = [](Type type) {
+          return !isa<RankedTensorType, CursorType>(type);
+        };
+        return llvm::all_of(op->getResultTypes(), isScalar) &&
+               llvm::all_of(op->getOperandTypes(), isScalar);
       });
   legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   return applyPartialConversion(kernel, legal, std::move(patterns));

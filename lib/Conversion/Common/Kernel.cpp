@@ -116,6 +116,9 @@ struct KernelPattern : TilePattern<gpu::GPUFuncOp> {
     for (const KernelParameter &parameter :
          getKernelParameters(getKernelArguments(op)))
       parameters.push_back(getParameterType(parameter, *converter));
+    unsigned firstMap = parameters.size();
+    parameters.append(lowering.tensorMaps.size(),
+                      LLVM::LLVMPointerType::get(op.getContext()));
 
     auto function = LLVM::LLVMFuncOp::create(
         rewriter, op.getLoc(), op.getName(),
@@ -125,6 +128,8 @@ struct KernelPattern : TilePattern<gpu::GPUFuncOp> {
       if (attr.getName() != gpu::GPUDialect::getKernelFuncAttrName())
         function->setDiscardableAttr(attr.getName(), attr.getValue());
     setKernelArguments(function, op);
+    if (!lowering.tensorMaps.empty())
+      setTensorMaps(function, lowering.tensorMaps);
     getTarget().setKernelAttributes(function, getNumThreads(op));
 
     OpBuilder::InsertionGuard guard(rewriter);
@@ -136,6 +141,8 @@ struct KernelPattern : TilePattern<gpu::GPUFuncOp> {
     unsigned next = 0;
     for (Type type : op.getArgumentTypes())
       arguments.push_back(buildArgument(b, type, *converter, *block, next));
+    getTarget().setTensorMapParameters(
+        b, function, block->getArguments().drop_front(firstMap));
     rewriter.mergeBlocks(&op.getBody().front(), block, arguments);
     rewriter.eraseOp(op);
     return success();

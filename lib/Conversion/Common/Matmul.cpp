@@ -434,11 +434,23 @@ struct SimtGemmSpPattern : TilePattern<GemmSpOp> {
   }
 };
 
+/// Products are finished where the target has none that run on.
+struct GemmWaitPattern : TilePattern<GemmWaitOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(GemmWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getFragments());
+    return success();
+  }
+};
+
 } // namespace
 
 void tilews::populateMatmulPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
-  patterns.add<WarpGemmPattern, SimtGemmPattern, SimtGemmSpPattern>(converter,
-                                                                    lowering);
+  patterns.add<WarpGemmPattern, SimtGemmPattern, SimtGemmSpPattern,
+               GemmWaitPattern>(converter, lowering);
 }

@@ -38,6 +38,15 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context,
       return std::nullopt;
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });
+  // Two integers: the slot, and the phase as 0 or 1.
+  addConversion([](CursorType type) -> std::optional<Type> {
+    Type i32 = IntegerType::get(type.getContext(), 32);
+    return LLVM::LLVMStructType::getLiteral(type.getContext(), {i32, i32});
+  });
+  // The first of its barriers.
+  addConversion([](ChannelType type) -> std::optional<Type> {
+    return LLVM::LLVMPointerType::get(type.getContext(), 3);
+  });
   addTypeAttributeConversion([](BaseMemRefType,
                                 gpu::AddressSpaceAttr space) -> Attribute {
     unsigned number = space.getValue() == gpu::AddressSpace::Workgroup ? 3 : 0;

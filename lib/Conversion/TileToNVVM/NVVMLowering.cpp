@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-static Value constantI32(ImplicitLocOpBuilder &b, int64_t value) {
+Value tilews::constantI32(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
 }
 

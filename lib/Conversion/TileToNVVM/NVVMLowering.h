@@ -47,7 +47,13 @@ public:
   llvm::StringRef getSyncScope(bool shared) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;
+  void setTensorMapParameters(
+      mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp kernel,
+      llvm::ArrayRef<mlir::BlockArgument> maps) const override;
 };
+
+/// A constant i32.
+mlir::Value constantI32(mlir::ImplicitLocOpBuilder &b, int64_t value);
 
 /// The name PTX has for an operand's or an accumulator's type; empty if the
 /// tensor cores do not take it.

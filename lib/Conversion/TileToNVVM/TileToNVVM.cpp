@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AsyncPlan.h"
 #include "NVVMLowering.h"
 #include "tilews/Conversion/Passes.h"
 
@@ -21,6 +22,22 @@ namespace tilews {
 
 using namespace mlir;
 using namespace tilews;
+
+static LogicalResult addPatterns(gpu::GPUFuncOp kernel,
+                                 const TileTypeConverter &converter,
+                                 LoweringContext &lowering,
+                                 RewritePatternSet &patterns) {
+  FailureOr<std::shared_ptr<const AsyncPlan>> plan =
+      planAsync(kernel, lowering);
+  if (failed(plan))
+    return failure();
+  populateWgmmaPatterns(converter, lowering, patterns);
+  populateTmaPatterns(converter, lowering, *plan, patterns);
+  if (!(*plan)->channels.empty())
+    populateChannelPatterns(converter, lowering, *plan, patterns);
+  populateRolePatterns(converter, lowering, *plan, patterns);
+  return success();
+}
 
 namespace {
 struct ConvertTileToNVVMPass
@@ -42,8 +59,7 @@ struct ConvertTileToNVVMPass
       return signalPassFailure();
     }
     NVVMLowering lowering(*target, indexBitwidth);
-    if (failed(
-            convertTileModule(getOperation(), lowering, populateWgmmaPatterns)))
+    if (failed(convertTileModule(getOperation(), lowering, addPatterns)))
       signalPassFailure();
   }
 };

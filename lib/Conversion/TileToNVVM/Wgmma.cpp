@@ -58,6 +58,10 @@ struct WgmmaPattern : TilePattern<GemmOp> {
         failed(getOperand(op, op.getLhsMutable(), *plan, repeats.m, lhs)) ||
         failed(getOperand(op, op.getRhsMutable(), *plan, repeats.n, rhs)))
       return failure();
+    if (int64_t first = lowering.getThreads(op).first; first % 128 != 0)
+      return op.emitError("wgmma runs on warpgroups of 4 warps, but the role "
+                          "begins at warp ")
+             << first / 32;
 
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     // Every thread of a warp has the same warpgroup; the shuffle lets ptxas
@@ -164,8 +168,10 @@ private:
         for (int64_t m = 0; m < repeats.m; ++m)
           for (int64_t n = 0; n < repeats.n; ++n)
             printInstruction(stream, step, m, n);
-      stream << "wgmma.commit_group.sync.aligned;\n"
-                "wgmma.wait_group.sync.aligned 0;\n}";
+      stream << "wgmma.commit_group.sync.aligned;\n";
+      if (!op.getAsync())
+        stream << "wgmma.wait_group.sync.aligned 0;\n";
+      stream << "}";
       return text;
     }
 
@@ -258,10 +264,91 @@ private:
   }
 };
 
+/// The wait takes the registers it is for and gives them back: what uses them
+/// cannot move in front of it, and what makes others of them stays behind.
+struct GemmWaitPattern : TilePattern<GemmWaitOp> {
+  GemmWaitPattern(const TileTypeConverter &converter, LoweringContext &lowering)
+      : TilePattern(converter, lowering, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(GemmWaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!getTarget().info.hasWgmma())
+      return rewriter.notifyMatchFailure(op, "no asynchronous products");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> registers;
+    SmallVector<size_t> counts;
+    for (Value fragment : adaptor.getFragments()) {
+      SmallVector<Value> own = split(b, fragment);
+      counts.push_back(own.size());
+      llvm::append_range(registers, own);
+    }
+    std::string text = "wgmma.wait_group.sync.aligned " +
+                       std::to_string(op.getPending()) + ";";
+    registers = createTied(b, text, registers);
+    SmallVector<Value> results;
+    ArrayRef<Value> rest = registers;
+    for (auto [fragment, count] : llvm::zip(adaptor.getFragments(), counts)) {
+      results.push_back(count == 0
+                            ? fragment
+                            : fromWords(b, rest.take_front(count),
+                                        cast<VectorType>(fragment.getType())));
+      rest = rest.drop_front(count);
+    }
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  /// The registers of a fragment as assembly takes them; none for fragments
+  /// whose elements are not a whole number of them.
+  static SmallVector<Value> split(ImplicitLocOpBuilder &b, Value fragment) {
+    auto type = cast<VectorType>(fragment.getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    if (bits >= 32)
+      return unpack(b, fragment);
+    if (type.getNumElements() * bits % 32 != 0)
+      return {};
+    return toWords(b, fragment);
+  }
+
+  /// Emits assembly that takes `values` and returns them in place.
+  static SmallVector<Value> createTied(ImplicitLocOpBuilder &b, StringRef text,
+                                       ArrayRef<Value> values) {
+    std::string outputs, inputs;
+    SmallVector<Type> types;
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Type type = value.getType();
+      StringRef kind = type.isF32()         ? "f"
+                       : type.isF64()       ? "d"
+                       : type.isInteger(64) ? "l"
+                                            : "r";
+      outputs += (outputs.empty() ? "=" : ",=") + kind.str();
+      inputs += "," + std::to_string(i);
+      types.push_back(type);
+    }
+    SmallVector<Type> results(types);
+    if (types.size() > 1)
+      results = {LLVM::LLVMStructType::getLiteral(b.getContext(), types)};
+    auto assembly = LLVM::InlineAsmOp::create(
+        b, results, values, text, outputs + inputs, /*has_side_effects=*/true,
+        /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+        /*operand_attrs=*/ArrayAttr());
+    if (types.size() < 2)
+      return llvm::to_vector_of<Value>(assembly.getResults());
+    SmallVector<Value> registers;
+    for (size_t i = 0; i < types.size(); ++i)
+      registers.push_back(
+          LLVM::ExtractValueOp::create(b, assembly.getResult(0), i));
+    return registers;
+  }
+};
+
 } // namespace
 
 void tilews::populateWgmmaPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    RewritePatternSet &patterns) {
-  patterns.add<WgmmaPattern>(converter, lowering);
+  patterns.add<WgmmaPattern, GemmWaitPattern>(converter, lowering);
 }

@@ -16,6 +16,7 @@
 
 #include "tilews/Conversion/Common/Indexing.h"
 #include "tilews/Conversion/Common/TargetLowering.h"
+#include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Layout/WarpExchange.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -44,6 +45,8 @@ struct LoweringContext {
   /// The kernel's threads, and those of the operations in roles.
   ThreadGroup block;
   llvm::DenseMap<mlir::Operation *, ThreadGroup> roles;
+  /// The kernel's tensor maps, which become its last parameters.
+  llvm::SmallVector<tile::TensorMap> tensorMaps;
   /// For each region an operation accesses, in the order of its access
   /// regions, the elements that can be accessed at once; taken before the
   /// conversion starts.
@@ -59,8 +62,10 @@ mlir::Value createThreadId(mlir::ImplicitLocOpBuilder &b,
 template <typename OpT>
 class TilePattern : public mlir::OpConversionPattern<OpT> {
 public:
-  TilePattern(const TileTypeConverter &converter, LoweringContext &lowering)
-      : mlir::OpConversionPattern<OpT>(converter, &converter.getContext()),
+  TilePattern(const TileTypeConverter &converter, LoweringContext &lowering,
+              mlir::PatternBenefit benefit = 1)
+      : mlir::OpConversionPattern<OpT>(converter, &converter.getContext(),
+                                       benefit),
         lowering(lowering) {}
 
 protected:
@@ -163,9 +168,10 @@ void populateDebugPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
                            mlir::RewritePatternSet &patterns);
 
-/// Adds patterns of one target.
-using AddPatternsFn = llvm::function_ref<void(
-    const TileTypeConverter &, LoweringContext &, mlir::RewritePatternSet &)>;
+/// Looks at a kernel before it is converted and adds patterns of one target.
+using AddPatternsFn = llvm::function_ref<mlir::LogicalResult(
+    mlir::gpu::GPUFuncOp, const TileTypeConverter &, LoweringContext &,
+    mlir::RewritePatternSet &)>;
 
 /// Converts all kernels of a gpu.module; `addPatterns` adds the target's own.
 mlir::LogicalResult convertTileModule(mlir::Operation *module,

@@ -55,6 +55,8 @@ struct ThreadGroup {
   int64_t first = 0, count = 0;
   /// The hardware's barrier at which they meet; 0 is the block's.
   int64_t barrier = 0;
+  /// Whether one of them alone runs the operation.
+  bool elected = false;
 };
 
 class TargetLowering {
@@ -128,6 +130,11 @@ public:
   /// Marks `kernel` as one, with its number of threads and its cluster.
   virtual void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                                    int64_t threads) const = 0;
+  /// Marks the parameters that are tensor maps, and prepares their use.
+  virtual void
+  setTensorMapParameters(mlir::ImplicitLocOpBuilder &b,
+                         mlir::LLVM::LLVMFuncOp kernel,
+                         llvm::ArrayRef<mlir::BlockArgument> maps) const {}
 };
 
 } // namespace tilews

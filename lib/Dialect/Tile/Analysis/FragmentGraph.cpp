@@ -227,6 +227,10 @@ LogicalResult FragmentGraph::buildNodes() {
   kernel.walk([&](Operation *op) {
     if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
       collectFlow(branch);
+    if (auto wait = dyn_cast<GemmWaitOp>(op))
+      for (auto [before, after] :
+           llvm::zip(wait.getFragments(), wait.getResults()))
+        join(before, after);
     if (isElementwise(op))
       for (Value result : op->getResults())
         if (isFragment(result) && isFragment(op->getResult(0)))

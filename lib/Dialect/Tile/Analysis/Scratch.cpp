@@ -72,3 +72,7 @@ int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
     return getFragmentBytes(getTensor(op->getOperand(0)));
   return 0;
 }
+
+int64_t tile::getBarrierBytes(ChannelOp channel) {
+  return 2 * 8 * channel.getChannel().getType().getDepth();
+}

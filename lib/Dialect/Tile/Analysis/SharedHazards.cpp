@@ -66,6 +66,25 @@ void ArenaState::apply(BarrierKind kind) {
     unfenced = inFlight;
 }
 
+void ArenaState::finishProducts() {
+  for (auto it = inFlight.begin(); it != inFlight.end();) {
+    if (!it->product) {
+      ++it;
+      continue;
+    }
+    ArenaAccess done = *it;
+    done.copies = done.product = false;
+    pending.insert(done);
+    it = inFlight.erase(it);
+  }
+}
+
+void ArenaState::settle(Operation *root) {
+  for (std::set<ArenaAccess> *set : {&pending, &inFlight, &unfenced})
+    for (auto it = set->begin(); it != set->end();)
+      it = it->root == root ? set->erase(it) : std::next(it);
+}
+
 bool ArenaState::join(const ArenaState &other) {
   auto insert = [](std::set<ArenaAccess> &to,
                    const std::set<ArenaAccess> &from) {
@@ -95,6 +114,22 @@ bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
 static bool hasInst(Operation *op, InstKind kind) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst && inst.getValue() == kind;
+}
+
+static bool isAsyncProduct(Operation *op) {
+  auto gemm = dyn_cast<GemmOp>(op);
+  return gemm && gemm.getAsync();
+}
+
+/// Whether what `op` does to shared memory ends when its thread drains what it
+/// has started: the writes of cp.async, the reads of a store by TMA and of an
+/// asynchronous product. A load by TMA ends with a transaction of its channel.
+static bool isInFlight(Operation *op) {
+  if (isAsyncProduct(op))
+    return true;
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && (hasInst(op, InstKind::CpAsync) ||
+                  (hasInst(op, InstKind::Tma) && isShared(copy.getSource())));
 }
 
 /// Extends [begin, end) from dimension `dim` of a buffer: elements from offset
@@ -195,7 +230,8 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
     auto addBytes = [&](ArenaAccess bytes) {
       bytes.reads = access.reads();
       bytes.writes = access.writes();
-      bytes.copies = access.writes() && hasInst(op, InstKind::CpAsync);
+      bytes.copies = isInFlight(op);
+      bytes.product = isAsyncProduct(op);
       bytes.proxy = access.reads() && (hasInst(op, InstKind::Wgmma) ||
                                        hasInst(op, InstKind::Tma));
       bytes.atomic = access.atomic;
@@ -218,10 +254,23 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
     ArenaAccess bytes = getGlobalBytes(access.operand->get());
     bytes.reads = access.reads();
     bytes.writes = access.writes();
+    bytes.copies = isInFlight(op) && hasInst(op, InstKind::Tma);
     bytes.atomic = access.atomic;
     own.push_back(bytes);
   }
   return success();
+}
+
+/// In a role a slot is written after the channel has waited for its readers,
+/// and read after it has waited for its writers.
+static Value getOrderedChannel(Operation *op) {
+  if (!op->getParentOfType<RoleOp>())
+    return {};
+  if (auto acquire = dyn_cast<AcquireOp>(op))
+    return acquire.getChannel();
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return wait.getChannel();
+  return {};
 }
 
 FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
@@ -238,6 +287,11 @@ FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
       }
     if (op == kernel)
       return WalkResult::advance();
+    if (Value value = getOrderedChannel(op))
+      if (auto channel = value.getDefiningOp<ChannelOp>())
+        for (Value buffer : channel.getBuffers())
+          for (AllocSharedOp root : buffers.getRoots(buffer))
+            result.settled[op].push_back(root);
     return WalkResult(result.add(op, buffers, target));
   });
   if (walked.wasInterrupted())
@@ -248,6 +302,11 @@ FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
 ArrayRef<ArenaAccess> ArenaAccesses::get(Operation *op) const {
   auto it = accesses.find(op);
   return it == accesses.end() ? ArrayRef<ArenaAccess>() : it->second;
+}
+
+ArrayRef<Operation *> ArenaAccesses::getSettled(Operation *op) const {
+  auto it = settled.find(op);
+  return it == settled.end() ? ArrayRef<Operation *>() : it->second;
 }
 
 bool ArenaAccesses::needsProxyFence(const ArenaState &state,

@@ -15,6 +15,8 @@ using namespace tilews::tile;
 
 /// Whether `op` may run one of its regions more than once.
 static bool mayRepeat(Operation *op) {
+  if (isa<SpecializeOp, RoleOp>(op))
+    return false;
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   return !branch || branch.hasLoop();
 }
@@ -27,6 +29,12 @@ SharedLiveness::SharedLiveness(Operation *kernel,
     for (const SharedAccess &access : getSharedAccesses(op))
       for (AllocSharedOp root : buffers.getRoots(access.operand->get()))
         addAccess(root, op);
+    // A transaction is about the buffers of its channel.
+    for (Value operand : op->getOperands())
+      if (auto channel = operand.getDefiningOp<ChannelOp>())
+        for (Value buffer : channel.getBuffers())
+          for (AllocSharedOp root : buffers.getRoots(buffer))
+            addAccess(root, op);
   });
 }
 
@@ -35,7 +43,7 @@ void SharedLiveness::number(Operation *op, int64_t &next) {
   for (mlir::Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
       number(&inner, next);
-  extents[op] = {begin, next - 1};
+  extents[op] = {begin, next - 1, op->getParentOfType<RoleOp>()};
 }
 
 void SharedLiveness::addAccess(AllocSharedOp alloc, Operation *op) {
@@ -44,12 +52,22 @@ void SharedLiveness::addAccess(AllocSharedOp alloc, Operation *op) {
        parent && !parent->isProperAncestor(alloc);
        parent = parent->getParentOp())
     if (mayRepeat(parent))
-      access = extents[parent];
+      access = {extents[parent].begin, extents[parent].end, access.role};
   auto [it, first] = live.try_emplace(alloc, access);
   if (first)
     return;
-  it->second.begin = std::min(it->second.begin, access.begin);
-  it->second.end = std::max(it->second.end, access.end);
+  LiveInterval &interval = it->second;
+  auto extend = [&](const LiveInterval &other) {
+    interval.begin = std::min(interval.begin, other.begin);
+    interval.end = std::max(interval.end, other.end);
+  };
+  extend(access);
+  if (interval.role == access.role)
+    return;
+  for (Operation *role : {interval.role, access.role})
+    if (role)
+      extend(extents[role->getParentOp()]);
+  interval.role = nullptr;
 }
 
 LiveInterval SharedLiveness::getInterval(AllocSharedOp alloc) const {

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -132,6 +133,45 @@ void GemmOp::getEffects(
   addReadEffects(regions, effects);
 }
 
+/// The values that control flow makes of `operand`.
+static SmallVector<Value> getForwarded(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch && op->hasTrait<OpTrait::IsTerminator>())
+    branch = dyn_cast<RegionBranchOpInterface>(op->getParentOp());
+  if (!branch)
+    return {};
+  RegionBranchSuccessorMapping mapping;
+  branch.getSuccessorOperandInputMapping(mapping);
+  return llvm::to_vector(mapping.lookup(&operand));
+}
+
+/// Checks that nothing uses the result of an asynchronous product before it is
+/// waited for.
+static LogicalResult verifyUnfinishedUses(GemmOp op) {
+  llvm::SmallSetVector<Value, 4> unfinished;
+  unfinished.insert(op.getResult());
+  for (size_t i = 0; i < unfinished.size(); ++i)
+    for (OpOperand &use : unfinished[i].getUses()) {
+      Operation *user = use.getOwner();
+      auto gemm = dyn_cast<GemmOp>(user);
+      if (isa<GemmWaitOp>(user) ||
+          (gemm && gemm.getAsync() && &use == &gemm.getAccMutable()))
+        continue;
+      SmallVector<Value> forwarded = getForwarded(use);
+      unfinished.insert_range(forwarded);
+      if (!forwarded.empty())
+        continue;
+      InFlightDiagnostic diag = op.emitOpError(
+          "is asynchronous: expected its result to be an accumulator of "
+          "another asynchronous product or to be finished by tile.gemm_wait");
+      diag.attachNote(user->getLoc())
+          << "used by '" << user->getName() << "' before it is finished";
+      return diag;
+    }
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
   if (failed(verifyOperand(*this, "left operand", getLhs())) ||
       failed(verifyOperand(*this, "right operand", getRhs())) ||
@@ -146,8 +186,10 @@ LogicalResult GemmOp::verify() {
       failed(verifyExtent(*this, "N", "right operand", getN(), "accumulator",
                           acc[1])))
     return failure();
-  return verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
-                            getElementType(getAcc()));
+  if (failed(verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
+                                getElementType(getAcc()))))
+    return failure();
+  return getAsync() ? verifyUnfinishedUses(*this) : success();
 }
 
 namespace {

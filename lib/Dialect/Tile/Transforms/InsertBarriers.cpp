@@ -10,7 +10,7 @@
 // barrier goes before it. Placement depends on the state and the state on the
 // placement: around loops both are repeated until they agree. Barriers that
 // later ones made redundant are dropped at the end, so that none is left
-// without need.
+// without need. In a role a barrier is for the role's threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,8 +90,14 @@ private:
       state.apply({});
       return state;
     }
+    if (auto specialize = dyn_cast<SpecializeOp>(op))
+      return visitRoles(specialize, state);
     if (op->getNumRegions() > 0)
       return visitRegions(op, state);
+    if (auto wait = dyn_cast<GemmWaitOp>(op); wait && wait.getPending() == 0)
+      state.finishProducts();
+    for (Operation *root : accesses.getSettled(op))
+      state.settle(root);
     ArrayRef<ArenaAccess> own = accesses.get(op);
     if (own.empty())
       return state;
@@ -109,6 +115,15 @@ private:
     for (const ArenaAccess &access : own)
       state.add(access);
     return state;
+  }
+
+  /// Roles run beside each other; what they need of each other their channels
+  /// order.
+  ArenaState visitRoles(SpecializeOp op, const ArenaState &in) {
+    ArenaState result;
+    for (RoleOp role : op.getRoles())
+      result.join(visitBlock(role.getBody().front(), in));
+    return result;
   }
 
   /// What the barrier before `op` has to do besides; the union over all ways

@@ -29,6 +29,10 @@ static constexpr int64_t kSpareBytes = 4096;
 /// The widest access, which every buffer and scratch memory allows.
 static constexpr int64_t kMinAlignment = 16;
 
+/// From the begin of a kernel to its end.
+static constexpr LiveInterval kAlways = {0,
+                                         std::numeric_limits<int64_t>::max()};
+
 /// Checks that all shared memory comes from `tile.alloc_shared` and stays in
 /// the region it is allocated for.
 static LogicalResult checkOrigins(gpu::GPUFuncOp kernel,
@@ -105,6 +109,10 @@ static LogicalResult collect(gpu::GPUFuncOp kernel, const TargetInfo &target,
       ops.push_back(op);
       items.push_back({getBufferBytes(alloc.getBuffer().getType()), *alignment,
                        liveness.getInterval(alloc)});
+    } else if (auto channel = dyn_cast<ChannelOp>(op)) {
+      // Its barriers are in use as long as the block runs.
+      ops.push_back(op);
+      items.push_back({getBarrierBytes(channel), kMinAlignment, kAlways});
     } else if (int64_t bytes = getScratchBytes(op, target)) {
       ops.push_back(op);
       items.push_back({bytes, kMinAlignment, liveness.getInterval(op)});
@@ -123,7 +131,7 @@ static int64_t place(ArrayRef<Operation *> ops,
   SmallVector<PackedItem> apart(items);
   for (auto [op, item] : llvm::zip_equal(ops, apart))
     if (isa<ReduceOp>(op))
-      item.live = {0, std::numeric_limits<int64_t>::max()};
+      item.live = kAlways;
   int64_t totalApart = pack(apart);
   if (totalApart > std::min(limit, total + kSpareBytes))
     return total;
@@ -143,8 +151,10 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                             << " for a block; use smaller tiles";
   for (auto [op, item] : llvm::zip_equal(ops, items))
     diag.attachNote(op->getLoc())
-        << (isa<AllocSharedOp>(op) ? "buffer" : "scratch memory") << " of "
-        << item.bytes << " bytes at offset " << item.offset;
+        << (isa<AllocSharedOp>(op) ? "buffer"
+            : isa<ChannelOp>(op)   ? "barriers"
+                                   : "scratch memory")
+        << " of " << item.bytes << " bytes at offset " << item.offset;
   return diag;
 }
 

@@ -27,6 +27,30 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // An asynchronous product ends with its commit. The wait takes the registers
+  // and gives them back.
+  // CHECK-LABEL: llvm.func @async
+  // CHECK: llvm.inline_asm has_side_effects {{.*}}wgmma.fence.sync.aligned;{{.*}}wgmma.commit_group.sync.aligned;\0A}"
+  // CHECK-NOT: wait_group.sync.aligned 0
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 1;", "" : () -> ()
+  // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,=f,{{.*}},0,1,
+  gpu.func @async(%x: memref<128x128xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %a = tile.alloc_shared : !a
+    %b = tile.alloc_shared : !a
+    %c = tile.load %x[0, 0] : memref<128x128xf32> -> tensor<128x128xf32>
+    %d = scf.for %i = %c0 to %c8 step %c1 iter_args(%e = %c) -> (tensor<128x128xf32>) {
+      %f = tile.gemm %a, %b, %e {transpose_rhs, async} : !a, !a -> tensor<128x128xf32>
+      tile.gemm_wait {pending = 1 : i64}
+      scf.yield %f : tensor<128x128xf32>
+    }
+    %e = tile.gemm_wait %d : tensor<128x128xf32>
+    tile.store %e to %x[0, 0] : tensor<128x128xf32> to memref<128x128xf32>
+    gpu.return
+  }
+
   // A cleared accumulator is no input; the first step ignores the registers.
   // CHECK-LABEL: llvm.func @clear
   // CHECK: add.s64 da, $64, 0;

@@ -207,3 +207,36 @@ func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, 
   %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xi32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  // expected-error @below {{'tile.gemm' op is asynchronous: expected its result to be an accumulator of another asynchronous product or to be finished by tile.gemm_wait}}
+  %d = tile.gemm %a, %b, %c {async} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+  // expected-note @below {{used by 'arith.addf' before it is finished}}
+  %e = arith.addf %d, %c : tensor<16x8xf32>
+  return %e : tensor<16x8xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>, %n: index) -> tensor<16x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%d = %c) -> (tensor<16x8xf32>) {
+    // expected-error @below {{'tile.gemm' op is asynchronous}}
+    %e = tile.gemm %a, %b, %d {async} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+    scf.yield %e : tensor<16x8xf32>
+  }
+  // expected-note @below {{used by 'tile.gemm' before it is finished}}
+  %s = tile.gemm %a, %b, %r : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
+  return %s : tensor<16x8xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>) {
+  // expected-error @below {{attribute 'pending' failed to satisfy constraint}}
+  %b = tile.gemm_wait %a {pending = -1 : i64} : tensor<16x32xf16>
+  return
+}

@@ -61,6 +61,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %b = tile.alloc_shared : !Bs
     // CHECK: tile.gemm %{{.*}}, %{{.*}}, %{{.*}} : memref<128x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
     %0 = tile.gemm %a, %b, %acc : !As, !Bs -> tensor<128x128xf32>
+    // CHECK: %[[STARTED:.*]] = tile.gemm {{.*}} {async}
+    // CHECK: tile.gemm_wait {pending = 1 : i64}{{$}}
+    // CHECK: %{{.*}}:2 = tile.gemm_wait %[[STARTED]], %{{.*}} : tensor<128x128xf32>, tensor<128x64xf16>
+    %started = tile.gemm %a, %b, %acc {async} : !As, !Bs -> tensor<128x128xf32>
+    tile.gemm_wait {pending = 1 : i64}
+    %finished:2 = tile.gemm_wait %started, %f : tensor<128x128xf32>, tensor<128x64xf16>
     // CHECK: tile.gemm {{.*}} {policy = #tile.warps<full_row>, tile.inst = #tile.inst<wgmma>, transpose_rhs}
     %1 = tile.gemm %f, %a, %0 {transpose_rhs, policy = #tile.warps<full_row>, tile.inst = #tile.inst<wgmma>} : tensor<128x64xf16>, !As -> tensor<128x128xf32>
     // CHECK: tile.gemm {{.*}} {allow_tf32, clear_accumulator, policy = #tile.warps<full_col>, transpose_lhs}

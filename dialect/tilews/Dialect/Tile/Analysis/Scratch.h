@@ -36,6 +36,10 @@ bool reducesAcrossWarps(ReduceOp op, unsigned warpSize);
 ///   the source's layout covers along the dimensions that stay.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
+/// Bytes of shared memory for the barriers of a channel: of each slot one that
+/// says "full" and one that says "empty".
+int64_t getBarrierBytes(ChannelOp channel);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_SCRATCH_H

@@ -25,8 +25,10 @@ struct ArenaAccess {
   int64_t end = 0;
   bool reads = false;
   bool writes = false;
-  /// An asynchronous copy: complete only when drained.
+  /// Asynchronous: complete only when drained.
   bool copies = false;
+  /// By an asynchronous matrix product: complete when it is waited for, too.
+  bool product = false;
   /// By a unit that reads shared memory on its own (wgmma, TMA).
   bool proxy = false;
   /// Scratch memory: written, then read behind a barrier of the operation's
@@ -48,11 +50,12 @@ struct ArenaAccess {
   }
 
 private:
-  using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, int,
-                         mlir::Operation *>;
+  using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, bool,
+                         int, mlir::Operation *>;
   Key getKey() const {
-    return {begin,  end,   reads,   writes,
-            copies, proxy, scratch, atomic ? int(*atomic) : -1,
+    return {begin,  end,     reads,
+            writes, copies,  product,
+            proxy,  scratch, atomic ? int(*atomic) : -1,
             root};
   }
 };
@@ -71,6 +74,10 @@ public:
   bool conflictsWithCopy(const ArenaAccess &access) const;
   void add(const ArenaAccess &access);
   void apply(BarrierKind kind);
+  /// All asynchronous products have been waited for by their own threads.
+  void finishProducts();
+  /// Forgets what was done to a buffer: a channel orders it.
+  void settle(mlir::Operation *root);
   /// Adds what is pending in `other`; returns whether any of it is new.
   bool join(const ArenaState &other);
   /// Whether `proxyRead` may read something that was written and not fenced,
@@ -95,6 +102,9 @@ public:
                                             const TargetInfo &target);
 
   llvm::ArrayRef<ArenaAccess> get(mlir::Operation *op) const;
+  /// The buffers whose accesses before `op`, a step of a role's transaction,
+  /// are ordered before those behind it.
+  llvm::ArrayRef<mlir::Operation *> getSettled(mlir::Operation *op) const;
   /// Whether a barrier in `state` has to fence: something written is read
   /// later by a unit that reads shared memory on its own.
   bool needsProxyFence(const ArenaState &state, bool drained) const;
@@ -104,6 +114,8 @@ private:
                           const TargetInfo &target);
 
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<ArenaAccess, 2>> accesses;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
+      settled;
   llvm::SmallVector<ArenaAccess> proxyReads;
 };
 

@@ -12,12 +12,17 @@
 
 namespace tilews::tile {
 
-/// A closed interval of program points.
+/// A closed interval of program points, those of one role or of all threads.
 struct LiveInterval {
   int64_t begin = 0;
   int64_t end = 0;
+  /// Null unless only this role is concerned.
+  mlir::Operation *role = nullptr;
 
   bool overlaps(const LiveInterval &other) const {
+    // What two roles do happens at any time.
+    if (role && other.role && role != other.role)
+      return true;
     return begin <= other.end && other.begin <= end;
   }
 };
@@ -25,7 +30,8 @@ struct LiveInterval {
 /// The interval of a kernel's operations, numbered in program order, over which
 /// each shared buffer holds something: from its first to its last access, and
 /// over the whole of a loop that accesses a buffer made outside of it. A loop
-/// may read in one turn what it wrote in another.
+/// may read in one turn what it wrote in another. A buffer that several roles
+/// access lives as long as the roles do.
 class SharedLiveness {
 public:
   SharedLiveness(mlir::Operation *kernel, const SharedBuffers &buffers);

@@ -236,6 +236,11 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
     `policy` says how the warps share the result: `square` (least operand
     traffic), `full_row` (all warps along M), `full_col` (all along N).
 
+    With `async` the product is started and may still run when the next
+    operation does: its operands in shared memory stay as they are, and its
+    result is nothing but the accumulator of another such product, carried by
+    control flow, or finished by a `tile.gemm_wait`.
+
     ```mlir
     %d = tile.gemm %a, %b, %c {transpose_rhs}
        : memref<128x64xf16, #gpu.address_space<workgroup>>,
@@ -247,7 +252,8 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
     UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
     UnitAttr:$clear_accumulator, UnitAttr:$allow_tf32,
     DefaultValuedAttr<Tile_WarpPolicyAttr,
-      "::tilews::tile::WarpPolicy::Square">:$policy);
+      "::tilews::tile::WarpPolicy::Square">:$policy,
+    UnitAttr:$async);
   let results = (outs Tile_Fragment:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc attr-dict
@@ -266,6 +272,29 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
+}
+
+def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
+    MemoryEffects<[MemRead, MemWrite]>,
+    RangedTypesMatchWith<"results have the fragments' types", "results",
+                         "fragments", "$_self">]> {
+  let summary = "wait until asynchronous products have finished";
+  let description = [{
+    Returns when all asynchronous products but the `pending` that were started
+    last have finished: they have read their operands, and their results can be
+    used. The results are the fragments given, which belong to those products.
+    Fragments that a product reads from registers may be named too: they then
+    stay as they are until here.
+
+    ```mlir
+    %e = tile.gemm_wait %d : tensor<128x256xf32>
+    tile.gemm_wait {pending = 1 : i64}
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Fragment>:$fragments,
+    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$pending);
+  let results = (outs Variadic<Tile_Fragment>:$results);
+  let assemblyFormat = "($fragments^)? attr-dict (`:` type($results)^)?";
 }
 
 def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {

@@ -1,0 +1,124 @@
+//===- Roles.cpp - Roles as branches of the block -------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncPlan.h"
+#include "NVVMLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Registers that a thread has at the start if the block takes the whole file
+/// (PTX ISA, "setmaxnreg": a multiple of 8).
+static int64_t getInitialRegisters(int64_t threads) {
+  constexpr int64_t registerFile = 65536, most = 248;
+  return std::min(registerFile / threads / 8 * 8, most);
+}
+
+namespace {
+
+struct SpecializePattern : AsyncPattern<SpecializeOp> {
+  using AsyncPattern::AsyncPattern;
+
+  LogicalResult
+  matchAndRewrite(SpecializeOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    int64_t threads = getNumThreads(op);
+    // The barriers of the channels are ready before any role uses them.
+    if (!plan->channels.empty()) {
+      NVVM::FenceMbarrierInitOp::create(b);
+      NVVM::Barrier0Op::create(b);
+    }
+    // All lanes of a warp have the same role; the shuffle says so.
+    Value warp = arith::DivUIOp::create(
+        b, NVVM::ThreadIdXOp::create(b, b.getI32Type()), constantI32(b, 32));
+    warp = NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), warp,
+                                constantI32(b, 0), constantI32(b, 31),
+                                NVVM::ShflKind::idx, UnitAttr());
+    for (RoleOp role : llvm::make_early_inc_range(op.getRoles())) {
+      const ThreadGroup &group = lowering.getThreads(role);
+      if (group.barrier > 15)
+        return op.emitError("has more than 15 roles, for each of which there "
+                            "has to be a hardware barrier");
+      if (role.getRegisters())
+        reserveRegisters(op, threads, rewriter);
+      createBranch(b, role, group, warp, threads, rewriter);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The assembler has to know what a thread starts with.
+  static void reserveRegisters(SpecializeOp op, int64_t threads,
+                               ConversionPatternRewriter &rewriter) {
+    auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
+    rewriter.modifyOpInPlace(kernel, [&] {
+      kernel->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                      rewriter.getI32IntegerAttr(getInitialRegisters(threads)));
+    });
+  }
+
+  void createBranch(ImplicitLocOpBuilder &b, RoleOp role,
+                    const ThreadGroup &group, Value warp, int64_t threads,
+                    ConversionPatternRewriter &rewriter) const {
+    OpBuilder::InsertionGuard guard(b);
+    auto branch = scf::IfOp::create(b, isIn(b, warp, group, threads));
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (std::optional<int64_t> registers = role.getRegisters())
+      NVVM::SetMaxRegisterOp::create(
+          b, b.getI32IntegerAttr(*registers),
+          NVVM::SetMaxRegisterActionAttr::get(
+              b.getContext(), *registers < getInitialRegisters(threads)
+                                  ? NVVM::SetMaxRegisterAction::decrease
+                                  : NVVM::SetMaxRegisterAction::increase));
+    if (plan->electedRoles.contains(role)) {
+      // A lane of the role's first warp.
+      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp,
+                                            constantI32(b, group.first / 32));
+      branch = scf::IfOp::create(b, isFirst);
+      b.setInsertionPointToStart(branch.thenBlock());
+      Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+      branch = scf::IfOp::create(b, elected);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    rewriter.inlineBlockBefore(&role.getBody().front(),
+                               branch.thenBlock()->getTerminator());
+    rewriter.eraseOp(role);
+  }
+
+  /// Whether `warp` is in the range.
+  static Value isIn(ImplicitLocOpBuilder &b, Value warp,
+                    const ThreadGroup &group, int64_t threads) {
+    Value in;
+    auto require = [&](arith::CmpIPredicate predicate, int64_t thread) {
+      Value holds = arith::CmpIOp::create(b, predicate, warp,
+                                          constantI32(b, thread / 32));
+      in = in ? arith::AndIOp::create(b, in, holds).getResult() : holds;
+    };
+    int64_t end = group.first + group.count;
+    if (group.first > 0)
+      require(arith::CmpIPredicate::uge, group.first);
+    if (end < threads || !in)
+      require(arith::CmpIPredicate::ult, end);
+    return in;
+  }
+};
+
+} // namespace
+
+void tilews::populateRolePatterns(const TileTypeConverter &converter,
+                                  LoweringContext &lowering,
+                                  std::shared_ptr<const AsyncPlan> plan,
+                                  RewritePatternSet &patterns) {
+  patterns.add<SpecializePattern>(converter, lowering, plan);
+}

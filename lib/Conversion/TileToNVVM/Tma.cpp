@@ -1,0 +1,192 @@
+//===- Tma.cpp - Copies by the tensor memory accelerator ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, "cp.async.bulk.tensor". One thread issues the copies of all boxes. A
+// load completes on the barrier of its channel's slot; a store belongs to a
+// group of its thread, which waits for it where the buffer is written again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncPlan.h"
+#include "NVVMLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// The 128 bytes of a tensor map as a parameter in constant memory.
+void NVVMLowering::setTensorMapParameters(ImplicitLocOpBuilder &b,
+                                          LLVM::LLVMFuncOp kernel,
+                                          ArrayRef<BlockArgument> maps) const {
+  if (maps.empty())
+    return;
+  auto bytes = LLVM::LLVMArrayType::get(b.getI64Type(), 16);
+  for (BlockArgument map : maps) {
+    unsigned index = map.getArgNumber();
+    kernel.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(bytes));
+    kernel.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(64));
+    kernel.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      b.getUnitAttr());
+  }
+  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                      getThreadId(b), constantI32(b, 0));
+  for (BlockArgument map : maps)
+    NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(),
+                             NVVM::CacheEvictionPriorityAttr(), map, first,
+                             /*tensormap=*/b.getUnitAttr());
+}
+
+namespace {
+
+struct TmaCopyPattern : AsyncPattern<CopyOp> {
+  using AsyncPattern::AsyncPattern;
+
+  LogicalResult
+  matchAndRewrite(CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto it = plan->copies.find(op);
+    if (it == plan->copies.end())
+      return rewriter.notifyMatchFailure(op, "not by TMA");
+    const PlannedCopy &planned = it->second;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
+    unsigned firstMap = kernel.getNumArguments() - lowering.tensorMaps.size();
+    Value map = kernel.getArgument(firstMap + planned.map);
+    createForOneThread(b, lowering.getThreads(op), [&] {
+      if (planned.copy.isStore)
+        createStores(b, op, adaptor, planned, map);
+      else
+        createLoads(b, op, adaptor, planned, map, rewriter);
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  void createLoads(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
+                   const PlannedCopy &planned, Value map,
+                   ConversionPatternRewriter &rewriter) const {
+    SlotBarriers barriers(b, rewriter.getRemappedValue(planned.channel),
+                          rewriter.getRemappedValue(planned.cursor),
+                          planned.channel.getType().getDepth());
+    Value full = barriers.getFull();
+    if (planned.expectsAlone)
+      NVVM::MBarrierExpectTxOp::create(
+          b, full, constantI32(b, planned.copy.bytes), NVVM::MemScopeKind::CTA);
+    auto cluster = LLVM::LLVMPointerType::get(b.getContext(), 7);
+    forEachBox(b, planned, op.getStaticSourceOffsets(),
+               adaptor.getSourceOffsets(), adaptor.getDest(),
+               [&](Value shared, ValueRange coords) {
+                 Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
+                 NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+                     b, dest, map, coords, full, /*im2colOffsets=*/ValueRange(),
+                     /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+                     NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+                     NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+               });
+  }
+
+  void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
+                    const PlannedCopy &planned, Value map) const {
+    forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
+               adaptor.getSource(), [&](Value shared, ValueRange coords) {
+                 NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+                     b, map, shared, coords, /*l2CacheHint=*/Value(),
+                     NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+               });
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+
+  /// Calls `body` with the address of each box in shared memory and its first
+  /// coordinates in the order of the tensor map.
+  void forEachBox(ImplicitLocOpBuilder &b, const PlannedCopy &planned,
+                  ArrayRef<int64_t> staticOffsets, ValueRange dynamic,
+                  Value shared,
+                  llvm::function_ref<void(Value, ValueRange)> body) const {
+    const TmaBoxes &boxes = planned.copy.boxes;
+    SmallVector<SplitOffset> offsets =
+        splitOffsets(b, staticOffsets, dynamic, boxes.dims.size());
+    for (const TmaBoxes::Instruction &box : boxes.instructions) {
+      SmallVector<Value> coords;
+      for (int64_t dim : boxes.dims) {
+        int64_t constant = offsets[dim].constant + box.coords[dim];
+        Value coord = offsets[dim].value;
+        if (coord && coord.getType() != b.getI32Type())
+          coord = arith::TruncIOp::create(b, b.getI32Type(), coord);
+        if (!coord)
+          coord = constantI32(b, constant);
+        else if (constant)
+          coord = arith::AddIOp::create(b, coord, constantI32(b, constant));
+        coords.push_back(coord);
+      }
+      Value address = shared;
+      if (box.sharedBytes)
+        address = LLVM::GEPOp::create(
+            b, shared.getType(), b.getI8Type(), shared,
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(box.sharedBytes)});
+      body(address, coords);
+    }
+  }
+};
+
+/// What is in flight is drained by the thread that started it; the others have
+/// nothing to wait for.
+struct DrainPattern : AsyncPattern<BarrierOp> {
+  using AsyncPattern::AsyncPattern;
+
+  LogicalResult
+  matchAndRewrite(BarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getDrainCopies() || !(plan->storesByTma || plan->hasAsyncProducts))
+      return rewriter.notifyMatchFailure(op, "at most cp.async to drain");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (plan->hasAsyncProducts)
+      NVVM::WgmmaWaitGroupSyncOp::create(b, b.getI64IntegerAttr(0));
+    if (plan->storesByTma)
+      NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
+                                           UnitAttr());
+    if (plan->copiesByCpAsync)
+      getTarget().emitDrainCopies(b);
+    if (op.getProxyFence())
+      getTarget().emitProxyFence(b);
+    emitBarrier(b, op);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// The stores in flight read shared memory, which ends with the block.
+struct TmaReturnPattern : AsyncPattern<gpu::ReturnOp> {
+  using AsyncPattern::AsyncPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::ReturnOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!plan->storesByTma)
+      return rewriter.notifyMatchFailure(op, "no TMA stores");
+    NVVM::CpAsyncBulkWaitGroupOp::create(rewriter, op.getLoc(),
+                                         rewriter.getI32IntegerAttr(0),
+                                         /*read=*/rewriter.getUnitAttr());
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
+    return success();
+  }
+};
+
+} // namespace
+
+void tilews::populateTmaPatterns(const TileTypeConverter &converter,
+                                 LoweringContext &lowering,
+                                 std::shared_ptr<const AsyncPlan> plan,
+                                 RewritePatternSet &patterns) {
+  patterns.add<TmaCopyPattern, DrainPattern, TmaReturnPattern>(converter,
+                                                               lowering, plan);
+}

@@ -1,0 +1,94 @@
+// Copies by TMA: boxes, tensor maps and their order, and stores.
+// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm --cse | FileCheck %s
+
+#wg = #gpu.address_space<workgroup>
+#acc = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 8):(1*d1, 8*d0, 8*d1)>
+#panels = #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // Ordinary writes are fenced, then one thread stores; the buffer is written
+  // again when the store has read it.
+  // CHECK-LABEL: llvm.func @store
+  // CHECK-SAME: %[[C:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>}]
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq
+  // CHECK: nvvm.prefetch tensormap, %[[C]], predicate = %[[FIRST]]
+  // CHECK: scf.for
+  // CHECK:   nvvm.cp.async.bulk.wait_group 0
+  // CHECK-NOT: read
+  // CHECK-NEXT: nvvm.barrier0
+  // CHECK:   llvm.store
+  // CHECK:   nvvm.fence.proxy
+  // CHECK:   nvvm.barrier0
+  // CHECK:   scf.if %[[FIRST]] {
+  // CHECK:     nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%[[N:.*]], %[[M:.*]]]
+  // CHECK:     nvvm.cp.async.bulk.commit.group
+  // CHECK:   }
+  // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK: llvm.return
+  gpu.func @store(%C: memref<?x?xf32>, %trips: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %t = arith.constant dense<1.0> : tensor<64x64xf32, #acc>
+    %Cs = tile.alloc_shared : memref<64x64xf32, #wg>
+    scf.for %i = %c0 to %trips step %c1 {
+      %m = arith.muli %i, %c64 : index
+      tile.store %t to %Cs : tensor<64x64xf32, #acc> to memref<64x64xf32, #wg>
+      tile.copy %Cs to %C[%m, 0] {tile.inst = #tile.inst<tma>} : memref<64x64xf32, #wg> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // Two panels of 128-byte rows are two boxes; batch and head are dimensions of
+  // extent one. Both copies of Q have one map.
+  // CHECK-LABEL: llvm.func @load
+  // CHECK-SAME: %[[Q:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64, 1, 1>, dims = array<i64: 3, 1, 2, 0>, swizzle = #tile.swizzle<span128>}, {argument = 1 : i64, box = array<i64: 256>, dims = array<i64: 0>, swizzle = #tile.swizzle<none>}]
+  // CHECK: nvvm.mbarrier.try_wait
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %[[FULL:[0-9]+]], box[%[[ZERO:c0[_a-z0-9]*]], %[[ROW:[a-z0-9_]+]], %{{.*}}, %{{.*}}]
+  // CHECK: llvm.getelementptr %{{.*}}[8192]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %[[FULL]], box[%c64{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}]
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]]
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]], box[%{{[^,]*}}]
+  // The copies in the branch are expected there, the others at the commit:
+  // 2 * 16384 bytes.
+  // CHECK: scf.if
+  // CHECK:   %[[ALONE:.*]] = arith.constant 2048 : i32
+  // CHECK:   nvvm.mbarrier.expect_tx %[[FULL]], %[[ALONE]]
+  // CHECK: %[[ALL:.*]] = arith.constant 34816 : i32
+  // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL]], %[[ALL]]
+  gpu.func @load(%Q: memref<?x?x?x128xbf16>, %bias: memref<?xf32>, %b: index, %m: index, %h: index, %more: i1) kernel attributes {tile.threads = 64 : i32} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %Qs = tile.alloc_shared : memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg>
+    %Rs = tile.alloc_shared : memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg>
+    %Bs = tile.alloc_shared : memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg>
+    %Es = tile.alloc_shared : memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg>
+    %ch = tile.channel(%Qs, %Rs, %Bs, %Es) {producer = #tile.producer<tma>} : memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg>, memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg>, memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg>, memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg> -> !tile.channel<1>
+    tile.specialize {
+      tile.role @load warps(1) {
+        %p = tile.cursor : !tile.cursor<1>
+        %q = tile.slot %Qs[%p] : memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg> -> memref<64x128xbf16, #panels, #wg>
+        %r = tile.slot %Rs[%p] : memref<1x64x128xbf16, #tile.shared<(1, 64, (64, 2)):(8192, 64, (1, 4096)), Sw<3,4,3>>, #wg> -> memref<64x128xbf16, #panels, #wg>
+        %s = tile.slot %Bs[%p] : memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg> -> memref<512xf32, #tile.shared<(512):(1)>, #wg>
+        %e = tile.slot %Es[%p] : memref<1x512xf32, #tile.shared<(1, 512):(512, 1)>, #wg> -> memref<512xf32, #tile.shared<(512):(1)>, #wg>
+        tile.acquire %ch[%p] : !tile.channel<1>
+        tile.copy %Q[%b, %m, %h, 0] [1, 64, 1, 128] to %q {tile.inst = #tile.inst<tma>} : memref<?x?x?x128xbf16> to memref<64x128xbf16, #panels, #wg>
+        %m1 = arith.addi %m, %c64 : index
+        tile.copy %Q[%b, %m1, %h, 0] [1, 64, 1, 128] to %r {tile.inst = #tile.inst<tma>} : memref<?x?x?x128xbf16> to memref<64x128xbf16, #panels, #wg>
+        tile.copy %bias[%m] to %s {tile.inst = #tile.inst<tma>} : memref<?xf32> to memref<512xf32, #tile.shared<(512):(1)>, #wg>
+        scf.if %more {
+          tile.copy %bias[%h] to %e {tile.inst = #tile.inst<tma>} : memref<?xf32> to memref<512xf32, #tile.shared<(512):(1)>, #wg>
+        }
+        tile.commit %ch[%p] : !tile.channel<1>
+      }
+      tile.role @use warps(1) {
+        %p = tile.cursor : !tile.cursor<1>
+        tile.wait %ch[%p] : !tile.channel<1>
+        tile.release %ch[%p] : !tile.channel<1>
+      }
+    }
+    gpu.return
+  }
+}
