@@ -55,7 +55,7 @@ void tile::explainLayouts(gpu::GPUFuncOp kernel,
 static void remarkConversion(const InsertedConversion &conversion,
                              const ConversionPlan &plan) {
   ConvertLayoutOp op = conversion.op;
-  InFlightDiagnostic diag = conversion.user->emitRemark();
+  InFlightDiagnostic diag = emitRemark(conversion.user->getLoc());
   auto type = cast<RankedTensorType>(op.getType());
   diag << "tile-layout-0001: a fragment of type "
        << RankedTensorType::get(type.getShape(), type.getElementType());
@@ -103,7 +103,7 @@ static bool remarkBanks(const FragmentAccess &access,
       access.getBankConflicts(layout, getSharedLayout(type), target.warpSize);
   if (conflicts.degree <= 1)
     return false;
-  access.getOp()->emitRemark()
+  emitRemark(access.getOp()->getLoc())
       << "tile-layout-0002: " << conflicts.degree
       << "-way bank conflicts in shared memory: threads "
       << conflicts.clash->first << " and " << conflicts.clash->second
@@ -126,7 +126,7 @@ static void remarkWidth(const FragmentAccess &access,
   if (isa<AtomicRMWOp>(access.getOp()) || vector >= allowed ||
       access.getType().getNumElements() < allowed * layout.getNumThreads())
     return;
-  access.getOp()->emitRemark()
+  emitRemark(access.getOp()->getLoc())
       << "tile-layout-0003: accesses " << vector * access.getBits() / 8
       << " bytes at a time, its region allows "
       << allowed * access.getBits() / 8
