@@ -84,6 +84,16 @@ void Frame::setAll(const Instruction &inst, ArrayRef<Datum> results) {
     values[slot] = value;
 }
 
+LogicalResult Frame::landCopies(size_t pending) {
+  while (closedGroups.size() > pending) {
+    for (auto &land : closedGroups.front())
+      if (mlir::failed(land()))
+        return mlir::failure();
+    closedGroups.pop_front();
+  }
+  return success();
+}
+
 Frame Frame::fork(RoleTasks &tasks, unsigned role) const {
   Frame frame(launch, block, values);
   frame.steps = steps;

@@ -21,6 +21,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <deque>
 #include <functional>
 
 namespace tilews::sim {
@@ -184,6 +185,15 @@ public:
   mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
   void fail(Failure reason) { failure = std::move(reason); }
 
+  /// Lets an asynchronous copy land later: `land` is called when the group that
+  /// it belongs to is waited for.
+  void defer(std::function<mlir::LogicalResult()> land) {
+    openGroup.push_back(std::move(land));
+  }
+  void closeGroup() { closedGroups.push_back(std::exchange(openGroup, {})); }
+  /// Lets copies land, but for the last `pending` groups.
+  mlir::LogicalResult landCopies(size_t pending);
+
   /// The frame of a role of this block: it sees all values there are.
   Frame fork(RoleTasks &tasks, unsigned role) const;
   /// The roles that run beside this one; null outside of roles.
@@ -198,6 +208,10 @@ private:
   std::optional<Failure> failure;
   RoleTasks *tasks = nullptr;
   unsigned role = 0;
+
+  using CopyGroup = std::vector<std::function<mlir::LogicalResult()>>;
+  CopyGroup openGroup;
+  std::deque<CopyGroup> closedGroups;
 };
 
 /// Registers a handler that has a form for each class of elements. `fn` is

@@ -220,8 +220,13 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
   std::string what = ("waits for slot " + Twine(place.slot) + " to be filled " +
                       Twine(place.round + 1) + " times")
                          .str();
-  return waitUntil(frame, inst, what,
-                   [&] { return place.getFills() > place.round; });
+  if (failed(waitUntil(frame, inst, what,
+                       [&] { return place.getFills() > place.round; })))
+    return failure();
+  std::optional<int64_t> pending = cast<tile::WaitOp>(inst.op).getPending();
+  if (!pending)
+    frame.closeGroup();
+  return frame.landCopies(pending.value_or(0));
 }
 
 static LogicalResult commit(Frame &frame, const Instruction &inst) {
@@ -247,6 +252,10 @@ void sim::registerScheduleHandlers(Registry &registry) {
   });
   registry.add<tile::AdvanceOp>([](Frame &frame, const Instruction &inst) {
     frame.setInteger(inst, frame.getInteger(inst, 0) + 1);
+    return success();
+  });
+  registry.add<tile::CommitGroupOp>([](Frame &frame, const Instruction &) {
+    frame.closeGroup();
     return success();
   });
   registry.add<tile::AcquireOp>(acquire);

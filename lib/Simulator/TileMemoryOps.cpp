@@ -110,6 +110,21 @@ static Box getBox(const Frame &frame, const Instruction &inst,
   return box;
 }
 
+/// Whether a copy lands no earlier than it has to: as an asynchronous one that
+/// fills a slot in a kernel without roles. Others are complete at once.
+static bool isDeferred(const Frame &frame, tile::CopyOp op) {
+  auto inst = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  if (frame.getTasks() || !inst || inst.getValue() != tile::InstKind::CpAsync)
+    return false;
+  Value dest = op.getDest();
+  while (auto view = dest.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<tile::SlotOp>(view))
+      return true;
+    dest = view.getViewSource();
+  }
+  return false;
+}
+
 template <typename T>
 static LogicalResult copy(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::CopyOp>(inst.op);
@@ -120,6 +135,13 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   if (failed(readBox<T>(frame, inst, frame.getMemRef(inst, 0), from, 0,
                         values.data())))
     return failure();
+  if (isDeferred(frame, op)) {
+    frame.defer([&frame, &inst, to = std::move(to), values = std::move(values),
+                 memref = frame.getMemRef(inst, dest)] {
+      return writeBox<T>(frame, inst, memref, to, values.data());
+    });
+    return success();
+  }
   return writeBox<T>(frame, inst, frame.getMemRef(inst, dest), to,
                      values.data());
 }

@@ -23,6 +23,10 @@ static std::optional<PipelineRefusal> checkLoop(scf::ForOp loop) {
                            "it has " + std::to_string(stages) +
                                " stages, expected at most " +
                                std::to_string(kMaxStages)};
+  if (!loop->getParentOfType<gpu::GPUFuncOp>().getBody().hasOneBlock())
+    return PipelineRefusal{
+        loop, 13,
+        "its kernel has several blocks; expected structured control flow"};
   for (Operation *op = loop->getParentOp(); !isa<gpu::GPUFuncOp>(op);
        op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
@@ -44,16 +48,36 @@ static bool isAfter(Operation *op, scf::ForOp loop) {
   return ancestor && loop->isBeforeInBlock(ancestor);
 }
 
-KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel) : memory(kernel) {
+/// Whether a loop waits for channels, other than in inner loops.
+static bool hasChannels(scf::ForOp loop) {
+  WalkResult result = loop->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != loop && isa<scf::ForOp>(op))
+      return WalkResult::skip();
+    return isa<WaitOp, AcquireOp>(op) ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel, bool annotatedOnly)
+    : memory(kernel) {
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
-    if (loop->hasAttr(TileDialect::kNumStages))
+    if (loop->hasAttr(TileDialect::kNumStages) && !hasChannels(loop) &&
+        (!annotatedOnly || PipelinePlan::isAnnotated(loop)))
       loops.push_back(loop);
   });
   ForbiddenBuffers forbidden;
   do {
     plan(loops, forbidden);
   } while (forbid(kernel, forbidden));
+}
+
+LogicalResult KernelPipelines::emitErrors() const {
+  for (const PipelineRefusal &error : errors)
+    error.op->emitError("the pipeline it is in cannot be kept: ")
+        << error.reason;
+  return success(errors.empty());
 }
 
 void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,

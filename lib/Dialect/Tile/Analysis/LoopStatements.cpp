@@ -53,10 +53,6 @@ const Statement *LoopStatements::find(Operation *op) const {
   return nullptr;
 }
 
-Statement *LoopStatements::find(Operation *op) {
-  return const_cast<Statement *>(std::as_const(*this).find(op));
-}
-
 GuardPath LoopStatements::getGuards(Operation *op) const {
   GuardPath path;
   for (; op->getParentOp() != loop; op = op->getParentOp())
@@ -88,37 +84,60 @@ static SmallVector<Value> getUsedValues(Operation *op) {
   return values;
 }
 
+LoopStatements::Distances LoopStatements::getUses(const Statement &statement,
+                                                  int64_t distance) const {
+  Distances values;
+  for (Value value : getUsedValues(statement.op))
+    values.push_back({value, distance});
+  for (auto &[condition, branch] : getGuards(statement.op))
+    values.push_back({condition, distance});
+  return values;
+}
+
 SmallVector<LoopStatements::Need>
 LoopStatements::getNeeds(const Statement &statement,
-                         function_ref<bool(const Statement &)> enter) {
-  SmallVector<std::pair<Value, int64_t>> values;
-  for (Value value : getUsedValues(statement.op))
-    values.push_back({value, 0});
-  for (auto &[condition, branch] : getGuards(statement.op))
-    values.push_back({condition, 0});
-  return follow(values, enter);
+                         function_ref<bool(const Statement &)> enter) const {
+  llvm::DenseSet<std::pair<Value, int64_t>> seen;
+  return follow(getUses(statement, 0), enter, seen);
 }
 
 SmallVector<LoopStatements::Need>
 LoopStatements::getNeeds(Value value,
-                         function_ref<bool(const Statement &)> enter) {
-  return follow({{value, 0}}, enter);
+                         function_ref<bool(const Statement &)> enter) const {
+  llvm::DenseSet<std::pair<Value, int64_t>> seen;
+  return follow({{value, 0}}, enter, seen);
+}
+
+llvm::DenseSet<Value>
+LoopStatements::getNeededValues(ArrayRef<const Statement *> statements,
+                                ArrayRef<Value> yielded) const {
+  Distances values;
+  for (const Statement *statement : statements)
+    llvm::append_range(values, getUses(*statement, 0));
+  for (Value value : yielded)
+    values.push_back({value, 0});
+  llvm::DenseSet<std::pair<Value, int64_t>> seen;
+  (void)follow(values, [](const Statement &) { return true; }, seen);
+  llvm::DenseSet<Value> needed;
+  for (auto &[value, distance] : seen)
+    needed.insert(value);
+  return needed;
 }
 
 SmallVector<LoopStatements::Need>
-LoopStatements::follow(SmallVector<std::pair<Value, int64_t>> values,
-                       function_ref<bool(const Statement &)> enter) {
+LoopStatements::follow(Distances values,
+                       function_ref<bool(const Statement &)> enter,
+                       llvm::DenseSet<std::pair<Value, int64_t>> &seen) const {
   SmallVector<Need> needs;
-  llvm::DenseSet<std::pair<Value, int64_t>> seen;
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  Block *body = scf::ForOp(loop).getBody();
+  auto yield = cast<scf::YieldOp>(body->getTerminator());
   while (!values.empty()) {
     auto [value, distance] = values.pop_back_val();
     if (!seen.insert({value, distance}).second)
       continue;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      bool carried = argument.getOwner() == loop.getBody() &&
-                     argument != loop.getInductionVar();
-      if (carried)
+      // The first argument is the counter.
+      if (argument.getOwner() == body && argument.getArgNumber() > 0)
         values.push_back({yield.getOperand(argument.getArgNumber() - 1), 1});
       continue;
     }
@@ -131,16 +150,13 @@ LoopStatements::follow(SmallVector<std::pair<Value, int64_t>> values,
       values.push_back({branch.elseYield().getOperand(number), distance});
       continue;
     }
-    Statement *statement = find(def);
+    const Statement *statement = find(def);
     if (!statement)
       continue;
     needs.push_back({statement, distance});
     if (!enter(*statement))
       continue;
-    for (Value used : getUsedValues(statement->op))
-      values.push_back({used, distance});
-    for (auto &[condition, branch] : getGuards(statement->op))
-      values.push_back({condition, distance});
+    llvm::append_range(values, getUses(*statement, distance));
   }
   return needs;
 }

@@ -226,7 +226,7 @@ void PipelinePlan::readParts() {
       for (auto need : statements.getNeeds(statement, enter))
         if (need.statement->part == Part::Consume &&
             isa<memref::LoadOp>(need.statement->op))
-          need.statement->part = Part::Produce;
+          statements.setPart(need.statement->op, Part::Produce);
     }
   }
 }

@@ -156,7 +156,7 @@ PipelinePlan::Refusal PipelinePlan::checkProducer(const Statement &statement) {
                               needed->op->getName().getStringRef() +
                               "', which consumers compute")
                                  .str()};
-    needed->part = Part::Produce;
+    statements.setPart(needed->op, Part::Produce);
   }
   return std::nullopt;
 }

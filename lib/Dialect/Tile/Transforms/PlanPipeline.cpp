@@ -32,10 +32,7 @@ void tile::emitPipelineRemark(const PipelineRefusal &refusal) {
 
 LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
   KernelPipelines pipelines(kernel);
-  for (const PipelineRefusal &error : pipelines.getErrors())
-    error.op->emitError("the pipeline it is in cannot be kept: ")
-        << error.reason;
-  if (!pipelines.getErrors().empty())
+  if (failed(pipelines.emitErrors()))
     return failure();
   for (const PipelineRefusal &refusal : pipelines.getRefusals())
     emitPipelineRemark(refusal);

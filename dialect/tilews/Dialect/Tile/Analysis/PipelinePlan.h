@@ -67,9 +67,11 @@ public:
   /// In program order, without allocations.
   llvm::MutableArrayRef<Statement> getAll() { return statements; }
   llvm::ArrayRef<Statement> getAll() const { return statements; }
+  void setPart(mlir::Operation *statement, Part part) {
+    statements[indices.at(statement)].part = part;
+  }
   /// The statement that `op`, an operation of the loop, is or is part of; null
   /// for guards and terminators.
-  Statement *find(mlir::Operation *op);
   const Statement *find(mlir::Operation *op) const;
 
   bool isGuard(mlir::Operation *op) const { return guards.contains(op); }
@@ -79,7 +81,7 @@ public:
 
   /// A statement that another one needs, and from how many turns ago.
   struct Need {
-    Statement *statement;
+    const Statement *statement;
     int64_t distance;
   };
   /// What `statement` computes with: the conditions of its guards, values that
@@ -88,11 +90,18 @@ public:
   /// `enter` says so.
   llvm::SmallVector<Need>
   getNeeds(const Statement &statement,
-           llvm::function_ref<bool(const Statement &)> enter);
+           llvm::function_ref<bool(const Statement &)> enter) const;
   /// The same for a value that the loop yields.
   llvm::SmallVector<Need>
   getNeeds(mlir::Value value,
-           llvm::function_ref<bool(const Statement &)> enter);
+           llvm::function_ref<bool(const Statement &)> enter) const;
+
+  /// The values of the loop that `statements` and `yielded`, values at the end
+  /// of its body, are computed with: results, carried values, and results of
+  /// guards.
+  llvm::DenseSet<mlir::Value>
+  getNeededValues(llvm::ArrayRef<const Statement *> statements,
+                  llvm::ArrayRef<mlir::Value> yielded) const;
 
   /// Whether it reads at most, and nothing that the loop writes.
   bool isReplayable(const Statement &statement) const;
@@ -102,9 +111,11 @@ public:
 private:
   void flatten(mlir::Block &block, const MemoryAccesses &memory,
                llvm::function_ref<bool(mlir::scf::IfOp)> isGuard);
+  using Distances = llvm::SmallVector<std::pair<mlir::Value, int64_t>>;
+  Distances getUses(const Statement &statement, int64_t distance) const;
   llvm::SmallVector<Need>
-  follow(llvm::SmallVector<std::pair<mlir::Value, int64_t>> values,
-         llvm::function_ref<bool(const Statement &)> enter);
+  follow(Distances values, llvm::function_ref<bool(const Statement &)> enter,
+         llvm::DenseSet<std::pair<mlir::Value, int64_t>> &seen) const;
 
   mlir::scf::ForOp loop;
   llvm::SmallPtrSet<mlir::Operation *, 2> guards;
@@ -181,11 +192,14 @@ private:
 /// loops only if the rest of the kernel does not need them.
 class KernelPipelines {
 public:
-  explicit KernelPipelines(mlir::gpu::GPUFuncOp kernel);
+  /// With `annotatedOnly` the other loops are taken to stay as they are. Loops
+  /// that have channels already are left out.
+  explicit KernelPipelines(mlir::gpu::GPUFuncOp kernel,
+                           bool annotatedOnly = false);
 
   llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
-  /// What is wrong with annotated loops.
-  llvm::ArrayRef<PipelineRefusal> getErrors() const { return errors; }
+  /// Emits what is wrong with annotated loops; fails if anything is.
+  llvm::LogicalResult emitErrors() const;
   /// What is not pipelined in others.
   llvm::ArrayRef<PipelineRefusal> getRefusals() const { return refusals; }
 

@@ -153,13 +153,28 @@ def Tile_WaitOp : Tile_TransactionOp<"wait", (ins
   let description = [{
     Returns when the contents of the slot can be read. In a kernel without
     roles the threads that wait are those that copy: `pending` is then the
-    number of commits, of all channels, that may still be outstanding.
+    number of groups of asynchronous copies, the last ones to be closed by
+    `tile.commit_group`, that may still be under way; without it none may.
 
     ```mlir
     tile.wait %ch[%q] : !tile.channel<4>
     tile.wait %ch[%q] {pending = 2 : i64} : !tile.channel<4>
     ```
   }];
+}
+
+def Tile_CommitGroupOp : Tile_Op<"commit_group"> {
+  let summary = "close a group of asynchronous copies";
+  let description = [{
+    The asynchronous copies that the threads have started since the last
+    `tile.commit_group` are a group, possibly an empty one. Groups are what the
+    `pending` of a `tile.wait` counts, in kernels without roles.
+
+    ```mlir
+    tile.commit_group
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_ReleaseOp : Tile_TransactionOp<"release"> {

@@ -182,6 +182,125 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
   }];
 }
 
+def MultiVersionPass : Pass<"tile-multi-version"> {
+  let summary = "give the buffers of planned loops versions and channels";
+  let description = [{
+    Makes channels of what `--tile-plan-pipeline` planned. A buffer that producers
+    fill for consumers gets a leading dimension, with as many versions as are in
+    use at the same time; a layout in its type is extended. Buffers that are read
+    from the same first to the same last operation share a `tile.channel`. A
+    buffer that several loops fill has the versions that the most demanding one
+    needs.
+
+    Each turn of a loop then first produces and next consumes: the guards and
+    scalars that both need are there twice, and so are carried values. Producers
+    fill a slot between `tile.acquire` and `tile.commit`, consumers read it between
+    `tile.wait` and `tile.release`. The cursors are advanced where that happens and
+    carried through all `scf.for`, `scf.if` and `scf.while` around: slots and phases
+    count transactions. Reads behind a loop take the last slot that was consumed.
+
+    The result runs as it stands, one operation after the other. Stages and orders
+    are kept, also on the new operations.
+
+    ```mlir
+    scf.for %k = %c0 to %n step %c1 {
+      tile.copy %A[%m, %k] to %As {tile.order = 0 : i32, tile.stage = 0 : i32} : ...
+      "use"(%As) {tile.order = 1 : i32, tile.stage = 2 : i32} : (memref<64x64xf16, ...>) -> ()
+    } {tile.num_stages = 3 : i32}
+    ```
+
+    becomes
+
+    ```mlir
+    %As3 = tile.alloc_shared : memref<3x64x64xf16, ...>
+    %ch = tile.channel(%As3) {producer = #tile.producer<simt>} : memref<3x64x64xf16, ...> -> !tile.channel<3>
+    %p0 = tile.cursor : !tile.cursor<3>
+    %q0 = tile.cursor : !tile.cursor<3>
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %q0) -> (!tile.cursor<3>, !tile.cursor<3>) {
+      tile.acquire %ch[%p] : !tile.channel<3>
+      %a = tile.slot %As3[%p] : memref<3x64x64xf16, ...> -> memref<64x64xf16, ...>
+      tile.copy %A[%m, %k] to %a : ...
+      tile.commit %ch[%p] : !tile.channel<3>
+      %p1 = tile.advance %p : !tile.cursor<3>
+      tile.wait %ch[%q] : !tile.channel<3>
+      %b = tile.slot %As3[%q] : memref<3x64x64xf16, ...> -> memref<64x64xf16, ...>
+      "use"(%b) : (memref<64x64xf16, ...>) -> ()
+      tile.release %ch[%q] : !tile.channel<3>
+      %q1 = tile.advance %q : !tile.cursor<3>
+      scf.yield %p1, %q1 : !tile.cursor<3>, !tile.cursor<3>
+    } {tile.num_stages = 3 : i32}
+    ```
+  }];
+}
+
+def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
+  let summary = "overlap the turns of loops in kernels without roles";
+  let description = [{
+    Expands loops with channels, as `--tile-multi-version` makes them, by their
+    stages and orders: in front of the loop the early stages of the first turns,
+    in the loop all stages, each of another turn. There is no code behind the
+    loop: its last turns skip what would belong to turns that do not exist, and
+    so do the first ones if the loop may be short. Any number of turns, none
+    included, is possible.
+
+    A `tile.commit_group` closes the group of asynchronous copies behind each
+    commit, in every turn, also in those whose copies are skipped or whose guard
+    does not hold. So each `tile.wait` gets a constant number of groups, `pending`,
+    that may still be under way.
+
+    ```mlir
+    scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %q0) -> (!c, !c) {
+      tile.acquire %ch[%p] {tile.stage = 0, tile.order = 1} : ...
+      %a = tile.slot %As[%p] : ...
+      tile.copy %A[%m, %k] to %a {tile.stage = 0, tile.order = 2} : ...
+      tile.commit %ch[%p] {tile.stage = 0, tile.order = 3} : ...
+      %p1 = tile.advance %p {tile.stage = 0, tile.order = 4} : !c
+      tile.wait %ch[%q] {tile.stage = 1, tile.order = 0} : ...
+      %b = tile.slot %As[%q] : ...
+      "use"(%b) {tile.stage = 1, tile.order = 5} : ...
+      tile.release %ch[%q] {tile.stage = 1, tile.order = 6} : ...
+      %q1 = tile.advance %q {tile.stage = 1, tile.order = 7} : !c
+      scf.yield %p1, %q1 : !c, !c
+    } {tile.num_stages = 2 : i32}
+    ```
+
+    becomes, after `--canonicalize`,
+
+    ```mlir
+    %some = arith.cmpi slt, %c0, %n : index
+    %p1 = scf.if %some -> (!c) {
+      tile.acquire %ch[%p0] : ...
+      %a = tile.slot %As[%p0] : ...
+      tile.copy %A[%m, %c0] to %a : ...
+      tile.commit %ch[%p0] : ...
+      %0 = tile.advance %p0 : !c
+      scf.yield %0 : !c
+    } else {
+      scf.yield %p0 : !c
+    }
+    tile.commit_group
+    scf.for %k = %c0 to %n step %c1 iter_args(%p = %p1, %q = %q0) -> (!c, !c) {
+      %more = arith.cmpi slt, %k, %last : index
+      tile.wait %ch[%q] {pending = 0 : i64} : ...
+      %p2 = scf.if %more -> (!c) {
+        %k1 = arith.addi %k, %c1 : index
+        ... the copy of turn %k1 ...
+      } else {
+        scf.yield %p : !c
+      }
+      tile.commit_group
+      %b = tile.slot %As[%q] : ...
+      "use"(%b) : ...
+      tile.release %ch[%q] : ...
+      %q1 = tile.advance %q : !c
+      scf.yield %p2, %q1 : !c, !c
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def InferLayoutsPass : Pass<"tile-infer-layouts"> {
   let summary = "give each fragment and each shared buffer a layout";
   let description = [{

@@ -31,6 +31,14 @@ void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 /// dependences.
 mlir::LogicalResult planPipelines(mlir::gpu::GPUFuncOp kernel);
 
+/// Gives the buffers of planned loops their versions and makes channels of
+/// them. Fails with an error if a plan does not keep all dependences.
+mlir::LogicalResult multiVersion(mlir::gpu::GPUFuncOp kernel);
+
+/// Expands the planned loops whose buffers have channels into software
+/// pipelines.
+void expandPipelines(mlir::gpu::GPUFuncOp kernel);
+
 struct PipelineRefusal;
 /// The remark `tile-pipe-00NN` that says why.
 void emitPipelineRemark(const PipelineRefusal &refusal);
