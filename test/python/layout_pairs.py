@@ -1,8 +1,9 @@
-"""Random pairs of fragment layouts, and kernels that convert between them."""
+"""Random fragment layouts, and kernels that convert, scan and reduce fragments."""
 
 import dataclasses
 import math
 import random
+from collections.abc import Sequence
 
 import ml_dtypes
 import numpy as np
@@ -95,11 +96,11 @@ class Pair:
         return x, np.zeros_like(x)
 
 
-def module(pairs: list[Pair], target: str) -> str:
-    """A module with kernels `pair_0`, `pair_1`, ... for a chip."""
+def module(cases: Sequence["Pair | Combination"], target: str) -> str:
+    """A module with kernels `case_0`, `case_1`, ... for a chip."""
     vendor = "nvvm" if target.startswith("sm_") else "rocdl"
-    kernels = "".join(pair.kernel(f"pair_{i}") for i, pair in enumerate(pairs))
-    return f'gpu.module @pairs [#{vendor}.target<chip = "{target}">] {{{kernels}\n}}\n'
+    kernels = "".join(case.kernel(f"case_{i}") for i, case in enumerate(cases))
+    return f'gpu.module @cases [#{vendor}.target<chip = "{target}">] {{{kernels}\n}}\n'
 
 
 def lowering(target: str) -> str:
@@ -207,3 +208,99 @@ def random_pairs(count: int, seed: int, lanes: int) -> list[Pair]:
         element = rng.choice(sorted(set(ELEMENTS) - {"i4"}))
         pairs.append(Pair(source, result, tuple(shape), element, threads))
     return pairs
+
+
+@dataclasses.dataclass(frozen=True)
+class Combination:
+    """A `tile.scan` or, with `kind` "reduce", a `tile.reduce` along an axis."""
+
+    layout: Layout
+    shape: tuple[int, ...]
+    axis: int
+    kind: str
+    element: str
+    threads: int
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        if self.kind != "reduce":
+            return self.shape
+        return self.shape[: self.axis] + self.shape[self.axis + 1 :]
+
+    @property
+    def result_layout(self) -> Layout:
+        """The layout that follows: threads along a reduced axis hold copies."""
+        if self.kind != "reduce":
+            return self.layout
+
+        def along(mode: Mode) -> bool:
+            return mode[1] != 0 and mode[2] == self.axis
+
+        def shift(mode: Mode) -> Mode:
+            extent, stride, dim = mode
+            return (
+                (extent, 0, 0)
+                if along(mode)
+                else (extent, stride, dim - (stride != 0 and dim > self.axis))
+            )
+
+        thread = tuple(map(shift, self.layout.thread))
+        value = tuple(shift(mode) for mode in self.layout.value if not along(mode))
+        return Layout(thread, value)
+
+    def kernel(self, name: str) -> str:
+        """A kernel that loads, combines and stores."""
+
+        def types(shape: tuple[int, ...], layout: Layout) -> tuple[str, str]:
+            text = "".join(f"{extent}x" for extent in shape) + self.element
+            return f"memref<{text}>", f"tensor<{text}, {layout}>"
+
+        memref, source = types(self.shape, self.layout)
+        out, result = types(self.result_shape, self.result_layout)
+        if self.kind == "reduce":
+            combine = f"tile.reduce <sum> %0 {{axis = {self.axis} : i64}}"
+            combine += f" : {source} -> {result}"
+        else:
+            flag = ", reverse" if self.kind == "reverse" else ""
+            combine = (
+                f"tile.scan <sum> %0 {{axis = {self.axis} : i64{flag}}} : {source}"
+            )
+        return f"""
+  gpu.func @{name}(%x: {memref}, %y: {out})
+      kernel attributes {{tile.threads = {self.threads} : i32}} {{
+    %0 = tile.load %x : {memref} -> {source}
+    %1 = {combine}
+    tile.store %1 to %y : {result} to {out}
+    gpu.return
+  }}"""
+
+    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Small whole numbers, room for the result, and the exact result."""
+        dtype = ELEMENTS[self.element]
+        x = np.random.default_rng(seed).integers(-2, 3, self.shape).astype(dtype)
+        wide = x.astype(np.float64)
+        if self.kind == "reduce":
+            wide = wide.sum(axis=self.axis)
+        elif self.kind == "reverse":
+            wide = np.flip(np.flip(wide, self.axis).cumsum(self.axis), self.axis)
+        else:
+            wide = wide.cumsum(axis=self.axis)
+        return x, np.zeros(self.result_shape, dtype), wide.astype(dtype)
+
+
+def random_combinations(count: int, seed: int, lanes: int) -> list[Combination]:
+    """Scans and reductions of fragments in random layouts."""
+    combinations: list[Combination] = []
+    for pair in random_pairs(4 * count, seed, lanes):
+        if pair.source.registers > MAX_REGISTERS // 2:
+            continue
+        rng = random.Random(f"{seed} {len(combinations)}")
+        axis = rng.randrange(len(pair.shape))
+        kind = rng.choice(["scan", "reverse", "reduce"])
+        if kind == "reduce" and len(pair.shape) == 1:
+            kind = "scan"
+        element = rng.choice(["i8", "i32", "i64", "f16", "f32", "f64"])
+        combinations.append(
+            Combination(pair.source, pair.shape, axis, kind, element, pair.threads)
+        )
+    return combinations[:count]

@@ -1,7 +1,9 @@
-"""Conversions between fragment layouts on the simulator of AMD's machine code."""
+"""Conversions, scans and reductions in random fragment layouts, executed by the
+simulator of AMD's machine code."""
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import layout_pairs
@@ -12,14 +14,20 @@ from amdgcn.machine import Simulator
 TOOLS = Path(os.environ["TILEWS_BUILD_DIR"]) / "python_packages/tilews/bin"
 MORE_SHARED = 64 << 10
 PER_MODULE = 24
+#: More of them are slower, and find more.
+SEEDS = range(int(os.environ.get("TILEWS_LAYOUT_SEEDS", "2")))
 
 
-def compile_pairs(pairs: list[layout_pairs.Pair], target: str, path: Path) -> None:
-    """Writes the code object of all pairs."""
+def compile_cases(
+    cases: Sequence[layout_pairs.Pair | layout_pairs.Combination],
+    target: str,
+    path: Path,
+) -> None:
+    """Writes the code object of all cases."""
     passes = f"--pass-pipeline={layout_pairs.lowering(target)}"
     lowered = subprocess.run(
         [TOOLS / "tilews-opt", passes],
-        input=layout_pairs.module(pairs, target),
+        input=layout_pairs.module(cases, target),
         capture_output=True,
         text=True,
         check=False,
@@ -33,15 +41,29 @@ def compile_pairs(pairs: list[layout_pairs.Pair], target: str, path: Path) -> No
     )
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("TILEWS_LAYOUT_SEEDS", "2"))))
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
 def test_pairs(target: str, seed: int, tmp_path: Path) -> None:
     lanes = 64 if target == "gfx942" else 32
     pairs = layout_pairs.random_pairs(PER_MODULE, seed, lanes)
     path = tmp_path / "pairs.hsaco"
-    compile_pairs(pairs, target, path)
+    compile_cases(pairs, target, path)
     simulator = Simulator(path, seed)
     for i, pair in enumerate(pairs):
         x, y = pair.arguments(seed)
-        simulator.launch(f"pair_{i}", (1,), pair.threads, [x, y], MORE_SHARED)
-        np.testing.assert_array_equal(y, x, err_msg=f"pair_{i}: {pair}")
+        simulator.launch(f"case_{i}", (1,), pair.threads, [x, y], MORE_SHARED)
+        np.testing.assert_array_equal(y, x, err_msg=f"case_{i}: {pair}")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+def test_combinations(target: str, seed: int, tmp_path: Path) -> None:
+    lanes = 64 if target == "gfx942" else 32
+    cases = layout_pairs.random_combinations(PER_MODULE, seed, lanes)
+    path = tmp_path / "cases.hsaco"
+    compile_cases(cases, target, path)
+    simulator = Simulator(path, seed)
+    for i, case in enumerate(cases):
+        x, y, expected = case.arguments(seed)
+        simulator.launch(f"case_{i}", (1,), case.threads, [x, y], MORE_SHARED)
+        np.testing.assert_array_equal(y, expected, err_msg=f"case_{i}: {case}")

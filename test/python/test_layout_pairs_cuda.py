@@ -1,6 +1,7 @@
-"""Conversions between 600 random pairs of fragment layouts on an NVIDIA GPU."""
+"""Conversions, scans and reductions in random fragment layouts on an NVIDIA GPU."""
 
 import json
+from collections.abc import Sequence
 
 import layout_pairs
 import numpy as np
@@ -18,15 +19,17 @@ if not CHIP.startswith("sm_"):
 PER_MODULE = 30
 
 
-def compile_pairs(pairs: list[layout_pairs.Pair]) -> list[runtime.LoadedKernel]:
-    """A kernel for each pair, of one cubin."""
+def compile_cases(
+    cases: Sequence[layout_pairs.Pair | layout_pairs.Combination],
+) -> list[runtime.LoadedKernel]:
+    """A kernel for each case, of one cubin."""
     with ir.Context() as context:
-        module = ir.Module.parse(layout_pairs.module(pairs, CHIP), context)
+        module = ir.Module.parse(layout_pairs.module(cases, CHIP), context)
         PassManager.parse(layout_pairs.lowering(CHIP), context).run(module.operation)
         compiled = compile_module(module)
         image, compilation = compiled.binary, compiled._compilation
         manifests = [
-            json.loads(compilation.manifest(f"pair_{i}")) for i in range(len(pairs))
+            json.loads(compilation.manifest(f"case_{i}")) for i in range(len(cases))
         ]
     return [runtime.LoadedKernel(manifest, image) for manifest in manifests]
 
@@ -34,7 +37,7 @@ def compile_pairs(pairs: list[layout_pairs.Pair]) -> list[runtime.LoadedKernel]:
 @pytest.mark.parametrize("seed", range(20))
 def test_pairs(seed: int) -> None:
     pairs = layout_pairs.random_pairs(PER_MODULE, 1000 + seed, lanes=32)
-    for i, (pair, kernel) in enumerate(zip(pairs, compile_pairs(pairs), strict=True)):
+    for i, (pair, kernel) in enumerate(zip(pairs, compile_cases(pairs), strict=True)):
         x, y = pair.arguments(seed)
         source, result = to_device(x), to_device(y)
         kernel(source, result)
@@ -42,7 +45,19 @@ def test_pairs(seed: int) -> None:
         np.testing.assert_array_equal(
             result.view(torch.uint8).cpu().numpy(),
             source.view(torch.uint8).cpu().numpy(),
-            err_msg=f"pair_{i}: {pair}",
+            err_msg=f"case_{i}: {pair}",
+        )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_combinations(seed: int) -> None:
+    cases = layout_pairs.random_combinations(PER_MODULE, 2000 + seed, lanes=32)
+    for i, (case, kernel) in enumerate(zip(cases, compile_cases(cases), strict=True)):
+        x, y, expected = case.arguments(seed)
+        result = to_device(y)
+        kernel(to_device(x), result)
+        np.testing.assert_array_equal(
+            result.cpu().numpy(), expected, err_msg=f"case_{i}: {case}"
         )
 
 

@@ -106,6 +106,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateElementwisePatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
+  populateScanPatterns(converter, lowering, patterns);
   populateConvertLayoutPatterns(converter, lowering, patterns);
   populateMatmulPatterns(converter, lowering, patterns);
   populateDebugPatterns(converter, lowering, patterns);

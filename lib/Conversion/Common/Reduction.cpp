@@ -1,12 +1,11 @@
-//===- Reduction.cpp - Reductions and scans -------------------------------===//
+//===- Reduction.cpp - Reductions -----------------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Conversion/Common/Patterns.h"
-#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+#include "Reduction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,8 +20,8 @@ using namespace tilews::tile;
 // Combining two values
 //===----------------------------------------------------------------------===//
 
-static Value combine(ImplicitLocOpBuilder &b, ReductionKind kind, Value lhs,
-                     Value rhs) {
+Value tilews::createCombine(ImplicitLocOpBuilder &b, ReductionKind kind,
+                            Value lhs, Value rhs) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(lhs.getType()));
   switch (kind) {
   case ReductionKind::Sum:
@@ -51,8 +50,6 @@ static Value combine(ImplicitLocOpBuilder &b, ReductionKind kind, Value lhs,
   llvm_unreachable("covered switch");
 }
 
-/// The value that leaves others as they are. NaN does so for the floating
-/// point maximum and minimum, even if all elements are NaN.
 static TypedAttr getIdentity(Builder &b, ReductionKind kind, Type type) {
   if (auto number = dyn_cast<FloatType>(type)) {
     if (kind == ReductionKind::Sum)
@@ -79,6 +76,30 @@ static TypedAttr getIdentity(Builder &b, ReductionKind kind, Type type) {
   return b.getIntegerAttr(type, value);
 }
 
+Value tilews::createIdentity(ImplicitLocOpBuilder &b, ReductionKind kind,
+                             Type type) {
+  return arith::ConstantOp::create(b, getIdentity(b, kind, type));
+}
+
+void tilews::fillPastExtent(ImplicitLocOpBuilder &b, ReductionKind kind,
+                            const FragmentIndexer &indexer, int64_t axis,
+                            MutableArrayRef<Value> registers) {
+  if (!indexer.overCovers(axis))
+    return;
+  Value identity = createIdentity(b, kind, registers.front().getType());
+  Value extent = arith::ConstantOp::create(
+      b, b.getI32IntegerAttr(indexer.getShape()[axis]));
+  for (auto [v, value] : llvm::enumerate(registers)) {
+    Value coord = arith::ConstantOp::create(
+        b, b.getI32IntegerAttr(indexer.getConstants(v)[axis]));
+    if (Value base = indexer.getBase(axis))
+      coord = arith::AddIOp::create(b, base, coord);
+    Value holds =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
+    value = arith::SelectOp::create(b, holds, value, identity);
+  }
+}
+
 static Value createAbs(ImplicitLocOpBuilder &b, Value value) {
   if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
     return math::AbsFOp::create(b, value);
@@ -89,10 +110,9 @@ static Value createAbs(ImplicitLocOpBuilder &b, Value value) {
 // Exchange between lanes
 //===----------------------------------------------------------------------===//
 
-/// The value of the lane whose number differs in the bits of `mask`, whatever
-/// its width.
-static Value shuffle(ImplicitLocOpBuilder &b, const TargetLowering &target,
-                     Value value, int64_t mask) {
+Value tilews::createShuffleXor(ImplicitLocOpBuilder &b,
+                               const TargetLowering &target, Value value,
+                               int64_t mask) {
   Type type = value.getType();
   unsigned bits = type.getIntOrFloatBitWidth();
   Type asInteger = b.getIntegerType(bits);
@@ -134,26 +154,29 @@ struct ReducePattern : TilePattern<ReduceOp> {
     if (!getFragmentLayout(result).isSameAs(layout.dropDim(axis)))
       return op.emitError("expected the layout derived from the source, found ")
              << result;
-    std::optional<AxisThreads> threads =
-        getAxisThreads(layout, axis, getTarget().info.warpSize);
-    if (!threads)
-      return op.emitError("cannot reduce along threads whose number in a warp "
-                          "is not a power of two: ")
-             << source;
+    FailureOr<SmallVector<AxisDigit>> digits = getAxisDigits(op, getTarget());
+    if (failed(digits))
+      return failure();
+    SmallVector<AxisDigit> lanes, parts;
+    for (const AxisDigit &digit : *digits) {
+      if (digit.place == AxisDigit::Place::Lane)
+        lanes.push_back(digit);
+      else if (digit.place == AxisDigit::Place::Scratch)
+        parts.push_back(digit);
+    }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, source.getShape(), threadId);
     SmallVector<Value> partial =
         reduceRegisters(b, op, indexer, adaptor.getSource());
     for (Value &value : partial)
-      for (const ThreadDigit &digit : threads->lanes)
-        for (int64_t mask = digit.step; mask < digit.step * digit.extent;
-             mask *= 2)
-          value = combine(b, op.getKind(), value,
-                          shuffle(b, getTarget(), value, mask));
-    if (!threads->warps.empty() &&
-        failed(reduceWarps(b, op, layout, threads->lanes, threads->warps,
-                           threadId, partial)))
+      for (const AxisDigit &digit : lanes)
+        for (int64_t bit = 1; bit < digit.extent; bit *= 2)
+          value = createCombine(
+              b, op.getKind(), value,
+              createShuffleXor(b, getTarget(), value, digit.step * bit));
+    if (!parts.empty() &&
+        failed(reduceThreads(b, op, layout, lanes, parts, threadId, partial)))
       return failure();
     rewriter.replaceOp(op, pack(b, partial.front().getType(), partial));
     return success();
@@ -170,39 +193,23 @@ struct ReducePattern : TilePattern<ReduceOp> {
       vector = createAbs(b, vector);
     SmallVector<Value> registers = unpack(b, vector);
     int64_t axis = op.getAxis();
-    Value identity, extent;
-    if (indexer.overCovers(axis)) {
-      identity = arith::ConstantOp::create(
-          b, getIdentity(b, kind, registers.front().getType()));
-      extent = arith::ConstantOp::create(
-          b, b.getI32IntegerAttr(indexer.getShape()[axis]));
-    }
+    fillPastExtent(b, kind, indexer, axis, registers);
     SmallVector<Value> partial(
         indexer.getLayout().dropDim(axis).getNumValues());
     for (auto [v, value] : llvm::enumerate(registers)) {
-      if (identity) {
-        // A register past the fragment's extent holds no element.
-        Value coord = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(indexer.getConstants(v)[axis]));
-        if (Value base = indexer.getBase(axis))
-          coord = arith::AddIOp::create(b, base, coord);
-        Value holds =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
-        value = arith::SelectOp::create(b, holds, value, identity);
-      }
       Value &slot = partial[indexer.getLayout().getDroppedValue(v, axis)];
-      slot = slot ? combine(b, kind, slot, value) : value;
+      slot = slot ? createCombine(b, kind, slot, value) : value;
     }
     return partial;
   }
 
-  /// Combines the warps' partial results through scratch memory: each part of
+  /// Combines the threads' partial results through scratch memory: each part of
   /// the axis writes its own copy of the result, each thread reads them all.
-  LogicalResult reduceWarps(ImplicitLocOpBuilder &b, ReduceOp op,
-                            const FragmentLayout &layout,
-                            ArrayRef<ThreadDigit> lanes,
-                            ArrayRef<ThreadDigit> warps, Value threadId,
-                            SmallVector<Value> &partial) const {
+  LogicalResult reduceThreads(ImplicitLocOpBuilder &b, ReduceOp op,
+                              const FragmentLayout &layout,
+                              ArrayRef<AxisDigit> lanes,
+                              ArrayRef<AxisDigit> digits, Value threadId,
+                              SmallVector<Value> &partial) const {
     auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
     if (!offset)
       return op.emitError("needs scratch memory; run "
@@ -210,33 +217,33 @@ struct ReducePattern : TilePattern<ReduceOp> {
     auto result = cast<RankedTensorType>(op.getType());
     FragmentLayout rest = layout.dropDim(op.getAxis());
     int64_t parts = 1;
-    for (const ThreadDigit &digit : warps)
+    for (const AxisDigit &digit : digits)
       parts *= digit.extent;
     SmallVector<int64_t> cover = rest.getCover(result.getRank());
     // Scratch is a row-major buffer of the parts of the axis by the cover.
     SmallVector<int64_t> scratchShape = {parts};
     llvm::append_range(scratchShape, cover);
     auto scratchType = MemRefType::get(
-        scratchShape, result.getElementType(), MemRefLayoutAttrInterface(),
+        scratchShape, partial.front().getType(), MemRefLayoutAttrInterface(),
         gpu::AddressSpaceAttr::get(b.getContext(),
                                    gpu::AddressSpace::Workgroup));
     FragmentIndexer indexer(b, rest, cover, threadId);
     auto constant = [&](int64_t value) {
       return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
     };
-    auto digitOf = [&](const ThreadDigit &digit) -> Value {
+    auto digitOf = [&](const AxisDigit &digit) -> Value {
       Value value = arith::DivUIOp::create(b, threadId, constant(digit.step));
       return arith::RemUIOp::create(b, value, constant(digit.extent));
     };
     Value part;
     int64_t weight = 1;
-    for (const ThreadDigit &digit : warps) {
+    for (const AxisDigit &digit : digits) {
       Value term = arith::MulIOp::create(b, digitOf(digit), constant(weight));
       part = part ? arith::AddIOp::create(b, part, term).getResult() : term;
       weight *= digit.extent;
     }
     Value writes;
-    for (const ThreadDigit &digit : lanes) {
+    for (const AxisDigit &digit : lanes) {
       Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                           digitOf(digit), constant(0));
       writes =
@@ -271,99 +278,10 @@ struct ReducePattern : TilePattern<ReduceOp> {
       RegionAccess access = accessPart({Value(), index});
       Value loaded = loadFragment(b, access, indexer, element, Value());
       for (auto [slot, value] : llvm::zip(total, unpack(b, loaded)))
-        slot = slot ? combine(b, op.getKind(), slot, value) : value;
+        slot = slot ? createCombine(b, op.getKind(), slot, value) : value;
     }
     partial = total;
     return success();
-  }
-};
-
-/// Scans through scratch memory: the fragment is written row by row, each
-/// thread scans whole lines, and the fragment is read back.
-struct ScanPattern : TilePattern<ScanOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(ScanOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
-    if (!offset)
-      return op.emitError("needs scratch memory; run "
-                          "--tile-plan-shared-memory first");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getType());
-    Value threadId = getThreadId(b, op);
-    FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
-                            threadId);
-    auto scratchType = MemRefType::get(
-        type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(),
-        gpu::AddressSpaceAttr::get(b.getContext(),
-                                   gpu::AddressSpace::Workgroup));
-    Value scratch = createArenaPointer(b, offset.getInt());
-    SmallVector<SplitOffset> offsets(type.getRank());
-    auto access = [&] {
-      return RegionAccess(b, scratchType, scratch, offsets, type.getShape(),
-                          kMaxVector, indexer);
-    };
-    RegionAccess out = access();
-    storeFragment(b, out, indexer, adaptor.getSource());
-    emitBarrier(b, op);
-    Type element =
-        cast<VectorType>(adaptor.getSource().getType()).getElementType();
-    scanLines(b, op, scratch, element, threadId);
-    emitBarrier(b, op);
-    RegionAccess in = access();
-    rewriter.replaceOp(op, loadFragment(b, in, indexer, element, Value()));
-    return success();
-  }
-
-  void scanLines(ImplicitLocOpBuilder &b, ScanOp op, Value scratch,
-                 Type element, Value threadId) const {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
-    int64_t axis = op.getAxis(), length = shape[axis];
-    int64_t stride = 1, lines = 1;
-    for (auto [dim, extent] : llvm::enumerate(shape)) {
-      if (int64_t(dim) > axis)
-        stride *= extent;
-      if (int64_t(dim) != axis)
-        lines *= extent;
-    }
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-    };
-    auto add = [&](Value lhs, Value rhs) -> Value {
-      return arith::AddIOp::create(b, lhs, rhs);
-    };
-    auto mul = [&](Value lhs, int64_t rhs) -> Value {
-      return arith::MulIOp::create(b, lhs, constant(rhs));
-    };
-    OpBuilder::InsertionGuard restore(b);
-    auto perLine = scf::ForOp::create(b, threadId, constant(lines),
-                                      constant(getNumThreads(op)));
-    b.setInsertionPointToStart(perLine.getBody());
-    // The line's first element: its outer part, then its inner part.
-    Value line = perLine.getInductionVar();
-    Value outer = arith::DivUIOp::create(b, line, constant(stride));
-    Value inner = arith::RemUIOp::create(b, line, constant(stride));
-    Value first = add(mul(outer, stride * length), inner);
-    auto addressOf = [&](Value index) {
-      Value at = op.getReverse()
-                     ? arith::SubIOp::create(b, constant(length - 1), index)
-                           .getResult()
-                     : index;
-      return LLVM::GEPOp::create(
-          b, scratch.getType(), element, scratch,
-          ArrayRef<LLVM::GEPArg>{add(first, mul(at, stride))});
-    };
-    Value initial = LLVM::LoadOp::create(b, element, addressOf(constant(0)));
-    auto along = scf::ForOp::create(b, constant(1), constant(length),
-                                    constant(1), ValueRange{initial});
-    b.setInsertionPointToStart(along.getBody());
-    Value address = addressOf(along.getInductionVar());
-    Value value = LLVM::LoadOp::create(b, element, address);
-    value = combine(b, op.getKind(), along.getRegionIterArg(0), value);
-    LLVM::StoreOp::create(b, value, address);
-    scf::YieldOp::create(b, value);
   }
 };
 
@@ -372,5 +290,5 @@ struct ScanPattern : TilePattern<ScanOp> {
 void tilews::populateReductionPatterns(const TileTypeConverter &converter,
                                        LoweringContext &lowering,
                                        RewritePatternSet &patterns) {
-  patterns.add<ReducePattern, ScanPattern>(converter, lowering);
+  patterns.add<ReducePattern>(converter, lowering);
 }

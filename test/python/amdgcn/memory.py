@@ -62,7 +62,7 @@ class SharedMemory:
 
     def __init__(self, size: int) -> None:
         self.data = np.zeros(size, np.uint8)
-        self.written = np.zeros(size, bool)
+        self.written = np.zeros(size + 3, bool)
 
     def _get_places(self, addresses: np.ndarray, size: int) -> np.ndarray:
         offsets = addresses.astype(np.int64)
@@ -75,8 +75,11 @@ class SharedMemory:
     def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """Bytes at each address, shape (n, size)."""
         places = self._get_places(addresses, size)
-        if not self.written[places].all():
-            first = places[~self.written[places]][0]
+        # LLVM reads whole words where a part of them is wanted.
+        words = places // 4 * 4
+        known = np.any([self.written[words + i] for i in range(4)], axis=0)
+        if not known.all():
+            first = places[~known][0]
             raise SimulationError(f"shared byte {first} is read, but never written")
         return self.data[places]
 

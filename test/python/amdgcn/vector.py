@@ -124,6 +124,14 @@ class VectorCompiler:
 
         return step
 
+    def _read_first(
+        self, inst: Instruction, operand: Operand, kind: str
+    ) -> Callable[[Wave], np.ndarray]:
+        """Reads the first source, which DPP takes from other lanes."""
+        read = read_vector(operand, kind, self.lanes)
+        source = get_dpp_source(inst.modifiers, self.lanes)
+        return read if source is None else lambda wave: read(wave)[source]
+
     def _read_part(
         self, operand: Operand, kind: str, part: str
     ) -> Callable[[Wave], np.ndarray]:
@@ -159,7 +167,7 @@ class VectorCompiler:
 
     def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
         kind, relation = get_comparison(inst.name)
-        _check_modifiers(inst, _SDWA)
+        _check_modifiers(inst, (*_SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
             raise SimulationError(f"unknown instruction '{inst.text}'")
@@ -167,8 +175,10 @@ class VectorCompiler:
         left, right = (
             self._read_part(operand, kind, inst.modifiers[key])
             if key in inst.modifiers
-            else read_vector(operand, kind, self.lanes)
-            for operand, key in zip(operands[-2:], _SDWA[2:], strict=True)
+            else read_vector(operand, kind, self.lanes, high=bool(half))
+            for operand, key, half in zip(
+                operands[-2:], _SDWA[2:], _get_bits(inst, "op_sel", 2, 0), strict=False
+            )
         )
 
         def step(wave: Wave) -> None:
@@ -279,9 +289,10 @@ class VectorCompiler:
     def _carry(self, inst: Instruction, operands: list[Operand]) -> Step:
         """Additions and subtractions that write, and may read, a carry."""
         name = inst.name
+        _check_modifiers(inst, _DPP)
         with_input = bool(re.match(r"v_(addc|subb|(add|sub|subrev)_co_ci)", name))
         subtract = "sub" in name
-        a = read_vector(operands[2], "u32", self.lanes)
+        a = self._read_first(inst, operands[2], "u32")
         b = read_vector(operands[3], "u32", self.lanes)
         if "rev" in name:
             a, b = b, a
@@ -446,6 +457,10 @@ class VectorCompiler:
             part.first += int(high and operand.count == 2)
             part.count = 1
             reader = read_vector(part, kind, self.lanes)
+        elif kind.endswith("16") and not operand.bank and kind[0] != "f":
+            # An inline constant has 32 bits; a literal is there twice.
+            inline = -16 <= int(operand.text, 0) <= 64
+            reader = read_vector(operand, kind, self.lanes, high=high and inline)
         else:
             wide = kind.endswith("16") and operand.bank
             reader = read_vector(operand, kind, self.lanes, high=high and bool(wide))

@@ -176,6 +176,8 @@ _INTEGER: dict[str, Op] = {
     "v_mul_hi_i32": ("u32", "i32 i32", lambda a, b: _high(a, b, np.int64)),
     "v_mul_u32_u24": ("u32", "u32 u32", lambda a, b: _u24(a) * _u24(b)),
     "v_mul_i32_i24": ("i32", "u32 u32", lambda a, b: _i24(a) * _i24(b)),
+    "v_mad_u16": ("u16", "u16 u16 u16", lambda a, b, c: a * b + c),
+    "v_mad_legacy_u16": ("u16", "u16 u16 u16", lambda a, b, c: a * b + c),
     "v_mad_u32_u24": ("u32", "u32 u32 u32", lambda a, b, c: _u24(a) * _u24(b) + c),
     "v_mad_i32_i24": ("i32", "u32 u32 i32", lambda a, b, c: _i24(a) * _i24(b) + c),
     "v_lshlrev_b32": ("u32", "u32 u32", lambda a, b: b << _shift(a)),

@@ -151,10 +151,13 @@ void populateElementwisePatterns(const TileTypeConverter &converter,
 void populateMemoryPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);
-/// Reductions and scans.
+/// Reductions, and scans.
 void populateReductionPatterns(const TileTypeConverter &converter,
                                LoweringContext &lowering,
                                mlir::RewritePatternSet &patterns);
+void populateScanPatterns(const TileTypeConverter &converter,
+                          LoweringContext &lowering,
+                          mlir::RewritePatternSet &patterns);
 /// Conversions between fragment layouts, and reshapes.
 void populateConvertLayoutPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,

@@ -53,7 +53,9 @@ public:
 struct ThreadGroup {
   /// The number of the first of them in the block, and how many there are.
   int64_t first = 0, count = 0;
-  /// The hardware's barrier at which they meet; 0 is the block's.
+  /// The hardware's barrier at which they meet: 0 is the block's, role `i`
+  /// (from 0) of a `tile.specialize` has `i + 1`. Others have to number theirs
+  /// from 15 down.
   int64_t barrier = 0;
   /// Whether one of them alone runs the operation.
   bool elected = false;

@@ -31,7 +31,7 @@ Value FragmentGraph::Demand::getValue() const {
 FailureOr<FragmentGraph> FragmentGraph::get(gpu::GPUFuncOp kernel,
                                             const TargetInfo &target) {
   FragmentGraph graph(kernel);
-  if (failed(graph.collect(target)))
+  if (failed(graph.collect()))
     return failure();
   graph.addDemands(target);
   if (failed(graph.buildNodes()))
@@ -88,31 +88,7 @@ LogicalResult FragmentGraph::addValue(Value value) {
   return success();
 }
 
-/// Lanes combine what they hold of a row in pairs, which takes a power of two.
-static LogicalResult checkReduction(ReduceOp op, const TargetInfo &target) {
-  RankedTensorType type = cast<RankedTensorType>(op.getSource().getType());
-  if (!hasFragmentLayout(type))
-    return success();
-  FragmentLayout layout = getFragmentLayout(type);
-  int64_t axis = op.getAxis();
-  if (getAxisThreads(layout, axis, target.warpSize))
-    return success();
-  FragmentLayout other =
-      getRowLayout(type.getShape(), layout.getNumThreads(),
-                   /*vectorElements=*/1, axis, target.warpSize);
-  InFlightDiagnostic diag = op.emitOpError(
-      "combines lanes in pairs, but the number of lanes that share a row along "
-      "axis ");
-  diag << axis << " in the layout of its source is no power of two; give the "
-       << "source another layout or convert it with 'tile.convert_layout', to "
-       << getFragmentAttr(op.getContext(), other) << " for example";
-  diag.attachNote(op.getSource().getLoc())
-      << "the source has " << type.getEncoding();
-  return diag;
-}
-
-LogicalResult FragmentGraph::collectOp(Operation *op,
-                                       const TargetInfo &target) {
+LogicalResult FragmentGraph::collectOp(Operation *op) {
   auto isTensor = [](Value value) { return isa<TensorType>(value.getType()); };
   bool touches = llvm::any_of(op->getOperands(), isTensor) ||
                  llvm::any_of(op->getResults(), isTensor);
@@ -120,9 +96,6 @@ LogicalResult FragmentGraph::collectOp(Operation *op,
     return op->emitOpError(
         "has no rule for the layouts of its fragments; use tile, "
         "arith and math operations and structured control flow");
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    if (failed(checkReduction(reduce, target)))
-      return failure();
   for (Value value : op->getResults())
     if (failed(addValue(value)))
       return failure();
@@ -138,10 +111,10 @@ LogicalResult FragmentGraph::collectOp(Operation *op,
   return success();
 }
 
-LogicalResult FragmentGraph::collect(const TargetInfo &target) {
+LogicalResult FragmentGraph::collect() {
   WalkResult result = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    return failed(collectOp(op, target)) ? WalkResult::interrupt()
-                                         : WalkResult::advance();
+    return failed(collectOp(op)) ? WalkResult::interrupt()
+                                 : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -10,6 +10,7 @@
 #include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
 #include "tilews/Dialect/Tile/Analysis/FragmentGraph.h"
 #include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+#include "tilews/Layout/AxisDigits.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -228,15 +229,19 @@ LayoutCosts::Store LayoutCosts::getStore(const FragmentAccess &access,
 int64_t LayoutCosts::getReduction(ReduceOp op, FragmentAttr attr) {
   FragmentLayout layout = attr.getLayout();
   int64_t axis = op.getAxis();
-  std::optional<AxisThreads> threads =
-      getAxisThreads(layout, axis, target.warpSize);
-  if (!threads)
+  auto digits = getAxisDigits(layout, axis, target.warpSize);
+  if (!digits)
     return kImpossible;
-  int64_t warps = threads->getNumWarps();
+  int64_t lanes = 1, warps = 1;
+  for (const AxisDigit &digit : *digits) {
+    if (digit.place == AxisDigit::Place::Lane)
+      lanes *= digit.extent;
+    else if (digit.place == AxisDigit::Place::Scratch)
+      warps *= digit.extent;
+  }
   int64_t results = layout.dropDim(axis).getNumValues();
   int64_t cost = layout.getNumValues() * kInstruction +
-                 results * llvm::Log2_64(threads->getNumLanes()) *
-                     (kShuffle + kInstruction);
+                 results * llvm::Log2_64(lanes) * (kShuffle + kInstruction);
   if (warps > 1)
     cost += results * (warps + 1) * (kAccess + kWavefront);
   cost *= getNumWarps(layout);

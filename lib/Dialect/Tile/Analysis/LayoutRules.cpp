@@ -51,42 +51,6 @@ bool tile::hasLayoutRule(Operation *op) {
          isa<RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(op);
 }
 
-static int64_t countThreads(ArrayRef<ThreadDigit> digits) {
-  int64_t count = 1;
-  for (const ThreadDigit &digit : digits)
-    count *= digit.extent;
-  return count;
-}
-
-int64_t AxisThreads::getNumLanes() const { return countThreads(lanes); }
-int64_t AxisThreads::getNumWarps() const { return countThreads(warps); }
-
-std::optional<AxisThreads> tile::getAxisThreads(const FragmentLayout &layout,
-                                                int64_t axis,
-                                                int64_t warpSize) {
-  AxisThreads result;
-  int64_t prefix = 1;
-  for (const Mode &mode : layout.getThreadModes()) {
-    int64_t step = prefix;
-    prefix *= mode.extent;
-    if (mode.stride == 0 || mode.dim != axis || mode.extent == 1)
-      continue;
-    int64_t inner = mode.extent;
-    if (step >= warpSize)
-      inner = 1;
-    else if (prefix > warpSize)
-      inner = warpSize / step;
-    if (mode.extent % inner != 0 || !llvm::isPowerOf2_64(inner) ||
-        (inner > 1 && !llvm::isPowerOf2_64(step)))
-      return std::nullopt;
-    if (inner > 1)
-      result.lanes.push_back({step, inner});
-    if (mode.extent > inner)
-      result.warps.push_back({step * inner, mode.extent / inner});
-  }
-  return result;
-}
-
 static ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }

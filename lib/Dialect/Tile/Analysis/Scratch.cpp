@@ -7,7 +7,9 @@
 
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+#include "tilews/Layout/AxisDigits.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,48 +30,61 @@ static int64_t getFragmentBytes(RankedTensorType type) {
   return type.getNumElements() * getScratchElementBytes(type.getElementType());
 }
 
-bool tile::reducesAcrossWarps(ReduceOp op, unsigned warpSize) {
-  RankedTensorType source = getTensor(op.getSource());
-  if (!hasFragmentLayout(source))
-    return getNumThreads(op) > warpSize;
-  FragmentLayout layout = getFragmentLayout(source);
-  int64_t weight = 1;
-  for (const Mode &mode : layout.getThreadModes()) {
-    weight *= mode.extent;
-    // A digit stays within a warp if warps hold whole runs of it.
-    if (mode.stride != 0 && mode.extent > 1 &&
-        mode.dim == int64_t(op.getAxis()) && warpSize % weight != 0)
-      return true;
-  }
-  return false;
-}
-
-static int64_t getReduceBytes(ReduceOp op, unsigned warpSize) {
-  if (!reducesAcrossWarps(op, warpSize))
-    return 0;
+/// Elements that the parts of a reduced axis leave.
+static int64_t getReduceElements(ReduceOp op, unsigned warpSize) {
   RankedTensorType source = getTensor(op.getSource());
   SmallVector<int64_t> cover(source.getShape());
-  if (hasFragmentLayout(source))
-    cover = getFragmentLayout(source).getCover(source.getRank());
+  int64_t parts = 1;
+  if (!hasFragmentLayout(source)) {
+    parts = llvm::divideCeil(getNumThreads(op), warpSize);
+  } else {
+    FragmentLayout layout = getFragmentLayout(source);
+    cover = layout.getCover(source.getRank());
+    // The lowering refuses an axis without digits.
+    if (auto digits = getAxisDigits(layout, op.getAxis(), warpSize))
+      for (const AxisDigit &digit : *digits)
+        if (digit.place == AxisDigit::Place::Scratch)
+          parts *= digit.extent;
+  }
+  if (parts == 1)
+    return 0;
   cover.erase(cover.begin() + op.getAxis());
-  int64_t bytes = llvm::divideCeil(getNumThreads(op), warpSize) *
-                  getScratchElementBytes(source.getElementType());
-  for (int64_t extent : cover)
-    bytes *= extent;
-  return bytes;
+  return llvm::product_of(cover, parts);
+}
+
+static int64_t getScanBytes(ScanOp op, unsigned warpSize) {
+  RankedTensorType source = getTensor(op.getSource());
+  if (!hasFragmentLayout(source))
+    return getFragmentBytes(source);
+  FragmentLayout layout = getFragmentLayout(source);
+  auto digits = getAxisDigits(layout, op.getAxis(), warpSize);
+  if (!digits)
+    return 0;
+  int64_t most = 0, blocks = layout.getNumValues();
+  for (const AxisDigit &digit : *digits) {
+    if (digit.place == AxisDigit::Place::Register)
+      blocks /= digit.extent;
+    else if (digit.place == AxisDigit::Place::Scratch)
+      most = std::max(most, blocks);
+  }
+  return most * layout.getNumThreads() *
+         getScratchElementBytes(source.getElementType());
 }
 
 int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
-    return getReduceBytes(reduce, target.warpSize);
+    return getReduceElements(reduce, target.warpSize) *
+           getScratchElementBytes(getElementType(reduce.getSource()));
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return getScanBytes(scan, target.warpSize);
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))
     return planConversion(convert, target).scratchBytes;
-  if (auto reshape = dyn_cast<ReshapeOp>(op);
-      reshape && hasFragmentLayout(reshape.getSource().getType()) &&
-      hasFragmentLayout(reshape.getType()))
-    return planConversion(reshape, target).scratchBytes;
-  if (isa<ReshapeOp, ScanOp>(op))
-    return getFragmentBytes(getTensor(op->getOperand(0)));
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    if (hasFragmentLayout(reshape.getSource().getType()) &&
+        hasFragmentLayout(reshape.getType()))
+      return planConversion(reshape, target).scratchBytes;
+    return getFragmentBytes(getTensor(reshape.getSource()));
+  }
   return 0;
 }
 

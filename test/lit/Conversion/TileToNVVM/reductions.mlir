@@ -54,17 +54,48 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A scan goes line by line through scratch memory.
-  // CHECK-LABEL: llvm.func @scan
-  // CHECK: nvvm.barrier0
-  // CHECK: scf.for
-  // CHECK: scf.for
-  // CHECK: arith.addi
-  // CHECK: nvvm.barrier0
+  // Registers, then lanes, each of which adds what comes before it.
+  // CHECK-LABEL: llvm.func @scan(
+  // CHECK-SAME: tile.shared_bytes = 0
+  // CHECK-COUNT-3: arith.addi
+  // CHECK: arith.cmpi ne
+  // CHECK: nvvm.shfl.sync bfly
+  // CHECK: arith.select
+  // CHECK-COUNT-3: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.shfl
+  // CHECK: llvm.return
   gpu.func @scan(%x: memref<8x64xi32>) kernel {
     %t = tile.load %x[0, 0] : memref<8x64xi32> -> tensor<8x64xi32>
     %s = tile.scan <sum> %t {axis = 1 : i64} : tensor<8x64xi32>
     tile.store %s to %x[0, 0] : tensor<8x64xi32> to memref<8x64xi32>
+    gpu.return
+  }
+
+  // Warps leave their totals and read those of the others.
+  // CHECK-LABEL: llvm.func @scan_warps
+  // CHECK-COUNT-5: nvvm.shfl.sync bfly
+  // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
+  // CHECK: nvvm.barrier0
+  // CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+  // CHECK-NOT: {{nvvm.shfl|barrier}}
+  // CHECK: llvm.return
+  gpu.func @scan_warps(%x: memref<512xf32>, %y: memref<512xf32>) kernel {
+    %t = tile.load %x : memref<512xf32> -> tensor<512xf32>
+    %s = tile.scan <max> %t {axis = 0 : i64, reverse} : tensor<512xf32>
+    tile.store %s to %y : tensor<512xf32> to memref<512xf32>
+    gpu.return
+  }
+
+  // Three lanes cannot meet in pairs; they do in scratch memory.
+  // CHECK-LABEL: llvm.func @three_lanes
+  // CHECK-NOT: nvvm.shfl
+  // CHECK: nvvm.barrier0
+  // CHECK-COUNT-3: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+  // CHECK: llvm.return
+  gpu.func @three_lanes(%x: memref<32x3xf32>, %r: memref<32xf32>) kernel attributes {tile.threads = 96 : i32} {
+    %t = tile.load %x : memref<32x3xf32> -> tensor<32x3xf32, #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = ():()>>
+    %s = tile.reduce <sum> %t {axis = 1 : i64} : tensor<32x3xf32, #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = ():()>> -> tensor<32xf32>
+    tile.store %s to %r : tensor<32xf32> to memref<32xf32>
     gpu.return
   }
 }

@@ -94,8 +94,8 @@ public:
 private:
   explicit FragmentGraph(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
 
-  llvm::LogicalResult collect(const TargetInfo &target);
-  llvm::LogicalResult collectOp(mlir::Operation *op, const TargetInfo &target);
+  llvm::LogicalResult collect();
+  llvm::LogicalResult collectOp(mlir::Operation *op);
   llvm::LogicalResult addValue(mlir::Value value);
   void collectFlow(mlir::RegionBranchOpInterface op);
   void link(mlir::OperandRange operands, mlir::ValueRange inputs);

@@ -37,24 +37,6 @@ bool isElementwise(mlir::Operation *op);
 /// Whether the layout rules know what to do with the fragments of `op`.
 bool hasLayoutRule(mlir::Operation *op);
 
-/// A part of the thread index, `thread / step % extent`.
-struct ThreadDigit {
-  int64_t step, extent;
-};
-/// The threads that hold elements of one row along an axis.
-struct AxisThreads {
-  llvm::SmallVector<ThreadDigit> lanes; // of a warp, powers of two
-  llvm::SmallVector<ThreadDigit> warps;
-
-  int64_t getNumLanes() const;
-  int64_t getNumWarps() const;
-};
-/// The threads over which `layout` spreads `axis`; none if their number within
-/// a warp is not a power of two, so that lanes cannot combine what they hold in
-/// pairs.
-std::optional<AxisThreads> getAxisThreads(const FragmentLayout &layout,
-                                          int64_t axis, int64_t warpSize);
-
 /// The layout of `op`'s result if its first fragment operand has `source`; none
 /// if it does not follow.
 std::optional<FragmentLayout> getResultLayout(mlir::Operation *op,

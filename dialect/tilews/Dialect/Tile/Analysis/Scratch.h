@@ -22,18 +22,17 @@ namespace tilews::tile {
 /// index (which may be lowered to 64 bits).
 int64_t getScratchElementBytes(mlir::Type elementType);
 
-/// Whether the reduced axis is spread over more than one warp, so that partial
-/// results meet in scratch memory. True if the source has no layout yet.
-bool reducesAcrossWarps(ReduceOp op, unsigned warpSize);
-
 /// Bytes of shared memory that `op` needs for itself, 0 for most. It writes
 /// them, and reads them behind a barrier of its own:
 ///
 /// * `tile.convert_layout` and `tile.reshape`: what their plan says, nothing if
 ///   elements stay within warps (ConversionPlan.h);
-/// * `tile.scan`: the source fragment once, row by row;
-/// * `tile.reduce` that `reducesAcrossWarps`: for each warp, each element that
-///   the source's layout covers along the dimensions that stay.
+/// * `tile.reduce` and `tile.scan`: nothing if the axis lies within warps.
+///   Across warps, a reduction has a copy of its result (as far as the source's
+///   layout covers it) for each part of the axis; a scan has the totals of each
+///   thread.
+///
+/// Without layouts yet, the most that a usual layout needs.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
 /// Bytes of shared memory for the barriers of a channel: of each slot one that

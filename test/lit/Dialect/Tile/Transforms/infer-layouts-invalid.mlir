@@ -59,21 +59,6 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Three lanes share a row: they cannot combine in pairs.
-
-#three = #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = (2):(3*d1)>
-gpu.module @m [#nvvm.target<chip = "sm_80">] {
-  gpu.func @pairs(%A: memref<32x6xf32>) kernel attributes {tile.threads = 96 : i32} {
-    // expected-note @below {{the source has #tile.fragment<thread = (3, 32):(1*d1, 1*d0), value = (2):(3*d1)>}}
-    %x = tile.load %A : memref<32x6xf32> -> tensor<32x6xf32, #three>
-    // expected-error @below {{'tile.reduce' op combines lanes in pairs, but the number of lanes that share a row along axis 1 in the layout of its source is no power of two; give the source another layout or convert it with 'tile.convert_layout', to #tile.fragment<thread = (4, 24):(1*d1, 1*d0), value = (2, 2):(4*d1, 24*d0)> for example}}
-    %s = "tile.reduce"(%x) {kind = #tile.reduction<sum>, axis = 1 : i64} : (tensor<32x6xf32, #three>) -> tensor<32xf32>
-    gpu.return
-  }
-}
-
-// -----
-
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @vector(%A: memref<4xf32>) kernel {
     %c0 = arith.constant 0 : index

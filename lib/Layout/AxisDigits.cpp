@@ -1,0 +1,68 @@
+//===- AxisDigits.cpp - Where the digits of one coordinate lie ------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/AxisDigits.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace tilews;
+using llvm::SmallVector;
+
+namespace {
+struct PlacedMode {
+  int64_t stride, extent, step;
+  bool isThread;
+};
+} // namespace
+
+/// Splits a mode of threads at the end of a warp.
+static void addThreadDigits(const PlacedMode &mode, int64_t warpSize,
+                            SmallVector<AxisDigit> &digits) {
+  using Place = AxisDigit::Place;
+  int64_t lanes = 1;
+  if (mode.step < warpSize && llvm::isPowerOf2_64(mode.step))
+    lanes = std::min(mode.extent, warpSize / mode.step);
+  if (!llvm::isPowerOf2_64(lanes) || mode.extent % lanes != 0)
+    lanes = 1;
+  if (lanes > 1)
+    digits.push_back({Place::Lane, lanes, mode.step});
+  if (mode.extent > lanes)
+    digits.push_back({Place::Scratch, mode.extent / lanes, mode.step * lanes});
+}
+
+std::optional<SmallVector<AxisDigit>>
+tilews::getAxisDigits(const FragmentLayout &layout, int64_t axis,
+                      int64_t warpSize) {
+  SmallVector<PlacedMode> modes;
+  for (bool isThread : {true, false}) {
+    int64_t step = 1;
+    for (const Mode &mode :
+         isThread ? layout.getThreadModes() : layout.getValueModes()) {
+      if (mode.stride != 0 && mode.dim == axis && mode.extent > 1)
+        modes.push_back({mode.stride, mode.extent, step, isThread});
+      step *= mode.extent;
+    }
+  }
+  llvm::sort(modes, [](const PlacedMode &a, const PlacedMode &b) {
+    return a.stride < b.stride;
+  });
+  SmallVector<AxisDigit> digits;
+  int64_t reach = 1;
+  for (const PlacedMode &mode : modes) {
+    if (mode.stride != reach)
+      return std::nullopt;
+    reach *= mode.extent;
+    if (mode.isThread)
+      addThreadDigits(mode, warpSize, digits);
+    else
+      digits.push_back({AxisDigit::Place::Register, mode.extent, mode.step});
+  }
+  return digits;
+}
