@@ -159,13 +159,23 @@ LogicalResult SpecializeOp::verify() {
   return success();
 }
 
+/// Whether a fragment is made of nothing but scalars, so that each role can
+/// make it anew. Constants move out of roles when equal ones are merged.
+static bool isMadeOfScalars(Value fragment) {
+  Operation *op = fragment.getDefiningOp();
+  return op && isPure(op) &&
+         llvm::none_of(op->getOperandTypes(),
+                       [](Type type) { return isa<TensorType>(type); });
+}
+
 /// The first use in `role` of a fragment made outside of it.
 static OpOperand *findForeignFragment(RoleOp role) {
   OpOperand *found = nullptr;
   role->walk([&](Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<TensorType>(operand.get().getType()) ||
-          role.getBody().isAncestor(operand.get().getParentRegion()))
+          role.getBody().isAncestor(operand.get().getParentRegion()) ||
+          isMadeOfScalars(operand.get()))
         continue;
       found = &operand;
       return WalkResult::interrupt();

@@ -119,7 +119,7 @@ private:
   void readValue(Value value);
   void convertResult(OpResult result, FragmentAttr layout);
   void adaptOperand(const Need &need);
-  Value repeat(Operation *op, FragmentAttr layout);
+  Value repeat(const Need &need);
 
   gpu::GPUFuncOp kernel;
   LayoutInference &inference;
@@ -130,8 +130,8 @@ private:
   SmallVector<Need> needed;
   SmallVector<Operation *> repeatable;
   SmallVector<InsertedConversion> conversions;
-  /// A value's forms in other layouts.
-  llvm::DenseMap<std::pair<Value, Attribute>, Value> forms;
+  /// A value's forms in other layouts, each in the role that uses it.
+  llvm::DenseMap<std::tuple<Value, Attribute, Operation *>, Value> forms;
 };
 } // namespace
 
@@ -199,11 +199,16 @@ void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
                          inference.getChoice(result)->reason});
 }
 
-/// A copy of a repeatable operation that makes `layout`.
-Value LayoutWriter::repeat(Operation *op, FragmentAttr layout) {
+/// A copy of the repeatable operation behind an operand, in the layout and in
+/// the role that the operand needs it.
+Value LayoutWriter::repeat(const Need &need) {
+  Operation *op = need.operand->get().getDefiningOp();
   builder.setInsertionPoint(op);
+  auto role = need.operand->getOwner()->getParentOfType<RoleOp>();
+  if (role && !role->isAncestor(op))
+    builder.setInsertionPointToStart(&role.getBody().front());
   Operation *copy = builder.clone(*op);
-  RankedTensorType type = withLayout(op->getResult(0).getType(), layout);
+  RankedTensorType type = withLayout(op->getResult(0).getType(), need.layout);
   copy->getResult(0).setType(type);
   if (auto constant = dyn_cast<arith::ConstantOp>(copy))
     constant.setValueAttr(
@@ -213,11 +218,12 @@ Value LayoutWriter::repeat(Operation *op, FragmentAttr layout) {
 
 void LayoutWriter::adaptOperand(const Need &need) {
   Value value = need.operand->get();
-  Value &form = forms[{value, need.layout}];
+  Operation *user = need.operand->getOwner();
+  Operation *role = user->getParentOfType<RoleOp>();
+  Value &form = forms[{value, need.layout, role}];
   if (!form && !need.has) {
-    form = repeat(value.getDefiningOp(), need.layout);
+    form = repeat(need);
   } else if (!form) {
-    Operation *user = need.operand->getOwner();
     builder.setInsertionPointAfterValue(value);
     auto convert = ConvertLayoutOp::create(
         builder, user->getLoc(), withLayout(value.getType(), need.layout),

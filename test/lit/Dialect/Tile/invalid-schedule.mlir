@@ -124,7 +124,7 @@ func.func @f() {
 
 func.func @f(%C: memref<64xf32>) {
   // expected-note @below {{made here}}
-  %t = arith.constant dense<0.0> : tensor<64xf32>
+  %t = tile.load %C : memref<64xf32> -> tensor<64xf32>
   tile.specialize {
     tile.role @a warps(4) {
       // expected-error @below {{'tile.store' op uses a fragment in role @a that was made outside of it; fragments are in the registers of one role}}

@@ -200,7 +200,8 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
     block in order: the first takes the lowest thread ids. All roles run at the
     same time; the operation ends when all of them have. What roles need of each
     other goes through channels: no fragment is used in a role that was made
-    outside of it.
+    outside of it, but for those made of nothing but scalars, such as constants,
+    which each role can make anew.
 
     ```mlir
     tile.specialize {
