@@ -96,7 +96,7 @@ class Pair:
         return x, np.zeros_like(x)
 
 
-def module(cases: Sequence["Pair | Combination"], target: str) -> str:
+def module(cases: "Sequence[Case]", target: str) -> str:
     """A module with kernels `case_0`, `case_1`, ... for a chip."""
     vendor = "nvvm" if target.startswith("sm_") else "rocdl"
     kernels = "".join(case.kernel(f"case_{i}") for i, case in enumerate(cases))
@@ -211,6 +211,67 @@ def random_pairs(count: int, seed: int, lanes: int) -> list[Pair]:
 
 
 @dataclasses.dataclass(frozen=True)
+class Staged:
+    """A matrix that goes through shared memory, a fragment, and shared memory."""
+
+    layout: Layout
+    shape: tuple[int, int]
+    element: str
+    #: The layouts of the two buffers.
+    buffers: tuple[str, str]
+    threads: int = 128
+
+    def kernel(self, name: str) -> str:
+        """A kernel that copies its argument."""
+        shape = f"{self.shape[0]}x{self.shape[1]}x{self.element}"
+        space = "#gpu.address_space<workgroup>"
+        first, second = (f"memref<{shape}, {b}, {space}>" for b in self.buffers)
+        fragment = f"tensor<{shape}, {self.layout}>"
+        return f"""
+  gpu.func @{name}(%x: memref<{shape}>, %y: memref<{shape}>)
+      kernel attributes {{tile.threads = {self.threads} : i32}} {{
+    %a = tile.alloc_shared : {first}
+    %b = tile.alloc_shared : {second}
+    tile.copy %x to %a : memref<{shape}> to {first}
+    %0 = tile.load %a : {first} -> {fragment}
+    tile.store %0 to %b : {fragment} to {second}
+    tile.copy %b to %y : {second} to memref<{shape}>
+    gpu.return
+  }}"""
+
+    def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """As those of a pair."""
+        pair = Pair(self.layout, self.layout, self.shape, self.element, self.threads)
+        return pair.arguments(seed)
+
+
+def staged_cases() -> list[Staged]:
+    """Fragments that hold 8x8 matrices, by rows or by columns."""
+
+    def layouts(bits: int, columns: int) -> list[Layout]:
+        word = 32 // bits
+        thread = ((4, word, 1), (8, 1, 0), (4, 16, 0))
+        run = ((word, 1, 1),) if word > 1 else ()
+        rows = Layout(thread, (*run, (2, 8, 0), (columns // (4 * word), 4 * word, 1)))
+        if bits != 16:
+            return [rows]
+        turned = ((4, 2, 0), (8, 1, 1), (4, 8, 0))
+        across = Layout(turned, ((2, 1, 0), (columns // 8, 8, 1), (2, 32, 0)))
+        return [rows, across]
+
+    cases = []
+    for element, bits in [("f8E4M3FN", 8), ("f16", 16), ("bf16", 16), ("f32", 32)]:
+        columns = 1024 // bits
+        swizzled = f"#tile.shared<(64, {columns}):({columns}, 1), Sw<3,4,3>>"
+        pitch = columns + 128 // bits
+        padded = f"#tile.shared<(64, {columns}):({pitch}, 1)>"
+        for layout in layouts(bits, columns):
+            for buffers in [(swizzled, padded), (padded, swizzled)]:
+                cases.append(Staged(layout, (64, columns), element, buffers))
+    return cases
+
+
+@dataclasses.dataclass(frozen=True)
 class Combination:
     """A `tile.scan` or, with `kind` "reduce", a `tile.reduce` along an axis."""
 
@@ -286,6 +347,9 @@ class Combination:
         else:
             wide = wide.cumsum(axis=self.axis)
         return x, np.zeros(self.result_shape, dtype), wide.astype(dtype)
+
+
+Case = Pair | Staged | Combination
 
 
 def random_combinations(count: int, seed: int, lanes: int) -> list[Combination]:

@@ -66,12 +66,22 @@ struct LoadPattern : TilePattern<LoadOp> {
       return rewriter.notifyMatchFailure(op, "result has no layout");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
-    FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
-                            getThreadId(b, op));
-    RegionAccess access(b, type, adaptor.getSource(),
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+    FragmentLayout layout = getFragmentLayout(fragment);
+    SmallVector<SplitOffset> offsets = splitOffsets(
+        b, op.getStaticOffsets(), adaptor.getOffsets(), type.getRank());
+    SmallVector<int64_t> sizes = op.getRegion().sizes;
+    int64_t maxVector = lowering.maxVectors.at(op)[0];
+    Value threadId = getThreadId(b, op);
+    if (auto matrices = MatrixMover::get(
+            b, getTarget(), type, adaptor.getSource(), offsets, sizes,
+            maxVector, layout, fragment.getShape(), threadId,
+            /*isStore=*/false)) {
+      rewriter.replaceOp(op, matrices->load(converted.getElementType(),
+                                            converted.getNumElements()));
+      return success();
+    }
+    FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
+    RegionAccess access(b, type, adaptor.getSource(), offsets, sizes, maxVector,
                         indexer);
     rewriter.replaceOp(op, loadFragment(b, access, indexer,
                                         converted.getElementType(),
@@ -89,12 +99,21 @@ struct StorePattern : TilePattern<StoreOp> {
     auto fragment = cast<RankedTensorType>(op.getValue().getType());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getDest().getType());
-    FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
-                            getThreadId(b, op));
-    RegionAccess access(b, type, adaptor.getDest(),
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+    FragmentLayout layout = getFragmentLayout(fragment);
+    SmallVector<SplitOffset> offsets = splitOffsets(
+        b, op.getStaticOffsets(), adaptor.getOffsets(), type.getRank());
+    SmallVector<int64_t> sizes = op.getRegion().sizes;
+    int64_t maxVector = lowering.maxVectors.at(op)[0];
+    Value threadId = getThreadId(b, op);
+    if (auto matrices = MatrixMover::get(
+            b, getTarget(), type, adaptor.getDest(), offsets, sizes, maxVector,
+            layout, fragment.getShape(), threadId, /*isStore=*/true)) {
+      matrices->store(adaptor.getValue());
+      rewriter.eraseOp(op);
+      return success();
+    }
+    FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
+    RegionAccess access(b, type, adaptor.getDest(), offsets, sizes, maxVector,
                         indexer);
     storeFragment(b, access, indexer, adaptor.getValue());
     rewriter.eraseOp(op);

@@ -77,6 +77,37 @@ Value NVVMLowering::emitMma(ImplicitLocOpBuilder &b, const MmaOperands &op,
 // ldmatrix
 //===----------------------------------------------------------------------===//
 
+static NVVM::LdStMatrixShapeAttr getMatrixShape(Builder &b) {
+  return NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+}
+static NVVM::MMALayout getMatrixLayout(bool transposed) {
+  return transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+}
+
+SmallVector<Value> NVVMLowering::emitMatrixLoad(ImplicitLocOpBuilder &b,
+                                                Value address, int64_t count,
+                                                bool transposed) const {
+  Type i32 = b.getI32Type();
+  Type type = count == 1 ? i32
+                         : LLVM::LLVMStructType::getLiteral(
+                               b.getContext(), SmallVector<Type>(count, i32));
+  Value matrices = NVVM::LdMatrixOp::create(
+      b, type, address, count, getMatrixLayout(transposed), getMatrixShape(b),
+      NVVM::LdStMatrixEltType::B16);
+  if (count == 1)
+    return {matrices};
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(b, matrices, i));
+  return words;
+}
+
+void NVVMLowering::emitMatrixStore(ImplicitLocOpBuilder &b, Value address,
+                                   ValueRange words, bool transposed) const {
+  NVVM::StMatrixOp::create(b, address, words, getMatrixLayout(transposed),
+                           getMatrixShape(b), NVVM::LdStMatrixEltType::B16);
+}
+
 namespace {
 
 /// Reads operands by ldmatrix: each lane gives the address of 16 bytes, eight
@@ -85,8 +116,10 @@ namespace {
 /// right operands that are neighbours along N.
 class LdMatrixReader : public OperandReader {
 public:
-  LdMatrixReader(ImplicitLocOpBuilder &b, const SharedOperand &operand)
-      : b(b), operand(operand), repeatsPerLoad(operand.isLhs ? 1 : 2),
+  LdMatrixReader(ImplicitLocOpBuilder &b, const TargetLowering &target,
+                 const SharedOperand &operand)
+      : b(b), target(target), operand(operand),
+        repeatsPerLoad(operand.isLhs ? 1 : 2),
         indexer(b, getLayout(), operand.type.getShape(), operand.threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
                operand.type.getShape(), kMaxVector, indexer) {
@@ -159,22 +192,11 @@ private:
     int64_t steps = operand.extentK / operand.mma.k;
     Value address =
         access.getAddress(indexer.getConstants(step + steps * load));
-    auto i32 = b.getI32Type();
-    MLIRContext *context = b.getContext();
-    auto type =
-        LLVM::LLVMStructType::getLiteral(context, SmallVector<Type>(4, i32));
-    Value matrices = NVVM::LdMatrixOp::create(
-        b, type, address, 4,
-        alongK ? NVVM::MMALayout::row : NVVM::MMALayout::col,
-        NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
-        NVVM::LdStMatrixEltType::B16);
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < 4; ++i)
-      words.push_back(LLVM::ExtractValueOp::create(b, matrices, i));
-    return words;
+    return target.emitMatrixLoad(b, address, 4, !alongK);
   }
 
   ImplicitLocOpBuilder &b;
+  const TargetLowering &target;
   SharedOperand operand;
   int64_t repeatsPerLoad;
   FragmentIndexer indexer;
@@ -189,5 +211,5 @@ NVVMLowering::createOperandReader(ImplicitLocOpBuilder &b,
                                   const SharedOperand &operand) const {
   if (!LdMatrixReader::isPossible(operand))
     return nullptr;
-  return std::make_unique<LdMatrixReader>(b, operand);
+  return std::make_unique<LdMatrixReader>(b, *this, operand);
 }

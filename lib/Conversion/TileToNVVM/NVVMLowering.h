@@ -37,6 +37,15 @@ public:
   std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const override;
+  bool hasMatrixAccess(bool isStore) const override {
+    return info.arch >= (isStore ? 90 : 75);
+  }
+  llvm::SmallVector<mlir::Value> emitMatrixLoad(mlir::ImplicitLocOpBuilder &b,
+                                                mlir::Value address,
+                                                int64_t count,
+                                                bool transposed) const override;
+  void emitMatrixStore(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
+                       mlir::ValueRange words, bool transposed) const override;
   void emitAsyncCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
                      mlir::Value source, int64_t bytes,
                      mlir::Value predicate) const override;

@@ -104,6 +104,19 @@ public:
                       const SharedOperand &operand) const {
     return nullptr;
   }
+  /// Whether a warp loads, or stores, 8x8 matrices (MatrixAccess.h).
+  virtual bool hasMatrixAccess(bool isStore) const { return false; }
+  /// Loads and stores 1, 2 or 4 matrices, of each of which a lane holds a word.
+  virtual llvm::SmallVector<mlir::Value>
+  emitMatrixLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
+                 int64_t count, bool transposed) const {
+    llvm_unreachable("target has no loads of matrices");
+  }
+  virtual void emitMatrixStore(mlir::ImplicitLocOpBuilder &b,
+                               mlir::Value address, mlir::ValueRange words,
+                               bool transposed) const {
+    llvm_unreachable("target has no stores of matrices");
+  }
   /// Copies `bytes` (4, 8 or 16) from global to shared memory, asynchronously;
   /// where `predicate` (may be null) is false, writes zeros.
   virtual void emitAsyncCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,

@@ -1,0 +1,48 @@
+//===- MatrixAccess.h - Fragments as 8x8 matrices in memory -----*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ldmatrix and stmatrix (PTX ISA) move 8x8 matrices of 16-bit elements between
+// a warp's registers and shared memory. A lane gives the address of a row, 16
+// bytes; lane `l` holds, as one 32-bit word, elements `2 * (l % 4)` and the
+// next of row `l / 4`, or of column `l / 4` if the matrix is transposed on the
+// way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LAYOUT_MATRIXACCESS_H
+#define TILEWS_LAYOUT_MATRIXACCESS_H
+
+#include "tilews/Layout/Layout.h"
+
+namespace tilews {
+
+/// How a fragment is moved matrix by matrix.
+struct MatrixAccess {
+  bool transposed = false;
+  /// Matrices that one instruction moves: 1, 2 or 4.
+  int64_t count = 1;
+  /// Where the row begins whose address a thread gives: register `i` is that of
+  /// instruction `i`.
+  FragmentLayout rows;
+  /// The fragment's register that holds element `e` of the word of matrix `j`
+  /// of instruction `i`, at `(i * count + j) * elements + e`.
+  llvm::SmallVector<int64_t> registers;
+  int64_t elements = 1; // of a word
+
+  int64_t getNumInstructions() const { return rows.getNumValues(); }
+};
+
+/// The access to a fragment of elements of `elementBits`, of which dimension
+/// `inner` is contiguous in memory in runs of 16 bytes; none if the layout does
+/// not hold matrices, or reaches past `shape`.
+std::optional<MatrixAccess> getMatrixAccess(const FragmentLayout &layout,
+                                            llvm::ArrayRef<int64_t> shape,
+                                            int64_t inner, int64_t elementBits);
+
+} // namespace tilews
+
+#endif // TILEWS_LAYOUT_MATRIXACCESS_H

@@ -1,0 +1,165 @@
+//===- MatrixAccess.cpp - Fragments as 8x8 matrices in memory -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/MatrixAccess.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tilews;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+/// A mode of a thread's or register's number.
+struct Placed {
+  Mode mode;
+  int64_t step;
+};
+
+/// Takes the digits of a layout apart.
+class MatrixFinder {
+public:
+  MatrixFinder(const FragmentLayout &layout, int64_t inner, int64_t elementBits)
+      : inner(inner), elements(32 / elementBits) {
+    split(layout.getThreadModes(), /*limit=*/kWarp, lanes, otherThreads);
+    split(layout.getValueModes(), /*limit=*/INT64_MAX, registers, odd);
+  }
+
+  std::optional<MatrixAccess> find() {
+    if (lanes.size() != 5)
+      return std::nullopt;
+    if (isRun(lanes[0], elements) && isRun(lanes[1], 2 * elements))
+      return findRows();
+    if (elements == 2 && isRun(lanes[2], 1) && isRun(lanes[3], 2) &&
+        isRun(lanes[4], 4))
+      return findColumns();
+    return std::nullopt;
+  }
+
+private:
+  static constexpr int64_t kWarp = 32;
+
+  /// Cuts modes into bits as long as the step is below `limit` and the extent
+  /// even; what is left goes to `rest`.
+  static void split(ArrayRef<Mode> modes, int64_t limit,
+                    SmallVector<Placed> &bits, SmallVector<Placed> &rest) {
+    int64_t step = 1;
+    for (Mode mode : modes) {
+      int64_t own = step;
+      step *= mode.extent;
+      while (mode.extent % 2 == 0 && own < limit) {
+        bits.push_back({{2, mode.stride, mode.dim}, own});
+        mode = {mode.extent / 2, mode.stride * 2, mode.dim};
+        own *= 2;
+      }
+      if (mode.extent > 1)
+        rest.push_back({mode, own});
+    }
+  }
+
+  bool isRun(const Placed &bit, int64_t stride) const {
+    return bit.mode.dim == inner && bit.mode.stride == stride;
+  }
+
+  /// Words along the rows: registers hold the elements of a word, the lanes of
+  /// a quad the words of a row.
+  std::optional<MatrixAccess> findRows() {
+    for (int64_t stride = 1; stride < elements; stride *= 2) {
+      auto *bit = llvm::find_if(
+          registers, [&](const Placed &bit) { return isRun(bit, stride); });
+      if (bit == registers.end())
+        return std::nullopt;
+      word.push_back(bit->step);
+      registers.erase(bit);
+    }
+    rows = {lanes[2], lanes[3], lanes[4]};
+    return finish(/*transposed=*/false);
+  }
+
+  /// Words across rows: a register bit and the lanes of a quad tell the rows.
+  std::optional<MatrixAccess> findColumns() {
+    auto *pair = llvm::find_if(
+        registers, [](const Placed &bit) { return bit.mode.stride != 0; });
+    if (pair == registers.end())
+      return std::nullopt;
+    word.push_back(pair->step);
+    rows = {*pair, lanes[0], lanes[1]};
+    registers.erase(pair);
+    return finish(/*transposed=*/true);
+  }
+
+  std::optional<MatrixAccess> finish(bool transposed) {
+    MatrixAccess access;
+    access.transposed = transposed;
+    access.elements = elements;
+    SmallVector<Mode> thread, value;
+    for (const Placed &bit : rows)
+      thread.push_back(bit.mode);
+    // Lanes 8 to 15 give the rows of the second matrix, and so on.
+    SmallVector<int64_t> matrices;
+    for (int i = 0; i < 2; ++i) {
+      if (registers.empty()) {
+        thread.push_back({2, 0, 0});
+        continue;
+      }
+      thread.push_back(registers.front().mode);
+      matrices.push_back(registers.front().step);
+      registers.erase(registers.begin());
+    }
+    access.count = int64_t(1) << matrices.size();
+    for (const Placed &mode : otherThreads)
+      thread.push_back(mode.mode);
+    llvm::append_range(registers, odd);
+    for (const Placed &mode : registers)
+      value.push_back(mode.mode);
+    access.rows = FragmentLayout(thread, value);
+    // Rows begin at multiples of 16 bytes.
+    for (ArrayRef<Mode> modes : {ArrayRef<Mode>(thread), ArrayRef<Mode>(value)})
+      for (const Mode &mode : modes)
+        if (mode.dim == inner && mode.stride % (4 * elements) != 0)
+          return std::nullopt;
+
+    for (int64_t number = 0; number < access.getNumInstructions(); ++number) {
+      int64_t base = 0, rest = number;
+      for (const Placed &mode : registers) {
+        base += rest % mode.mode.extent * mode.step;
+        rest /= mode.mode.extent;
+      }
+      for (int64_t matrix = 0; matrix < access.count; ++matrix)
+        for (int64_t element = 0; element < elements; ++element)
+          access.registers.push_back(base + combine(matrix, matrices) +
+                                     combine(element, word));
+    }
+    return access;
+  }
+
+  /// The sum of the steps whose bit is set.
+  static int64_t combine(int64_t bits, ArrayRef<int64_t> steps) {
+    int64_t sum = 0;
+    for (auto [i, step] : llvm::enumerate(steps))
+      sum += (bits >> i & 1) * step;
+    return sum;
+  }
+
+  int64_t inner, elements;
+  SmallVector<Placed> lanes, otherThreads, registers, odd;
+  SmallVector<Placed> rows;
+  /// Steps of the registers that a word holds, the lowest element first.
+  SmallVector<int64_t> word;
+};
+} // namespace
+
+std::optional<MatrixAccess>
+tilews::getMatrixAccess(const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                        int64_t inner, int64_t elementBits) {
+  SmallVector<int64_t> cover = layout.getCover(shape.size());
+  if (elementBits != 8 && elementBits != 16 && elementBits != 32)
+    return std::nullopt;
+  if (ArrayRef<int64_t>(cover) != shape || layout.getNumThreads() % 32 != 0)
+    return std::nullopt;
+  return MatrixFinder(layout, inner, elementBits).find();
+}
