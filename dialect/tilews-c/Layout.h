@@ -56,9 +56,12 @@ MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsSharedLayoutCreate(
     intptr_t numModes, const TilewsMode *modes, TilewsSwizzle swizzle);
 MLIR_CAPI_EXPORTED TilewsSharedLayout
 tilewsSharedLayoutRowMajor(intptr_t rank, const int64_t *shape);
+MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsSharedLayoutPanels(
+    intptr_t rank, const int64_t *shape, int64_t elementBits, int64_t spanBytes,
+    int64_t chunkBytes);
 MLIR_CAPI_EXPORTED TilewsSharedLayout
-tilewsSharedLayoutPanels(intptr_t rank, const int64_t *shape,
-                         int64_t elementBits, int64_t spanBytes);
+tilewsSharedLayoutPadded(intptr_t rank, const int64_t *shape,
+                         int64_t elementBits, int64_t chunkBytes);
 MLIR_CAPI_EXPORTED void tilewsSharedLayoutDestroy(TilewsSharedLayout layout);
 
 MLIR_CAPI_EXPORTED intptr_t

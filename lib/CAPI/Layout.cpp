@@ -60,9 +60,17 @@ TilewsSharedLayout tilewsSharedLayoutRowMajor(intptr_t rank,
 
 TilewsSharedLayout tilewsSharedLayoutPanels(intptr_t rank, const int64_t *shape,
                                             int64_t elementBits,
-                                            int64_t spanBytes) {
+                                            int64_t spanBytes,
+                                            int64_t chunkBytes) {
+  return give(SharedLayout::getPanels(toArray(rank, shape), elementBits,
+                                      spanBytes, chunkBytes));
+}
+
+TilewsSharedLayout tilewsSharedLayoutPadded(intptr_t rank, const int64_t *shape,
+                                            int64_t elementBits,
+                                            int64_t chunkBytes) {
   return give(
-      SharedLayout::getPanels(toArray(rank, shape), elementBits, spanBytes));
+      SharedLayout::getPadded(toArray(rank, shape), elementBits, chunkBytes));
 }
 
 void tilewsSharedLayoutDestroy(TilewsSharedLayout layout) {

@@ -35,7 +35,8 @@ SharedLayout SharedLayout::getRowMajor(ArrayRef<int64_t> shape) {
 }
 
 SharedLayout SharedLayout::getPanels(ArrayRef<int64_t> shape,
-                                     int64_t elementBits, int64_t spanBytes) {
+                                     int64_t elementBits, int64_t spanBytes,
+                                     int64_t chunkBytes) {
   int64_t inner = shape.back();
   int64_t panel = spanBytes * 8 / elementBits;
   if (spanBytes < 16 || inner % panel != 0)
@@ -59,9 +60,28 @@ SharedLayout SharedLayout::getPanels(ArrayRef<int64_t> shape,
     stride *= shape[dim];
   }
   Swizzle swizzle;
-  if (spanBytes > 16)
-    swizzle.bits = llvm::Log2_64(spanBytes) - 4;
+  if (spanBytes > chunkBytes) {
+    // The number of a chunk is XORed with that of its line of 128 bytes.
+    swizzle.base = llvm::Log2_64(chunkBytes);
+    swizzle.bits = llvm::Log2_64(spanBytes) - swizzle.base;
+    swizzle.shift = 7 - swizzle.base;
+  }
   return SharedLayout(modes, swizzle);
+}
+
+SharedLayout SharedLayout::getPadded(ArrayRef<int64_t> shape,
+                                     int64_t elementBits, int64_t chunkBytes) {
+  SharedLayout layout = getRowMajor(shape);
+  if (shape.size() < 2)
+    return layout;
+  int64_t chunk = std::max<int64_t>(chunkBytes * 8 / elementBits, 1);
+  int64_t chunks = llvm::divideCeil(shape.back(), chunk) | 1;
+  int64_t stride = chunks * chunk;
+  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim) {
+    layout.modes[dim].stride = stride;
+    stride *= shape[dim];
+  }
+  return layout;
 }
 
 SmallVector<Mode> SharedLayout::getModes(int64_t dim) const {

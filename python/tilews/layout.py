@@ -1,5 +1,6 @@
 """Layouts of shared buffers, fragments and matrix instructions, without IR."""
 
+from ._layout_recognition import recognize
 from ._mlir_libs._tilews.layout import (
     FragmentLayout,
     Layout,
@@ -27,6 +28,7 @@ __all__ = [
     "bank_conflicts",
     "mfma",
     "mma_sync",
+    "recognize",
     "tma_boxes",
     "wgmma",
     "wgmma_descriptor",

@@ -77,10 +77,18 @@ public:
 
   /// Rows of at most `spanBytes` in panels: the innermost dimension is cut into
   /// panels of one swizzle span each, a panel holding all rows before the next
-  /// begins. `spanBytes` of 128, 64 or 32 swizzles, 16 or 0 does not. This is
-  /// the layout of TMA boxes and of wgmma's canonical operands.
+  /// begins. Chunks of `chunkBytes` are swizzled within lines of 128 bytes; a
+  /// span of a single chunk is not. With chunks of 16 bytes this is the layout
+  /// of TMA boxes and of wgmma's canonical operands; threads that read a column
+  /// of smaller pieces want chunks of their size.
   static SharedLayout getPanels(llvm::ArrayRef<int64_t> shape,
-                                int64_t elementBits, int64_t spanBytes);
+                                int64_t elementBits, int64_t spanBytes,
+                                int64_t chunkBytes = 16);
+
+  /// Rows that begin at odd multiples of `chunkBytes`, so that threads that
+  /// read a column of such chunks reach different banks.
+  static SharedLayout getPadded(llvm::ArrayRef<int64_t> shape,
+                                int64_t elementBits, int64_t chunkBytes = 16);
 
   llvm::ArrayRef<Mode> getModes() const { return modes; }
   /// The modes of one dimension, fastest first.

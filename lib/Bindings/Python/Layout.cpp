@@ -74,14 +74,18 @@ public:
     checkShape(shape);
     return SharedLayout(tilewsSharedLayoutRowMajor(shape.size(), shape.data()));
   }
-  static SharedLayout panels(const Ints &shape, int64_t bits, int64_t span) {
-    checkShape(shape);
-    checkBits(bits);
-    require(!shape.empty(), "expected at least one dimension");
+  static SharedLayout panels(const Ints &shape, int64_t bits, int64_t span,
+                             int64_t chunk) {
+    checkRows(shape, bits, chunk);
     require(span == 0 || span == 16 || span == 32 || span == 64 || span == 128,
             "expected a span of 0, 16, 32, 64 or 128 bytes");
+    return SharedLayout(tilewsSharedLayoutPanels(shape.size(), shape.data(),
+                                                 bits, span, chunk));
+  }
+  static SharedLayout padded(const Ints &shape, int64_t bits, int64_t chunk) {
+    checkRows(shape, bits, chunk);
     return SharedLayout(
-        tilewsSharedLayoutPanels(shape.size(), shape.data(), bits, span));
+        tilewsSharedLayoutPadded(shape.size(), shape.data(), bits, chunk));
   }
 
   TilewsSharedLayout get() const { return {owner.get()}; }
@@ -152,6 +156,14 @@ public:
   }
 
 private:
+  static void checkRows(const Ints &shape, int64_t bits, int64_t chunk) {
+    checkShape(shape);
+    checkBits(bits);
+    require(!shape.empty(), "expected at least one dimension");
+    require(chunk == 4 || chunk == 8 || chunk == 16,
+            "expected chunks of 4, 8 or 16 bytes");
+  }
+
   std::shared_ptr<void> owner;
 };
 
@@ -309,8 +321,12 @@ static void bindSharedLayout(nb::module_ &m) {
                   "The layout without gaps, last dimension fastest.")
       .def_static("panels", &SharedLayout::panels, nb::arg("shape"),
                   nb::arg("element_bits"), nb::arg("span_bytes"),
-                  "Rows cut into panels of `span_bytes`, swizzled from 32 on;\n"
-                  "row-major where the span does not divide a row.")
+                  nb::arg("chunk_bytes") = 16,
+                  "Rows cut into panels of `span_bytes`, whose chunks are\n"
+                  "swizzled; row-major where the span does not divide a row.")
+      .def_static("padded", &SharedLayout::padded, nb::arg("shape"),
+                  nb::arg("element_bits"), nb::arg("chunk_bytes") = 16,
+                  "Rows that begin at odd multiples of `chunk_bytes`.")
       .def_prop_ro("modes", &SharedLayout::getModes)
       .def_prop_ro("swizzle", &SharedLayout::getSwizzle)
       .def_prop_ro("shape", &SharedLayout::getShape)

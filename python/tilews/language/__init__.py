@@ -15,6 +15,7 @@ from .control import (
     rasterize,
     static_range,
 )
+from .layouts import with_layout
 from .math import (
     abs,
     cdiv,

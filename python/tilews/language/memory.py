@@ -10,6 +10,7 @@ from ..dialects import memref, tile
 from ..errors import LanguageError
 from .arithmetic import as_index, as_value, is_number, number
 from .builder import current, index_constant
+from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
 from .types import DType, index
 from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe, wrap
@@ -48,11 +49,12 @@ def check_dtype(dtype: Any, what: str) -> DType:
 
 
 def _shared_type(
-    shape: tuple[int, ...], dtype: DType, layout: str | None = None
+    shape: tuple[int, ...], dtype: DType, layout: SharedSpec | None, what: str
 ) -> ir.Type:
     space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    parsed = ir.Attribute.parse(layout) if layout else None
-    return ir.MemRefType.get(shape, dtype.to_ir(), parsed, space)
+    if layout is not None:
+        layout = shared_layout(layout, shape, dtype, what)
+    return ir.MemRefType.get(shape, dtype.to_ir(), layout, space)
 
 
 def alloc_shared(
@@ -60,7 +62,7 @@ def alloc_shared(
     dtype: DType,
     *,
     alignment: int | None = None,
-    layout: str | None = None,
+    layout: SharedSpec | None = None,
 ) -> Buffer:
     """A buffer in shared memory; its contents are undefined until written.
 
@@ -68,18 +70,28 @@ def alloc_shared(
         shape: static extents.
         dtype: element type.
         alignment: in bytes, a power of two.
-        layout: a ``#tile.shared<...>`` attribute that the compiler has to keep.
+        layout: where the elements lie, which the compiler has to keep: a name
+            (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
+            ``padded``, ``cdna_xor``), shape:stride text in elements, a layout of
+            :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
+            coordinates to an offset in elements. It is the layout of each version
+            if the buffer gets several.
+
+    Raises:
+        LanguageError: the shape is not static, or the layout is none of the buffer.
     """
-    current("tl.alloc_shared")
-    shape = static_shape(shape, "tl.alloc_shared")
-    type_ = _shared_type(shape, check_dtype(dtype, "tl.alloc_shared"), layout)
+    what = "tl.alloc_shared"
+    current(what)
+    shape = static_shape(shape, what)
+    type_ = _shared_type(shape, check_dtype(dtype, what), layout, what)
     return Buffer(tile.alloc_shared(type_, alignment=alignment))
 
 
 def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Buffer:
     """The same bytes of shared memory under another shape or element type."""
     _check_buffer(buffer, "tl.view")
-    type_ = _shared_type(static_shape(shape, "tl.view"), dtype or buffer.dtype)
+    shape = static_shape(shape, "tl.view")
+    type_ = _shared_type(shape, dtype or buffer.dtype, None, "tl.view")
     return Buffer(tile.view(type_, buffer.ir))
 
 

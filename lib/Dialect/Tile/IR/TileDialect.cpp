@@ -129,6 +129,24 @@ static LogicalResult verifyInst(Operation *op, Attribute attr) {
   return success();
 }
 
+/// A wanted layout has to be one of the operation's only result.
+static LogicalResult verifyLayout(Operation *op, Attribute value) {
+  auto layout = dyn_cast<FragmentAttr>(value);
+  if (!layout)
+    return op->emitError("'tile.layout' expects a #tile.fragment, found ")
+           << value;
+  if (op->getNumResults() != 1 || !isFragmentType(op->getResult(0).getType()))
+    return op->emitError(
+        "'tile.layout' belongs on an operation that makes one fragment");
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.getEncoding() && type.getEncoding() != value)
+    return op->emitError("'tile.layout' is ")
+           << value << ", but the type has " << type.getEncoding();
+  return layout.verifyEncoding(type.getShape(), type.getElementType(), [&] {
+    return op->emitError("'tile.layout': ");
+  });
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -139,6 +157,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyStageOrOrder(op, attr);
   if (name == kInst)
     return verifyInst(op, value);
+  if (name == kLayout)
+    return verifyLayout(op, value);
   if (name == kOffset) {
     if (!isa<AllocSharedOp, ChannelOp, ReduceOp, ScanOp, ConvertLayoutOp,
              ReshapeOp>(op))

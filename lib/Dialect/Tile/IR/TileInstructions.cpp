@@ -7,6 +7,7 @@
 
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Layout/OperandAccess.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -147,6 +148,31 @@ static SharedLayout getSwizzledPanels(MemRefType type) {
     if (rowBytes % span == 0)
       return SharedLayout::getPanels(type.getShape(), bits, span);
   return SharedLayout::getRowMajor(type.getShape());
+}
+
+/// Whether ldmatrix can read a shared operand: rows of whole 16 bytes, and
+/// transposed ones only of 16-bit elements.
+static bool hasMatrixRows(MemRefType type, bool alongK) {
+  int64_t bits = getElementBits(type.getElementType());
+  return bits <= 32 && (alongK || bits == 16) &&
+         type.getShape().back() * bits % 128 == 0;
+}
+
+/// The layout in which an operand is read best.
+static SharedLayout getWantedLayout(GemmOp op, OpOperand &operand,
+                                    const MmaInstruction &mma) {
+  auto type = cast<MemRefType>(operand.get().getType());
+  InstKind kind = getInst(op);
+  if (kind == InstKind::Wgmma)
+    return getSwizzledPanels(type);
+  bool isLhs = &operand == &op.getLhsMutable();
+  bool transposed = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
+  OperandAccess access =
+      kind == InstKind::Mma && hasMatrixRows(type, isLhs != transposed)
+          ? getMatrixRowAccess(mma, isLhs, transposed)
+          : getRegisterAccess(mma, isLhs, transposed);
+  return getOperandLayout(type.getShape(),
+                          getStorageBits(type.getElementType()), access);
 }
 
 /// Why wgmma cannot read one of the shared operands, in the layout that is
@@ -297,7 +323,8 @@ void GemmOp::getLayoutRequirements(
   for (OpOperand *operand : {&getLhsMutable(), &getRhsMutable()})
     if (auto buffer = dyn_cast<MemRefType>(operand->get().getType()))
       requirements.push_back(
-          {operand, SharedLayoutAttr::get(context, getSwizzledPanels(buffer))});
+          {operand, SharedLayoutAttr::get(
+                        context, getWantedLayout(*this, *operand, plan->mma))});
   if (isa<RankedTensorType>(getLhs().getType())) {
     FragmentLayout layout = getLhsLayout(plan->mma, plan->grid, getM(), getK());
     require(&getLhsMutable(),

@@ -282,9 +282,26 @@ static bool needsLayouts(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
+/// Makes the wanted layouts (`tile.layout`) those of the fragments' types, so
+/// that they count as given.
+static void applyWantedLayouts(gpu::GPUFuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    auto layout = op->getAttrOfType<FragmentAttr>(TileDialect::kLayout);
+    if (!layout)
+      return;
+    RankedTensorType type = withLayout(op->getResult(0).getType(), layout);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+        constant.setValueAttr(dense.reshape(type));
+    op->getResult(0).setType(type);
+    op->removeAttr(TileDialect::kLayout);
+  });
+}
+
 static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   if (!needsLayouts(kernel))
     return success();
+  applyWantedLayouts(kernel);
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();

@@ -66,6 +66,7 @@ def Tile_Dialect : Dialect {
     | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
     | `tile.stage`, `tile.order` | operations of such a loop | `i32`: the stage of the pipeline the operation belongs to, and its place among the loop's operations; set by `--tile-plan-pipeline` or by hand |
     | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
+    | `tile.layout` | operations that make one fragment | `#tile.fragment`: the layout that `--tile-infer-layouts` gives the fragment |
     | `tile.offset` | `tile.alloc_shared`, `tile.channel`, operations with scratch | `i64`: byte offset in the shared memory arena |
   }];
   let dependentDialects = [
@@ -96,6 +97,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kStage = "tile.stage";
     static constexpr ::llvm::StringLiteral kOrder = "tile.order";
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";
+    static constexpr ::llvm::StringLiteral kLayout = "tile.layout";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
 
     void registerTypes();

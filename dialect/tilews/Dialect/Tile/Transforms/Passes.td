@@ -305,8 +305,8 @@ def InferLayoutsPass : Pass<"tile-infer-layouts"> {
   let summary = "give each fragment and each shared buffer a layout";
   let description = [{
     Gives every fragment a `#tile.fragment` and every shared buffer a
-    `#tile.shared`. What the chosen instructions (`tile.inst`) demand and what
-    the kernel's types already say is fixed. It becomes a candidate of all
+    `#tile.shared`. What the chosen instructions (`tile.inst`) demand, what the
+    kernel's types already say and what `tile.layout` asks for is fixed. It becomes a candidate of all
     fragments it reaches along elementwise operations, loops, branches and
     changes of shape, and so does what accesses to memory and reductions would
     like best. Of the candidates those are chosen that cost least in all: in
