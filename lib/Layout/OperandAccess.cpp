@@ -18,9 +18,6 @@ using llvm::ArrayRef;
 using llvm::Expected;
 using llvm::SmallVector;
 
-/// Bytes of all banks side by side.
-static constexpr int64_t lineBytes = 128;
-
 OperandAccess tilews::getMatrixRowAccess(const MmaInstruction &mma, bool isLhs,
                                          bool transposed) {
   // Dimensions as in (m, k) or (k, n).
@@ -43,24 +40,21 @@ OperandAccess tilews::getRegisterAccess(const MmaInstruction &mma, bool isLhs,
   return {transposed ? lanes.transpose({1, 0}) : lanes, 0};
 }
 
-Expected<BankConflicts> tilews::getBankConflicts(const OperandAccess &access,
-                                                 const SharedLayout &layout,
-                                                 int64_t elementBits) {
-  int64_t vector = access.rowBytes * 8 / elementBits;
-  if (vector == 0)
-    vector = std::gcd(std::min<int64_t>(access.lanes.getContiguity(1),
-                                        lineBytes / elementBits),
-                      layout.getContiguity(elementBits));
+/// The worst of the accesses to `vector` registers of `numLanes` lanes each.
+static Expected<BankConflicts>
+getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
+         int64_t vector, const SharedLayout &layout, int64_t elementBits) {
   SmallVector<int64_t> shape = layout.getShape();
-  int64_t values = access.lanes.getNumValues();
   BankConflicts worst;
-  for (int64_t value = 0; value < values;
-       value += access.rowBytes ? 1 : vector) {
+  for (int64_t value = 0; value < lanes.getNumValues(); value += step) {
     SmallVector<int64_t> offsets;
-    for (int64_t lane = 0; lane < access.lanes.getNumThreads(); ++lane) {
-      SmallVector<int64_t> coords = access.lanes.getCoords(lane, value, 2);
-      // What a small buffer lacks is not read.
-      if (coords[0] < shape[0] && coords[1] < shape[1])
+    for (int64_t lane = 0; lane < numLanes; ++lane) {
+      SmallVector<int64_t> coords = lanes.getCoords(lane, value, shape.size());
+      // What a small buffer lacks is not accessed.
+      bool isInside = llvm::all_of(llvm::zip(coords, shape), [](auto pair) {
+        return std::get<0>(pair) < std::get<1>(pair);
+      });
+      if (isInside)
         offsets.push_back(layout.getOffset(coords, elementBits) * elementBits /
                           8);
     }
@@ -74,49 +68,98 @@ Expected<BankConflicts> tilews::getBankConflicts(const OperandAccess &access,
   return worst;
 }
 
-/// Swizzles of panels with this span. Those that keep the most bytes together
-/// come first, and among them those that look at the line right above.
+Expected<BankConflicts> tilews::getBankConflicts(const OperandAccess &access,
+                                                 const SharedLayout &layout,
+                                                 int64_t elementBits) {
+  int64_t numLanes = access.lanes.getNumThreads();
+  if (access.rowBytes)
+    return getWorst(access.lanes, numLanes, 1,
+                    access.rowBytes * 8 / elementBits, layout, elementBits);
+  int64_t run = std::min(access.lanes.getContiguity(1), 128 / elementBits);
+  int64_t vector = std::gcd(run, layout.getContiguity(elementBits));
+  return getWorst(access.lanes, numLanes, vector, vector, layout, elementBits);
+}
+
+Expected<BankConflicts> tilews::getCopyConflicts(const SharedLayout &layout,
+                                                 int64_t elementBits,
+                                                 int64_t numThreads) {
+  int64_t vector =
+      std::min(layout.getContiguity(elementBits), 128 / elementBits);
+  FragmentLayout lanes =
+      getBlockedLayout(layout.getShape(), numThreads, vector);
+  return getWorst(lanes, std::min<int64_t>(numThreads, 32), vector, vector,
+                  layout, elementBits);
+}
+
+/// Swizzles of chunks in spans of this many bytes. Those that keep the most
+/// bytes together come first, and among them those that look at the line right
+/// above.
 static SmallVector<Swizzle> getSwizzles(int64_t span) {
   SmallVector<Swizzle> swizzles;
   for (int64_t chunk : {16, 32, 64, 8, 4})
     for (int64_t skipped = 0; skipped < 4; ++skipped)
-      for (int64_t bits = int64_t(llvm::Log2_64(span)) - llvm::Log2_64(chunk);
-           bits > 0; --bits) {
-        int64_t base = llvm::Log2_64(chunk);
+      for (int64_t base = llvm::Log2_64(chunk), top = llvm::Log2_64(span),
+                   bits = top - base;
+           bits > 0; --bits)
         swizzles.push_back({bits, base, 7 - base + skipped});
-      }
   return swizzles;
 }
 
-SharedLayout tilews::getOperandLayout(ArrayRef<int64_t> shape,
-                                      int64_t elementBits,
-                                      const OperandAccess &access) {
-  int64_t rowBytes = shape.back() * elementBits / 8;
-  SharedLayout best = SharedLayout::getRowMajor(shape);
-  std::optional<int64_t> bestWavefronts;
-  auto isFree = [&](const SharedLayout &layout) {
-    Expected<BankConflicts> conflicts =
+namespace {
+/// Looks for the layout with the fewest conflicts.
+struct LayoutSearch {
+  int64_t elementBits;
+  const OperandAccess &access;
+  int64_t numThreads;
+  SharedLayout best;
+  std::optional<int64_t> fewest; // wavefronts
+
+  /// Tries a layout; whether it has no conflicts at all.
+  bool isFree(const SharedLayout &layout) {
+    Expected<BankConflicts> reads =
         getBankConflicts(access, layout, elementBits);
-    if (!conflicts) {
-      llvm::consumeError(conflicts.takeError());
+    Expected<BankConflicts> copies =
+        getCopyConflicts(layout, elementBits, numThreads);
+    if (!reads || !copies) {
+      llvm::consumeError(
+          llvm::joinErrors(reads.takeError(), copies.takeError()));
       return false;
     }
-    if (!bestWavefronts || conflicts->wavefronts < *bestWavefronts) {
+    int64_t wavefronts = reads->wavefronts + copies->wavefronts;
+    if (!fewest || wavefronts < *fewest) {
       best = layout;
-      bestWavefronts = conflicts->wavefronts;
+      fewest = wavefronts;
     }
-    return conflicts->degree == 1;
-  };
-  for (int64_t span : {128, 64, 32, 16}) {
-    if (rowBytes % span != 0)
-      continue;
-    SharedLayout panels = SharedLayout::getPanels(shape, elementBits, span);
-    for (Swizzle swizzle : getSwizzles(span))
-      if (isFree(SharedLayout(panels.getModes(), swizzle)))
-        return best;
-    if (isFree(SharedLayout(panels.getModes())))
-      return best;
+    return reads->degree == 1 && copies->degree == 1;
   }
-  isFree(SharedLayout::getRowMajor(shape));
-  return best;
+  /// Tries all swizzles in spans of a layout's rows.
+  bool findFree(const SharedLayout &plain, int64_t span) {
+    for (Swizzle swizzle : getSwizzles(span))
+      if (isFree(SharedLayout(plain.getModes(), swizzle)))
+        return true;
+    return isFree(plain);
+  }
+};
+} // namespace
+
+SharedLayout tilews::getOperandLayout(ArrayRef<int64_t> shape,
+                                      int64_t elementBits,
+                                      const OperandAccess &access,
+                                      int64_t numThreads) {
+  SharedLayout rows = SharedLayout::getRowMajor(shape);
+  LayoutSearch search = {elementBits, access, numThreads, rows, std::nullopt};
+  int64_t rowBytes = shape.back() * elementBits / 8;
+  // The largest power of two that divides a row.
+  int64_t widest = std::min<int64_t>(rowBytes & -rowBytes, 128);
+  for (int64_t span = widest; span >= 16; span /= 2) {
+    if (search.findFree(
+            SharedLayout(
+                SharedLayout::getPanels(shape, elementBits, span).getModes()),
+            span))
+      return search.best;
+    if (span == widest && search.findFree(rows, span))
+      return search.best;
+  }
+  search.findFree(rows, widest);
+  return search.best;
 }

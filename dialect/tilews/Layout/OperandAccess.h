@@ -43,10 +43,18 @@ llvm::Expected<BankConflicts> getBankConflicts(const OperandAccess &access,
                                                const SharedLayout &layout,
                                                int64_t elementBits);
 
-/// Panels as wide as possible whose swizzle lets the banks serve the reads
-/// without conflicts or, if no swizzle does, with the fewest.
+/// The worst access of a warp that copies a buffer, in vectors of up to 16
+/// bytes, with `numThreads` threads.
+llvm::Expected<BankConflicts> getCopyConflicts(const SharedLayout &layout,
+                                               int64_t elementBits,
+                                               int64_t numThreads);
+
+/// Panels as wide as possible, or else rows, whose swizzle lets the banks serve
+/// the reads and the copy that fills the buffer without conflicts or, if no
+/// swizzle does, with the fewest.
 SharedLayout getOperandLayout(llvm::ArrayRef<int64_t> shape,
-                              int64_t elementBits, const OperandAccess &access);
+                              int64_t elementBits, const OperandAccess &access,
+                              int64_t numThreads);
 
 } // namespace tilews
 

@@ -160,7 +160,8 @@ static bool hasMatrixRows(MemRefType type, bool alongK) {
 
 /// The layout in which an operand is read best.
 static SharedLayout getWantedLayout(GemmOp op, OpOperand &operand,
-                                    const MmaInstruction &mma) {
+                                    const MmaInstruction &mma,
+                                    int64_t threads) {
   auto type = cast<MemRefType>(operand.get().getType());
   InstKind kind = getInst(op);
   if (kind == InstKind::Wgmma)
@@ -171,8 +172,8 @@ static SharedLayout getWantedLayout(GemmOp op, OpOperand &operand,
       kind == InstKind::Mma && hasMatrixRows(type, isLhs != transposed)
           ? getMatrixRowAccess(mma, isLhs, transposed)
           : getRegisterAccess(mma, isLhs, transposed);
-  return getOperandLayout(type.getShape(),
-                          getStorageBits(type.getElementType()), access);
+  return getOperandLayout(
+      type.getShape(), getStorageBits(type.getElementType()), access, threads);
 }
 
 /// Why wgmma cannot read one of the shared operands, in the layout that is
@@ -323,8 +324,9 @@ void GemmOp::getLayoutRequirements(
   for (OpOperand *operand : {&getLhsMutable(), &getRhsMutable()})
     if (auto buffer = dyn_cast<MemRefType>(operand->get().getType()))
       requirements.push_back(
-          {operand, SharedLayoutAttr::get(
-                        context, getWantedLayout(*this, *operand, plan->mma))});
+          {operand,
+           SharedLayoutAttr::get(
+               context, getWantedLayout(*this, *operand, plan->mma, threads))});
   if (isa<RankedTensorType>(getLhs().getType())) {
     FragmentLayout layout = getLhsLayout(plan->mma, plan->grid, getM(), getK());
     require(&getLhsMutable(),

@@ -337,3 +337,35 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+func.func @f(%A: memref<8xf32>) {
+  // expected-error @below {{'tile.layout' expects a #tile.fragment, found 3 : i32}}
+  %x = tile.load %A {tile.layout = 3 : i32} : memref<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%A: memref<8xf32>) {
+  // expected-error @below {{'tile.layout': layout does not reach coordinate 4 of dimension 0 with extent 8}}
+  %x = tile.load %A {tile.layout = #tile.fragment<thread = (4):(1*d0), value = ():()>} : memref<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>, %A: memref<8xf32>) {
+  // expected-error @below {{'tile.layout' belongs on an operation that makes one fragment}}
+  tile.store %x to %A {tile.layout = #tile.fragment<thread = (8):(1*d0), value = ():()>} : tensor<8xf32> to memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%A: memref<8xf32>) {
+  // expected-error @below {{'tile.layout' is #tile.fragment<thread = (8):(1*d0), value = ():()>, but the type has #tile.fragment<thread = (4):(1*d0), value = (2):(4*d0)>}}
+  %x = tile.load %A {tile.layout = #tile.fragment<thread = (8):(1*d0), value = ():()>} : memref<8xf32> -> tensor<8xf32, #tile.fragment<thread = (4):(1*d0), value = (2):(4*d0)>>
+  return
+}
