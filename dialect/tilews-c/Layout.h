@@ -129,6 +129,34 @@ MLIR_CAPI_EXPORTED TilewsMma tilewsWgmma(int64_t n, int64_t operandBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsMfma(int64_t size, int64_t k);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWmmaGfx11(void);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWmmaGfx12(void);
+MLIR_CAPI_EXPORTED TilewsMma tilewsMfmaF64(void);
+
+typedef struct TilewsSparseMma {
+  TilewsMma mma;
+  TilewsFragmentLayout metadata;
+  int64_t fieldBits, fieldK;
+} TilewsSparseMma;
+MLIR_CAPI_EXPORTED TilewsSparseMma tilewsMmaSp(int64_t operandBits);
+MLIR_CAPI_EXPORTED TilewsSparseMma tilewsWgmmaSp(int64_t n,
+                                                 int64_t operandBits);
+MLIR_CAPI_EXPORTED TilewsSparseMma tilewsSmfmac(int64_t size, int64_t k,
+                                                int64_t operandBits);
+
+//===----------------------------------------------------------------------===//
+// Matrices moved by warps
+//===----------------------------------------------------------------------===//
+
+typedef struct TilewsMatrixTransfer {
+  int64_t matrices, rows, columns;
+  TilewsFragmentLayout registers, addresses;
+} TilewsMatrixTransfer;
+MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix8x8(int64_t matrices,
+                                                        bool transposed);
+MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix16x16(int64_t matrices);
+MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix16x8(int64_t matrices);
+/// `shape` counts 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2.
+MLIR_CAPI_EXPORTED TilewsFragmentLayout
+tilewsTensorMemoryTransfer(int shape, int64_t repeat);
 
 typedef enum TilewsMmaOperand {
   TilewsMmaOperandLhs,

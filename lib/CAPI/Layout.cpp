@@ -8,7 +8,9 @@
 #include "tilews-c/Layout.h"
 
 #include "tilews/Layout/Layout.h"
+#include "tilews/Layout/MatrixTransfers.h"
 #include "tilews/Layout/MmaLayouts.h"
+#include "tilews/Layout/SparseMmaLayouts.h"
 
 #include "mlir/CAPI/Wrap.h"
 
@@ -232,6 +234,41 @@ TilewsMma tilewsWgmma(int64_t n, int64_t operandBits) {
 TilewsMma tilewsMfma(int64_t size, int64_t k) { return give(getMfma(size, k)); }
 TilewsMma tilewsWmmaGfx11(void) { return give(getWmmaGfx11()); }
 TilewsMma tilewsWmmaGfx12(void) { return give(getWmmaGfx12()); }
+TilewsMma tilewsMfmaF64(void) { return give(getMfmaF64()); }
+
+static TilewsSparseMma give(const SparseMmaInstruction &sparse,
+                            bool hasRhs = true) {
+  return {give(sparse.mma, hasRhs), give(sparse.metadata), sparse.fieldBits,
+          sparse.fieldK};
+}
+
+TilewsSparseMma tilewsMmaSp(int64_t operandBits) {
+  return give(getMmaSp(operandBits));
+}
+TilewsSparseMma tilewsWgmmaSp(int64_t n, int64_t operandBits) {
+  return give(getWgmmaSp(n, operandBits), /*hasRhs=*/false);
+}
+TilewsSparseMma tilewsSmfmac(int64_t size, int64_t k, int64_t operandBits) {
+  return give(getSmfmac(size, k, operandBits));
+}
+
+static TilewsMatrixTransfer give(const MatrixTransfer &transfer) {
+  return {transfer.matrices, transfer.rows, transfer.columns,
+          give(transfer.registers), give(transfer.addresses)};
+}
+
+TilewsMatrixTransfer tilewsMatrix8x8(int64_t matrices, bool transposed) {
+  return give(getMatrix8x8(matrices, transposed));
+}
+TilewsMatrixTransfer tilewsMatrix16x16(int64_t matrices) {
+  return give(getMatrix16x16(matrices));
+}
+TilewsMatrixTransfer tilewsMatrix16x8(int64_t matrices) {
+  return give(getMatrix16x8(matrices));
+}
+TilewsFragmentLayout tilewsTensorMemoryTransfer(int shape, int64_t repeat) {
+  return give(getTensorMemoryTransfer(TensorMemoryShape(shape), repeat));
+}
 
 void tilewsMmaGetWarpGrid(TilewsMma mma, int64_t groups, int64_t m, int64_t n,
                           int shape, int64_t *gridM, int64_t *gridN) {

@@ -7,6 +7,8 @@
 
 #include "NVVMLowering.h"
 
+#include "tilews/Layout/OperandAccess.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -162,29 +164,20 @@ public:
 private:
   /// Where each lane's 16 bytes start: the value modes are the loads.
   FragmentLayout getLayout() const {
-    // Dimensions as in (m, k) or (k, n).
-    int64_t outer = operand.isLhs ? 0 : 1, inner = 1 - outer;
-    bool alongK = operand.isLhs != operand.transposed;
     const MmaInstruction &mma = operand.mma;
-    // The matrices of a left operand follow along M, then along K; those of a
-    // right operand along K, then along N.
-    int64_t half = mma.k / 2;
-    SmallVector<Mode> thread = {{8, 1, alongK ? outer : inner}};
-    if (operand.isLhs)
-      llvm::append_range(thread,
-                         SmallVector<Mode>{{2, 8, outer}, {2, half, inner}});
-    else
-      llvm::append_range(thread,
-                         SmallVector<Mode>{{2, half, inner}, {2, 8, outer}});
+    FragmentLayout rows =
+        getMatrixRowAccess(mma, operand.isLhs, operand.transposed).lanes;
+    // The buffer's dimension along M or N, and the one along K.
+    int64_t outer = operand.isLhs == operand.transposed ? 1 : 0;
+    int64_t inner = 1 - outer;
     int64_t tile = (operand.isLhs ? mma.m : mma.n) * repeatsPerLoad;
     int64_t group = operand.isLhs ? operand.grid.m : operand.grid.n;
     int64_t perGroup = operand.extent / group;
+    SmallVector<Mode> thread(rows.getThreadModes());
     thread.push_back({operand.grid.m, operand.isLhs ? perGroup : 0, outer});
     thread.push_back({operand.grid.n, operand.isLhs ? 0 : perGroup, outer});
-    SmallVector<Mode> value = {{operand.extentK / mma.k, mma.k, inner},
-                               {perGroup / tile, tile, outer}};
-    FragmentLayout layout(thread, value);
-    return operand.transposed ? layout.transpose({1, 0}) : layout;
+    return FragmentLayout(thread, {{operand.extentK / mma.k, mma.k, inner},
+                                   {perGroup / tile, tile, outer}});
   }
 
   SmallVector<Value> emitLoad(int64_t load, int64_t step) {

@@ -344,18 +344,21 @@ Error GemmOp::checkSharedLayout(const TargetInfo &, int64_t, OpOperand &operand,
   if (getInst(*this) != InstKind::Wgmma)
     return Error::success();
   // The other operand does not matter: any width that this one permits will do.
-  SmallVector<int64_t> widths = getWgmmaWidths(getN(), getLhsElementType());
-  Error error = Error::success();
-  for (int64_t width : widths) {
-    llvm::consumeError(std::move(error));
+  Error first = Error::success();
+  for (int64_t width : getWgmmaWidths(getN(), getLhsElementType())) {
     MmaInstruction mma = getWgmma(width, getElementBits(getLhsElementType()));
-    Expected<WgmmaDescriptor> descriptor =
-        tile::getWgmmaDescriptor(*this, operand, mma, layout);
-    error = descriptor.takeError();
-    if (!error)
-      break;
+    Error error =
+        tile::getWgmmaDescriptor(*this, operand, mma, layout).takeError();
+    if (!error) {
+      llvm::consumeError(std::move(first));
+      return Error::success();
+    }
+    if (first)
+      llvm::consumeError(std::move(error));
+    else
+      first = std::move(error);
   }
-  return error;
+  return first;
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,9 +401,28 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
   candidates.push_back(InstKind::Simt);
 }
 
-void CopyOp::getLayoutRequirements(const TargetInfo &, int64_t,
-                                   SmallVectorImpl<LayoutRequirement> &) {
-  // Plain and cp.async copies write any layout.
+void CopyOp::getLayoutRequirements(
+    const TargetInfo &target, int64_t threads,
+    SmallVectorImpl<LayoutRequirement> &requirements) {
+  // Plain and cp.async copies write any layout, TMA boxes of it.
+  if (getInst(*this) != InstKind::Tma)
+    return;
+  OpOperand &shared =
+      isShared(getDest()) ? getDestMutable() : getSourceMutable();
+  auto type = cast<MemRefType>(shared.get().getType());
+  if (!isShared(type) || type.getRank() < 2)
+    return;
+  // Rows that are too long for a box have to be cut into panels.
+  auto accepts = [&](const SharedLayout &layout) {
+    Error error = checkSharedLayout(target, threads, shared, layout);
+    bool isAccepted = !error;
+    llvm::consumeError(std::move(error));
+    return isAccepted;
+  };
+  SharedLayout panels = getSwizzledPanels(type);
+  if (!accepts(SharedLayout::getRowMajor(type.getShape())) && accepts(panels))
+    requirements.push_back(
+        {&shared, SharedLayoutAttr::get(getContext(), panels)});
 }
 
 Error CopyOp::checkSharedLayout(const TargetInfo &, int64_t, OpOperand &,

@@ -1,0 +1,46 @@
+//===- SparseMmaLayouts.h - Sparse matrix instructions ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrix instructions whose left operand is structurally sparse: half of each
+// group of neighbours along K is left out, and metadata says which.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LAYOUT_SPARSEMMALAYOUTS_H
+#define TILEWS_LAYOUT_SPARSEMMALAYOUTS_H
+
+#include "tilews/Layout/MmaLayouts.h"
+
+namespace tilews {
+
+struct SparseMmaInstruction {
+  /// K counts the elements of the right operand; the left one's fragment has
+  /// coordinates (m, k / 2).
+  MmaInstruction mma;
+  /// Which field of a lane's metadata word, lowest bits first, belongs to which
+  /// row and to which part of it. Lanes that could hold a field instead of each
+  /// other, as a selector says, are replicas.
+  FragmentLayout metadata;
+  /// The bits of a field, and the elements along K it tells of.
+  int64_t fieldBits = 0, fieldK = 0;
+};
+
+/// mma.sp (PTX ISA, "Matrix fragments for multiply-accumulate operation with
+/// sparse matrix A"): m16n8k32 for operands of 16 bits, m16n8k64 for 8,
+/// m16n8k16 for 32 (tf32).
+SparseMmaInstruction getMmaSp(int64_t operandBits);
+/// wgmma.sp (PTX ISA, "Matrix fragments for wgmma.mma_async.sp"); the right
+/// operand is in shared memory.
+SparseMmaInstruction getWgmmaSp(int64_t n, int64_t operandBits);
+/// smfmac of 16x16 or 32x32 (AMD CDNA4 ISA, 7.5.1 "Details of Sparsity
+/// Structure"); lanes hold their part of K in one piece or, where gfx950 has
+/// doubled it, in two.
+SparseMmaInstruction getSmfmac(int64_t size, int64_t k, int64_t operandBits);
+
+} // namespace tilews
+
+#endif // TILEWS_LAYOUT_SPARSEMMALAYOUTS_H

@@ -1,0 +1,76 @@
+//===- SparseMmaLayouts.cpp - Sparse matrix instructions ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/SparseMmaLayouts.h"
+
+using namespace tilews;
+using llvm::SmallVector;
+
+/// NVIDIA's metadata: 4 bits tell of 4 elements, or of 2 of 32 bits. A word has
+/// those of one row for 8-bit operands, else of two rows that are 8 apart.
+static void setMetadata(SparseMmaInstruction &sparse, int64_t operandBits,
+                        bool isWarpgroup) {
+  sparse.fieldBits = 4;
+  sparse.fieldK = operandBits == 32 ? 2 : 4;
+  SmallVector<Mode> thread, value;
+  if (operandBits == 8) {
+    thread = {{2, 8, 0}, {2, 8, 1}, {8, 1, 0}};
+    value = {{8, 1, 1}};
+  } else {
+    // The selector picks one of two pairs of lanes.
+    thread = {{2, 4, 1}, {2, 0, 0}, {8, 1, 0}};
+    value = {{4, 1, 1}, {2, 8, 0}};
+  }
+  if (isWarpgroup)
+    thread.push_back({4, 16, 0});
+  sparse.metadata = FragmentLayout(thread, value);
+}
+
+SparseMmaInstruction tilews::getMmaSp(int64_t operandBits) {
+  SparseMmaInstruction sparse;
+  MmaInstruction &mma = sparse.mma;
+  mma = getMmaSync(operandBits);
+  mma.k *= 2;
+  // A 32-bit register holds `p` neighbours along K.
+  int64_t p = 32 / operandBits;
+  SmallVector<Mode> rhsValues = {{4, 4 * p, 0}};
+  if (p > 1)
+    rhsValues.insert(rhsValues.begin(), {p, 1, 0});
+  mma.rhs = FragmentLayout({{4, p, 0}, {8, 1, 1}}, rhsValues);
+  setMetadata(sparse, operandBits, /*isWarpgroup=*/false);
+  return sparse;
+}
+
+SparseMmaInstruction tilews::getWgmmaSp(int64_t n, int64_t operandBits) {
+  SparseMmaInstruction sparse;
+  sparse.mma = getWgmma(n, operandBits);
+  sparse.mma.k *= 2;
+  setMetadata(sparse, operandBits, /*isWarpgroup=*/true);
+  return sparse;
+}
+
+SparseMmaInstruction tilews::getSmfmac(int64_t size, int64_t k,
+                                       int64_t operandBits) {
+  SparseMmaInstruction sparse;
+  MmaInstruction &mma = sparse.mma;
+  mma = getMfma(size, k);
+  int64_t lanesK = 64 / size;
+  // Neighbours along K that a lane holds of the right operand: 16 bytes.
+  int64_t run = 128 / operandBits;
+  SmallVector<Mode> lhsValues = {{run / 2, 1, 1}}, rhsValues = {{run, 1, 0}};
+  if (int64_t pieces = k / (lanesK * run); pieces > 1) {
+    lhsValues.push_back({pieces, lanesK * run / 2, 1});
+    rhsValues.push_back({pieces, lanesK * run, 0});
+  }
+  mma.lhs = FragmentLayout({{size, 1, 0}, {lanesK, run / 2, 1}}, lhsValues);
+  mma.rhs = FragmentLayout({{size, 1, 1}, {lanesK, run, 0}}, rhsValues);
+  // Two bits for each element that is held: its place among four.
+  sparse.metadata = mma.lhs;
+  sparse.fieldBits = 2;
+  sparse.fieldK = 2;
+  return sparse;
+}
