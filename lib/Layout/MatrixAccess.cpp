@@ -155,10 +155,17 @@ private:
 
 std::optional<MatrixAccess>
 tilews::getMatrixAccess(const FragmentLayout &layout, ArrayRef<int64_t> shape,
-                        int64_t inner, int64_t elementBits) {
-  SmallVector<int64_t> cover = layout.getCover(shape.size());
+                        const SharedLayout &memory, int64_t maxVector,
+                        int64_t elementBits) {
   if (elementBits != 8 && elementBits != 16 && elementBits != 32)
     return std::nullopt;
+  if (maxVector * elementBits < 128 ||
+      memory.getContiguity(elementBits) * elementBits % 128 != 0)
+    return std::nullopt;
+  int64_t inner = int64_t(shape.size()) - 1;
+  while (inner >= 0 && shape[inner] == 1)
+    --inner;
+  SmallVector<int64_t> cover = layout.getCover(shape.size());
   if (ArrayRef<int64_t>(cover) != shape || layout.getNumThreads() % 32 != 0)
     return std::nullopt;
   return MatrixFinder(layout, inner, elementBits).find();

@@ -36,12 +36,16 @@ struct MatrixAccess {
   int64_t getNumInstructions() const { return rows.getNumValues(); }
 };
 
-/// The access to a fragment of elements of `elementBits`, of which dimension
-/// `inner` is contiguous in memory in runs of 16 bytes; none if the layout does
-/// not hold matrices, or reaches past `shape`.
+/// The access to a fragment of elements of `elementBits` in a buffer whose last
+/// dimension is the fragment's last one that is not 1. Runs of `maxVector`
+/// elements are aligned, as far as the region in the buffer goes. None if the
+/// layout does not hold matrices or reaches past `shape`, or if memory does not
+/// hold runs of 16 bytes.
 std::optional<MatrixAccess> getMatrixAccess(const FragmentLayout &layout,
                                             llvm::ArrayRef<int64_t> shape,
-                                            int64_t inner, int64_t elementBits);
+                                            const SharedLayout &memory,
+                                            int64_t maxVector,
+                                            int64_t elementBits);
 
 } // namespace tilews
 

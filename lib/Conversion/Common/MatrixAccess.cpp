@@ -7,6 +7,7 @@
 
 #include "tilews/Layout/MatrixAccess.h"
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -19,16 +20,11 @@ MatrixMover::get(ImplicitLocOpBuilder &b, const TargetLowering &target,
                  const FragmentLayout &layout, ArrayRef<int64_t> shape,
                  Value threadId, bool isStore) {
   int64_t bits = getStorageBits(type.getElementType());
-  if (!isShared(type) || !target.hasMatrixAccess(isStore) || sizes.empty() ||
-      sizes.back() == 1 || maxVector * bits < 128 ||
-      getSharedLayout(type).getContiguity(bits) * bits % 128 != 0)
+  if (!isShared(type) || !hasMatrixAccess(target.info, isStore) ||
+      sizes.empty() || sizes.back() == 1)
     return std::nullopt;
-  // The buffer's last dimension is the fragment's last one that is not 1.
-  int64_t inner = int64_t(shape.size()) - 1;
-  while (inner >= 0 && shape[inner] == 1)
-    --inner;
-  std::optional<MatrixAccess> access =
-      getMatrixAccess(layout, shape, inner, bits);
+  std::optional<MatrixAccess> access = getMatrixAccess(
+      layout, shape, tile::getSharedLayout(type), maxVector, bits);
   if (!access)
     return std::nullopt;
   auto mover = std::make_unique<Rows>(b, type, buffer, offsets, sizes,

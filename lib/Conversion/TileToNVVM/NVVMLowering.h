@@ -37,9 +37,6 @@ public:
   std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const override;
-  bool hasMatrixAccess(bool isStore) const override {
-    return info.arch >= (isStore ? 90 : 75);
-  }
   llvm::SmallVector<mlir::Value> emitMatrixLoad(mlir::ImplicitLocOpBuilder &b,
                                                 mlir::Value address,
                                                 int64_t count,

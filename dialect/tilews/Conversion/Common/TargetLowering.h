@@ -104,9 +104,8 @@ public:
                       const SharedOperand &operand) const {
     return nullptr;
   }
-  /// Whether a warp loads, or stores, 8x8 matrices (MatrixAccess.h).
-  virtual bool hasMatrixAccess(bool isStore) const { return false; }
-  /// Loads and stores 1, 2 or 4 matrices, of each of which a lane holds a word.
+  /// Loads and stores 1, 2 or 4 matrices (MatrixAccess.h), of each of which a
+  /// lane holds a word.
   virtual llvm::SmallVector<mlir::Value>
   emitMatrixLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
                  int64_t count, bool transposed) const {

@@ -129,23 +129,45 @@ FragmentAccess::getGlobalOffsets(const FragmentLayout &layout, int64_t value,
   return result;
 }
 
-BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &layout,
+/// PTX ISA, "ldmatrix" and "stmatrix": Target ISA Notes.
+bool tile::hasMatrixAccess(const TargetInfo &target, bool isStore) {
+  return target.isNVIDIA() && target.arch >= (isStore ? 90 : 75);
+}
+
+std::optional<MatrixAccess>
+FragmentAccess::getMatrices(const FragmentLayout &layout,
+                            const SharedLayout &shared,
+                            const TargetInfo &target) const {
+  if (!isa<LoadOp, StoreOp>(op) || !hasMatrixAccess(target, store) ||
+      dims.empty() || dims.back() < 0)
+    return std::nullopt;
+  return getMatrixAccess(layout, type.getShape(), shared, maxVector, getBits());
+}
+
+BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &own,
                                                const SharedLayout &shared,
-                                               int64_t warpSize) const {
-  int64_t vector = getVectorElements(layout, &shared);
-  int64_t bytes = vector * getBits() / 8;
+                                               const TargetInfo &target) const {
+  FragmentLayout layout = own;
+  int64_t bytes = getVectorElements(layout, &shared) * getBits() / 8;
+  if (auto matrices = getMatrices(layout, shared, target)) {
+    // Each lane gives the address of 16 bytes.
+    layout = matrices->rows;
+    bytes = 16;
+  }
   ArrayRef<int64_t> extents = cast<MemRefType>(buffer.getType()).getShape();
   SmallVector<int64_t> bytesOf, lanes;
-  forEachLane(layout, 0, warpSize, [&](int64_t lane, ArrayRef<int64_t> coords) {
-    SmallVector<int64_t> place;
-    for (auto [coord, offset, extent] : llvm::zip(coords, offsets, extents)) {
-      place.push_back(coord + offset);
-      if (place.back() < 0 || place.back() >= extent)
-        return;
-    }
-    bytesOf.push_back(shared.getOffset(place, getBits()) * getBits() / 8);
-    lanes.push_back(lane);
-  });
+  forEachLane(
+      layout, 0, target.warpSize, [&](int64_t lane, ArrayRef<int64_t> coords) {
+        SmallVector<int64_t> place;
+        for (auto [coord, offset, extent] :
+             llvm::zip(coords, offsets, extents)) {
+          place.push_back(coord + offset);
+          if (place.back() < 0 || place.back() >= extent)
+            return;
+        }
+        bytesOf.push_back(shared.getOffset(place, getBits()) * getBits() / 8);
+        lanes.push_back(lane);
+      });
   llvm::Expected<BankConflicts> conflicts =
       tilews::getBankConflicts(bytesOf, bytes);
   if (!conflicts) {

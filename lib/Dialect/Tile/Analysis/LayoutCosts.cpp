@@ -168,10 +168,13 @@ int64_t LayoutCosts::computeShared(const FragmentAccess &access,
   for (const SharedLayout &shared : getLikelyLayouts(access.getBuffer())) {
     int64_t vector = access.getVectorElements(layout, &shared);
     int64_t count = llvm::divideCeil(layout.getNumValues(), vector);
-    BankConflicts conflicts =
-        access.getBankConflicts(layout, shared, target.warpSize);
-    best =
-        std::min(best, count * (kAccess + conflicts.wavefronts * kWavefront));
+    int64_t wavefronts =
+        access.getBankConflicts(layout, shared, target).wavefronts;
+    if (auto matrices = access.getMatrices(layout, shared, target)) {
+      count = matrices->getNumInstructions();
+      wavefronts = wavefronts * matrices->count / 4; // lanes' rows that count
+    }
+    best = std::min(best, count * (kAccess + wavefronts * kWavefront));
   }
   return best;
 }

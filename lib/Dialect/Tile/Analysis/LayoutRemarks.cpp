@@ -100,7 +100,7 @@ static bool remarkBanks(const FragmentAccess &access,
   if (!isShared(type))
     return false;
   BankConflicts conflicts =
-      access.getBankConflicts(layout, getSharedLayout(type), target.warpSize);
+      access.getBankConflicts(layout, getSharedLayout(type), target);
   if (conflicts.degree <= 1)
     return false;
   emitRemark(access.getOp()->getLoc())
@@ -114,11 +114,14 @@ static bool remarkBanks(const FragmentAccess &access,
 
 /// Says that an access is narrower than it could be.
 static void remarkWidth(const FragmentAccess &access,
-                        const FragmentLayout &layout) {
+                        const FragmentLayout &layout,
+                        const TargetInfo &target) {
   auto type = cast<MemRefType>(access.getBuffer().getType());
   std::optional<SharedLayout> shared;
   if (isShared(type))
     shared = getSharedLayout(type);
+  if (shared && access.getMatrices(layout, *shared, target))
+    return;
   int64_t vector =
       access.getVectorElements(layout, shared ? &*shared : nullptr);
   int64_t allowed = access.getMaxVector();
@@ -140,7 +143,7 @@ void tile::remarkAccesses(gpu::GPUFuncOp kernel, const TargetInfo &target) {
     if (auto access = FragmentAccess::get(op, divisibility)) {
       FragmentLayout layout = getFragmentLayout(access->getType());
       if (!remarkBanks(*access, layout, target))
-        remarkWidth(*access, layout);
+        remarkWidth(*access, layout, target);
       return;
     }
     auto copy = dyn_cast<CopyOp>(op);

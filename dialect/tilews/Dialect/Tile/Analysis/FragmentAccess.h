@@ -15,6 +15,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Layout/MatrixAccess.h"
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include <array>
@@ -55,11 +56,15 @@ public:
   llvm::SmallVector<int64_t> getGlobalOffsets(const FragmentLayout &layout,
                                               int64_t value,
                                               int64_t warpSize) const;
+  /// The access by 8x8 matrices, where target and layouts allow it.
+  std::optional<MatrixAccess> getMatrices(const FragmentLayout &layout,
+                                          const SharedLayout &shared,
+                                          const TargetInfo &target) const;
   /// The bank conflicts of the first warp's access to register 0 of a buffer in
   /// shared memory. Accesses of other registers lie at a constant distance.
   BankConflicts getBankConflicts(const FragmentLayout &layout,
                                  const SharedLayout &shared,
-                                 int64_t warpSize) const;
+                                 const TargetInfo &target) const;
 
   /// All that decides how the access is done, but for the layout.
   using Key =
@@ -87,6 +92,9 @@ private:
   llvm::SmallVector<int64_t> dims, offsets;
   int64_t maxVector = 1;
 };
+
+/// Whether warps load, or store, 8x8 matrices of shared memory.
+bool hasMatrixAccess(const TargetInfo &target, bool isStore);
 
 /// The longest run of registers, and of at most `limit`, that are adjacent
 /// along `dim` and start at a multiple of the run's length in all threads.
