@@ -80,8 +80,11 @@ static bool isCopiedByTma(Value buffer) {
 }
 
 static FailureOr<int64_t> getAlignment(AllocSharedOp alloc) {
-  int64_t swizzle =
-      getSharedLayout(alloc.getBuffer().getType()).getSwizzle().getAtomBytes();
+  // Only the hardware's own swizzles look at addresses, and theirs are no
+  // longer than that; others permute offsets into the buffer.
+  int64_t swizzle = std::min(
+      getSharedLayout(alloc.getBuffer().getType()).getSwizzle().getAtomBytes(),
+      kArenaAlignment);
   int64_t tma = isCopiedByTma(alloc.getBuffer()) ? kTmaAlignment : 1;
   int64_t alignment = std::max(
       {kMinAlignment, tma, swizzle, int64_t(alloc.getAlignment().value_or(1))});
