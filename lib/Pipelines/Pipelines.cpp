@@ -26,9 +26,17 @@ static constexpr char kTilePasses[] =
     "f8E4M3FN,f8E5M2,f8E4M3FNUZ,f8E5M2FNUZ target-type=f32},"
     "canonicalize,cse,"
     "tile-annotate-instructions,"
+    "{1}"
     "tile-infer-layouts,"
     "tile-plan-shared-memory,"
     "tile-insert-barriers";
+
+/// Software pipelines. Only where copies are asynchronous: elsewhere versions
+/// of buffers would gain nothing.
+static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
+                                          "tile-multi-version,"
+                                          "tile-expand-pipeline,"
+                                          "canonicalize,cse,";
 
 /// Per-thread code to the LLVM dialect.
 static constexpr char kLLVMPasses[] =
@@ -49,10 +57,11 @@ static void addPipeline(OpPassManager &passes, const std::string &text) {
 }
 
 static void buildPipeline(OpPassManager &passes, const LoweringOptions &options,
-                          const char *conversion) {
+                          const char *schedule, const char *conversion) {
   unsigned bits = options.indexBitwidth;
-  addPipeline(passes,
-              llvm::formatv(kTilePasses, options.chip.getValue()).str());
+  addPipeline(
+      passes,
+      llvm::formatv(kTilePasses, options.chip.getValue(), schedule).str());
   addPipeline(
       passes,
       llvm::formatv("{0}{{index-bitwidth={1}}", conversion, bits).str());
@@ -61,14 +70,14 @@ static void buildPipeline(OpPassManager &passes, const LoweringOptions &options,
 
 void tilews::buildToNVVMPipeline(OpPassManager &passes,
                                  const LoweringOptions &options) {
-  buildPipeline(passes, options, "convert-tile-to-nvvm");
+  buildPipeline(passes, options, kSchedulePasses, "convert-tile-to-nvvm");
   // Operations that stand for inline assembly.
   addPipeline(passes, "convert-nvvm-to-llvm");
 }
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
                                   const LoweringOptions &options) {
-  buildPipeline(passes, options, "convert-tile-to-rocdl");
+  buildPipeline(passes, options, /*schedule=*/"", "convert-tile-to-rocdl");
 }
 
 void tilews::registerPipelines() {

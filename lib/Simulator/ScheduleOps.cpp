@@ -223,10 +223,14 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
   if (failed(waitUntil(frame, inst, what,
                        [&] { return place.getFills() > place.round; })))
     return failure();
-  std::optional<int64_t> pending = cast<tile::WaitOp>(inst.op).getPending();
-  if (!pending)
-    frame.closeGroup();
-  return frame.landCopies(pending.value_or(0));
+  auto op = cast<tile::WaitOp>(inst.op);
+  if (std::optional<int64_t> pending = op.getPending())
+    return frame.landCopies(*pending);
+  auto channel = op.getChannel().getDefiningOp<tile::ChannelOp>();
+  if (channel && channel.getProducer() == tile::ProducerKind::Simt)
+    return success();
+  frame.closeGroup();
+  return frame.landCopies(0);
 }
 
 static LogicalResult commit(Frame &frame, const Instruction &inst) {

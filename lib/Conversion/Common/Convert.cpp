@@ -105,6 +105,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
+  populateChannelPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
   populateScanPatterns(converter, lowering, patterns);
   populateConvertLayoutPatterns(converter, lowering, patterns);

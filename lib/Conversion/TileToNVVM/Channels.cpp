@@ -35,39 +35,14 @@ SlotBarriers::SlotBarriers(ImplicitLocOpBuilder &b, Value channel, Value cursor,
                            int64_t depth)
     : b(b), channel(channel), cursor(cursor), depth(depth) {}
 
-static Value getSlot(ImplicitLocOpBuilder &b, Value cursor) {
-  return LLVM::ExtractValueOp::create(b, cursor, 0);
-}
-
-/// A pointer `index * stride + offset` bytes behind `base`.
-static Value getElementPointer(ImplicitLocOpBuilder &b, Value base, Value index,
-                               int64_t stride, int64_t offset) {
-  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), stride);
-  Value pointer = LLVM::GEPOp::create(b, base.getType(), type, base,
-                                      ArrayRef<LLVM::GEPArg>{index});
-  if (offset == 0)
-    return pointer;
-  return LLVM::GEPOp::create(
-      b, base.getType(), b.getI8Type(), pointer,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
-}
-
 Value SlotBarriers::getBarrier(int64_t first) {
-  return getElementPointer(b, channel, getSlot(b, cursor), kBarrierBytes,
-                           first * kBarrierBytes);
+  return createElementPointer(b, channel, getCursorSlot(b, cursor),
+                              kBarrierBytes, first * kBarrierBytes);
 }
 Value SlotBarriers::getFull() { return getBarrier(0); }
 Value SlotBarriers::getEmpty() { return getBarrier(depth); }
 Value SlotBarriers::getPhase() {
   return LLVM::ExtractValueOp::create(b, cursor, 1);
-}
-
-static Value createCursor(ImplicitLocOpBuilder &b, Value slot, Value phase) {
-  auto type = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {b.getI32Type(), b.getI32Type()});
-  Value cursor = LLVM::PoisonOp::create(b, type);
-  cursor = LLVM::InsertValueOp::create(b, cursor, slot, ArrayRef<int64_t>{0});
-  return LLVM::InsertValueOp::create(b, cursor, phase, ArrayRef<int64_t>{1});
 }
 
 /// Returns when `barrier` has completed the phase of parity `parity`.
@@ -101,7 +76,7 @@ void tilews::createForOneThread(ImplicitLocOpBuilder &b,
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Channels and cursors
+// Channels
 //===----------------------------------------------------------------------===//
 
 struct ChannelPattern : AsyncPattern<ChannelOp> {
@@ -128,69 +103,6 @@ struct ChannelPattern : AsyncPattern<ChannelOp> {
       }
     });
     rewriter.replaceOp(op, createArenaPointer(b, offset.getInt()));
-    return success();
-  }
-};
-
-struct CursorPattern : AsyncPattern<CursorOp> {
-  using AsyncPattern::AsyncPattern;
-
-  LogicalResult
-  matchAndRewrite(CursorOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value zero = constantI32(b, 0);
-    rewriter.replaceOp(op, createCursor(b, zero, zero));
-    return success();
-  }
-};
-
-struct AdvancePattern : AsyncPattern<AdvanceOp> {
-  using AsyncPattern::AsyncPattern;
-
-  LogicalResult
-  matchAndRewrite(AdvanceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    int64_t depth = op.getCursor().getType().getDepth();
-    Value phase = LLVM::ExtractValueOp::create(b, adaptor.getCursor(), 1);
-    Value other = arith::XOrIOp::create(b, phase, constantI32(b, 1));
-    if (depth == 1) {
-      rewriter.replaceOp(op, createCursor(b, constantI32(b, 0), other));
-      return success();
-    }
-    Value next = arith::AddIOp::create(b, getSlot(b, adaptor.getCursor()),
-                                       constantI32(b, 1));
-    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next,
-                                        constantI32(b, depth));
-    next = arith::SelectOp::create(b, wraps, constantI32(b, 0), next);
-    phase = arith::SelectOp::create(b, wraps, other, phase);
-    rewriter.replaceOp(op, createCursor(b, next, phase));
-    return success();
-  }
-};
-
-struct SlotPattern : AsyncPattern<SlotOp> {
-  using AsyncPattern::AsyncPattern;
-
-  LogicalResult
-  matchAndRewrite(SlotOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<MemRefType>(op.getSource().getType());
-    SmallVector<Mode> versions = getSharedLayout(type).getModes(0);
-    if (type.getDimSize(0) == 1) {
-      rewriter.replaceOp(op, adaptor.getSource());
-      return success();
-    }
-    if (versions.size() != 1)
-      return op.emitError("expected versions at equal distances, found ")
-             << type;
-    int64_t bytes =
-        versions[0].stride * getStorageBits(type.getElementType()) / 8;
-    rewriter.replaceOp(op, getElementPointer(b, adaptor.getSource(),
-                                             getSlot(b, adaptor.getCursor()),
-                                             bytes, 0));
     return success();
   }
 };
@@ -283,8 +195,7 @@ void tilews::populateChannelPatterns(const TileTypeConverter &converter,
                                      LoweringContext &lowering,
                                      std::shared_ptr<const AsyncPlan> plan,
                                      RewritePatternSet &patterns) {
-  patterns.add<ChannelPattern, CursorPattern, AdvancePattern, SlotPattern,
-               TransactionPattern<AcquireOp>, TransactionPattern<CommitOp>,
-               TransactionPattern<WaitOp>, TransactionPattern<ReleaseOp>>(
-      converter, lowering, plan);
+  patterns.add<ChannelPattern, TransactionPattern<AcquireOp>,
+               TransactionPattern<CommitOp>, TransactionPattern<WaitOp>,
+               TransactionPattern<ReleaseOp>>(converter, lowering, plan);
 }

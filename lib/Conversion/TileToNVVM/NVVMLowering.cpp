@@ -191,6 +191,15 @@ void NVVMLowering::emitDrainCopies(ImplicitLocOpBuilder &b) const {
   NVVM::CpAsyncWaitGroupOp::create(b, 0);
 }
 
+void NVVMLowering::emitCommitGroup(ImplicitLocOpBuilder &b) const {
+  NVVM::CpAsyncCommitGroupOp::create(b);
+}
+
+void NVVMLowering::emitWaitGroup(ImplicitLocOpBuilder &b,
+                                 int64_t pending) const {
+  NVVM::CpAsyncWaitGroupOp::create(b, pending);
+}
+
 void NVVMLowering::emitProxyFence(ImplicitLocOpBuilder &b) const {
   NVVM::FenceProxyOp::create(
       b,

@@ -25,6 +25,9 @@ public:
                   mlir::ValueRange values) const override;
   void emitBarrier(mlir::ImplicitLocOpBuilder &b,
                    const ThreadGroup &threads) const override;
+  void emitCommitGroup(mlir::ImplicitLocOpBuilder &b) const override;
+  void emitWaitGroup(mlir::ImplicitLocOpBuilder &b,
+                     int64_t pending) const override;
   void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const override;
   void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const override;
   mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b, mlir::Value value,

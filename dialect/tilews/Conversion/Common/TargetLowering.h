@@ -83,6 +83,10 @@ public:
                            const ThreadGroup &threads) const = 0;
   /// Waits for the asynchronous copies this thread has started.
   virtual void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const {}
+  /// Closes a group of these copies, and waits for all but the last `pending`.
+  virtual void emitCommitGroup(mlir::ImplicitLocOpBuilder &b) const {}
+  virtual void emitWaitGroup(mlir::ImplicitLocOpBuilder &b,
+                             int64_t pending) const {}
   /// Orders this thread's shared memory writes before reads by other proxies.
   virtual void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const {}
   /// The 32-bit integer `value` of the lane whose number differs in the bits

@@ -89,5 +89,10 @@ int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
 }
 
 int64_t tile::getBarrierBytes(ChannelOp channel) {
+  bool joinsRoles = llvm::any_of(channel->getUsers(), [](Operation *user) {
+    return user->getParentOfType<RoleOp>();
+  });
+  if (!joinsRoles)
+    return 0;
   return 2 * 8 * channel.getChannel().getType().getDepth();
 }

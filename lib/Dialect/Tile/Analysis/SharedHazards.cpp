@@ -24,7 +24,8 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 bool ArenaAccess::conflictsWith(const ArenaAccess &other) const {
-  if (!overlaps(other) || !(writes || other.writes))
+  if (!overlaps(other) || !(writes || other.writes) ||
+      (channel && channel == other.channel))
     return false;
   // Atomic combinations of one kind commute, but for the exchange.
   return !atomic || atomic != other.atomic || *atomic == AtomicKind::Exchange;
@@ -102,7 +103,8 @@ bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
   return llvm::any_of(unfenced, [&](const ArenaAccess &write) {
     bool sameBuffer =
         !write.root || !proxyRead.root || write.root == proxyRead.root;
-    return sameBuffer && write.overlaps(proxyRead) &&
+    bool sameChannel = write.channel && write.channel == proxyRead.channel;
+    return sameBuffer && !sameChannel && write.overlaps(proxyRead) &&
            (drained || !inFlight.count(write));
   });
 }
@@ -196,6 +198,10 @@ static FailureOr<ArenaAccess> getBytes(AllocSharedOp root,
   return bytes;
 }
 
+/// A channel's releases and acquires access a byte of its own: what releases
+/// have read an acquire lets others overwrite.
+static constexpr int64_t kChannelBegin = int64_t(1) << 39;
+
 /// Global buffers stand past the end of any arena: one byte for each of the
 /// kernel's arguments, which do not overlap unless they are only read.
 static constexpr int64_t kGlobalBegin = int64_t(1) << 40;
@@ -215,6 +221,22 @@ static ArenaAccess getGlobalBytes(Value buffer) {
 // ArenaAccesses
 //===----------------------------------------------------------------------===//
 
+/// The channel whose slot `buffer` is or is a view of; null if it is none.
+ChannelOp ArenaAccesses::getChannel(Value buffer) const {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    buffer = view.getViewSource();
+    if (isa<SlotOp>(view))
+      return channels.lookup(buffer);
+  }
+  return {};
+}
+
+bool ArenaAccesses::isReadByProxy(Operation *channel) const {
+  return llvm::any_of(proxyReads, [&](const ArenaAccess &read) {
+    return read.channel == channel;
+  });
+}
+
 LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
                                  const TargetInfo &target) {
   SmallVector<ArenaAccess, 2> &own = accesses[op];
@@ -226,7 +248,17 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
     scratch.writes = scratch.scratch = true;
     own.push_back(scratch);
   }
+  bool release = isa<ReleaseOp>(op);
+  if ((release || isa<AcquireOp>(op)) && !op->getParentOfType<RoleOp>())
+    if (auto channel = op->getOperand(0).getDefiningOp<ChannelOp>()) {
+      int64_t number = channelNumbers.lookup(channel);
+      ArenaAccess handover = {kChannelBegin + number,
+                              kChannelBegin + number + 1};
+      (release ? handover.reads : handover.writes) = true;
+      own.push_back(handover);
+    }
   for (const SharedAccess &access : getSharedAccesses(op)) {
+    ChannelOp channel = getChannel(access.operand->get());
     auto addBytes = [&](ArenaAccess bytes) {
       bytes.reads = access.reads();
       bytes.writes = access.writes();
@@ -235,6 +267,8 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
       bytes.proxy = access.reads() && (hasInst(op, InstKind::Wgmma) ||
                                        hasInst(op, InstKind::Tma));
       bytes.atomic = access.atomic;
+      if (!op->getParentOfType<RoleOp>())
+        bytes.channel = channel;
       own.push_back(bytes);
       if (bytes.proxy)
         proxyReads.push_back(bytes);
@@ -277,6 +311,11 @@ FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
                                             const TargetInfo &target) {
   ArenaAccesses result;
   SharedBuffers buffers(kernel);
+  kernel.walk([&](ChannelOp channel) {
+    result.channelNumbers.insert({channel, result.channelNumbers.size()});
+    for (Value buffer : channel.getBuffers())
+      result.channels[buffer] = channel;
+  });
   WalkResult walked = kernel.walk([&](Operation *op) {
     for (mlir::Region &region : op->getRegions())
       if (!region.empty() && !region.hasOneBlock()) {

@@ -485,19 +485,15 @@ static void stripStages(scf::ForOp loop) {
 
 /// The pipeliner keeps carried values in turns that do not exist, which an
 /// `scf.if` of the same condition has done already.
-static void dropSelects(RewriterBase &rewriter, scf::ForOp loop) {
-  for (OpOperand &operand : loop.getBody()->getTerminator()->getOpOperands()) {
-    auto select = operand.get().getDefiningOp<arith::SelectOp>();
-    auto result =
-        select ? dyn_cast<OpResult>(select.getTrueValue()) : OpResult();
+static void dropSelects(RewriterBase &rewriter, Block &block) {
+  for (auto select :
+       llvm::make_early_inc_range(block.getOps<arith::SelectOp>())) {
+    auto result = dyn_cast<OpResult>(select.getTrueValue());
     auto branch = result ? dyn_cast<scf::IfOp>(result.getOwner()) : scf::IfOp();
-    if (!branch || branch.getCondition() != select.getCondition() ||
-        branch.elseYield().getOperand(result.getResultNumber()) !=
+    if (branch && branch.getCondition() == select.getCondition() &&
+        branch.elseYield().getOperand(result.getResultNumber()) ==
             select.getFalseValue())
-      continue;
-    operand.set(result);
-    if (select.use_empty())
-      rewriter.eraseOp(select);
+      rewriter.replaceOp(select, result);
   }
 }
 
@@ -526,7 +522,8 @@ void Expansion::schedule() {
   FailureOr<scf::ForOp> pipelined =
       scf::pipelineForLoop(rewriter, loop, options);
   assert(succeeded(pipelined) && "all conditions are met");
-  dropSelects(rewriter, *pipelined);
+  dropSelects(rewriter, *pipelined->getBody());
+  dropSelects(rewriter, *(*pipelined)->getBlock());
 }
 
 LogicalResult Expansion::run() {

@@ -45,6 +45,11 @@ public:
   }
 
   void insert() const {
+    kernel->walk([&](WaitOp wait) {
+      if (!wait->getParentOfType<RoleOp>() &&
+          accesses.isReadByProxy(wait.getChannel().getDefiningOp()))
+        wait.setProxyFence(true);
+    });
     for (auto &[op, kind] : barriers) {
       OpBuilder builder(op);
       BarrierOp::create(builder, op->getLoc(), kind.drainCopies,
@@ -90,6 +95,11 @@ private:
       state.apply({});
       return state;
     }
+    // Without roles the threads that wait meet.
+    if (isa<WaitOp>(op) && !op->getParentOfType<RoleOp>()) {
+      state.apply({/*drainCopies=*/false, /*proxyFence=*/true});
+      return state;
+    }
     if (auto specialize = dyn_cast<SpecializeOp>(op))
       return visitRoles(specialize, state);
     if (op->getNumRegions() > 0)
@@ -112,8 +122,10 @@ private:
     }
     if (barriers.contains(op))
       state.apply(chooseKind(op, own, state));
-    for (const ArenaAccess &access : own)
-      state.add(access);
+    // An acquire lets others write, but writes nothing itself.
+    if (!isa<AcquireOp>(op))
+      for (const ArenaAccess &access : own)
+        state.add(access);
     return state;
   }
 

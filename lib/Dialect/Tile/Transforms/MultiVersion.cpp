@@ -405,7 +405,7 @@ private:
     rewriter.setInsertionPoint(consumer.clones.at(firstRead));
     before[*earliestReader].push_back(
         WaitOp::create(rewriter, loc, channel.channel, channel.consumer,
-                       /*pending=*/IntegerAttr()));
+                       /*pending=*/IntegerAttr(), /*proxyFence=*/false));
     rewriter.setInsertionPointAfter(consumer.clones.at(lastRead));
     after[*latestReader].append(
         {ReleaseOp::create(rewriter, loc, channel.channel, channel.consumer),

@@ -114,8 +114,10 @@ static LogicalResult collect(gpu::GPUFuncOp kernel, const TargetInfo &target,
                        liveness.getInterval(alloc)});
     } else if (auto channel = dyn_cast<ChannelOp>(op)) {
       // Its barriers are in use as long as the block runs.
-      ops.push_back(op);
-      items.push_back({getBarrierBytes(channel), kMinAlignment, kAlways});
+      if (int64_t bytes = getBarrierBytes(channel)) {
+        ops.push_back(op);
+        items.push_back({bytes, kMinAlignment, kAlways});
+      }
     } else if (int64_t bytes = getScratchBytes(op, target)) {
       ops.push_back(op);
       items.push_back({bytes, kMinAlignment, liveness.getInterval(op)});

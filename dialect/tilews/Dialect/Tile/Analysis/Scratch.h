@@ -36,7 +36,7 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
 /// Bytes of shared memory for the barriers of a channel: of each slot one that
-/// says "full" and one that says "empty".
+/// says "full" and one that says "empty"; none in a kernel without roles.
 int64_t getBarrierBytes(ChannelOp channel);
 
 } // namespace tilews::tile

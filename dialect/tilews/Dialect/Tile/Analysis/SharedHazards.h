@@ -38,6 +38,9 @@ struct ArenaAccess {
   /// The allocation, null if it is not known. Buffers that share bytes pass
   /// nothing on to each other.
   mlir::Operation *root = nullptr;
+  /// Outside of roles: the channel to whose slots the access goes. Accesses to
+  /// the slots of one channel are ordered by its transactions.
+  mlir::Operation *channel = nullptr;
 
   bool overlaps(const ArenaAccess &other) const {
     return begin < other.end && other.begin < end;
@@ -51,12 +54,12 @@ struct ArenaAccess {
 
 private:
   using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, bool,
-                         int, mlir::Operation *>;
+                         int, mlir::Operation *, mlir::Operation *>;
   Key getKey() const {
     return {begin,  end,     reads,
             writes, copies,  product,
             proxy,  scratch, atomic ? int(*atomic) : -1,
-            root};
+            root,   channel};
   }
 };
 
@@ -105,11 +108,15 @@ public:
   /// The buffers whose accesses before `op`, a step of a role's transaction,
   /// are ordered before those behind it.
   llvm::ArrayRef<mlir::Operation *> getSettled(mlir::Operation *op) const;
+  /// Whether the slots of `channel` are read by a unit that reads shared memory
+  /// on its own.
+  bool isReadByProxy(mlir::Operation *channel) const;
   /// Whether a barrier in `state` has to fence: something written is read
   /// later by a unit that reads shared memory on its own.
   bool needsProxyFence(const ArenaState &state, bool drained) const;
 
 private:
+  ChannelOp getChannel(mlir::Value buffer) const;
   mlir::LogicalResult add(mlir::Operation *op, const SharedBuffers &buffers,
                           const TargetInfo &target);
 
@@ -117,6 +124,9 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
       settled;
   llvm::SmallVector<ArenaAccess> proxyReads;
+  /// The channels of buffers, and their numbers.
+  llvm::DenseMap<mlir::Value, ChannelOp> channels;
+  llvm::DenseMap<mlir::Operation *, int64_t> channelNumbers;
 };
 
 } // namespace tilews::tile

@@ -148,13 +148,15 @@ def Tile_CommitOp : Tile_TransactionOp<"commit"> {
 }
 
 def Tile_WaitOp : Tile_TransactionOp<"wait", (ins
-    ConfinedAttr<OptionalAttr<I64Attr>, [IntNonNegative]>:$pending)> {
+    ConfinedAttr<OptionalAttr<I64Attr>, [IntNonNegative]>:$pending,
+    UnitAttr:$proxy_fence)> {
   let summary = "wait until a slot's fill is complete";
   let description = [{
     Returns when the contents of the slot can be read. In a kernel without
     roles the threads that wait are those that copy: `pending` is then the
     number of groups of asynchronous copies, the last ones to be closed by
     `tile.commit_group`, that may still be under way; without it none may.
+    They meet there as at a `tile.barrier`, with or without `proxy_fence`.
 
     ```mlir
     tile.wait %ch[%q] : !tile.channel<4>
