@@ -96,12 +96,13 @@ Expected<BankConflicts> tilews::getCopyConflicts(const SharedLayout &layout,
 /// above.
 static SmallVector<Swizzle> getSwizzles(int64_t span) {
   SmallVector<Swizzle> swizzles;
-  for (int64_t chunk : {16, 32, 64, 8, 4})
+  for (int64_t chunk : {16, 32, 64, 8, 4}) {
+    int64_t base = llvm::Log2_64(chunk);
+    int64_t most = int64_t(llvm::Log2_64(span)) - base;
     for (int64_t skipped = 0; skipped < 4; ++skipped)
-      for (int64_t base = llvm::Log2_64(chunk), top = llvm::Log2_64(span),
-                   bits = top - base;
-           bits > 0; --bits)
+      for (int64_t bits = most; bits > 0 && bits > most - 2; --bits)
         swizzles.push_back({bits, base, 7 - base + skipped});
+  }
   return swizzles;
 }
 
@@ -118,11 +119,17 @@ struct LayoutSearch {
   bool isFree(const SharedLayout &layout) {
     Expected<BankConflicts> reads =
         getBankConflicts(access, layout, elementBits);
+    if (!reads) {
+      llvm::consumeError(reads.takeError());
+      return false;
+    }
+    // Conflicts that are worse already need no second look.
+    if (reads->degree > 1 && fewest && reads->wavefronts >= *fewest)
+      return false;
     Expected<BankConflicts> copies =
         getCopyConflicts(layout, elementBits, numThreads);
-    if (!reads || !copies) {
-      llvm::consumeError(
-          llvm::joinErrors(reads.takeError(), copies.takeError()));
+    if (!copies) {
+      llvm::consumeError(copies.takeError());
       return false;
     }
     int64_t wavefronts = reads->wavefronts + copies->wavefronts;
