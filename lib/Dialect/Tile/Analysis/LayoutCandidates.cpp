@@ -146,6 +146,15 @@ void LayoutCandidates::seedAccesses() {
           LayoutReason::Kind::Access, access.getOp(), kFromMemory);
 }
 
+/// The axis along which an operation combines elements.
+static std::optional<int64_t> getCombinedAxis(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getAxis();
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return scan.getAxis();
+  return std::nullopt;
+}
+
 void LayoutCandidates::seedReductions() {
   for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
     int64_t vector = 1;
@@ -155,8 +164,8 @@ void LayoutCandidates::seedReductions() {
       if (graph.isFree(value))
         continue;
       for (Operation *user : value.getUsers()) {
-        auto reduce = dyn_cast<ReduceOp>(user);
-        if (!reduce)
+        std::optional<int64_t> axis = getCombinedAxis(user);
+        if (!axis)
           continue;
         // An access further away may be as wide.
         for (const LayoutCandidate &candidate : candidates[i])
@@ -165,7 +174,7 @@ void LayoutCandidates::seedReductions() {
                                                  /*limit=*/16));
         int64_t threads = getNumThreads(value);
         add(value,
-            getRowLayout(getShape(value), threads, vector, reduce.getAxis(),
+            getRowLayout(getShape(value), threads, vector, *axis,
                          target.warpSize),
             LayoutReason::Kind::Reduction, user, kFromReductions);
         if (candidates[i].empty())

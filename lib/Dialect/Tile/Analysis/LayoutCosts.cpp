@@ -251,15 +251,43 @@ int64_t LayoutCosts::getReduction(ReduceOp op, FragmentAttr attr) {
   return warps > 1 ? cost + kRoundTrip : cost;
 }
 
+/// Threads join what comes before their elements digit by digit, the lowest
+/// first, and add it to what they have.
+int64_t LayoutCosts::getScan(ScanOp op, FragmentAttr attr) const {
+  FragmentLayout layout = attr.getLayout();
+  auto digits = getAxisDigits(layout, op.getAxis(), target.warpSize);
+  if (!digits)
+    return kImpossible;
+  int64_t values = layout.getNumValues();
+  int64_t totals = values, cost = values * kInstruction, latency = 0;
+  bool isJoined = false;
+  for (const AxisDigit &digit : *digits) {
+    if (digit.place == AxisDigit::Place::Register) {
+      cost += isJoined ? values * kInstruction : 0;
+      totals /= digit.extent;
+      continue;
+    }
+    isJoined = true;
+    if (digit.place == AxisDigit::Place::Lane) {
+      cost +=
+          totals * llvm::Log2_64(digit.extent) * (kShuffle + 3 * kInstruction);
+    } else {
+      cost += totals * (digit.extent + 1) * (kAccess + kWavefront);
+      latency += kRoundTrip;
+    }
+  }
+  if (isJoined)
+    cost += values * kInstruction;
+  return cost * getNumWarps(layout) + latency;
+}
+
 int64_t LayoutCosts::getResult(OpResult result, FragmentAttr attr) const {
   FragmentLayout layout = attr.getLayout();
   int64_t values = layout.getNumValues();
   Operation *op = result.getOwner();
-  int64_t cost = 0;
-  if (isa<ScanOp>(op))
-    cost += values * 2 * (kAccess + kWavefront);
-  else if (isElementwise(op))
-    cost += values * kInstruction;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return getScan(scan, attr);
+  int64_t cost = isElementwise(op) ? values * kInstruction : 0;
   int64_t registers =
       llvm::divideCeil(values * getElementBits(getElementType(result)), 32);
   if (registers > kFreeRegisters)

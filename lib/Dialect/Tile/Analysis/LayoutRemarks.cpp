@@ -48,6 +48,47 @@ void tile::explainLayouts(gpu::GPUFuncOp kernel,
   });
 }
 
+/// The operation that wants `buffer` in `layout`; null if none does.
+static Operation *findReader(Value buffer, SharedLayoutAttr layout,
+                             const TargetInfo &target) {
+  for (Operation *user : buffer.getUsers()) {
+    auto op = dyn_cast<LayoutOpInterface>(user);
+    if (!op)
+      continue;
+    SmallVector<LayoutRequirement> requirements;
+    op.getLayoutRequirements(target, getNumThreads(user), requirements);
+    for (const LayoutRequirement &requirement : requirements)
+      if (requirement.getValue() == buffer && requirement.layout == layout)
+        return user;
+  }
+  return nullptr;
+}
+
+void tile::explainLayouts(ArrayRef<std::pair<Value, SharedLayoutAttr>> buffers,
+                          const TargetInfo &target) {
+  for (auto [buffer, layout] : buffers) {
+    InFlightDiagnostic diag = emitRemark(buffer.getLoc());
+    diag << "layout " << layout << ": ";
+    auto isView = [](Operation *user) {
+      return isa<ViewLikeOpInterface>(user);
+    };
+    if (isa<SharedLayoutAttr>(cast<MemRefType>(buffer.getType()).getLayout())) {
+      diag << "its type has it";
+    } else if (Operation *op = findReader(buffer, layout, target)) {
+      diag << "'" << op->getName() << "' asks for it";
+      diag.attachNote(op->getLoc()) << "this asks for it";
+    } else if (!buffer.getDefiningOp<AllocSharedOp>()) {
+      diag << "it places the bytes of its source";
+    } else if (layout.getLayout().isRowMajor()) {
+      diag << "nothing asks for another";
+    } else if (llvm::any_of(buffer.getUsers(), isView)) {
+      diag << "a view of it asks for it";
+    } else {
+      diag << "accesses meet the fewest bank conflicts in it";
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//

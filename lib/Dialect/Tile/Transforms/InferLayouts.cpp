@@ -319,8 +319,10 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   BufferLayouts buffers(kernel, *target, fragments);
   if (failed(buffers.run()))
     return failure();
-  if (explain)
+  if (explain) {
     explainLayouts(kernel, fragments);
+    explainLayouts(buffers.getLayouts(), *target);
+  }
   LayoutWriter writer(kernel, fragments);
   if (failed(writer.run()))
     return failure();

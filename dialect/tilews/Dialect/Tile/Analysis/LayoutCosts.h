@@ -52,7 +52,7 @@ public:
   Store getStore(const FragmentAccess &access, FragmentAttr layout);
   /// A reduction of a fragment in `layout`.
   int64_t getReduction(ReduceOp op, FragmentAttr layout);
-  /// The instructions and the registers that `op` takes to compute a result in
+  /// The instructions and the registers that it takes to compute a result in
   /// `layout`.
   int64_t getResult(mlir::OpResult result, FragmentAttr layout) const;
 
@@ -70,6 +70,7 @@ private:
   };
   Conversion planConversion(mlir::RankedTensorType type, FragmentAttr from,
                             FragmentAttr to);
+  int64_t getScan(ScanOp op, FragmentAttr layout) const;
   Store computeStore(const FragmentAccess &access, FragmentAttr layout);
   int64_t computeGlobal(const FragmentAccess &access,
                         const FragmentLayout &layout) const;

@@ -18,6 +18,11 @@ namespace tilews::tile {
 void explainLayouts(mlir::gpu::GPUFuncOp kernel,
                     const LayoutInference &inference);
 
+/// The same for shared buffers, whose types do not have their layouts yet.
+void explainLayouts(
+    llvm::ArrayRef<std::pair<mlir::Value, SharedLayoutAttr>> buffers,
+    const TargetInfo &target);
+
 /// A conversion that was inserted, and why the fragment has the layouts before
 /// and after it.
 struct InsertedConversion {

@@ -7,7 +7,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @product(%C: memref<?x?xf16>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
+    // expected-remark @below {{layout #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>: 'tile.gemm' asks for it}}
     %a = tile.alloc_shared : memref<64x64xf16, #wg>
+    // expected-remark @below {{layout #tile.shared<(64, 32):(32, 1), Sw<2,4,3>>: 'tile.gemm' asks for it}}
     %b = tile.alloc_shared : memref<64x32xf16, #wg>
     // expected-remark @below {{fragment is made in each layout it is used in}}
     %zero = arith.constant dense<0.0> : tensor<64x32xf32>
@@ -86,6 +88,29 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     // expected-remark @below {{layout #tile.fragment<thread = (128):(1*d0), value = (2):(128*d0)>: nothing asks for another}}
     %j = arith.addi %i, %i : tensor<256xi32>
     tile.print "j" %j : tensor<256xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Shared buffers: of a type, of a view, of none, and of fragments that scatter.
+
+#col = #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 16):(32*d0, 4*d1)>
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @buffers(%X: memref<64x64xf32>) kernel {
+    // expected-remark @below {{layout #tile.shared<(64, 64):(72, 1)>: its type has it}}
+    %t = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
+    // expected-remark @below {{layout #tile.shared<(64):(1)>: nothing asks for another}}
+    %n = tile.alloc_shared : memref<64xf32, #wg>
+    // expected-remark @below {{layout #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<3,4,3>>: accesses meet the fewest bank conflicts in it}}
+    %s = tile.alloc_shared : memref<64x64xf32, #wg>
+    // expected-remark @below {{layout #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 16):(32*d0, 4*d1)>: a type has it}}
+    // expected-remark @below {{tile-layout-0002: 4-way bank conflicts in shared memory: threads 0 and 8 access different words of one bank; give the buffer a swizzled or padded layout, or the fragment another one}}
+    %x = tile.load %s : memref<64x64xf32, #wg> -> tensor<64x64xf32, #col>
+    // expected-remark @below {{tile-layout-0003: accesses 4 bytes at a time, its region allows 16; a thread has no more neighbouring elements in #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 16):(32*d0, 4*d1)>}}
+    tile.store %x to %X : tensor<64x64xf32, #col> to memref<64x64xf32>
     gpu.return
   }
 }
