@@ -234,3 +234,54 @@ def test_layouts_that_are_none_of_a_fragment(layout, message):
         scaled.mlir(M=32, N=32, T=tl.f32, LAYOUT=layout)
     assert "tl.with_layout: " in error.value.message
     assert message in error.value.message
+
+
+# ===--- Versions ---=== #
+
+
+@tilews.kernel
+def pipelined(
+    A: tl.Tensor["M, K", tl.f16],
+    B: tl.Tensor["N, K", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+    LAYOUT: tl.constexpr,
+):
+    a = tl.alloc_shared((128, 64), A.dtype, layout=LAYOUT)
+    b = tl.alloc_shared((64, 64), B.dtype)
+    acc = tl.zeros((128, 64), tl.f32)
+    for k in tl.range(0, A.shape[1], 64, num_stages=3):
+        tl.copy(A[0, k], a)
+        tl.copy(B[0, k], b)
+        acc = tl.gemm(a, b, acc, transpose_rhs=True)
+    tl.store(acc, C[0, 0])
+
+
+@pytest.mark.parametrize(
+    "layout, versions, slot",
+    [
+        (
+            "swizzle_64B",
+            "(3, 128, (32, 2)):(8192, 32, (1, 4096)), Sw<2,4,3>",
+            "(128, (32, 2)):(32, (1, 4096)), Sw<2,4,3>",
+        ),
+        ("padded", "(3, 128, 64):(9216, 72, 1)", "(128, 64):(72, 1)"),
+        (
+            lambda i, j: i * 64 + (j // 8 ^ i % 8) * 8 + j % 8,
+            "(3, 128, 64):(8192, 64, 1), Sw<3,4,3>",
+            "(128, 64):(64, 1), Sw<3,4,3>",
+        ),
+    ],
+)
+def test_layouts_of_versions(layout, versions, slot):
+    """A layout that is asked for applies to each version of the buffer."""
+    module = pipelined.build(target="sm_80", LAYOUT=layout)
+    passes = "tile-plan-pipeline, tile-multi-version"
+    with module.context:
+        run = PassManager.parse(f"builtin.module({passes})").run
+        run(module.operation)
+        assert f"memref<3x128x64xf16, #tile.shared<{versions}>" in str(module)
+        passes = "tile-annotate-instructions, tile-infer-layouts"
+        PassManager.parse(f"builtin.module({passes})").run(module.operation)
+    text = str(module)
+    assert f"memref<3x128x64xf16, #tile.shared<{versions}>" in text
+    assert f"-> memref<128x64xf16, #tile.shared<{slot}>" in text
