@@ -405,6 +405,59 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
   }];
 }
 
+def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
+  let summary = "let matrix products run on while the next ones start";
+  let description = [{
+    A wgmma in a role whose result its loop only carries to the next turn, as
+    the accumulator of the next product, becomes asynchronous: it is waited for
+    when the product of the next turn has been started, so that the tensor cores
+    never run dry. What it reads is released then, one turn late: the loop
+    carries the cursor of the turn before, and whether there was one. Behind the
+    loop the last product is waited for and its slots are released, before
+    anything else uses the result.
+
+    The product may stand in a guard. It stays as it is if it reads a fragment,
+    if something else uses its result in the loop, or if a channel has too few
+    slots to hold those of two turns.
+
+    ```mlir
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %q = %q0) -> ... {
+      tile.wait %ch[%q] : !tile.channel<4>
+      %d = tile.gemm %a, %b, %acc {tile.inst = #tile.inst<wgmma>} : ...
+      tile.release %ch[%q] : !tile.channel<4>
+      %next = tile.advance %q : !tile.cursor<4>
+      scf.yield %d, %next : ...
+    }
+    tile.store %r#0 to %C[%m, %x] : ...
+    ```
+
+    becomes
+
+    ```mlir
+    %none = tile.cursor : !tile.cursor<4>
+    %r:4 = scf.for %k = %c0 to %n step %c1
+        iter_args(%acc = %zero, %q = %q0, %last = %none, %any = %false) -> ... {
+      tile.wait %ch[%q] : !tile.channel<4>
+      %d = tile.gemm %a, %b, %acc {async, tile.inst = #tile.inst<wgmma>} : ...
+      tile.gemm_wait {pending = 1 : i64}
+      scf.if %any {
+        tile.release %ch[%last] : !tile.channel<4>
+      }
+      %next = tile.advance %q : !tile.cursor<4>
+      scf.yield %d, %next, %q, %true : ...
+    }
+    %done = tile.gemm_wait %r#0 : tensor<128x256xf32>
+    scf.if %r#3 {
+      tile.release %ch[%r#2] : !tile.channel<4>
+    }
+    tile.store %done to %C[%m, %x] : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   let summary = "give the producers of channels warps of their own";
   let description = [{

@@ -49,6 +49,10 @@ void emitPipelineRemark(const PipelineRefusal &refusal);
 /// remark gives the reason.
 mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets the matrix products of roles run on while the next turn of their loop
+/// starts, and releases what they read one turn late.
+void deferGemmWaits(mlir::gpu::GPUFuncOp kernel);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H
