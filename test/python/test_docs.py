@@ -39,6 +39,11 @@ SPECIAL = {
         "%b": f"memref<256x64xf16, {SHARED}>",
         "%c": "tensor<128x256xf32>",
     },
+    "tile.gemm_wait": {
+        "%a": f"memref<128x64xf16, {SHARED}>",
+        "%b": f"memref<64x128xf16, {SHARED}>",
+        "%c": "tensor<128x128xf32>",
+    },
     "tile.gemm_sp": {
         "%a": f"memref<128x32xf16, {SHARED}>",
         "%e": f"memref<128x4xi16, {SHARED}>",

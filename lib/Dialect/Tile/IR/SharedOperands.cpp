@@ -55,6 +55,51 @@ static std::optional<int64_t> getInnerDim(MemRefType type) {
   return std::nullopt;
 }
 
+/// The element types a tensor map can name, of the tile dialect's.
+static bool isTensorMapElement(Type type) {
+  if (type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+      isa<Float8E4M3FNType, Float8E5M2Type>(type))
+    return true;
+  return llvm::any_of(ArrayRef<unsigned>{8, 16, 32, 64},
+                      [&](unsigned width) { return type.isInteger(width); });
+}
+
+static std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+llvm::Error tile::checkTma(CopyOp op) {
+  Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!isGlobal(type) || isShared(op.getSource()) == isShared(op.getDest()))
+    return makeLayoutError("TMA copies between global and shared memory");
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!argument ||
+      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+    return makeLayoutError(
+        "the global buffer is not an argument of the kernel, "
+        "which has no tensor map");
+  if (!isTensorMapElement(type.getElementType()))
+    return makeLayoutError("tensor maps have no elements of ",
+                           print(type.getElementType()));
+  if (type.getRank() < 1 || type.getRank() > 5)
+    return makeLayoutError("a tensor map has 1 to 5 dimensions, found ",
+                           print(type));
+  std::optional<int64_t> inner = getInnerDim(type);
+  if (!inner)
+    return makeLayoutError("the global buffer has no dimension of stride 1");
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t bytes = getStorageBits(type.getElementType()) / 8;
+  for (auto [dim, stride] : llvm::enumerate(strides))
+    if (int64_t(dim) != *inner && type.getDimSize(dim) != 1 &&
+        !ShapedType::isDynamic(stride) && stride * bytes % 16 != 0)
+      return makeLayoutError("rows of dimension ", dim, " lie ", stride * bytes,
+                             " bytes apart, TMA needs a multiple of 16");
+  return llvm::Error::success();
+}
+
 Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
   auto source = cast<MemRefType>(op.getSource().getType());
   auto dest = cast<MemRefType>(op.getDest().getType());

@@ -25,6 +25,13 @@ llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(GemmOp op,
                                                    const MmaInstruction &mma,
                                                    const SharedLayout &layout);
 
+/// Why TMA cannot copy between the buffers of `op`, whatever the layout of the
+/// shared one is: one of them is an argument of the kernel in global memory, of
+/// elements that a tensor map can name, with at most 5 dimensions. Base address
+/// and strides are assumed to be multiples of 16 bytes where they are not
+/// static; the launch checks.
+llvm::Error checkTma(CopyOp op);
+
 /// The TMA instructions that copy the regions of `op`, one in shared and one in
 /// global memory, if the shared buffer has `layout`; or why there are none.
 llvm::Expected<TmaBoxes> getTmaBoxes(CopyOp op, const SharedLayout &layout);

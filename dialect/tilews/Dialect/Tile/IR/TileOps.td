@@ -287,8 +287,11 @@ def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
     stay as they are until here.
 
     ```mlir
-    %e = tile.gemm_wait %d : tensor<128x256xf32>
+    %d = tile.gemm %a, %b, %c {async}
+       : memref<128x64xf16, #gpu.address_space<workgroup>>,
+         memref<64x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
     tile.gemm_wait {pending = 1 : i64}
+    %e = tile.gemm_wait %d : tensor<128x128xf32>
     ```
   }];
   let arguments = (ins Variadic<Tile_Fragment>:$fragments,

@@ -1,0 +1,84 @@
+"""Schedules for Hopper: they compute what they say, and compile without spills and
+without the warnings of an assembler that had to serialize wgmma."""
+
+import hopper_kernels
+import numpy as np
+import pytest
+
+from tilews import compiler, ir, passmanager, sim
+
+VARIANTS = {
+    "plain": {},
+    "eager": {"deferred": False},
+    "registers": {"registers": (232, 40)},
+    "masked": {"masked": True},
+    "persistent": {"persistent": True, "stages": 3},
+    "store": {"store": "tma", "stages": 3},
+    "everything": {
+        "store": "tma",
+        "stages": 3,
+        "persistent": True,
+        "masked": True,
+        "dtype": "bf16",
+    },
+    "one-group": {"tile_m": 64, "warps": 4},
+    "wide-k": {"tile_n": 128, "warps": 4, "stages": 3, "tile_k": 128},
+}
+
+
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("name", VARIANTS)
+def test_compiles_without_spills_and_warnings(name):
+    with ir.Context():
+        module = ir.Module.parse(hopper_kernels.gemm(**VARIANTS[name]))
+        kernel = hopper_kernels.compile_schedule(module)
+        assert kernel.cubin[:4] == b"\x7fELF"
+    assert kernel.resources["warnings"] == []
+    assert kernel.resources["spill_stores"] == 0
+    assert "setmaxnreg" in kernel.ptx or name != "registers"
+
+
+DEFER = "builtin.module(gpu.module(tile-defer-gemm-waits))"
+
+
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("options", [{}, {"masked": True}, {"tile_m": 64, "warps": 4}])
+def test_pass_defers_without_serializing(options):
+    with ir.Context():
+        module = ir.Module.parse(hopper_kernels.gemm(deferred=False, **options))
+        passmanager.PassManager.parse(DEFER).run(module.operation)
+        assert "async" in str(module)
+        kernel = hopper_kernels.compile_schedule(module)
+    assert "wgmma.wait_group.sync.aligned 1;" in kernel.ptx
+    assert kernel.resources["warnings"] == []
+    assert kernel.resources["spill_stores"] == 0
+
+
+@pytest.mark.parametrize("deferred", [False, True, "pass"])
+@pytest.mark.parametrize("options", [{}, {"masked": True}, {"persistent": True}])
+def test_computes_the_product(options, deferred):
+    text = hopper_kernels.gemm(
+        tile_m=64,
+        tile_n=32,
+        tile_k=32,
+        stages=2,
+        warps=4,
+        deferred=deferred is True,
+        **options,
+    )
+    random = np.random.default_rng(0)
+    a = random.standard_normal((100, 136)).astype(np.float16)
+    b = random.standard_normal((72, 136)).astype(np.float16)
+    c = np.full((100, 72), np.nan, np.float32)
+    mask = random.integers(0, 2, 5).astype(np.int8)
+    with ir.Context():
+        module = ir.Module.parse(text)
+        if deferred == "pass":
+            passmanager.PassManager.parse(DEFER).run(module.operation)
+        arguments = [a, b, c] + ([mask] if "masked" in options else [])
+        sim.run(module, None, arguments)
+    kept = np.ones(136, bool)
+    if "masked" in options:
+        kept = np.repeat(mask, 32)[:136].astype(bool)
+    expected = a[:, kept].astype(np.float32) @ b[:, kept].astype(np.float32).T
+    np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-3)
