@@ -139,11 +139,14 @@ struct LayoutSearch {
     }
     return reads->degree == 1 && copies->degree == 1;
   }
-  /// Tries all swizzles in spans of a layout's rows.
+  /// Tries all swizzles in spans of a layout's rows that stay in its bytes.
   bool findFree(const SharedLayout &plain, int64_t span) {
-    for (Swizzle swizzle : getSwizzles(span))
-      if (isFree(SharedLayout(plain.getModes(), swizzle)))
+    int64_t size = plain.getCosize(elementBits);
+    for (Swizzle swizzle : getSwizzles(span)) {
+      SharedLayout layout(plain.getModes(), swizzle);
+      if (layout.getCosize(elementBits) == size && isFree(layout))
         return true;
+    }
     return isFree(plain);
   }
 };
