@@ -60,7 +60,7 @@ static bool runsOnOneThread(Operation *op) {
           scf::YieldOp, scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
     return true;
   auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  return isPure(op) && op->getNumRegions() == 0 &&
+  return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::all_of(op->getOperandTypes(), isScalar) &&
          llvm::all_of(op->getResultTypes(), isScalar);
 }

@@ -56,3 +56,61 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @no_channel(%x: memref<64x64xf16>) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<64x64xf16, #gpu.address_space<workgroup>>
+    // expected-error @below {{'tile.copy' op by TMA completes through a channel: expected as destination the tile.slot of a channel's buffer, in a role}}
+    tile.copy %x to %a {tile.inst = #tile.inst<tma>} : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @rows(%x: memref<64x20xf16>) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<64x16xf16, #gpu.address_space<workgroup>>
+    // expected-error @below {{'tile.copy' op cannot be done by TMA: rows of dimension 0 lie 40 bytes apart, TMA needs a multiple of 16}}
+    tile.copy %a to %x[0, 0] {tile.inst = #tile.inst<tma>} : memref<64x16xf16, #gpu.address_space<workgroup>> to memref<64x20xf16>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @producers(%x: memref<64xf32>) kernel attributes {tile.threads = 64 : i32} {
+    // expected-error @below {{'tile.channel' op has commits in 2 roles, expected one producer}}
+    %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
+    tile.specialize {
+      tile.role @a warps(1) {
+        %p = tile.cursor : !tile.cursor<1>
+        tile.commit %ch[%p] : !tile.channel<1>
+      }
+      tile.role @b warps(1) {
+        %p = tile.cursor : !tile.cursor<1>
+        tile.commit %ch[%p] : !tile.channel<1>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @outside(%x: memref<64xf32>) kernel attributes {tile.threads = 32 : i32} {
+    %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
+    %p = tile.cursor : !tile.cursor<1>
+    // expected-error @below {{'tile.commit' op stands outside of the roles of the kernel}}
+    tile.commit %ch[%p] : !tile.channel<1>
+    tile.specialize {
+      tile.role @a warps(1) {
+      }
+    }
+    gpu.return
+  }
+}
