@@ -35,6 +35,8 @@ static constexpr char kTilePasses[] =
 /// of buffers would gain nothing.
 static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-multi-version,"
+                                          "tile-channel-preludes,"
+                                          "tile-specialize-warps,"
                                           "tile-expand-pipeline,"
                                           "canonicalize,cse,";
 

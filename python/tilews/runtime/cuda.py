@@ -191,7 +191,7 @@ class Function:
         encoded = _check(
             f"encoding the tensor map of argument '{tensor_map.name}'",
             driver.cuTensorMapEncodeTiled(
-                driver.CUtensorMapDataType[f"CU_TENSOR_MAP_DATA_TYPE_{dtype}"],
+                getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{dtype}"),
                 len(tensor_map.extents),
                 pointer,
                 [driver.cuuint64_t(n) for n in tensor_map.extents],
@@ -199,10 +199,11 @@ class Function:
                 [driver.cuuint32_t(n) for n in tensor_map.box],
                 [driver.cuuint32_t(n) for n in tensor_map.element_strides],
                 driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-                driver.CUtensorMapSwizzle[f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"],
-                driver.CUtensorMapL2promotion[
-                    f"CU_TENSOR_MAP_L2_PROMOTION_L2_{tensor_map.l2_promotion}B"
-                ],
+                getattr(driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{swizzle}"),
+                getattr(
+                    driver.CUtensorMapL2promotion,
+                    f"CU_TENSOR_MAP_L2_PROMOTION_L2_{tensor_map.l2_promotion}B",
+                ),
                 driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             ),
         )

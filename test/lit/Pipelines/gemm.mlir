@@ -17,12 +17,19 @@
 // SM80-NOT: cp.async.wait_group
 // SM80-NOT: bar.sync
 
+// Roles, with four slots between them: one thread starts TMA copies, which count
+// bytes; a warp at a time gives slots back.
+// Roles with slots between them: a thread starts TMA copies, whose bytes count; a
+// warp at a time gives slots back. Blocks meet once, after the barriers are made.
 // SM90-LABEL: .entry gemm
-// SM90-NOT: bar.sync
-// SM90: cp.async.cg.shared.global
-// SM90-COUNT-3: cp.async.commit_group;
-// SM90: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16
-// SM90: wgmma.wait_group.sync.aligned 0;
-// SM90: cp.async.wait_group 1;
-// SM90-NEXT: fence.proxy.async.shared::cta;
+// SM90: .param .align 64 .b8
+// SM90: mbarrier.init.shared.b64
+// SM90: fence.mbarrier_init
 // SM90-NEXT: bar.sync 0;
+// SM90-NOT: bar.sync
+// SM90-DAG: cp.async.bulk.tensor.2d.shared::cluster.global
+// SM90-DAG: mbarrier.arrive.expect_tx
+// SM90-DAG: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.f16.f16
+// SM90-DAG: mbarrier.arrive.shared.b64
+// SM90-DAG: st.global.v4
+// SM90-NOT: bar.sync

@@ -389,15 +389,20 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
                                       RejectFn rejected) {
   auto source = cast<MemRefType>(getSource().getType());
   auto dest = cast<MemRefType>(getDest().getType());
-  if (!target.hasCpAsync()) {
-    if (rejected)
-      rejected(InstKind::CpAsync, target.chip + " has no cp.async");
-  } else if (!isGlobal(source) || !isShared(dest)) {
-    if (rejected)
-      rejected(InstKind::CpAsync, "it copies from global to shared memory");
-  } else {
-    candidates.push_back(InstKind::CpAsync);
-  }
+  auto consider = [&](InstKind kind, bool isThere, bool isBetween,
+                      StringRef name, StringRef memories) {
+    if (isThere && isBetween)
+      candidates.push_back(kind);
+    else if (rejected)
+      rejected(kind, isThere ? "it copies " + memories
+                             : target.chip + " has no " + name);
+  };
+  bool isLoad = isGlobal(source) && isShared(dest);
+  bool isStore = isShared(source) && isGlobal(dest);
+  consider(InstKind::Tma, target.hasTma(), isLoad || isStore, "TMA",
+           "between global and shared memory");
+  consider(InstKind::CpAsync, target.hasCpAsync(), isLoad, "cp.async",
+           "from global to shared memory");
   candidates.push_back(InstKind::Simt);
 }
 

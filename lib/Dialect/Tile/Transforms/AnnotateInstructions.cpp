@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_ANNOTATEINSTRUCTIONSPASS
@@ -48,6 +50,28 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
                       "4; see tile.divisible and tile.alignment");
 }
 
+/// TMA moves boxes of an argument whose rows begin at multiples of 16 bytes.
+static void checkTma(CopyOp copy, Divisibility &divisibility, Choice &choice) {
+  if (!llvm::is_contained(choice.candidates, InstKind::Tma))
+    return;
+  llvm::Expected<TmaCopy> tma = getTmaCopy(copy);
+  if (!tma)
+    return choice.reject(InstKind::Tma, llvm::toString(tma.takeError()));
+  // The place of some row.
+  Value buffer = tma->isStore ? copy.getDest() : copy.getSource();
+  Builder builder(copy.getContext());
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
+  row[tma->boxes.dims.front()] = builder.getIndexAttr(0);
+  int64_t alignment = divisibility.getAlignment(buffer, row);
+  if (alignment % 16 != 0)
+    choice.reject(InstKind::Tma,
+                  "rows of the argument are known to begin at multiples of " +
+                      Twine(alignment) +
+                      " bytes only, TMA needs 16; see tile.divisible and "
+                      "tile.alignment");
+}
+
 static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
                         Divisibility &divisibility) {
   Choice choice;
@@ -56,8 +80,10 @@ static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
                                 choice.rejected.emplace_back(kind,
                                                              reason.str());
                               });
-  if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
+  if (auto copy = dyn_cast<CopyOp>(op.getOperation())) {
+    checkTma(copy, divisibility, choice);
     checkCpAsync(copy, divisibility, choice);
+  }
   return choice;
 }
 
@@ -83,30 +109,59 @@ static LogicalResult checkGiven(Operation *op, InstKind given,
   return diag;
 }
 
-/// Says why an operation did not get a better instruction. A copy that cannot
-/// be asynchronous on its target or between its memories misses nothing.
-static void explain(Operation *op, const Choice &choice,
-                    const TargetInfo &target) {
+/// Whether all copies of a kernel can be started by a role for which a TMA copy
+/// is less work: it has a loop to pipeline, or roles.
+static bool hasPipeline(gpu::GPUFuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<SpecializeOp>(op) || op->hasAttr(TileDialect::kNumStages)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether a better instruction than the one chosen would have been of use. A
+/// copy that cannot be asynchronous on its target or between its memories
+/// misses nothing.
+static bool isMissed(Operation *op, InstKind kind, const TargetInfo &target,
+                     bool hasPipeline) {
   auto copy = dyn_cast<CopyOp>(op);
-  if (copy && !(target.hasCpAsync() && isShared(copy.getDest()) &&
-                isGlobal(cast<MemRefType>(copy.getSource().getType()))))
-    return;
+  if (!copy)
+    return true;
+  bool isLoad = isShared(copy.getDest()) &&
+                isGlobal(cast<MemRefType>(copy.getSource().getType()));
+  if (kind == InstKind::Tma)
+    return isLoad && target.hasTma() && hasPipeline;
+  return isLoad && target.hasCpAsync();
+}
+
+static void explain(Operation *op, const Choice &choice,
+                    const TargetInfo &target, bool hasPipeline) {
   for (const auto &[kind, reason] : choice.rejected)
-    op->emitRemark() << (copy ? "tile-inst-0002: " : "tile-inst-0001: ")
-                     << op->getName().stripDialect() << " uses "
-                     << stringifyInstKind(choice.candidates.front()) << ", not "
-                     << stringifyInstKind(kind) << ": " << reason;
+    if (isMissed(op, kind, target, hasPipeline))
+      op->emitRemark() << (isa<CopyOp>(op) ? "tile-inst-0002: "
+                                           : "tile-inst-0001: ")
+                       << op->getName().stripDialect() << " uses "
+                       << stringifyInstKind(choice.candidates.front())
+                       << ", not " << stringifyInstKind(kind) << ": " << reason;
+}
+
+static void setInst(Operation *op, InstKind kind) {
+  op->setAttr(TileDialect::kInst, InstKindAttr::get(op->getContext(), kind));
 }
 
 static LogicalResult annotate(InstructionOpInterface op,
                               const TargetInfo &target,
-                              Divisibility &divisibility) {
+                              Divisibility &divisibility, bool hasPipeline) {
   Choice choice = getChoice(op, target, divisibility);
   if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
     return checkGiven(op, given.getValue(), choice, target);
-  explain(op, choice, target);
-  op->setAttr(TileDialect::kInst,
-              InstKindAttr::get(op->getContext(), choice.candidates.front()));
+  auto copy = dyn_cast<CopyOp>(op.getOperation());
+  if (copy && !(hasPipeline && isShared(copy.getDest())))
+    llvm::erase(choice.candidates, InstKind::Tma);
+  explain(op, choice, target, hasPipeline);
+  setInst(op, choice.candidates.front());
   return success();
 }
 
@@ -119,10 +174,18 @@ static LogicalResult annotateKernel(gpu::GPUFuncOp kernel) {
   if (failed(target))
     return failure();
   Divisibility divisibility;
+  bool pipelined = hasPipeline(kernel);
   for (InstructionOpInterface op : ops)
-    if (failed(annotate(op, *target, divisibility)))
+    if (failed(annotate(op, *target, divisibility, pipelined)))
       return failure();
   return success();
+}
+
+void tile::replaceTma(CopyOp copy, const TargetInfo &target) {
+  Divisibility divisibility;
+  Choice choice = getChoice(copy, target, divisibility);
+  llvm::erase(choice.candidates, InstKind::Tma);
+  setInst(copy, choice.candidates.front());
 }
 
 namespace {

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/RoleSlice.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
@@ -119,7 +120,7 @@ std::optional<Refusal> RoleAssignment::assign() {
       region.walk(
           [&](Operation *inner) { holdsTransaction |= isTransaction(inner); });
     if (holdsTransaction) {
-      refusal = Refusal{op, 5,
+      refusal = Refusal{op, 4,
                         "channels are used in an operation other than scf.for, "
                         "scf.if and scf.while"};
       return WalkResult::interrupt();
@@ -214,7 +215,7 @@ std::optional<Refusal> RoleAssignment::checkPrelude() const {
           });
       if (Operation *writer = findWriter(op, later))
         return Refusal{
-            op, 4,
+            op, 3,
             "what it reads is overwritten before the first pipelined "
             "loop",
             writer};
@@ -228,13 +229,13 @@ std::optional<Refusal> RoleAssignment::checkLoad() const {
   for (Operation *op : load.getOps()) {
     if (llvm::is_contained(mathEffects, op))
       return Refusal{
-          op, 3,
+          op, 2,
           "a copy that fills a channel, or a guard around one, needs "
           "its result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
     if (Operation *writer = findWriter(op, mathEffects))
-      return Refusal{op, 4,
+      return Refusal{op, 3,
                      "it is needed to fill a channel, and reads what the "
                      "kernel writes",
                      writer};
@@ -252,18 +253,14 @@ std::optional<Refusal> RoleAssignment::run(const TargetInfo &target) {
                                  channel.getProducer());
     isTma &= channel.getProducer() == ProducerKind::Tma;
   });
-  if (!target.hasTma())
-    return Refusal{kernel, 1,
-                   target.chip + " has no TMA; warps of their own pay off only "
-                                 "with it"};
   if (!hasTma)
-    return Refusal{kernel, 2, "none of its copies can be done by TMA"};
+    return Refusal{kernel, 1, "none of its copies can be done by TMA"};
   // One thread starts TMA copies; others need warps to compute addresses.
   loadWarps = isTma ? 1 : 4;
   int64_t threads = getNumThreads(kernel) + loadWarps * target.warpSize;
   if (threads > target.maxThreads)
     return Refusal{
-        kernel, 6,
+        kernel, 5,
         "with " + std::to_string(loadWarps) + " more warps it would have " +
             std::to_string(threads) + " threads, more than the " +
             std::to_string(target.maxThreads) + " of " + target.chip};
@@ -297,6 +294,12 @@ static void createRole(SpecializeOp specialize, StringRef name, int64_t warps,
     if (isa<AllocSharedOp, ChannelOp>(op))
       mapping.map(op.getResult(0), op.getResult(0));
   slice.clone(builder, body.begin(), specialize->getIterator(), mapping);
+  // The schedule is carried out.
+  role.walk([](Operation *op) {
+    for (StringRef name :
+         {TileDialect::kNumStages, TileDialect::kStage, TileDialect::kOrder})
+      op->removeDiscardableAttr(name);
+  });
 }
 
 static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
@@ -331,24 +334,73 @@ static void emitRemark(const Refusal &refusal) {
     remark.attachNote(refusal.other->getLoc()) << "written here";
 }
 
+/// The kinds of copies and stores that fill a channel.
+static ProducerKind getProducerKind(ChannelOp channel, gpu::GPUFuncOp kernel) {
+  std::optional<ProducerKind> kind;
+  MemoryAccesses memory(kernel);
+  for (const MemoryAccess &access : memory.get(kernel)) {
+    bool fills =
+        access.writes() && access.shared &&
+        llvm::any_of(access.roots, [&](AllocSharedOp root) {
+          return llvm::is_contained(channel.getBuffers(), root.getBuffer());
+        });
+    if (!fills)
+      continue;
+    auto inst = access.op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+    ProducerKind own = ProducerKind::Simt;
+    if (inst && inst.getValue() == InstKind::Tma)
+      own = ProducerKind::Tma;
+    else if (inst && inst.getValue() == InstKind::CpAsync)
+      own = ProducerKind::CpAsync;
+    kind = kind && *kind != own ? ProducerKind::Mixed : own;
+  }
+  return kind.value_or(channel.getProducer());
+}
+
+/// TMA copies that no role of their own starts, or that no channel waits for,
+/// become other copies.
+static void replaceTmaLoads(gpu::GPUFuncOp kernel, const TargetInfo &target,
+                            bool hasRoles) {
+  bool changed = false;
+  kernel.walk([&](CopyOp copy) {
+    AllocSharedOp alloc = getViewedAlloc(copy.getDest());
+    bool inChannel =
+        alloc && llvm::any_of(alloc->getUsers(), llvm::IsaPred<ChannelOp>);
+    if (!isTma(copy) || !isShared(copy.getDest()) || (hasRoles && inChannel))
+      return;
+    replaceTma(copy, target);
+    changed = true;
+  });
+  if (changed && !hasRoles)
+    kernel.walk([&](ChannelOp channel) {
+      channel.setProducer(getProducerKind(channel, kernel));
+    });
+}
+
 FailureOr<bool> tile::specializeWarps(gpu::GPUFuncOp kernel) {
   bool hasChannels = false, hasRoles = false;
   kernel.walk([&](Operation *op) {
     hasChannels |= isa<ChannelOp>(op);
     hasRoles |= isa<SpecializeOp>(op);
   });
-  if (!hasChannels || hasRoles)
+  if (hasRoles)
     return false;
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
   RoleAssignment roles(kernel);
-  if (std::optional<Refusal> refusal = roles.run(*target)) {
+  std::optional<Refusal> refusal;
+  // Elsewhere there is nothing to gain, and nothing to say.
+  hasChannels &= target->hasTma();
+  if (hasChannels)
+    refusal = roles.run(*target);
+  if (refusal)
     emitRemark(*refusal);
-    return false;
-  }
-  split(kernel, roles, *target);
-  return true;
+  bool canSplit = hasChannels && !refusal;
+  if (canSplit)
+    split(kernel, roles, *target);
+  replaceTmaLoads(kernel, *target, canSplit);
+  return canSplit;
 }
 
 namespace {

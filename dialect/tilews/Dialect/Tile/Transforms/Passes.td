@@ -458,6 +458,42 @@ def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
   ];
 }
 
+def ChannelPreludesPass : Pass<"tile-channel-preludes"> {
+  let summary = "let TMA copies outside of pipelined loops use channels too";
+  let description = [{
+    A kernel with pipelined loops may copy tiles outside of these as well: the
+    queries of an attention kernel, say, once for each tile of the output. A
+    buffer that only TMA copies of one block fill, and that only what follows in
+    the same block reads, gets a channel with one slot: the copies can then be
+    started by the role that does nothing else, and the readers wait right
+    before the first of them.
+
+    ```mlir
+    tile.copy %Q[%m, 0] to %qs {tile.inst = #tile.inst<tma>} : ...
+    %r = scf.for ... {
+      %s = tile.gemm %qs, %k, %zero : ...
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.acquire %ch[%p] : !tile.channel<1>
+    %a = tile.slot %qs[%p] : ...
+    tile.copy %Q[%m, 0] to %a {tile.inst = #tile.inst<tma>} : ...
+    tile.commit %ch[%p] : !tile.channel<1>
+    %p1 = tile.advance %p : !tile.cursor<1>
+    tile.wait %ch[%q] : !tile.channel<1>
+    %b = tile.slot %qs[%q] : ...
+    %r = scf.for ... {
+      %s = tile.gemm %b, %k, %zero : ...
+    }
+    tile.release %ch[%q] : !tile.channel<1>
+    %q1 = tile.advance %q : !tile.cursor<1>
+    ```
+  }];
+}
+
 def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   let summary = "give the producers of channels warps of their own";
   let description = [{
@@ -471,9 +507,10 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     Effects on shared memory that the load role reads (a table of indices, say)
     stay in front of the roles, where all threads make them.
 
-    A kernel keeps its one role, with a remark `tile-ws-00NN` that says why, if
-    the target has no TMA, if no copy can be done by TMA, or if filling a
-    channel needs what the rest of the kernel writes.
+    A kernel for a target without TMA keeps its one role. So does one none of
+    whose copies can be done by TMA, or in which filling a channel needs what
+    the rest of the kernel writes; a remark `tile-ws-00NN` says why. TMA copies
+    that no channel waits for become other copies.
 
     ```mlir
     %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>

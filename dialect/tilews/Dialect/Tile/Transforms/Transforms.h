@@ -43,6 +43,14 @@ struct PipelineRefusal;
 /// The remark `tile-pipe-00NN` that says why.
 void emitPipelineRemark(const PipelineRefusal &refusal);
 
+/// Lets a copy use the best instruction other than TMA.
+void replaceTma(CopyOp copy, const TargetInfo &target);
+
+/// Gives each buffer of a kernel with channels that TMA copies fill outside of
+/// pipelined loops, in one block that then reads it, a channel of one slot.
+/// Fails with an error if the layout of such a buffer cannot have versions.
+mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
+
 /// Splits a kernel with channels into a role that fills them by TMA and one
 /// that does the rest; `tile.threads` grows by the former's. False if the
 /// kernel has no channels, has roles already, or keeps one role, for which a

@@ -1,43 +1,15 @@
-// Kernels that keep one role: each reason, and nothing changes.
-// RUN: tilews-opt %s --tile-specialize-warps --split-input-file --verify-diagnostics -o %t.after
-// RUN: tilews-opt %s --split-input-file | diff - %t.after
+// Kernels that keep one role: each reason. Copies do without TMA then.
+// RUN: tilews-opt %s --tile-specialize-warps --split-input-file --verify-diagnostics | FileCheck %s
 
-!S = memref<2x64xf16, #gpu.address_space<workgroup>>
-!s = memref<64xf16, #gpu.address_space<workgroup>>
-!c = !tile.cursor<2>
-gpu.module @m [#nvvm.target<chip = "sm_80">] {
-  // expected-remark @below {{tile-ws-0001: kernel keeps one role: sm_80 has no TMA; warps of their own pay off only with it}}
-  gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %one = arith.constant 1 : i32
-    %S = tile.alloc_shared : !S
-    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
-    %p0 = tile.cursor : !c
-    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
-      tile.acquire %ch[%p] : !tile.channel<2>
-      %sp = tile.slot %S[%p] : !S -> !s
-      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
-      tile.commit %ch[%p] : !tile.channel<2>
-      %p1 = tile.advance %p : !c
-      tile.wait %ch[%q] : !tile.channel<2>
-      %sq = tile.slot %S[%q] : !S -> !s
-      %v = tile.load %sq : !s -> tensor<64xf16>
-      tile.release %ch[%q] : !tile.channel<2>
-      %q1 = tile.advance %q : !c
-      scf.yield %p1, %q1 : !c, !c
-    }
-    gpu.return
-  }
-}
-
-// -----
+// CHECK-COUNT-6: producer = #tile.producer<cp_async>
+// CHECK-NOT: inst<tma>
+// CHECK-NOT: tile.role
 
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0002: kernel keeps one role: none of its copies can be done by TMA}}
+  // expected-remark @below {{tile-ws-0001: kernel keeps one role: none of its copies can be done by TMA}}
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -76,7 +48,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
     %p0 = tile.cursor : !c
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
-      // expected-remark @below {{tile-ws-0003: kernel keeps one role: a copy that fills a channel, or a guard around one, needs its result}}
+      // expected-remark @below {{tile-ws-0002: kernel keeps one role: a copy that fills a channel, or a guard around one, needs its result}}
       %old = memref.atomic_rmw addi %one, %C[%c0] : (i32, memref<?xi32>) -> i32
       %row = arith.index_cast %old : i32 to index
       tile.acquire %ch[%p] : !tile.channel<2>
@@ -111,7 +83,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
       tile.acquire %ch[%p] : !tile.channel<2>
       %sp = tile.slot %S[%p] : !S -> !s
-      // expected-remark @below {{tile-ws-0004: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+      // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
       tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
       tile.commit %ch[%p] : !tile.channel<2>
       %p1 = tile.advance %p : !c
@@ -147,7 +119,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
       tile.commit %ch[%p] : !tile.channel<2>
       %p1 = tile.advance %p : !c
-      // expected-remark @below {{tile-ws-0005: kernel keeps one role: channels are used in an operation other than scf.for, scf.if and scf.while}}
+      // expected-remark @below {{tile-ws-0004: kernel keeps one role: channels are used in an operation other than scf.for, scf.if and scf.while}}
       scf.execute_region {
         tile.wait %ch[%q] : !tile.channel<2>
         scf.yield
@@ -168,8 +140,39 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0006: kernel keeps one role: with 1 more warps it would have 1056 threads, more than the 1024 of sm_90a}}
+  // expected-remark @below {{tile-ws-0005: kernel keeps one role: with 1 more warps it would have 1056 threads, more than the 1024 of sm_90a}}
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 1024 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %one = arith.constant 1 : i32
+    %S = tile.alloc_shared : !S
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      %q1 = tile.advance %q : !c
+      scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Without TMA there is nothing to say.
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!c = !tile.cursor<2>
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %one = arith.constant 1 : i32

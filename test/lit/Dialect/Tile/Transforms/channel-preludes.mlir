@@ -1,0 +1,100 @@
+// RUN: tilews-opt %s --tile-channel-preludes --split-input-file | FileCheck %s
+
+!G = memref<?x64xf16>
+!S = memref<64x64xf16, #gpu.address_space<workgroup>>
+!V = memref<4096xf16, #gpu.address_space<workgroup>>
+!K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!acc = tensor<64x64xf32>
+
+// One tile for each turn of the outer loop, of which two copies fill halves,
+// and which is read inside of an inner loop and, through a view, behind it. The
+// cursors are the outer loop's.
+// CHECK-LABEL: gpu.func @tiles
+// CHECK: %[[CH:.*]] = tile.channel(%[[BUFFER:.*]]) {producer = #tile.producer<tma>} : memref<1x64x64xf16, {{.*}}> -> !tile.channel<1>
+// CHECK: %[[P0:.*]] = tile.cursor
+// CHECK: %[[Q0:.*]] = tile.cursor
+// CHECK: scf.for {{.*}} iter_args(%[[P:.*]] = %[[P0]], %[[Q:.*]] = %[[Q0]]) -> (!tile.cursor<1>, !tile.cursor<1>) {
+// CHECK-NEXT: tile.acquire %[[CH]][%[[P]]]
+// CHECK-NEXT: %[[A:.*]] = tile.slot %[[BUFFER]][%[[P]]]
+// CHECK-NEXT: tile.copy %{{.*}} to %[[A]][0, 0]
+// CHECK-NEXT: %[[B:.*]] = tile.slot %[[BUFFER]][%[[P]]]
+// CHECK-NEXT: tile.copy %{{.*}} to %[[B]][32, 0]
+// CHECK-NEXT: tile.commit %[[CH]][%[[P]]]
+// CHECK-NEXT: %[[P1:.*]] = tile.advance %[[P]]
+// CHECK-NEXT: tile.wait %[[CH]][%[[Q]]]
+// CHECK-NEXT: %[[C:.*]] = tile.slot %[[BUFFER]][%[[Q]]]
+// CHECK-NEXT: scf.for
+// CHECK: tile.gemm %[[C]]
+// CHECK: %[[D:.*]] = tile.slot %[[BUFFER]][%[[Q]]]
+// CHECK-NEXT: %[[VIEW:.*]] = tile.view %[[D]]
+// CHECK-NEXT: tile.load %[[VIEW]]
+// CHECK-NEXT: tile.release %[[CH]][%[[Q]]]
+// CHECK-NEXT: %[[Q1:.*]] = tile.advance %[[Q]]
+// CHECK: scf.yield %[[P1]], %[[Q1]]
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @tiles(%Q: !G, %C: memref<?x64xf32>, %D: memref<4096xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c32 = arith.constant 32 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %q = tile.alloc_shared : !S
+    %v = tile.view %q : !S to !V
+    %k = tile.alloc_shared : !K
+    %ch = tile.channel(%k) {producer = #tile.producer<tma>} : !K -> !tile.channel<2>
+    scf.for %i = %c0 to %n step %c1 {
+      tile.copy %Q[%i, 0] [32, 64] to %q[0, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.copy %Q[%c32, 0] [32, 64] to %q[32, 0] [32, 64] {tile.inst = #tile.inst<tma>} : !G to !S
+      %r = scf.for %j = %c0 to %n step %c1 iter_args(%a = %zero) -> !acc {
+        %d = tile.gemm %q, %q, %a : !S, !S -> !acc
+        scf.yield %d : !acc
+      }
+      %all = tile.load %v : !V -> tensor<4096xf16>
+      tile.store %all to %D : tensor<4096xf16> to memref<4096xf16>
+      tile.store %r to %C[%i, 0] : !acc to memref<?x64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!G = memref<?x64xf16>
+!S = memref<64x64xf16, #gpu.address_space<workgroup>>
+!K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+
+// Buffers that are used in another way have no channel: what a turn leaves to
+// the next one, what is read in another block, what threads write as well, what
+// no TMA copies fill.
+// CHECK-LABEL: gpu.func @others
+// CHECK-COUNT-1: tile.channel(
+// CHECK-NOT: tile.channel(
+// CHECK-NOT: tile.acquire
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @others(%Q: !G, %C: memref<64x64xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf16>
+    %before = tile.alloc_shared : !S
+    %outside = tile.alloc_shared : !S
+    %stored = tile.alloc_shared : !S
+    %other = tile.alloc_shared : !S
+    %k = tile.alloc_shared : !K
+    %ch = tile.channel(%k) {producer = #tile.producer<tma>} : !K -> !tile.channel<2>
+    scf.for %i = %c0 to %n step %c1 {
+      %a = tile.load %before : !S -> tensor<64x64xf16>
+      tile.copy %Q[%i, 0] to %before {tile.inst = #tile.inst<tma>} : !G to !S
+      tile.store %a to %C : tensor<64x64xf16> to memref<64x64xf16>
+      tile.copy %Q[%i, 0] to %outside {tile.inst = #tile.inst<tma>} : !G to !S
+    }
+    %b = tile.load %outside : !S -> tensor<64x64xf16>
+    tile.store %b to %C : tensor<64x64xf16> to memref<64x64xf16>
+    tile.copy %Q to %stored {tile.inst = #tile.inst<tma>} : !G to !S
+    tile.store %zero to %stored : tensor<64x64xf16> to !S
+    %c = tile.load %stored : !S -> tensor<64x64xf16>
+    tile.store %c to %C : tensor<64x64xf16> to memref<64x64xf16>
+    tile.copy %Q to %other {tile.inst = #tile.inst<cp_async>} : !G to !S
+    %d = tile.load %other : !S -> tensor<64x64xf16>
+    tile.store %d to %C : tensor<64x64xf16> to memref<64x64xf16>
+    gpu.return
+  }
+}
