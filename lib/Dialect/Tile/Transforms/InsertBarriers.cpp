@@ -111,6 +111,17 @@ private:
     ArrayRef<ArenaAccess> own = accesses.get(op);
     if (own.empty())
       return state;
+    order(op, own, state);
+    // An acquire lets others write, but writes nothing itself.
+    if (!isa<AcquireOp>(op))
+      for (const ArenaAccess &access : own)
+        state.add(access);
+    return state;
+  }
+
+  /// Orders what was done so far before what `op` does, by a barrier before it
+  /// if need be.
+  void order(Operation *op, ArrayRef<ArenaAccess> own, ArenaState &state) {
     bool hazard = llvm::any_of(own, [&](const ArenaAccess &access) {
       return state.conflictsWith(access);
     });
@@ -122,16 +133,17 @@ private:
     }
     if (barriers.contains(op))
       state.apply(chooseKind(op, own, state));
-    // An acquire lets others write, but writes nothing itself.
-    if (!isa<AcquireOp>(op))
-      for (const ArenaAccess &access : own)
-        state.add(access);
-    return state;
   }
 
   /// Roles run beside each other; what they need of each other their channels
-  /// order.
-  ArenaState visitRoles(SpecializeOp op, const ArenaState &in) {
+  /// order. What all threads did before is ordered before the roles begin: a
+  /// barrier in a role is not for all of them.
+  ArenaState visitRoles(SpecializeOp op, ArenaState in) {
+    SmallVector<ArenaAccess> own;
+    op->walk([&](Operation *inner) {
+      llvm::append_range(own, accesses.get(inner));
+    });
+    order(op, own, in);
     ArenaState result;
     for (RoleOp role : op.getRoles())
       result.join(visitBlock(role.getBody().front(), in));

@@ -369,3 +369,60 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
+  // What all threads wrote is there before the roles begin. In a role, what a
+  // channel orders needs no barrier, other buffers do; the barrier is the
+  // role's.
+  // CHECK-LABEL: gpu.func @roles
+  // CHECK: tile.store
+  // CHECK: tile.channel
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.specialize {
+  // CHECK-NEXT: tile.role @math
+  // CHECK-NOT: tile.barrier
+  // CHECK: tile.gemm
+  // CHECK: tile.store
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.load
+  // CHECK: tile.role @load
+  // CHECK-NOT: tile.barrier
+  gpu.func @roles(%A: memref<64x64xf16>, %a: tensor<64xf32>, %c: !acc, %n: index) kernel attributes {tile.threads = 160 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %ts = tile.alloc_shared : memref<64xf32, #gpu.address_space<workgroup>>
+    %cs = tile.alloc_shared : memref<64x64xf32, #gpu.address_space<workgroup>>
+    %as = tile.alloc_shared : memref<2x64x64xf16, #gpu.address_space<workgroup>>
+    tile.store %a to %ts : tensor<64xf32> to memref<64xf32, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>} : memref<2x64x64xf16, #gpu.address_space<workgroup>> -> !tile.channel<2>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %q = tile.cursor : !tile.cursor<2>
+        %zero = arith.constant dense<0.0> : !acc
+        %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %p = %q) -> (!acc, !tile.cursor<2>) {
+          tile.wait %ch[%p] : !tile.channel<2>
+          %s = tile.slot %as[%p] : memref<2x64x64xf16, #gpu.address_space<workgroup>> -> memref<64x64xf16, #gpu.address_space<workgroup>>
+          %d = tile.gemm %s, %s, %x {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x64xf16, #gpu.address_space<workgroup>> -> !acc
+          tile.release %ch[%p] : !tile.channel<2>
+          %next = tile.advance %p : !tile.cursor<2>
+          scf.yield %d, %next : !acc, !tile.cursor<2>
+        }
+        tile.store %r#0 to %cs : !acc to memref<64x64xf32, #gpu.address_space<workgroup>>
+        %l = tile.load %cs : memref<64x64xf32, #gpu.address_space<workgroup>> -> !acc
+        %t = tile.load %ts : memref<64xf32, #gpu.address_space<workgroup>> -> tensor<64xf32>
+      }
+      tile.role @load warps(1) {
+        %q = tile.cursor : !tile.cursor<2>
+        %r = scf.for %i = %c0 to %n step %c1 iter_args(%p = %q) -> (!tile.cursor<2>) {
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %s = tile.slot %as[%p] : memref<2x64x64xf16, #gpu.address_space<workgroup>> -> memref<64x64xf16, #gpu.address_space<workgroup>>
+          tile.copy %A to %s {tile.inst = #tile.inst<tma>} : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+          tile.commit %ch[%p] : !tile.channel<2>
+          %next = tile.advance %p : !tile.cursor<2>
+          scf.yield %next : !tile.cursor<2>
+        }
+      }
+    }
+    gpu.return
+  }
+}
