@@ -37,6 +37,7 @@ static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-multi-version,"
                                           "tile-channel-preludes,"
                                           "tile-specialize-warps,"
+                                          "tile-defer-gemm-waits,"
                                           "tile-expand-pipeline,"
                                           "canonicalize,cse,";
 
