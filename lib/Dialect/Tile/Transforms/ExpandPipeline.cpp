@@ -607,7 +607,7 @@ static void replaceTma(gpu::GPUFuncOp kernel) {
 
 void tile::expandPipelines(gpu::GPUFuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
-  replaceTma(kernel);
+  ::replaceTma(kernel);
   llvm::SmallPtrSet<Operation *, 4> refused;
   // Outer loops come first: an inner one is an operation for them.
   auto next = [&] {
