@@ -3,6 +3,7 @@ without the warnings of an assembler that had to serialize wgmma."""
 
 import hopper_kernels
 import numpy as np
+import pipelined_zoo
 import pytest
 
 from tilews import compiler, ir, passmanager, sim
@@ -86,3 +87,22 @@ def test_computes_the_product(options, deferred):
         kept = np.repeat(mask, 32)[:136].astype(bool)
     expected = a[:, kept].astype(np.float32) @ b[:, kept].astype(np.float32).T
     np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-3)
+
+
+ZOO = ("guard-random-s4", "attention-s2-causal", "around", "recurrent", "loops-3-5-4")
+
+
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize(
+    "case",
+    [case for case in pipelined_zoo.CASES if case.name in ZOO],
+    ids=lambda case: case.name,
+)
+def test_kernels_as_written_compile_to_roles(case):
+    module = case.kernel.build("sm_90a", **case.constants)
+    with module.context:
+        kernel = compiler.compile_module(module)
+    assert "mbarrier.try_wait" in kernel.ptx
+    assert kernel.manifest["tensor_maps"]
+    assert kernel.resources["warnings"] == []
+    assert kernel.resources["spill_stores"] == 0

@@ -5,7 +5,7 @@ import hopper_kernels
 import pytest
 from test_hopper_compile import VARIANTS
 
-from tilews import ir, runtime
+from tilews import compiler, ir, runtime
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 if runtime.device_target() != "sm_90a":
@@ -27,7 +27,9 @@ def get_kernel(name):
         with ir.Context():
             module = ir.Module.parse(hopper_kernels.gemm(**VARIANTS[name]))
             compiled = hopper_kernels.compile_schedule(module)
-            KERNELS[name] = runtime.LoadedKernel(compiled.manifest, compiled.cubin)
+            # Without ptxas the driver assembles.
+            image = compiled.cubin if compiler.find_ptxas() else compiled.ptx.encode()
+            KERNELS[name] = runtime.LoadedKernel(compiled.manifest, image)
     return KERNELS[name]
 
 
