@@ -18,17 +18,20 @@ OUTPUTS = {"f16": "f16", "bf16": "bf16", "e4m3": "bf16"}
 
 @dataclasses.dataclass(frozen=True)
 class GemmConfig:
-    """Tile extents, threads of a block and pipeline stages of a product."""
+    """Tile extents, threads of a block and pipeline stages of a product; how many
+    blocks share the tiles, or 0 if each tile has its own."""
 
     bm: int
     bn: int
     bk: int
     threads: int
     stages: int = 3
+    blocks: int = 0
 
     @property
     def label(self) -> str:
-        return f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
+        tile = f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
+        return f"{tile} b{self.blocks}" if self.blocks else tile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,14 +53,21 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
     depth = 128 if dtype == "e4m3" else 64
     if math.prod(shape[:2]) < 2048**2:
         tiles = [(64, 64, 128), (64, 128, 128), (128, 128, 256)]
-        return [GemmConfig(m, n, depth, threads) for m, n, threads in tiles]
+        return [
+            GemmConfig(m, n, depth, threads, stages)
+            for m, n, threads in tiles
+            for stages in (4, 6)
+        ]
+    # The multiprocessors of an H100 or H200.
+    blocks = 132
     return [
-        GemmConfig(128, 128, depth, 128),
-        GemmConfig(128, 128, depth, 256),
-        GemmConfig(128, 128, 2 * depth, 128),
-        GemmConfig(128, 128, 2 * depth, 256),
-        GemmConfig(128, 256, depth, 256),
-        GemmConfig(256, 128, depth, 256),
+        GemmConfig(128, 256, depth, 256, 4),
+        GemmConfig(128, 256, depth, 256, 4, blocks),
+        GemmConfig(256, 128, depth, 256, 4, blocks),
+        GemmConfig(128, 128, depth, 256, 6, blocks),
+        GemmConfig(128, 128, depth, 128, 6, blocks),
+        GemmConfig(192, 128, depth, 384, 5),
+        GemmConfig(128, 192, depth, 256, 5, blocks),
     ]
 
 
@@ -71,19 +81,34 @@ def softmax_configs(shape: tuple[int, ...]) -> list[SoftmaxConfig]:
 
 
 @functools.cache
-def gemm_kernel(layout: str, aligned: bool) -> Any:
+def gemm_kernel(layout: str, aligned: bool, persistent: bool = False) -> Any:
     """The kernel of C = A @ B, accumulated in f32.
 
     Args:
         layout: two letters for A and B: N for A (M, K) and B (K, N), T for A (K, M)
             and B (N, K).
         aligned: whether rows are known to be multiples of 16 elements.
+        persistent: whether ``BLOCKS`` blocks take tiles in turn.
     """
     transpose_a, transpose_b = (letter == "T" for letter in layout)
     divisor = 16 if aligned else 1
     a_dims = f"K, M:{divisor}" if transpose_a else f"M, K:{divisor}"
     b_dims = f"N, K:{divisor}" if transpose_b else f"K, N:{divisor}"
     c_dims = f"M, N:{divisor}"
+
+    @tilews.func
+    def tile(A, B, C, As, Bs, bx, by, STAGES):
+        BM, BK = As.shape[::-1] if transpose_a else As.shape
+        BN = Bs.shape[0 if transpose_b else 1]
+        K = A.shape[0 if transpose_a else 1]
+        acc = tl.zeros((BM, BN), tl.f32)
+        for k in tl.range(tl.cdiv(K, BK), num_stages=STAGES):
+            tl.copy(A[k * BK, by * BM] if transpose_a else A[by * BM, k * BK], As)
+            tl.copy(B[bx * BN, k * BK] if transpose_b else B[k * BK, bx * BN], Bs)
+            acc = tl.gemm(
+                As, Bs, acc, transpose_lhs=transpose_a, transpose_rhs=transpose_b
+            )
+        C[by * BM, bx * BN] = acc.to(C.dtype)
 
     @tilews.kernel(threads=128)
     def gemm(
@@ -94,21 +119,20 @@ def gemm_kernel(layout: str, aligned: bool) -> Any:
         BN: tl.constexpr,
         BK: tl.constexpr,
         STAGES: tl.constexpr,
+        BLOCKS: tl.constexpr,
     ):
         M, N = C.shape
-        K = A.shape[0 if transpose_a else 1]
-        bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
-        tl.rasterize("row", panel=8)
         As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
         Bs = tl.alloc_shared((BN, BK) if transpose_b else (BK, BN), B.dtype)
-        acc = tl.zeros((BM, BN), tl.f32)
-        for k in tl.range(tl.cdiv(K, BK), num_stages=STAGES):
-            tl.copy(A[k * BK, by * BM] if transpose_a else A[by * BM, k * BK], As)
-            tl.copy(B[bx * BN, k * BK] if transpose_b else B[k * BK, bx * BN], Bs)
-            acc = tl.gemm(
-                As, Bs, acc, transpose_lhs=transpose_a, transpose_rhs=transpose_b
-            )
-        C[by * BM, bx * BN] = acc.to(C.dtype)
+        if persistent:
+            tl.grid(BLOCKS)
+            tiles = (tl.cdiv(N, BN), tl.cdiv(M, BM))
+            for bx, by in tl.persistent(*tiles, order="row", panel=8):
+                tile(A, B, C, As, Bs, bx, by, STAGES)
+        else:
+            bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
+            tl.rasterize("row", panel=8)
+            tile(A, B, C, As, Bs, bx, by, STAGES)
 
     return gemm
 
@@ -122,6 +146,7 @@ def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
         "BN": config.bn,
         "BK": config.bk,
         "STAGES": config.stages,
+        "BLOCKS": config.blocks,
         "threads": config.threads,
     }
 
@@ -136,7 +161,7 @@ def compile_gemm(
 ) -> Any:
     """A compiled product for matrices of these extents (M, N, K); a second time it
     is found again."""
-    kernel = gemm_kernel(layout, is_aligned(shape))
+    kernel = gemm_kernel(layout, is_aligned(shape), config.blocks > 0)
     return kernel.compile(target, **gemm_bindings(dtype, config))
 
 
