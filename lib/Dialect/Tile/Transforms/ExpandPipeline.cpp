@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -562,52 +561,8 @@ static bool isPlanned(scf::ForOp loop) {
   return planned;
 }
 
-/// The channel whose slot `copy` fills; null if it fills none.
-static ChannelOp getFilledChannel(CopyOp copy) {
-  Value buffer = copy.getDest();
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
-    buffer = view.getViewSource();
-    if (isa<SlotOp>(view))
-      for (Operation *user : buffer.getUsers())
-        if (auto channel = dyn_cast<ChannelOp>(user))
-          return channel;
-  }
-  return {};
-}
-
-/// Without roles nobody waits for TMA: its copies become asynchronous copies by
-/// the threads, or ordinary ones where less than 4 adjacent bytes are known to
-/// be aligned.
-static void replaceTma(gpu::GPUFuncOp kernel) {
-  Divisibility divisibility;
-  llvm::MapVector<Operation *, SmallVector<ProducerKind>> kinds;
-  kernel.walk([&](CopyOp copy) {
-    auto inst = copy->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-    ChannelOp channel = getFilledChannel(copy);
-    if (!inst || !channel || copy->getParentOfType<RoleOp>())
-      return;
-    int64_t bits = getStorageBits(getElementType(copy.getSource()));
-    int64_t bytes = getCopyVectorElements(copy, divisibility) * bits / 8;
-    InstKind kind = inst.getValue();
-    if (kind == InstKind::Tma)
-      kind = bytes < 4 ? InstKind::Simt : InstKind::CpAsync;
-    copy->setAttr(TileDialect::kInst,
-                  InstKindAttr::get(kernel.getContext(), kind));
-    kinds[channel].push_back(kind == InstKind::CpAsync ? ProducerKind::CpAsync
-                                                       : ProducerKind::Simt);
-  });
-  for (auto &[op, filled] : kinds) {
-    auto channel = cast<ChannelOp>(op);
-    // What stores fill is mixed already.
-    if (channel.getProducer() == ProducerKind::Tma)
-      channel.setProducer(llvm::all_equal(filled) ? filled.front()
-                                                  : ProducerKind::Mixed);
-  }
-}
-
 void tile::expandPipelines(gpu::GPUFuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
-  ::replaceTma(kernel);
   llvm::SmallPtrSet<Operation *, 4> refused;
   // Outer loops come first: an inner one is an operation for them.
   auto next = [&] {

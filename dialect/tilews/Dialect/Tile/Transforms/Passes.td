@@ -246,8 +246,7 @@ def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
     A `tile.commit_group` closes the group of asynchronous copies behind each
     commit, in every turn, also in those whose copies are skipped or whose guard
     does not hold. So each `tile.wait` gets a constant number of groups, `pending`,
-    that may still be under way. Copies that were to be done by TMA are done by
-    cp.async: only a role can wait for TMA. Loops in roles stay as they are.
+    that may still be under way. Loops in roles stay as they are.
 
     ```mlir
     scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %q0) -> (!c, !c) {

@@ -200,26 +200,4 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     tile.store %r to %C : !acc to memref<64x64xf32>
     gpu.return
   }
-
-  // Without roles nobody waits for TMA.
-  // CHECK-LABEL: gpu.func @tma
-  // CHECK: tile.channel({{.*}}) {producer = #tile.producer<cp_async>}
-  // CHECK-NOT: inst<tma>
-  // CHECK: tile.copy {{.*}}inst<cp_async>
-  // CHECK: tile.commit_group
-  // CHECK: tile.wait {{.*}} {pending = 0 : i64}
-  // CHECK-NOT: inst<tma>
-  // CHECK: gpu.return
-  gpu.func @tma(%A: memref<?x?xf16> {tile.divisible = array<i64: 1, 64>}, %b: !t, %zero: !acc, %n: index, %C: memref<64x64xf32>) kernel {
-    %c0 = arith.constant 0 : index
-    %c64 = arith.constant 64 : index
-    %as = tile.alloc_shared : !s
-    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
-      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
-      %d = tile.gemm %as, %b, %c : !s, !t -> !acc
-      scf.yield %d : !acc
-    } {tile.num_stages = 2 : i32}
-    tile.store %r to %C : !acc to memref<64x64xf32>
-    gpu.return
-  }
 }
