@@ -50,11 +50,13 @@ typedef enum TilewsOutput {
 } TilewsOutput;
 
 /// Lowers a copy of `module` for `chip`, or for its own target if that is
-/// empty. The pointer is null on failure. `directories` are searched for
-/// `ptxas` last.
+/// empty. `tilePasses` take the place of the pipeline's passes on tiles, unless
+/// they are empty. The pointer is null on failure. `directories` are searched
+/// for `ptxas` last.
 MLIR_CAPI_EXPORTED TilewsCompilation tilewsCompilationCreate(
     MlirModule module, MlirStringRef chip, unsigned indexBitwidth,
-    intptr_t numDirectories, const MlirStringRef *directories);
+    MlirStringRef tilePasses, intptr_t numDirectories,
+    const MlirStringRef *directories);
 MLIR_CAPI_EXPORTED void tilewsCompilationDestroy(TilewsCompilation compilation);
 
 /// The chip it compiles for.

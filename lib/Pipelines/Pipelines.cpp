@@ -59,28 +59,43 @@ static void addPipeline(OpPassManager &passes, const std::string &text) {
                              error);
 }
 
-static void buildPipeline(OpPassManager &passes, const LoweringOptions &options,
-                          const char *schedule, const char *conversion) {
-  unsigned bits = options.indexBitwidth;
+static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
+                          const char *schedule) {
   addPipeline(
       passes,
       llvm::formatv(kTilePasses, options.chip.getValue(), schedule).str());
-  addPipeline(
-      passes,
-      llvm::formatv("{0}{{index-bitwidth={1}}", conversion, bits).str());
-  addPipeline(passes, llvm::formatv(kLLVMPasses, bits).str());
 }
 
-void tilews::buildToNVVMPipeline(OpPassManager &passes,
-                                 const LoweringOptions &options) {
-  buildPipeline(passes, options, kSchedulePasses, "convert-tile-to-nvvm");
+static void addConversion(OpPassManager &passes, unsigned indexBitwidth,
+                          const char *conversion) {
+  addPipeline(passes, llvm::formatv("{0}{{index-bitwidth={1}}", conversion,
+                                    indexBitwidth)
+                          .str());
+  addPipeline(passes, llvm::formatv(kLLVMPasses, indexBitwidth).str());
+}
+
+void tilews::buildLaidOutToNVVMPipeline(OpPassManager &passes,
+                                        const LaidOutLoweringOptions &options) {
+  addConversion(passes, options.indexBitwidth, "convert-tile-to-nvvm");
   // Operations that stand for inline assembly.
   addPipeline(passes, "convert-nvvm-to-llvm");
 }
 
+void tilews::buildLaidOutToROCDLPipeline(
+    OpPassManager &passes, const LaidOutLoweringOptions &options) {
+  addConversion(passes, options.indexBitwidth, "convert-tile-to-rocdl");
+}
+
+void tilews::buildToNVVMPipeline(OpPassManager &passes,
+                                 const LoweringOptions &options) {
+  addTilePasses(passes, options, kSchedulePasses);
+  buildLaidOutToNVVMPipeline(passes, options);
+}
+
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
                                   const LoweringOptions &options) {
-  buildPipeline(passes, options, /*schedule=*/"", "convert-tile-to-rocdl");
+  addTilePasses(passes, options, /*schedule=*/"");
+  buildLaidOutToROCDLPipeline(passes, options);
 }
 
 void tilews::registerPipelines() {
@@ -91,4 +106,12 @@ void tilews::registerPipelines() {
   PassPipelineRegistration<LoweringOptions>(
       "tilews-to-rocdl", "Lower tile kernels to the LLVM dialect for AMD GPUs",
       buildToROCDLPipeline);
+  PassPipelineRegistration<LaidOutLoweringOptions>(
+      "tilews-laid-out-to-nvvm",
+      "Lower kernels with layouts to the LLVM dialect for NVIDIA GPUs",
+      buildLaidOutToNVVMPipeline);
+  PassPipelineRegistration<LaidOutLoweringOptions>(
+      "tilews-laid-out-to-rocdl",
+      "Lower kernels with layouts to the LLVM dialect for AMD GPUs",
+      buildLaidOutToROCDLPipeline);
 }

@@ -109,12 +109,16 @@ private:
 static std::string getPipeline(gpu::GPUModuleOp module,
                                const TargetInfo &target,
                                const CompileOptions &options) {
-  if (!isLowered(module))
-    return llvm::formatv("{0}{{chip={1} index-bitwidth={2}}",
-                         target.isNVIDIA() ? "tilews-to-nvvm"
-                                           : "tilews-to-rocdl",
+  StringRef dialect = target.isNVIDIA() ? "nvvm" : "rocdl";
+  if (isLowered(module))
+    return target.isNVIDIA() ? "gpu.module(convert-nvvm-to-llvm)" : "";
+  if (options.tilePasses.empty())
+    return llvm::formatv("tilews-to-{0}{{chip={1} index-bitwidth={2}}", dialect,
                          target.chip, options.indexBitwidth);
-  return target.isNVIDIA() ? "gpu.module(convert-nvvm-to-llvm)" : "";
+  return llvm::formatv("gpu.module(tile-set-target{{chip={0}},{1}),"
+                       "tilews-laid-out-to-{2}{{index-bitwidth={3}}",
+                       target.chip, options.tilePasses, dialect,
+                       options.indexBitwidth);
 }
 
 /// Lowers `module`. `instrument` may add to the pass manager.

@@ -182,6 +182,7 @@ def compile_module(
     *,
     kernel: str | None = None,
     index_bitwidth: int = 32,
+    pipeline: str | None = None,
 ) -> CompiledKernel:
     """Compiles the one ``gpu.module`` in ``module``, which may be in any phase.
 
@@ -192,6 +193,9 @@ def compile_module(
         kernel: the kernel to make the manifest of; by default the only one.
         index_bitwidth: width of index arithmetic, 32 or 64; 64 is needed for arrays
             of 2^31 elements and more.
+        pipeline: passes on a ``gpu.module``, separated by commas, that bring the
+            kernel to phase 4: layouts, a memory plan and barriers; by default those
+            of ``tilews.passes.to_nvvm`` or ``to_rocdl``. The target is set before.
 
     Raises:
         CompileError: with the compiler's messages and where they belong.
@@ -203,7 +207,7 @@ def compile_module(
     if index_bitwidth not in (32, 64):
         raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
     compilation = _tilews.Compilation(
-        module, target or "", index_bitwidth, _tool_path.directories()
+        module, target or "", index_bitwidth, pipeline or "", _tool_path.directories()
     )
     return CompiledKernel(compilation, kernel)
 

@@ -115,6 +115,7 @@ class Kernel:
         *,
         threads: int | None = None,
         index_bitwidth: int = 32,
+        pipeline: str | None = None,
         **bindings: Any,
     ) -> CompiledKernel | InterpretedKernel:
         """Compiles the kernel; a second time it is found again.
@@ -124,6 +125,8 @@ class Kernel:
                 interpreter; by default that of this machine's GPU, if there is one.
             threads: of a block, instead of the decorator's.
             index_bitwidth: 64 for arrays of 2^31 elements and more.
+            pipeline: passes that bring the kernel to phase 4 in place of the default
+                ones: see :func:`tilews.compiler.compile_module`.
             bindings: values of constexpr parameters; extents and element types that
                 the kernel is specialised for.
 
@@ -132,7 +135,7 @@ class Kernel:
         """
         specialization = self._specialize(bindings)
         threads = self.threads if threads is None else threads
-        return self._compile(target, specialization, threads, index_bitwidth)
+        return self._compile(target, specialization, threads, index_bitwidth, pipeline)
 
     def _compile(
         self,
@@ -140,19 +143,28 @@ class Kernel:
         specialization: Specialization,
         threads: int,
         index_bitwidth: int,
+        pipeline: str | None = None,
     ) -> CompiledKernel | InterpretedKernel:
         target = target or device_target()
         types = _typed(value for _, value in specialization.constants)
-        key = (target, specialization, threads, index_bitwidth, *types)
+        key = (target, specialization, threads, index_bitwidth, pipeline, *types)
         key = (*key, *self._globals())
         found = self._find(self._compiled, key)
         if found is None:
+            if target == "cpu" and pipeline is not None:
+                raise CompileError(
+                    "the target 'cpu' runs the kernel as written and takes no pipeline"
+                )
             module = self._build(specialization, threads, target)
             if target == "cpu":
                 found = InterpretedKernel(module, self.name, specialization)
             else:
                 found = compile_module(
-                    module, target, kernel=self.name, index_bitwidth=index_bitwidth
+                    module,
+                    target,
+                    kernel=self.name,
+                    index_bitwidth=index_bitwidth,
+                    pipeline=pipeline,
                 )
             self._compiled[key] = found
         return found

@@ -16,17 +16,22 @@ class OpPassManager;
 
 namespace tilews {
 
-/// Options of the pipelines from the tile dialect to the LLVM dialect.
-struct LoweringOptions : mlir::PassPipelineOptions<LoweringOptions> {
-  Option<std::string> chip{
-      *this, "chip",
-      llvm::cl::desc("The chip to compile for, such as sm_90a or gfx942; by "
-                     "default the target of the gpu.module")};
+/// Options of the pipelines from IR with layouts to the LLVM dialect.
+struct LaidOutLoweringOptions
+    : mlir::PassPipelineOptions<LaidOutLoweringOptions> {
   Option<unsigned> indexBitwidth{
       *this, "index-bitwidth",
       llvm::cl::desc("Width of index arithmetic: 32, if no buffer has more "
                      "than 2^31-1 elements, or 64"),
       llvm::cl::init(32)};
+};
+
+/// Options of the pipelines from the tile dialect to the LLVM dialect.
+struct LoweringOptions : LaidOutLoweringOptions {
+  Option<std::string> chip{
+      *this, "chip",
+      llvm::cl::desc("The chip to compile for, such as sm_90a or gfx942; by "
+                     "default the target of the gpu.module")};
 };
 
 /// From phase 1 to the LLVM and NVVM dialects.
@@ -36,7 +41,15 @@ void buildToNVVMPipeline(mlir::OpPassManager &passes,
 void buildToROCDLPipeline(mlir::OpPassManager &passes,
                           const LoweringOptions &options);
 
-/// Registers `tilews-to-nvvm` and `tilews-to-rocdl`.
+/// From phase 4 to the LLVM and NVVM dialects.
+void buildLaidOutToNVVMPipeline(mlir::OpPassManager &passes,
+                                const LaidOutLoweringOptions &options);
+/// From phase 4 to the LLVM and ROCDL dialects.
+void buildLaidOutToROCDLPipeline(mlir::OpPassManager &passes,
+                                 const LaidOutLoweringOptions &options);
+
+/// Registers `tilews-to-nvvm` and `tilews-to-rocdl`, and
+/// `tilews-laid-out-to-nvvm` and `tilews-laid-out-to-rocdl`.
 void registerPipelines();
 
 } // namespace tilews

@@ -20,6 +20,9 @@ struct CompileOptions {
   std::string chip;
   /// Width of index arithmetic and of extents and strides as parameters.
   unsigned indexBitwidth = 32;
+  /// The passes on a gpu.module that bring it to IR with layouts, a memory plan
+  /// and barriers; empty for those of `tilews-to-nvvm` and `tilews-to-rocdl`.
+  std::string tilePasses;
   /// Further directories where `ptxas` is searched.
   std::vector<std::string> toolDirectories;
 };

@@ -23,8 +23,13 @@ public:
       : context(context), handler(mlirContextAttachDiagnosticHandler(
                               context, handle, this, nullptr)) {}
   DiagnosticCollector(const DiagnosticCollector &) = delete;
-  ~DiagnosticCollector() {
-    mlirContextDetachDiagnosticHandler(context, handler);
+  ~DiagnosticCollector() { detach(); }
+
+  /// Collects no more.
+  void detach() {
+    if (attached)
+      mlirContextDetachDiagnosticHandler(context, handler);
+    attached = false;
   }
 
   const std::vector<std::string> &getLines() const { return lines; }
@@ -80,6 +85,7 @@ private:
   std::vector<std::string> lines;
   MlirContext context;
   MlirDiagnosticHandlerID handler;
+  bool attached = true;
 };
 
 #endif // TILEWS_BINDINGS_PYTHON_DIAGNOSTICS_H

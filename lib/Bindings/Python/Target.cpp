@@ -39,15 +39,16 @@ namespace {
 class Compilation {
 public:
   Compilation(nb::object module, const std::string &chip,
-              unsigned indexBitwidth,
+              unsigned indexBitwidth, const std::string &tilePasses,
               const std::vector<std::string> &directories)
       : module(module) {
     auto handle = nb::cast<MlirModule>(module);
     context = mlirModuleGetContext(handle);
     std::vector<MlirStringRef> refs = toRefs(directories);
     call([&](std::string &) {
-      compilation = tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
-                                            refs.size(), refs.data());
+      compilation =
+          tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
+                                  toRef(tilePasses), refs.size(), refs.data());
       return compilation.ptr ? mlirLogicalResultSuccess()
                              : mlirLogicalResultFailure();
     });
@@ -164,10 +165,10 @@ void populateTarget(nb::module_ &m) {
 
   nb::class_<Compilation>(m, "Compilation",
                           "A module on its way to device code")
-      .def(nb::init<nb::object, std::string, unsigned,
+      .def(nb::init<nb::object, std::string, unsigned, std::string,
                     std::vector<std::string>>(),
            nb::arg("module"), nb::arg("chip"), nb::arg("index_bitwidth"),
-           nb::arg("tool_directories"))
+           nb::arg("tile_passes"), nb::arg("tool_directories"))
       .def_prop_ro("chip", &Compilation::getChip)
       .def_prop_ro("times", &Compilation::getTimes)
       .def_prop_ro("messages", &Compilation::getMessages)

@@ -1,0 +1,23 @@
+//===- Diagnostics.cpp - What a context reports, in Python ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Diagnostics.h"
+
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+void populateDiagnostics(nb::module_ &m) {
+  nb::class_<DiagnosticCollector>(
+      m, "DiagnosticCollector",
+      "Keeps what a context reports, as lines, until it is detached")
+      .def(nb::init<MlirContext>(), nb::arg("context"), nb::keep_alive<1, 2>())
+      .def("detach", &DiagnosticCollector::detach)
+      .def_prop_ro("lines", &DiagnosticCollector::getLines);
+}

@@ -1,0 +1,297 @@
+"""The passes and pipelines as functions that change a live module.
+
+Each pass of ``docs/passes.md`` is a function here, named like its flag without
+``tile-``; its options are keyword arguments::
+
+    module = gemm.build("sm_90a")
+    passes.annotate_instructions(module)
+    passes.plan_pipeline(module)
+    passes.infer_layouts(module, explain=True)
+
+``help(passes.plan_pipeline)`` shows what a pass does, with IR before and after.
+Every function returns the warnings and remarks as a list of str. What fails raises
+:class:`~tilews.errors.CompileError` and leaves the module as it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib.resources
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import ir
+from ._mlir_libs import _tilews
+from .errors import CompileError
+from .passmanager import PassManager
+
+Messages = list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pass:
+    """A pass or pipeline: its flag, what it does, and its options by flag.
+
+    Passes run on each ``gpu.module``, pipelines on the module that holds them.
+    """
+
+    flag: str
+    summary: str
+    description: str = ""
+    options: dict[str, str] = dataclasses.field(default_factory=dict)
+    is_pipeline: bool = False
+
+    @property
+    def name(self) -> str:
+        """The Python function's name."""
+        return re.sub("^(tile|tilews)-", "", self.flag).replace("-", "_")
+
+
+_BITS = {"index-bitwidth": "Width of index arithmetic, 32 or 64"}
+_CHIP = {"chip": "The chip, such as sm_90a; by default that of the gpu.module"}
+#: What TableGen has no records of: upstream's passes and our pipelines.
+_OTHERS = (
+    _Pass("canonicalize", "fold, simplify and clean up"),
+    _Pass("cse", "merge operations that compute the same"),
+    *(
+        _Pass(
+            f"tilews-{start}to-{dialect}",
+            f"lower {what} to the LLVM dialect for {vendor} GPUs",
+            options=options,
+            is_pipeline=True,
+        )
+        for dialect, vendor in (("nvvm", "NVIDIA"), ("rocdl", "AMD"))
+        for start, what, options in (
+            ("", "tile kernels", _CHIP | _BITS),
+            ("laid-out-", "kernels with layouts, a memory plan and barriers", _BITS),
+        )
+    ),
+)
+
+
+def _read_page(text: str) -> Iterator[_Pass]:
+    """The passes of a page that TableGen wrote."""
+    for section in re.split(r"^### ", text, flags=re.M)[1:]:
+        head, _, options = section.partition("\n#### Options\n")
+        flag, summary, description = re.fullmatch(
+            r"`-(\S+)`\s+_(.*?)_\n(.*)", head, flags=re.S
+        ).groups()
+        yield _Pass(
+            flag,
+            summary,
+            description.strip(),
+            dict(re.findall(r"^-(\S+?)\s+: (.*)$", options, flags=re.M)),
+        )
+
+
+def _read_passes() -> dict[str, _Pass]:
+    """All passes and pipelines by function name."""
+    folder = importlib.resources.files(__package__) / "_pass_pages"
+    found = [
+        one
+        for page in sorted(folder.iterdir(), key=lambda page: page.name)
+        for one in _read_page(page.read_text())
+    ]
+    return {one.name: one for one in sorted((*found, *_OTHERS), key=lambda p: p.name)}
+
+
+_PASSES = _read_passes()
+
+
+# --- Running -------------------------------------------------------------------
+
+
+def run(module: ir.Module, pipeline: str) -> Messages:
+    """Runs passes in the order and notation of ``tilews-opt --pass-pipeline``.
+
+    Args:
+        module: is changed.
+        pipeline: such as ``"tile-infer-layouts{explain=true},canonicalize"``, passes
+            and pipelines of tilews and of upstream MLIR. What is not nested in
+            ``gpu.module(...)`` runs on each ``gpu.module``, or on the whole module
+            if it is a pipeline. A text that begins with ``builtin.module(`` is taken
+            as it is.
+
+    Returns:
+        Warnings and remarks, such as ``gemm.py:12:9: remark: tile-...``.
+
+    Raises:
+        CompileError: the text cannot be parsed, has an unknown pass or option, or a
+            pass failed. The module is as it was.
+    """
+    if not isinstance(module, ir.Module):
+        raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")
+    with module.context:
+        manager = _parse(pipeline)
+        # A copy, as it is not known how far a pass that fails gets.
+        copy = module.operation.clone()
+        try:
+            return _run(manager, module)
+        except CompileError:
+            _restore(module, copy)
+            raise
+
+
+def expand(pipeline: str) -> list[str]:
+    """The passes that :func:`run` runs for a text, one by one, with their options.
+
+    ``expand("tilews-to-nvvm{chip=sm_90a}")`` is what a custom pipeline starts from.
+
+    Raises:
+        CompileError: the text cannot be parsed, has an unknown pass or option.
+    """
+    with ir.Context():
+        manager = _parse(pipeline)
+    found = []
+    for element in _split(_inside(str(manager))):
+        is_nest = element.startswith("gpu.module(")
+        found += _split(_inside(element)) if is_nest else [element]
+    return found
+
+
+def _inside(text: str) -> str:
+    """What is in the parentheses of ``builtin.module(...)``."""
+    return text[text.index("(") + 1 : text.rindex(")")]
+
+
+def _run(manager: PassManager, module: ir.Module) -> Messages:
+    context = module.context
+    collector = _tilews.DiagnosticCollector(context)
+    emits, context.emit_error_diagnostics = context.emit_error_diagnostics, True
+    try:
+        manager.run(module.operation)
+    except ir.MLIRError:
+        raise CompileError("\n".join(collector.lines)) from None
+    finally:
+        context.emit_error_diagnostics = emits
+        collector.detach()
+    return collector.lines
+
+
+def _restore(module: ir.Module, copy: ir.Operation) -> None:
+    """Gives a module the operations of a copy, which loses them."""
+    for op in list(module.body.operations):
+        op.operation.erase()
+    for op in list(copy.regions[0].blocks[0].operations):
+        module.body.append(op)
+
+
+def _parse(pipeline: str) -> PassManager:
+    text = pipeline.strip()
+    if not text.startswith("builtin.module("):
+        text = f"builtin.module({','.join(map(_nest, _split(text)))})"
+    try:
+        return PassManager.parse(text)
+    except ValueError as error:
+        raise CompileError(_explain(pipeline, str(error))) from None
+
+
+def _split(text: str) -> list[str]:
+    """The elements of a list in which braces and parentheses hold commas."""
+    elements, depth = [""], 0
+    for character in text:
+        depth += (character in "({") - (character in ")}")
+        if character == "," and depth == 0:
+            elements.append("")
+        else:
+            elements[-1] += character
+    return [element.strip() for element in elements if element.strip()]
+
+
+def _nest(element: str) -> str:
+    """Nests a pass in ``gpu.module``; pipelines and nested elements stay."""
+    flag = re.match(r"[^{(]*", element).group()
+    is_nested = element.startswith(f"{flag}(")
+    if is_nested or any(p.flag == flag for p in _OTHERS if p.is_pipeline):
+        return element
+    return f"gpu.module({element})"
+
+
+def _explain(pipeline: str, error: str) -> str:
+    """One message for a pipeline that cannot be parsed."""
+    flags = [one.flag for one in _PASSES.values()]
+    unknown = re.search(
+        r"'([^']*)' does not refer to a registered pass or pass pipeline", error
+    )
+    if unknown:
+        near = difflib.get_close_matches(unknown.group(1), flags, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        return f"unknown pass '{unknown.group(1)}' in '{pipeline}'{hint}"
+    # What is said of the nesting is not the user's.
+    lines = [line for line in error.splitlines() if "add `gpu.module`" not in line]
+    reason = "\n".join(line for line in lines if line.strip())
+    return f"cannot parse the passes '{pipeline}': {reason}"
+
+
+# --- The functions ---------------------------------------------------------------
+
+
+def _to_text(value: Any) -> str:
+    """An option's value as pipelines have it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+def _make_function(one: _Pass) -> Callable[..., Messages]:
+    """The function of a pass."""
+    flags = {flag.replace("-", "_"): flag for flag in one.options}
+
+    def function(module: ir.Module, **options: Any) -> Messages:
+        for name in options.keys() - flags.keys():
+            expected = (
+                f"its options are: {', '.join(flags)}" if flags else "it has none"
+            )
+            raise CompileError(f"{one.flag} has no option '{name}'; {expected}")
+        values = [
+            f"{flags[name]}={_to_text(value)}"
+            for name, value in options.items()
+            if value is not None
+        ]
+        return run(module, f"{one.flag}{{{' '.join(values)}}}")
+
+    function.__name__ = function.__qualname__ = one.name
+    function.__doc__ = _docstring(one, flags)
+    function.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(
+                "module", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ir.Module
+            ),
+            *(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+                for name in flags
+            ),
+        ],
+        return_annotation=Messages,
+    )
+    return function
+
+
+def _docstring(one: _Pass, flags: dict[str, str]) -> str:
+    parts = [f"{one.summary[0].upper()}{one.summary[1:]} (``--{one.flag}``)."]
+    if one.description:
+        parts.append(one.description)
+    arguments = ["Args:", "    module: is changed."]
+    arguments += [f"    {name}: {one.options[flag]}." for name, flag in flags.items()]
+    parts.append("\n".join(arguments))
+    parts.append("Returns:\n    Warnings and remarks.")
+    parts.append(
+        "Raises:\n    CompileError: the pass failed, or an option is none of its "
+        "options or has\n        a value it cannot have. The module is as it was."
+    )
+    return "\n\n".join(parts)
+
+
+for _one in _PASSES.values():
+    globals()[_one.name] = _make_function(_one)
+
+__all__ = ["expand", "run", *_PASSES]
+
+
+def __getattr__(name: str) -> Any:
+    near = difflib.get_close_matches(name, __all__, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise AttributeError(f"tilews has no pass '{name}'{hint}")
