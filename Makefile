@@ -18,9 +18,9 @@ test: build
 build: .venv/installed $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target tilews-all
 
-# The pages that are made from the .td files.
+# The pages that are made from the .td files and from what the compiler prints.
 docs: build
-	.venv/bin/python docs/generate.py
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python docs/generate.py
 
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev

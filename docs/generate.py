@@ -1,9 +1,11 @@
-"""Writes docs/dialect.md and docs/passes.md from what TableGen made of the .td files.
+"""Writes docs/dialect.md and docs/passes.md from what TableGen made of the .td files,
+and docs/pipeline.md from what the compiler prints: see pipeline.py.
 
 make docs
 """
 
 import argparse
+import importlib
 import os
 import re
 from pathlib import Path
@@ -57,10 +59,14 @@ def render(build: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Writes the generated pages")
     default = os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev")
     parser.add_argument("--build", type=Path, default=default, help="build tree")
-    for name, text in render(parser.parse_args().build).items():
+    pages = render(parser.parse_args().build)
+    # Needs the built package on PYTHONPATH.
+    pipeline = importlib.import_module("pipeline")
+    pages["pipeline.md"] = pipeline.render()
+    for name, text in pages.items():
         (ROOT / "docs" / name).write_text(text)
 
 

@@ -70,9 +70,9 @@ SPECIAL = {
 }
 
 
-def load_generator():
-    """The module docs/generate.py."""
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+def load_generator(name: str = "generate"):
+    """A module of docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -134,3 +134,32 @@ def test_page_is_up_to_date(page):
     expected = load_generator().render(BUILD)[page]
     found = (ROOT / "docs" / page).read_text()
     assert found == expected, f"docs/{page} is out of date: run `make docs`"
+
+
+def test_walk_through_the_phases_is_up_to_date():
+    expected = load_generator("pipeline").render()
+    found = (ROOT / "docs/pipeline.md").read_text()
+    assert found == expected, "docs/pipeline.md is out of date: run `make docs`"
+
+
+@pytest.mark.parametrize("chip", ["sm_90a", "sm_80"])
+def test_what_the_walk_shows_is_the_ir(chip):
+    """Aliases and line breaks leave the IR as it is."""
+    pipeline = load_generator("pipeline")
+    forms = pipeline.forms(chip)
+    assert len(forms) > 20
+    for point in ("after tile-plan-pipeline", "after tile-plan-shared-memory"):
+        definitions, text = pipeline.alias_types(forms[point])
+        assert any(definition.startswith("!shared") for definition in definitions)
+        lines = [
+            p for x in [*definitions, *text.splitlines()] for p in pipeline.wrap(x)
+        ]
+        assert max(map(len, lines)) <= pipeline.WIDTH
+        with ir.Context():
+            assert str(ir.Module.parse("\n".join(lines))) == forms[point]
+
+
+def test_what_nothing_matches_is_an_error():
+    pipeline = load_generator("pipeline")
+    with pytest.raises(ValueError, match="nothing the compiler prints matches 'zzz'"):
+        pipeline.show_ir("module {\n}", "zzz")
