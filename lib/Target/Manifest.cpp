@@ -60,8 +60,9 @@ static json::Array getNumbers(ArrayRef<int64_t> numbers) {
   return list;
 }
 
-static json::Object getArgument(const KernelArgument &argument,
-                                unsigned index) {
+/// `indexType` is what indices are in the memory of the GPU.
+static json::Object getArgument(const KernelArgument &argument, unsigned index,
+                                StringRef indexType) {
   json::Object object{{"name", getName(argument, index)}};
   auto memref = dyn_cast<MemRefType>(argument.type);
   if (!memref) {
@@ -74,7 +75,8 @@ static json::Object getArgument(const KernelArgument &argument,
     if (memref.isDynamicDim(d) && !symbol.empty())
       shape[d] = symbol;
   object["kind"] = "buffer";
-  object["dtype"] = printType(memref.getElementType());
+  Type element = memref.getElementType();
+  object["dtype"] = element.isIndex() ? indexType.str() : printType(element);
   object["shape"] = std::move(shape);
   object["strides"] = nullptr;
   if (!memref.getLayout().isIdentity())
@@ -285,13 +287,13 @@ FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
   SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
   SmallVector<KernelParameter> parameters = getKernelParameters(arguments);
   unsigned indexBitwidth = getIndexBitwidth(kernel, parameters);
+  StringRef indexType = indexBitwidth == 64 ? "i64" : "i32";
 
   json::Array argumentList, parameterList, tensorMaps;
   for (auto [i, argument] : llvm::enumerate(arguments))
-    argumentList.push_back(getArgument(argument, i));
+    argumentList.push_back(getArgument(argument, i, indexType));
   for (const KernelParameter &parameter : parameters)
-    parameterList.push_back(
-        getParameter(parameter, indexBitwidth == 64 ? "i64" : "i32"));
+    parameterList.push_back(getParameter(parameter, indexType));
 
   for (const TensorMap &map : getTensorMaps(kernel)) {
     parameterList.push_back(json::Object{{"kind", "tensor_map"},

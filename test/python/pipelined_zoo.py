@@ -515,14 +515,14 @@ def _recurrent(random):
 @tilews.kernel(threads=128)
 def gather(
     A: tl.Tensor["R, 32", tl.f16],
-    rows: tl.Tensor["KI", tl.index],
+    rows: tl.Tensor["KI", tl.i32],
     C: tl.Tensor["16, 32", tl.f32],
     steps: tl.index,
 ):
     """Rows named by an index tile, which is copied to shared memory as well."""
     tl.grid(1)
     As = tl.alloc_shared((16, 32), tl.f16)
-    Is = tl.alloc_shared((16,), tl.index)
+    Is = tl.alloc_shared((16,), tl.i32)
     acc = tl.zeros((16, 32), tl.f32)
     for k in tl.range(steps, num_stages=3):
         tl.copy(rows[k * 16], Is)
@@ -535,7 +535,7 @@ def gather(
 def _gather(random):
     return [
         integers(random, (50, 32)),
-        random.integers(0, 50, 80),
+        random.integers(0, 50, 80, dtype=np.int32),
         np.zeros((16, 32), np.float32),
         5,
     ]

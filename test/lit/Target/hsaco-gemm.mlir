@@ -10,7 +10,7 @@
 // CODE-LABEL: <gemm>
 // CODE-NOT: flat_
 // CODE-NOT: scratch_
-// GFX942: ds_write_b128
+// GFX942: ds_write_b64
 // GFX942: s_barrier
 // GFX942: ds_read2st64_b64
 // GFX942: v_mfma_f32_32x32x8_f16

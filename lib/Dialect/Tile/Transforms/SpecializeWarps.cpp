@@ -57,6 +57,7 @@ public:
 private:
   std::optional<Refusal> assign();
   bool fillsChannel(Operation *op) const;
+  bool readsChannel(Operation *op) const;
   void findPrelude();
   void keepInPrelude(Operation *op);
   std::optional<Refusal> checkPrelude() const;
@@ -108,6 +109,16 @@ bool RoleAssignment::fillsChannel(Operation *op) const {
     fills = true;
   }
   return fills;
+}
+
+/// Whether `op` reads a buffer of a channel.
+bool RoleAssignment::readsChannel(Operation *op) const {
+  return llvm::any_of(memory.get(op), [&](const MemoryAccess &access) {
+    return access.reads() && access.shared &&
+           llvm::any_of(access.roots, [&](AllocSharedOp root) {
+             return channelBuffers.contains(root);
+           });
+  });
 }
 
 std::optional<Refusal> RoleAssignment::assign() {
@@ -234,6 +245,10 @@ std::optional<Refusal> RoleAssignment::checkLoad() const {
           "its result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
+    if (readsChannel(op))
+      return Refusal{op, 6,
+                     "it is needed to fill a channel, and reads a tile that a "
+                     "channel delivers"};
     if (Operation *writer = findWriter(op, mathEffects))
       return Refusal{op, 3,
                      "it is needed to fill a channel, and reads what the "

@@ -1,7 +1,7 @@
 // Kernels that keep one role: each reason. Copies do without TMA then.
 // RUN: tilews-opt %s --tile-specialize-warps --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK-COUNT-6: producer = #tile.producer<cp_async>
+// CHECK-COUNT-7: producer = #tile.producer<cp_async>
 // CHECK-NOT: inst<tma>
 // CHECK-NOT: tile.role
 
@@ -191,6 +191,44 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
       tile.release %ch[%q] : !tile.channel<2>
       %q1 = tile.advance %q : !c
       scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!c = !tile.cursor<2>
+
+// The loop goes on until what it has read says so.
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @until(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant 0.0 : f16
+    %S = tile.alloc_shared : !S
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:4 = scf.while (%k = %c0, %last = %zero, %p = %p0, %q = %p0) : (index, f16, !c, !c) -> (index, f16, !c, !c) {
+      %on = arith.cmpf oeq, %last, %zero : f16
+      scf.condition(%on) %k, %last, %p, %q : index, f16, !c, !c
+    } do {
+    ^bb0(%k: index, %last: f16, %p: !c, %q: !c):
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      // expected-remark @below {{tile-ws-0006: kernel keeps one role: it is needed to fill a channel, and reads a tile that a channel delivers}}
+      %v = memref.load %sq[%c0] : !s
+      tile.release %ch[%q] : !tile.channel<2>
+      %q1 = tile.advance %q : !c
+      %j = arith.addi %k, %c1 : index
+      scf.yield %j, %v, %p1, %q1 : index, f16, !c, !c
     }
     gpu.return
   }
