@@ -60,12 +60,17 @@ def gemm_cases(quick: bool) -> list[Case]:
         for dtype in ("f16", "bf16", "e4m3")
         for shape in (_cube(8192), _cube(4096), RAGGED)
     ]
+    depths = [
+        Case("gemm", (8192, 8192, depth), "f16", "NT")
+        for depth in (256, 512, 1024, 2048, 4096, 16384)
+    ]
+    small = [Case("gemm", _cube(2048), dtype, "NT") for dtype in ("f16", "bf16")]
     transposed = [
         Case("gemm", shape, "f16", layout)
         for layout in LAYOUTS
         for shape in (_cube(4096), RAGGED)
     ]
-    return list(dict.fromkeys(plain + transposed))
+    return list(dict.fromkeys(plain + small + depths + transposed))
 
 
 def softmax_cases(quick: bool) -> list[Case]:
