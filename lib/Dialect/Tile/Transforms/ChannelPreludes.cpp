@@ -56,7 +56,9 @@ static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
     if (getViewedAlloc(access.access.operand->get()) != alloc)
       return std::nullopt;
     if (access.writes()) {
-      if (!isTmaLoad(access.op) || (block && access.op->getBlock() != block))
+      // What a pipeline has scheduled keeps its place there.
+      if (!isTmaLoad(access.op) || access.op->hasAttr(TileDialect::kStage) ||
+          (block && access.op->getBlock() != block))
         return std::nullopt;
       block = access.op->getBlock();
       prelude.writers.push_back(access.op);
