@@ -16,10 +16,12 @@ class Case:
     """A problem that every implementation solves.
 
     Attributes:
-        group: ``gemm`` or ``softmax``.
-        shape: M, N, K of a product; rows and columns of a softmax.
+        group: ``gemm``, ``attention`` or ``softmax``.
+        shape: M, N, K of a product; batches, heads, length and depth of an attention;
+            rows and columns of a softmax.
         dtype: element type of the inputs, by its name in ``tilews.language``.
-        layout: of a product, one of :data:`LAYOUTS`.
+        layout: of a product, one of :data:`LAYOUTS`; of an attention ``full`` or
+            ``causal``.
     """
 
     group: str
@@ -71,6 +73,18 @@ def gemm_cases(quick: bool) -> list[Case]:
         for shape in (_cube(4096), RAGGED)
     ]
     return list(dict.fromkeys(plain + small + depths + transposed))
+
+
+def attention_cases(quick: bool) -> list[Case]:
+    """The forward attentions."""
+    shapes = (
+        ((8, 32, 4096, 128),) if quick else ((8, 32, 4096, 128), (4, 16, 8192, 128))
+    )
+    return [
+        Case("attention", shape, "bf16", mask)
+        for shape in shapes
+        for mask in ("full", "causal")
+    ]
 
 
 def softmax_cases(quick: bool) -> list[Case]:

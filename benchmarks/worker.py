@@ -34,13 +34,17 @@ def main() -> None:
         sys.exit("no NVIDIA GPU here, or the package cuda-bindings is missing")
     import torch
 
-    from . import gemm, softmax
+    from . import attention, gemm, softmax
     from .measure import GpuLost, measure
     from .timing import Timer
 
     send(messages, ready={"torch CUDA": torch.version.cuda})
     timer = Timer()
-    groups = {"gemm": gemm.prepare, "softmax": softmax.prepare}
+    groups = {
+        "gemm": gemm.prepare,
+        "attention": attention.prepare,
+        "softmax": softmax.prepare,
+    }
     for index, case in enumerate(cases):
         torch.manual_seed(index)
         send(messages, step=["reference", ""])

@@ -186,4 +186,4 @@ def test_stages_add_up_to_the_total():
 def test_unknown_group_is_refused():
     result = CliRunner().invoke(command.main, ["--only", "gemm,sofmax"])
     assert result.exit_code == 2
-    assert "'sofmax' is none of compile, gemm, softmax" in result.output
+    assert "'sofmax' is none of compile, gemm, attention, softmax" in result.output

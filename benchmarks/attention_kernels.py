@@ -1,0 +1,88 @@
+"""The attention kernel that is measured, and the configurations tried."""
+
+import dataclasses
+from typing import Any
+
+import tilews
+import tilews.language as tl
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionConfig:
+    """Queries and keys of a tile, threads of a block, stages of keys and values."""
+
+    queries: int
+    keys: int
+    threads: int
+    stages: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.queries}x{self.keys} t{self.threads} s{self.stages}"
+
+
+CONFIGS = (
+    AttentionConfig(128, 128, 256, 2),
+    AttentionConfig(128, 64, 256, 3),
+    AttentionConfig(192, 64, 384, 3),
+)
+
+
+@tilews.kernel(threads=256)
+def attention(
+    Q: tl.Tensor["B, S, H, 128", "T"],
+    K: tl.Tensor["B, S, H, 128", "T"],
+    V: tl.Tensor["B, S, H, 128", "T"],
+    Y: tl.Tensor["B, S, H, 128", "T"],
+    scale: tl.f32,
+    QUERIES: tl.constexpr,
+    KEYS: tl.constexpr,
+    STAGES: tl.constexpr,
+    CAUSAL: tl.constexpr,
+):
+    """softmax(Q @ K.T * scale) @ V with a running maximum, in powers of two: `scale`
+    has the factor log2(e). S is a multiple of KEYS."""
+    B, S, H, _D = Q.shape
+    x, h, b = tl.grid(tl.cdiv(S, QUERIES), H, B)
+    m = x * QUERIES
+    Qs = tl.alloc_shared((QUERIES, 128), Q.dtype)
+    Ks = tl.alloc_shared((KEYS, 128), Q.dtype)
+    Vs = tl.alloc_shared((KEYS, 128), Q.dtype)
+    tl.copy(Q[b, m : m + QUERIES, h, 0:128], Qs)
+    out = tl.zeros((QUERIES, 128), tl.f32)
+    top = tl.full((QUERIES,), -1e30, tl.f32)
+    total = tl.zeros((QUERIES,), tl.f32)
+    blocks = tl.cdiv(m + QUERIES, KEYS) if CAUSAL else tl.cdiv(S, KEYS)
+    for k in tl.range(blocks, num_stages=STAGES):
+        n = k * KEYS
+        tl.copy(K[b, n : n + KEYS, h, 0:128], Ks)
+        none = tl.zeros((QUERIES, KEYS), tl.f32)
+        scores = tl.gemm(Qs, Ks, none, transpose_rhs=True, policy="full_row")
+        if CAUSAL:
+            rows = tl.iota((QUERIES, KEYS), 0) + m
+            columns = tl.iota((QUERIES, KEYS), 1) + n
+            scores = tl.where(rows >= columns, scores, -1e30)
+        higher = tl.maximum(top, tl.max(scores, axis=1) * scale)
+        weights = tl.exp2(scores * scale - higher[:, None])
+        factor = tl.exp2(top - higher)
+        total = total * factor + tl.sum(weights, axis=1)
+        out = out * factor[:, None]
+        tl.copy(V[b, n : n + KEYS, h, 0:128], Vs)
+        out = tl.gemm(weights.to(Q.dtype), Vs, out, policy="full_row")
+        top = higher
+    Y[b, m : m + QUERIES, h, 0:128] = (out / total[:, None]).to(Y.dtype)
+
+
+def compile_attention(
+    target: str, dtype: str, causal: bool, config: AttentionConfig
+) -> Any:
+    """A compiled kernel for heads of 128 elements."""
+    return attention.compile(
+        target,
+        T={"f16": tl.f16, "bf16": tl.bf16}[dtype],
+        QUERIES=config.queries,
+        KEYS=config.keys,
+        STAGES=config.stages,
+        CAUSAL=causal,
+        threads=config.threads,
+    )
