@@ -187,7 +187,8 @@ def _resource_table(runs: list[dict[str, Any]]) -> Table:
             if run["implementation"] != "tilews" or figures is None:
                 continue
             kind = (run["group"], run["dtype"], run["layout"])
-            ragged = "" if is_aligned(run["shape"]) else "ragged"
+            aligned = run["group"] != "gemm" or is_aligned(run["shape"])
+            ragged = "" if aligned else "ragged"
             kernel = " ".join(filter(None, (*kind, ragged)))
             spills = figures["spill_stores"] + figures["spill_loads"]
             marks = [f"SPILLS {spills}"] if spills else []
