@@ -59,14 +59,18 @@ static bool hasChannels(scf::ForOp loop) {
   return result.wasInterrupted();
 }
 
-KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel, bool annotatedOnly)
-    : memory(kernel) {
+SmallVector<scf::ForOp> tile::getLoopsToPipeline(gpu::GPUFuncOp kernel) {
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
-    if (loop->hasAttr(TileDialect::kNumStages) && !hasChannels(loop) &&
-        (!annotatedOnly || PipelinePlan::isAnnotated(loop)))
+    if (loop->hasAttr(TileDialect::kNumStages) && !hasChannels(loop))
       loops.push_back(loop);
   });
+  return loops;
+}
+
+KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel,
+                                 ArrayRef<scf::ForOp> loops)
+    : memory(kernel) {
   ForbiddenBuffers forbidden;
   do {
     plan(loops, forbidden);

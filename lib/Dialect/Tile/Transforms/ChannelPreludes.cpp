@@ -9,6 +9,7 @@
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
+#include "tilews/Dialect/Tile/Utils/Versions.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_CHANNELPRELUDESPASS
@@ -76,40 +77,6 @@ static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
   return prelude;
 }
 
-/// Lets the uses of `alloc` in `op` see the version at `cursor`.
-static void useSlot(RewriterBase &rewriter, Operation *op, AllocSharedOp alloc,
-                    Value versions, Value cursor) {
-  rewriter.setInsertionPoint(op);
-  Value slot = SlotOp::create(rewriter, op->getLoc(), versions, cursor);
-  llvm::DenseMap<Value, Value> views = {{alloc.getBuffer(), slot}};
-  std::function<Value(Value)> getView = [&](Value buffer) {
-    Value &view = views[buffer];
-    if (!view) {
-      auto old = buffer.getDefiningOp<ViewLikeOpInterface>();
-      Value source = getView(old.getViewSource());
-      Operation *copy = rewriter.clone(*old);
-      copy->replaceUsesOfWith(old.getViewSource(), source);
-      views[buffer] = copy->getResult(0);
-    }
-    return views[buffer];
-  };
-  op->walk([&](Operation *inner) {
-    for (OpOperand &operand : inner->getOpOperands()) {
-      Operation *def = operand.get().getDefiningOp();
-      if (def && !op->isAncestor(def) && isShared(operand.get()) &&
-          getViewedAlloc(operand.get()) == alloc)
-        operand.set(getView(operand.get()));
-    }
-  });
-}
-
-/// Erases an allocation that only views use, none of which is used.
-static void eraseWithViews(RewriterBase &rewriter, Operation *op) {
-  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
-    eraseWithViews(rewriter, user);
-  rewriter.eraseOp(op);
-}
-
 static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
                                 gpu::GPUFuncOp kernel) {
   AllocSharedOp alloc = prelude.alloc;
@@ -135,7 +102,7 @@ static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
   rewriter.setInsertionPoint(prelude.writers.front());
   AcquireOp::create(rewriter, loc, channel, producer);
   for (Operation *writer : prelude.writers)
-    useSlot(rewriter, writer, alloc, versions, producer);
+    useVersion(rewriter, writer, alloc, versions, producer);
   rewriter.setInsertionPointAfter(prelude.writers.back());
   CommitOp::create(rewriter, loc, channel, producer);
   AdvanceOp::create(rewriter, loc, producer);
@@ -143,7 +110,7 @@ static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
   WaitOp::create(rewriter, loc, channel, consumer, /*pending=*/IntegerAttr());
   for (Operation *reader : llvm::SetVector<Operation *>(prelude.readers.begin(),
                                                         prelude.readers.end()))
-    useSlot(rewriter, reader, alloc, versions, consumer);
+    useVersion(rewriter, reader, alloc, versions, consumer);
   rewriter.setInsertionPointAfter(prelude.readers.back());
   ReleaseOp::create(rewriter, loc, channel, consumer);
   AdvanceOp::create(rewriter, loc, consumer);

@@ -31,7 +31,7 @@ void tile::emitPipelineRemark(const PipelineRefusal &refusal) {
 }
 
 LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
-  KernelPipelines pipelines(kernel);
+  KernelPipelines pipelines(kernel, getLoopsToPipeline(kernel));
   if (failed(pipelines.emitErrors()))
     return failure();
   for (const PipelineRefusal &refusal : pipelines.getRefusals())

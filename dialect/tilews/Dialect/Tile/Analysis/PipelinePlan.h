@@ -187,15 +187,18 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 2> pinned;
 };
 
-/// The plans of all loops of a kernel that have `tile.num_stages`: read from
-/// those that are annotated, computed for the others. Buffers are piped in
-/// loops only if the rest of the kernel does not need them.
+/// The loops of a kernel that have `tile.num_stages` and no channels yet, inner
+/// ones first.
+llvm::SmallVector<mlir::scf::ForOp>
+getLoopsToPipeline(mlir::gpu::GPUFuncOp kernel);
+
+/// The plans of loops of a kernel, inner ones first: read from those that are
+/// annotated, computed for the others. Buffers are piped in these loops only if
+/// the rest of the kernel does not need them.
 class KernelPipelines {
 public:
-  /// With `annotatedOnly` the other loops are taken to stay as they are. Loops
-  /// that have channels already are left out.
-  explicit KernelPipelines(mlir::gpu::GPUFuncOp kernel,
-                           bool annotatedOnly = false);
+  KernelPipelines(mlir::gpu::GPUFuncOp kernel,
+                  llvm::ArrayRef<mlir::scf::ForOp> loops);
 
   llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
   /// Emits what is wrong with annotated loops; fails if anything is.

@@ -31,12 +31,25 @@ void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 /// dependences.
 mlir::LogicalResult planPipelines(mlir::gpu::GPUFuncOp kernel);
 
-/// Gives the buffers of planned loops their versions and makes channels of
-/// them. Fails with an error if a plan does not keep all dependences.
+/// Gives the buffers of planned loops of one kernel, inner ones first, their
+/// versions and makes channels of them, with `depth` slots or as many as the
+/// plans need. The loops are replaced. Fails with an error, and changes
+/// nothing, if a plan does not keep all dependences or needs more versions.
+mlir::FailureOr<llvm::SmallVector<ChannelOp>>
+multiVersion(llvm::ArrayRef<mlir::scf::ForOp> loops,
+             std::optional<int64_t> depth);
+/// The same for all planned loops of a kernel.
 mlir::LogicalResult multiVersion(mlir::gpu::GPUFuncOp kernel);
 
-/// Expands the planned loops whose buffers have channels into software
-/// pipelines.
+/// Whether `loop` is planned, its buffers have channels, and all threads of the
+/// kernel execute it.
+bool isReadyToExpand(mlir::scf::ForOp loop);
+/// Expands such a loop into a software pipeline, which replaces it. Fails with
+/// a remark, and changes nothing, where that cannot be.
+mlir::LogicalResult expandPipeline(mlir::RewriterBase &rewriter,
+                                   mlir::scf::ForOp loop);
+/// The same for all such loops of a kernel. Those that stay are no longer
+/// planned.
 void expandPipelines(mlir::gpu::GPUFuncOp kernel);
 
 struct PipelineRefusal;

@@ -1,0 +1,27 @@
+//===- Versions.h - Uses of versions of shared buffers ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_UTILS_VERSIONS_H
+#define TILEWS_DIALECT_TILE_UTILS_VERSIONS_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace tilews::tile {
+
+/// Lets `op` and its regions use, instead of `alloc` and of views of it, the
+/// version in `versions` that `cursor` points at before `op`.
+void useVersion(mlir::RewriterBase &rewriter, mlir::Operation *op,
+                AllocSharedOp alloc, mlir::Value versions, mlir::Value cursor);
+
+/// Erases an allocation, or a view of one, that only views use, and these.
+void eraseWithViews(mlir::RewriterBase &rewriter, mlir::Operation *op);
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_UTILS_VERSIONS_H

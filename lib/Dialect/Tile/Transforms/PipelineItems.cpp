@@ -1,0 +1,196 @@
+//===- PipelineItems.cpp - A loop on its way to a software pipeline -------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static std::optional<int64_t> getNumber(Operation *op, StringRef name) {
+  if (auto attr = op->getAttrOfType<IntegerAttr>(name))
+    return attr.getInt();
+  return std::nullopt;
+}
+
+std::optional<PipelineItem> tile::getPipelineItem(Operation *op) {
+  std::optional<PipelineItem> item;
+  auto add = [&](Operation *inner) {
+    auto stage = getNumber(inner, TileDialect::kStage);
+    auto order = getNumber(inner, TileDialect::kOrder);
+    if (stage && order && (!item || *order < item->order))
+      item = PipelineItem{op, *stage, *order};
+  };
+  add(op);
+  if (!item && isa<scf::IfOp>(op))
+    op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      add(inner);
+      return isa<scf::ForOp>(inner) ? WalkResult::skip()
+                                    : WalkResult::advance();
+    });
+  return item;
+}
+
+std::optional<std::string> PipelineItems::collect() {
+  for (Operation &op : body.without_terminator()) {
+    if (std::optional<PipelineItem> item = getPipelineItem(&op))
+      items.push_back(*item);
+    else if (!onlyReads(&op))
+      return ("'" + op.getName().getStringRef() +
+              "' in it has neither a stage nor an order")
+          .str();
+  }
+  if (loop.getUnsignedCmp())
+    return "its counter is compared as an unsigned number";
+  llvm::sort(items, [](const PipelineItem &a, const PipelineItem &b) {
+    return a.order < b.order;
+  });
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Replayed operations
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` is scheduled.
+bool PipelineItems::isItem(Operation *op) const {
+  return llvm::any_of(items, [&](const PipelineItem &i) { return i.op == op; });
+}
+
+/// The stages that operations of the body are needed in.
+PipelineItems::Stages PipelineItems::findStages() {
+  Operation *yield = body.getTerminator();
+  Stages stages;
+  for (const PipelineItem &item : items)
+    stages[item.op].insert(item.stage);
+  // A value that the loop carries is needed where its next turn uses it.
+  auto addNeeds = [&](Value value, auto &needs) {
+    bool changed = false;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = getInBody(use.getOwner());
+      SmallVector<Operation *> users = {user};
+      if (user == yield) {
+        users.clear();
+        for (Operation *next :
+             loop.getRegionIterArg(use.getOperandNumber()).getUsers())
+          users.push_back(getInBody(next));
+      }
+      for (Operation *op : users)
+        for (int64_t stage : llvm::to_vector(stages[op]))
+          changed |= needs.insert(stage);
+    }
+    return changed;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      if (!isItem(&op))
+        for (Value result : op.getResults()) {
+          llvm::SmallSetVector<int64_t, 2> needs = stages[&op];
+          changed |= addNeeds(result, needs);
+          stages[&op] = needs;
+        }
+  }
+  return stages;
+}
+
+/// Clones operations without a stage of their own for the stages that need
+/// them.
+PipelineItems::OwnStage PipelineItems::cloneRest(Stages &stages) {
+  Operation *yield = body.getTerminator();
+  int64_t last = getLastStage();
+  OwnStage own;
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(body.without_terminator()))) {
+    if (isItem(&op))
+      continue;
+    SmallVector<int64_t> needs = stages[&op].takeVector();
+    llvm::sort(needs);
+    if (needs.empty())
+      needs.push_back(last);
+    own[&op] = needs.front();
+    bool carried = llvm::is_contained(op.getUsers(), yield);
+    for (int64_t stage : ArrayRef(needs).drop_front()) {
+      if (carried)
+        break; // One value is carried; later stages use it from before.
+      rewriter.setInsertionPointAfter(&op);
+      Operation *clone = rewriter.clone(op);
+      own[clone] = stage;
+      for (auto [from, to] : llvm::zip(op.getResults(), clone->getResults()))
+        rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
+          Operation *user = getInBody(use.getOwner());
+          auto it = own.find(user);
+          int64_t at = it != own.end() ? it->second : stages[user].front();
+          return at == stage;
+        });
+    }
+  }
+  return own;
+}
+
+/// Makes items of the operations in `own`, before those that use them.
+void PipelineItems::sortByNeeds(const OwnStage &own) {
+  SmallVector<PipelineItem> all;
+  llvm::SmallPtrSet<Operation *, 16> placed;
+  auto place = [&](auto &&self, Operation *op, int64_t stage) -> void {
+    if (!placed.insert(op).second)
+      return;
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (auto it = own.find(def); def->getBlock() == &body &&
+                                       it != own.end() && it->second == stage)
+            self(self, def, stage);
+    });
+    all.push_back({op, stage, 0});
+  };
+  for (const PipelineItem &item : items)
+    place(place, item.op, item.stage);
+  for (Operation &op : body.without_terminator())
+    if (auto it = own.find(&op); it != own.end())
+      place(place, &op, it->second);
+  items = std::move(all);
+}
+
+/// The pipeliner takes values that the loop yields only from operations of its
+/// body.
+void PipelineItems::defineYields() {
+  Operation *yield = body.getTerminator();
+  for (OpOperand &operand : yield->getOpOperands()) {
+    Operation *def = operand.get().getDefiningOp();
+    if (def && def->getBlock() == &body)
+      continue;
+    // Carried values stay in the stage of those who use them.
+    int64_t stage = getLastStage();
+    Value next = loop.getRegionIterArg(operand.getOperandNumber());
+    for (Operation *user : next.getUsers())
+      for (const PipelineItem &item : items)
+        if (item.op == getInBody(user))
+          stage = std::min(stage, item.stage);
+    rewriter.setInsertionPoint(loop);
+    Location loc = yield->getLoc();
+    Value yes =
+        arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    rewriter.setInsertionPoint(yield);
+    Value same = arith::SelectOp::create(rewriter, loc, yes, operand.get(),
+                                         operand.get());
+    operand.set(same);
+    items.push_back({same.getDefiningOp(), stage, 0});
+  }
+}
+
+void PipelineItems::placeRest() {
+  Stages stages = findStages();
+  sortByNeeds(cloneRest(stages));
+  defineYields();
+  for (const PipelineItem &item : items)
+    rewriter.moveOpBefore(item.op, body.getTerminator());
+}

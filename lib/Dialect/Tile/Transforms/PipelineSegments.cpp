@@ -1,0 +1,185 @@
+//===- PipelineSegments.cpp - What runs in some turns of a pipeline only --===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// The value of `result`, made in a turn that does not exist: what the loop
+/// carries stays the same, the rest does not matter.
+Value PipelineItems::getDefault(OpResult result) {
+  for (OpOperand &use : result.getUses())
+    if (use.getOwner() == body.getTerminator())
+      return loop.getRegionIterArg(use.getOperandNumber());
+  if (auto cursor = dyn_cast<CursorType>(result.getType()))
+    return CursorOp::create(rewriter, result.getLoc(), cursor);
+  TypedAttr zero = rewriter.getZeroAttr(result.getType());
+  return arith::ConstantOp::create(rewriter, result.getLoc(), zero);
+}
+
+/// Puts operations of one stage into an `scf.if`.
+scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
+  llvm::SmallPtrSet<Operation *, 8> inside;
+  for (const PipelineItem &item : segment)
+    inside.insert(item.op);
+  SmallVector<OpResult> escaping;
+  for (const PipelineItem &item : segment)
+    for (OpResult result : item.op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            return !inside.contains(getInBody(user));
+          }))
+        escaping.push_back(result);
+
+  Location loc = segment.front().op->getLoc();
+  rewriter.setInsertionPoint(loop);
+  Value always =
+      arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+  rewriter.setInsertionPoint(body.getTerminator());
+  SmallVector<Type> types;
+  for (OpResult result : escaping)
+    types.push_back(result.getType());
+  auto wrapper = scf::IfOp::create(rewriter, loc, types, always,
+                                   /*addThenBlock=*/true,
+                                   /*addElseBlock=*/!types.empty());
+  if (!types.empty()) {
+    rewriter.setInsertionPointToEnd(wrapper.elseBlock());
+    SmallVector<Value> defaults;
+    for (OpResult result : escaping)
+      defaults.push_back(getDefault(result));
+    scf::YieldOp::create(rewriter, loc, defaults);
+  }
+  if (!wrapper.thenBlock()->empty())
+    rewriter.eraseOp(wrapper.thenBlock()->getTerminator());
+  rewriter.setInsertionPointToEnd(wrapper.thenBlock());
+  scf::YieldOp::create(rewriter, loc,
+                       SmallVector<Value>(escaping.begin(), escaping.end()));
+  for (auto [result, outside] : llvm::zip(escaping, wrapper.getResults()))
+    rewriter.replaceUsesWithIf(result, outside, [&](OpOperand &use) {
+      Operation *owner = getInBody(use.getOwner());
+      return owner != wrapper && !inside.contains(owner);
+    });
+  for (const PipelineItem &item : segment)
+    rewriter.moveOpBefore(item.op, wrapper.thenBlock()->getTerminator());
+  sinkInto(wrapper);
+  return wrapper;
+}
+
+/// Moves replayed operations that only `wrapper` uses into it.
+void PipelineItems::sinkInto(scf::IfOp wrapper) {
+  Block *block = wrapper.thenBlock();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
+    bool sinks = &op != wrapper && !op.use_empty() && !getPipelineItem(&op) &&
+                 !isa<CursorOp>(op) &&
+                 llvm::all_of(op.getUsers(), [&](Operation *user) {
+                   return block->findAncestorOpInBlock(*user) != nullptr;
+                 });
+    if (sinks)
+      rewriter.moveOpBefore(&op, &block->front());
+  }
+}
+
+void PipelineItems::wrapSegments() {
+  int64_t last = getLastStage();
+  SmallVector<PipelineItem> wrapped, segment;
+  int64_t open = 0;
+  bool commits = false;
+  auto flush = [&] {
+    if (segment.empty())
+      return;
+    scf::IfOp wrapper = wrap(segment);
+    wrapped.push_back({wrapper, segment.front().stage, 0});
+    segment.clear();
+    commits = false;
+  };
+  for (auto [i, item] : llvm::enumerate(items)) {
+    if (item.stage == last ||
+        (!segment.empty() && segment.front().stage != item.stage))
+      flush();
+    if (item.stage == last) {
+      wrapped.push_back(item);
+      continue;
+    }
+    segment.push_back(item);
+    forEachTransaction<AcquireOp>(item.op,
+                                  [&](AcquireOp, ChannelOp) { ++open; });
+    forEachTransaction<CommitOp>(item.op, [&](CommitOp, ChannelOp) {
+      --open;
+      commits = true;
+    });
+    bool advances = i + 1 < items.size() && isa<AdvanceOp>(items[i + 1].op);
+    if (commits && open == 0 && !advances)
+      flush();
+  }
+  flush();
+  items = std::move(wrapped);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of asynchronous copies
+//===----------------------------------------------------------------------===//
+
+static bool isAsync(ChannelOp channel) {
+  return channel.getProducer() == ProducerKind::CpAsync ||
+         channel.getProducer() == ProducerKind::Mixed;
+}
+
+void PipelineItems::addGroups() {
+  SmallVector<PipelineItem> result;
+  for (const PipelineItem &item : items) {
+    result.push_back(item);
+    bool commits = false;
+    forEachTransaction<CommitOp>(item.op, [&](CommitOp, ChannelOp channel) {
+      commits |= isAsync(channel);
+    });
+    if (!commits)
+      continue;
+    rewriter.setInsertionPoint(body.getTerminator());
+    auto group = CommitGroupOp::create(rewriter, item.op->getLoc());
+    result.push_back({group, item.stage, 0});
+  }
+  items = std::move(result);
+}
+
+/// The groups that turns up to a wait's close, but not before the group at
+/// place `commit`, for the wait at place `wait` of the same original turn.
+int64_t PipelineItems::countPending(size_t wait, size_t commit) const {
+  int64_t count = 0;
+  for (auto [place, item] : llvm::enumerate(items)) {
+    if (!isa<CommitGroupOp>(item.op))
+      continue;
+    // Of the first turn, before which no group was closed.
+    for (int64_t turn = std::max(item.stage, items[commit].stage);
+         turn <= items[wait].stage; ++turn) {
+      bool isAfter = turn > items[commit].stage || place > commit;
+      bool isBefore = turn < items[wait].stage || place < wait;
+      count += isAfter && isBefore;
+    }
+  }
+  return count;
+}
+
+void PipelineItems::countGroups() {
+  addGroups();
+  llvm::DenseMap<Operation *, size_t> groups;
+  for (auto [place, item] : llvm::enumerate(items))
+    forEachTransaction<CommitOp>(
+        item.op, [&, place = place](CommitOp, ChannelOp channel) {
+          if (isAsync(channel))
+            groups[channel] = place + 1;
+        });
+  for (auto [place, item] : llvm::enumerate(items))
+    forEachTransaction<WaitOp>(
+        item.op, [&, place = place](WaitOp wait, ChannelOp channel) {
+          auto it = groups.find(channel);
+          if (it != groups.end())
+            wait.setPending(countPending(place, it->second));
+        });
+}

@@ -1,0 +1,55 @@
+//===- Versions.cpp - Uses of versions of shared buffers ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Utils/Versions.h"
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// What `buffer`, a view of an allocation, is when that is `version`.
+static Value rebuildView(OpBuilder &builder, Value buffer, Value version) {
+  auto view = buffer.getDefiningOp<ViewLikeOpInterface>();
+  if (!view)
+    return version;
+  Value source = rebuildView(builder, view.getViewSource(), version);
+  Operation *clone = builder.clone(*view);
+  clone->replaceUsesOfWith(view.getViewSource(), source);
+  return clone->getResult(0);
+}
+
+void tile::useVersion(RewriterBase &rewriter, Operation *op,
+                      AllocSharedOp alloc, Value versions, Value cursor) {
+  SmallVector<OpOperand *> uses;
+  op->walk([&](Operation *inner) {
+    for (OpOperand &operand : inner->getOpOperands()) {
+      Operation *def = operand.get().getDefiningOp();
+      if (def && !op->isAncestor(def) && isShared(operand.get()) &&
+          getViewedAlloc(operand.get()) == alloc)
+        uses.push_back(&operand);
+    }
+  });
+  if (uses.empty())
+    return;
+  rewriter.setInsertionPoint(op);
+  Value slot = SlotOp::create(rewriter, op->getLoc(), versions, cursor);
+  llvm::DenseMap<Value, Value> known;
+  for (OpOperand *use : uses) {
+    Value &value = known[use->get()];
+    if (!value)
+      value = rebuildView(rewriter, use->get(), slot);
+    use->set(value);
+  }
+}
+
+void tile::eraseWithViews(RewriterBase &rewriter, Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    eraseWithViews(rewriter, user);
+  rewriter.eraseOp(op);
+}
