@@ -25,6 +25,10 @@ TYPES = {
     "%ch": "!tile.channel<4>",
     "%p": "!tile.cursor<4>",
     "%q": "!tile.cursor<4>",
+    "%full": "!tile.mbarrier<4>",
+    "%empty": "!tile.mbarrier<4>",
+    "%slot": "i32",
+    "%parity": "i32",
     **dict.fromkeys(
         ["%b", "%h", "%k", "%m", "%n", "%r", "%tiles_m", "%tiles_n"], "index"
     ),

@@ -51,20 +51,6 @@ static RoleOp getRole(Operation *op) { return op->getParentOfType<RoleOp>(); }
 // Roles that one thread can run
 //===----------------------------------------------------------------------===//
 
-/// Whether one thread alone can do what `op` does for its role.
-static bool runsOnOneThread(Operation *op) {
-  if (isa<CopyOp>(op))
-    return isTma(op);
-  if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, AdvanceOp, CursorOp, SlotOp,
-          memref::LoadOp, memref::DimOp, scf::ForOp, scf::IfOp, scf::WhileOp,
-          scf::YieldOp, scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
-    return true;
-  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperandTypes(), isScalar) &&
-         llvm::all_of(op->getResultTypes(), isScalar);
-}
-
 void Planner::findElectedRoles() {
   kernel.walk([&](RoleOp role) {
     WalkResult result = role.getBody().walk([](Operation *op) {

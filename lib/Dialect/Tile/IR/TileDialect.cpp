@@ -160,8 +160,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kLayout)
     return verifyLayout(op, value);
   if (name == kOffset) {
-    if (!isa<AllocSharedOp, ChannelOp, ReduceOp, ScanOp, ConvertLayoutOp,
-             ReshapeOp>(op))
+    if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
+             ConvertLayoutOp, ReshapeOp>(op))
       return op->emitError("'tile.offset' belongs on an operation that needs "
                            "shared memory");
     auto offset = dyn_cast<IntegerAttr>(value);

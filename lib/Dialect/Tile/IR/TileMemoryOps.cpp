@@ -166,6 +166,23 @@ void CopyOp::getEffects(
   addEffects(*this, effects);
 }
 
+static LogicalResult verifySignal(CopyOp op) {
+  if (!op.getSignal() && !op.getSignalSlot())
+    return success();
+  if (!op.getSignal() || !op.getSignalSlot())
+    return op.emitOpError(
+        "signals a barrier of a slot: expected both, or none");
+  if (!isGlobal(cast<MemRefType>(op.getSource().getType())) ||
+      !isShared(op.getDest()))
+    return op.emitOpError("signals a barrier, which only copies from global to "
+                          "shared memory do");
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  if (!inst || inst.getValue() != InstKind::Tma)
+    return op.emitOpError("signals a barrier, which only TMA does; expected "
+                          "tile.inst = #tile.inst<tma>");
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto dest = cast<MemRefType>(getDest().getType());
@@ -196,7 +213,7 @@ LogicalResult CopyOp::verify() {
     return emitOpError("copies a region of sizes ")
            << printSizes(from.sizes) << ", expected at most "
            << kMaxTileElements << " elements; copy it tile by tile";
-  return success();
+  return verifySignal(*this);
 }
 
 namespace {

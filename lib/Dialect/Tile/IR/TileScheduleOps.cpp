@@ -7,6 +7,8 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -48,6 +50,11 @@ LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult CursorType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t depth) {
+  return verifyDepth(emitError, depth);
+}
+
+LogicalResult MBarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t depth) {
   return verifyDepth(emitError, depth);
 }
 
@@ -95,15 +102,22 @@ ParseResult SlotOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperand(source) || parser.parseLSquare() ||
       parser.parseOperand(cursor) || parser.parseRSquare() ||
       parser.parseOptionalAttrDict(result.attributes) ||
-      parser.parseColonType(sourceType) || parser.parseArrow() ||
-      parser.parseType(slotType))
+      parser.parseColonType(sourceType))
     return failure();
-  // The buffer has as many versions as the cursor's channel has slots.
   SMLoc loc = parser.getCurrentLocation();
-  int64_t depth = sourceType.getRank() ? sourceType.getDimSize(0) : 0;
-  auto cursorType = CursorType::getChecked(
-      [&] { return parser.emitError(loc); }, parser.getContext(), depth);
-  if (!cursorType)
+  Type cursorType;
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseType(cursorType))
+      return failure();
+  } else {
+    // The buffer has as many versions as the cursor's channel has slots.
+    int64_t depth = sourceType.getRank() ? sourceType.getDimSize(0) : 0;
+    cursorType = CursorType::getChecked([&] { return parser.emitError(loc); },
+                                        parser.getContext(), depth);
+    if (!cursorType)
+      return failure();
+  }
+  if (parser.parseArrow() || parser.parseType(slotType))
     return failure();
   result.addTypes(slotType);
   return failure(parser.resolveOperand(source, sourceType, result.operands) ||
@@ -113,16 +127,24 @@ ParseResult SlotOp::parse(OpAsmParser &parser, OperationState &result) {
 void SlotOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getSource() << '[' << getCursor() << ']';
   printer.printOptionalAttrDict((*this)->getAttrs());
-  printer << " : " << getSource().getType() << " -> " << getResult().getType();
+  printer << " : " << getSource().getType();
+  if (!isa<CursorType>(getCursor().getType()))
+    printer << ", " << getCursor().getType();
+  printer << " -> " << getResult().getType();
 }
 
 LogicalResult SlotOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto slot = cast<MemRefType>(getResult().getType());
-  int64_t depth = getCursor().getType().getDepth();
-  if (source.getRank() < 1 || source.getDimSize(0) != depth)
+  if (source.getRank() < 1)
+    return emitOpError("expected a buffer with versions as its leading "
+                       "dimension, found ")
+           << source;
+  auto cursor = dyn_cast<CursorType>(getCursor().getType());
+  if (cursor && source.getDimSize(0) != cursor.getDepth())
     return emitOpError("expected a buffer with ")
-           << depth << " versions as its leading dimension, found " << source;
+           << cursor.getDepth() << " versions as its leading dimension, found "
+           << source;
   if (slot != getSlotType(source))
     return emitOpError("expected a result of type ")
            << getSlotType(source) << ", found " << slot;
@@ -247,4 +269,35 @@ LogicalResult RoleOp::verify() {
                          "role @")
              << role.getName() << " has " << role.getWarps() << " warps";
   return success();
+}
+
+bool tile::runsOnOneThread(Operation *op) {
+  if (isa<CopyOp>(op)) {
+    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+    return inst && inst.getValue() == InstKind::Tma;
+  }
+  if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
+    return arrive.getBy() == Agents::Thread;
+  if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, AdvanceOp, CursorOp, SlotOp,
+          MBarrierExpectOp, MBarrierWaitOp, memref::LoadOp, memref::DimOp,
+          scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp,
+          gpu::BlockIdOp, gpu::GridDimOp>(op))
+    return true;
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperandTypes(), isScalar) &&
+         llvm::all_of(op->getResultTypes(), isScalar);
+}
+
+LogicalResult RoleOp::verifyRegions() {
+  if (!getElected())
+    return success();
+  WalkResult result = getBody().walk([&](Operation *op) {
+    if (runsOnOneThread(op))
+      return WalkResult::advance();
+    InFlightDiagnostic diag = op->emitOpError("stands in role @");
+    diag << getName() << ", which one thread runs; it needs all of them";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }

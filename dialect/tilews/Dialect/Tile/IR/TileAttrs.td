@@ -119,6 +119,10 @@ def Tile_ProducerKindAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_AgentsAttr : EnumAttr<Tile_Dialect, Tile_Agents, "agents"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_WarpPolicyAttr : EnumAttr<Tile_Dialect, Tile_WarpPolicy, "warps"> {
   let assemblyFormat = "`<` $value `>`";
 }

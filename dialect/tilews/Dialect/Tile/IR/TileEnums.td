@@ -62,6 +62,12 @@ def Tile_ProducerKind : Tile_Enum<"ProducerKind",
     I32EnumAttrCase<"Tma", 2, "tma">,
     I32EnumAttrCase<"Mixed", 3, "mixed">]>;
 
+def Tile_Agents : Tile_Enum<"Agents", "who arrives at a barrier", [
+    I32EnumAttrCase<"Thread", 0, "thread">,
+    I32EnumAttrCase<"Warps", 1, "warps">,
+    I32EnumAttrCase<"Threads", 2, "threads">,
+    I32EnumAttrCase<"Copies", 3, "copies">]>;
+
 def Tile_WarpPolicy : Tile_Enum<"WarpPolicy",
     "how the warps share the rows and columns of a matrix product", [
     I32EnumAttrCase<"Square", 0, "square">,

@@ -8,6 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_IR_TILEOPS_TD
 #define TILEWS_DIALECT_TILE_IR_TILEOPS_TD
 
+include "tilews/Dialect/Tile/IR/TileBarrierOps.td"
 include "tilews/Dialect/Tile/IR/TileOpBase.td"
 include "tilews/Dialect/Tile/IR/TileScheduleOps.td"
 
@@ -80,15 +81,22 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     buffer are not written. An offset may be negative. Element types agree, and
     regions do not overlap.
 
+    After `--tile-lower-channels` a copy by TMA to shared memory `signals` the
+    barrier of a slot: there all its bytes land, those of elements outside the
+    source buffer too.
+
     ```mlir
     tile.copy %A[%m, %k] to %As : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     tile.copy %Q[%b, %m, %h, 0] [1, 128, 1, 64] to %Qs
       : memref<?x?x?x64xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    tile.copy %A[%m, %k] to %As signals(%full[%slot]) {tile.inst = #tile.inst<tma>}
+      : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>, !tile.mbarrier<4>
     ```
   }];
   let arguments = (ins
     Tile_Buffer:$source, Variadic<Index>:$source_offsets,
     Tile_Buffer:$dest, Variadic<Index>:$dest_offsets,
+    Optional<Tile_MBarrierType>:$signal, Optional<I32>:$signal_slot,
     DenseI64ArrayAttr:$static_source_offsets,
     DenseI64ArrayAttr:$source_sizes,
     DenseI64ArrayAttr:$static_dest_offsets,
@@ -96,7 +104,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
   let assemblyFormat = [{
     $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
     `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)
-    attr-dict `:` type($source) `to` type($dest)
+    (`signals` `(` $signal^ `[` $signal_slot `]` `)`)?
+    attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
   }];
   let extraClassDeclaration = [{
     /// The regions with all defaults filled in.

@@ -85,16 +85,20 @@ def Tile_AdvanceOp : Tile_Op<"advance", [Pure, SameOperandsAndResultType]> {
 def Tile_SlotOp : Tile_Op<"slot", [Pure, ViewLikeOpInterface]> {
   let summary = "the version of a buffer that a cursor points at";
   let description = [{
-    A view without the leading dimension. Where the buffer has a layout, the
+    A view without the leading dimension. After `--tile-lower-channels` the
+    number of the slot, an i32, stands in the place of the cursor. Where the buffer has a layout, the
     version has the layout without its first group, and the bytes from one
     version to the next are a multiple of the span of the swizzle.
 
     ```mlir
     %a = tile.slot %As[%p] : memref<4x128x64xf16, #gpu.address_space<workgroup>>
       -> memref<128x64xf16, #gpu.address_space<workgroup>>
+    %b = tile.slot %As[%slot] : memref<4x128x64xf16, #gpu.address_space<workgroup>>, i32
+      -> memref<128x64xf16, #gpu.address_space<workgroup>>
     ```
   }];
-  let arguments = (ins Tile_SharedBuffer:$source, Tile_CursorType:$cursor);
+  let arguments = (ins Tile_SharedBuffer:$source,
+                       AnyTypeOf<[Tile_CursorType, I32]>:$cursor);
   let results = (outs Tile_SharedBuffer:$result);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
@@ -238,15 +242,20 @@ def Tile_RoleOp : Tile_Op<"role", [
     its barriers are theirs. `registers` asks for as many registers a thread
     (NVIDIA sm_90 and later: a multiple of 8 from 24 to 256); a role that has
     it, and all other roles of the block, fill whole warpgroups of 4 warps.
+    An `elected` role is run by one of its threads, the others pass over it:
+    `--tile-lower-channels` says so of roles that do nothing but what one thread
+    can do, such as to start TMA copies.
   }];
   let arguments = (ins SymbolNameAttr:$name,
     ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>:$warps,
-    OptionalAttr<I64Attr>:$registers);
+    OptionalAttr<I64Attr>:$registers, UnitAttr:$elected);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)? $body attr-dict
+    $name `warps` `(` $warps `)` (`registers` `(` $registers^ `)`)?
+    (`elected` $elected^)? $body attr-dict
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The first of its threads.
     int64_t getFirstThread();

@@ -44,4 +44,15 @@ def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
   }];
 }
 
+def Tile_MBarrierType : Tile_Type<"MBarrier", "mbarrier"> {
+  let summary = "barriers in shared memory, one a slot";
+  let description = [{
+    What `tile.mbarrier` makes. `depth` is the number of barriers, from 1 to 64.
+
+    ```mlir
+    !tile.mbarrier<4>
+    ```
+  }];
+}
+
 #endif // TILEWS_DIALECT_TILE_IR_TILETYPES_TD

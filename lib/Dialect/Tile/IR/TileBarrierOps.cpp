@@ -1,0 +1,44 @@
+//===- TileBarrierOps.cpp - Barriers in shared memory ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+LogicalResult MBarrierReadyOp::verify() {
+  if (auto role = (*this)->getParentOfType<RoleOp>())
+    return emitOpError("stands in role @")
+           << role.getName() << ", but all threads of the block have to meet";
+  return success();
+}
+
+int64_t MBarrierArriveOp::getNumArrivals() {
+  switch (getBy()) {
+  case Agents::Thread:
+    return 1;
+  case Agents::Warps:
+    return tile::getNumThreads(*this) / TargetInfo::getWarpSize(*this);
+  case Agents::Threads:
+  case Agents::Copies:
+    return tile::getNumThreads(*this);
+  }
+  llvm_unreachable("covered switch");
+}
+
+LogicalResult MBarrierArriveOp::verify() {
+  if (getBytes() && getBy() != Agents::Thread)
+    return emitOpError("expects bytes by '")
+           << stringifyAgents(getBy())
+           << "', but one thread expects them: by = #tile.agents<thread>";
+  if (getConverged() && getBy() != Agents::Warps)
+    return emitOpError("is converged by '")
+           << stringifyAgents(getBy())
+           << "', but warps are: by = #tile.agents<warps>";
+  return success();
+}
