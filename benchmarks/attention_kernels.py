@@ -24,7 +24,7 @@ class AttentionConfig:
 CONFIGS = (
     AttentionConfig(128, 128, 256, 2),
     AttentionConfig(128, 64, 256, 3),
-    AttentionConfig(192, 64, 384, 3),
+    AttentionConfig(192, 128, 384, 2),
 )
 
 
@@ -58,7 +58,7 @@ def attention(
         tl.copy(K[b, n : n + KEYS, h, 0:128], Ks)
         none = tl.zeros((QUERIES, KEYS), tl.f32)
         scores = tl.gemm(Qs, Ks, none, transpose_rhs=True, policy="full_row")
-        if CAUSAL:
+        if CAUSAL and n + KEYS > m:
             rows = tl.iota((QUERIES, KEYS), 0) + m
             columns = tl.iota((QUERIES, KEYS), 1) + n
             scores = tl.where(rows >= columns, scores, -1e30)

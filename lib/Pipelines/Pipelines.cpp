@@ -37,7 +37,9 @@ static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-multi-version,"
                                           "tile-channel-preludes,"
                                           "tile-specialize-warps,"
+                                          "tile-overlap-products,"
                                           "tile-defer-gemm-waits,"
+                                          "tile-assign-registers,"
                                           "tile-expand-pipeline,"
                                           "canonicalize,cse,";
 

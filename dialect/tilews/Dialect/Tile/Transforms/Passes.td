@@ -405,6 +405,89 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
   }];
 }
 
+def OverlapProductsPass : Pass<"tile-overlap-products"> {
+  let summary = "do arithmetic on one product beside the other";
+  let description = [{
+    In a turn of an attention loop a wgmma makes scores, arithmetic makes weights
+    of them, and a second wgmma multiplies these: one after the other. This pass
+    rotates such a loop in a role. The second product, and all that follows from
+    it, moves to the next turn: there the two products are started one behind
+    the other, and the arithmetic on the first runs beside the second. What the
+    late part uses of the early one is carried from turn to turn. The first
+    turn's early part stands in front of the loop and the last turn's late part
+    behind it, all in an `scf.if` for loops without turns.
+
+    A loop stays as it is if it has an effect other than on channels, if the
+    first product depends on the second of the turn before, or if the fragments
+    of both parts do not fit the registers of a thread.
+
+    ```mlir
+    %o = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, ...) -> ... {
+      %s = tile.gemm %q, %keys, %none {clear_accumulator, tile.inst = #tile.inst<wgmma>} : ...
+      %p = math.exp2 %s : tensor<128x128xf32>
+      %w = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
+      %d = tile.gemm %w, %values, %acc {tile.inst = #tile.inst<wgmma>} : ...
+      scf.yield %d, ...
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %any = arith.cmpi slt, %c0, %n : index
+    %o = scf.if %any -> ... {
+      %w0 = ...
+      %r:2 = scf.for %k = %c1 to %n step %c1 iter_args(%acc = %zero, ..., %w = %w0) -> ... {
+        %s = tile.gemm %q, %keys, %none {async, clear_accumulator, ...} : ...
+        %d = tile.gemm %w, %values, %acc {async, tile.inst = #tile.inst<wgmma>} : ...
+        %scores = tile.gemm_wait %s {pending = 1 : i64} : tensor<128x128xf32>
+        %p = math.exp2 %scores : tensor<128x128xf32>
+        %next = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
+        %done:2 = tile.gemm_wait %d, %w : tensor<128x128xf32>, tensor<128x128xf16>
+        scf.yield %done#0, ..., %next
+      }
+      %last = tile.gemm %r#1, %values, %r#0 {tile.inst = #tile.inst<wgmma>} : ...
+      scf.yield %last
+    } else {
+      scf.yield %zero
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def AssignRegistersPass : Pass<"tile-assign-registers"> {
+  let summary = "share out the registers of a block by what its roles need";
+  let description = [{
+    All threads of a block start with as many registers, at most 168 with 9 to
+    12 warps. Where the fragments of a role need more, this pass gives it more,
+    which the other roles then do without: these must do nothing but start TMA
+    copies, and get 24. Registers move between whole warpgroups: such roles are
+    filled up to four warps, and `tile.threads` grows by them.
+
+    Nothing changes if all roles have enough, if a role has a number of
+    registers already, or on a target without `setmaxnreg`.
+
+    ```mlir
+    tile.specialize {
+      tile.role @math warps(8) { ... }
+      tile.role @load warps(1) { ... }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    tile.specialize {
+      tile.role @math warps(8) registers(240) { ... }
+      tile.role @load warps(4) registers(24) { ... }
+    }
+    ```
+  }];
+}
+
 def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
   let summary = "let matrix products run on while the next ones start";
   let description = [{

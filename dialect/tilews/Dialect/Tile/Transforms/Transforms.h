@@ -70,6 +70,14 @@ mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
 /// remark gives the reason.
 mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 
+/// Rotates the loops of roles in which a product is made of what follows from
+/// another, so that arithmetic on one turn's runs beside the other's.
+void overlapProducts(mlir::gpu::GPUFuncOp kernel);
+
+/// Shares out the registers of a kernel's roles by what their fragments need;
+/// `tile.threads` grows where warps are added to make whole warpgroups.
+void assignRegisters(mlir::gpu::GPUFuncOp kernel);
+
 /// Lets the matrix products of roles run on while the next turn of their loop
 /// starts, and releases what they read one turn late.
 void deferGemmWaits(mlir::gpu::GPUFuncOp kernel);

@@ -1,0 +1,91 @@
+//===- AssignRegisters.cpp - Registers of roles by need -------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_ASSIGNREGISTERSPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Whether `role` holds no fragment and moves nothing through its registers.
+static bool onlyStartsCopies(RoleOp role) {
+  return !role.getBody()
+              .walk([](Operation *op) {
+                bool moves = isa<CopyOp>(op) && !isTma(op);
+                bool holds = llvm::any_of(op->getResultTypes(),
+                                          llvm::IsaPred<RankedTensorType>);
+                return moves || holds ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+static int64_t getNeed(RoleOp role) {
+  return RegisterPressure(role.getNumThreads()).findPeak(role.getBody()) +
+         kOtherRegisters;
+}
+
+/// The role that needs more registers than all threads can have, if it is the
+/// only one that does more than start copies.
+static RoleOp findNeedy(SpecializeOp specialize) {
+  RoleOp needy;
+  int64_t limit = getRegisterLimit(specialize.getNumWarps());
+  for (RoleOp role : specialize.getRoles()) {
+    if (role.getRegisters() || (needy && !onlyStartsCopies(role)))
+      return {};
+    if (needy || onlyStartsCopies(role))
+      continue;
+    if (role.getWarps() % 4 != 0 || getNeed(role) <= limit)
+      return {};
+    needy = role;
+  }
+  return needy;
+}
+
+void tile::assignRegisters(gpu::GPUFuncOp kernel) {
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target) || !target->hasWgmma())
+    return;
+  SmallVector<SpecializeOp> all(kernel.getOps<SpecializeOp>());
+  for (SpecializeOp specialize : all) {
+    RoleOp needy = findNeedy(specialize);
+    // One warpgroup of donors: more would eat up what they give.
+    if (!needy || llvm::range_size(specialize.getRoles()) != 2)
+      continue;
+    for (RoleOp role : specialize.getRoles()) {
+      bool isNeedy = role == needy;
+      role.setRegisters(isNeedy ? getDonatedLimit(role.getWarps())
+                                : kLoadRegisters);
+      if (!isNeedy)
+        role.setWarps(4);
+    }
+    Builder builder(kernel.getContext());
+    kernel->setAttr(
+        TileDialect::kThreads,
+        builder.getI32IntegerAttr(specialize.getNumWarps() * target->warpSize));
+  }
+}
+
+namespace {
+struct AssignRegistersPass
+    : tile::impl::AssignRegistersPassBase<AssignRegistersPass> {
+  void runOnOperation() override {
+    getOperation()->walk(
+        [](gpu::GPUFuncOp kernel) { assignRegisters(kernel); });
+  }
+};
+} // namespace

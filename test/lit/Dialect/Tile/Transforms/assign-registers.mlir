@@ -1,0 +1,99 @@
+// RUN: tilews-opt %s --tile-assign-registers | FileCheck %s
+
+!buf = memref<128x128xf16, #gpu.address_space<workgroup>>
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // 128 registers of sums and 64 of a second product, of at most 168: the load
+  // role becomes a warpgroup that does with 24.
+  // CHECK-LABEL: gpu.func @crowded
+  // CHECK-SAME: tile.threads = 384 : i32
+  // CHECK: tile.role @math warps(8) registers(240)
+  // CHECK: tile.role @load warps(4) registers(24)
+  gpu.func @crowded(%Y: memref<128x256xf32>, %Z: memref<128x128xf32>) kernel attributes {tile.threads = 288 : i32} {
+    %a = tile.alloc_shared : !buf
+    %b = tile.alloc_shared : memref<128x256xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(8) {
+        %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+        %none = arith.constant dense<0.0> : tensor<128x128xf32>
+        %x = tile.gemm %a, %b, %zero : !buf, memref<128x256xf16, #gpu.address_space<workgroup>> -> tensor<128x256xf32>
+        %y = tile.gemm %a, %a, %none : !buf, !buf -> tensor<128x128xf32>
+        tile.store %x to %Y : tensor<128x256xf32> to memref<128x256xf32>
+        tile.store %y to %Z : tensor<128x128xf32> to memref<128x128xf32>
+      }
+      tile.role @load warps(1) {
+      }
+    }
+    gpu.return
+  }
+
+  // 128 and the others' 40 are 168. Masks and rows that are made again where
+  // they are used do not count.
+  // CHECK-LABEL: gpu.func @fits
+  // CHECK-SAME: tile.threads = 288 : i32
+  // CHECK: tile.role @math warps(8) {
+  // CHECK: tile.role @load warps(1) {
+  gpu.func @fits(%Y: memref<128x256xf32>, %v: f32) kernel attributes {tile.threads = 288 : i32} {
+    %a = tile.alloc_shared : !buf
+    %b = tile.alloc_shared : memref<128x256xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(8) {
+        %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+        %x = tile.gemm %a, %b, %zero : !buf, memref<128x256xf16, #gpu.address_space<workgroup>> -> tensor<128x256xf32>
+        %row = tile.iota {axis = 0 : i64} : tensor<128x256xi32>
+        %column = tile.iota {axis = 1 : i64} : tensor<128x256xi32>
+        %mask = arith.cmpi sge, %row, %column : tensor<128x256xi32>
+        %y = arith.select %mask, %x, %zero : tensor<128x256xi1>, tensor<128x256xf32>
+        tile.store %y to %Y : tensor<128x256xf32> to memref<128x256xf32>
+      }
+      tile.role @load warps(1) {
+      }
+    }
+    gpu.return
+  }
+
+  // The other role has copies that go through its registers.
+  // CHECK-LABEL: gpu.func @busy
+  // CHECK: tile.role @math warps(8) {
+  // CHECK: tile.role @load warps(4) {
+  gpu.func @busy(%A: memref<128x128xf16>, %Y: memref<128x256xf32>, %Z: memref<128x128xf32>) kernel attributes {tile.threads = 384 : i32} {
+    %a = tile.alloc_shared : !buf
+    %b = tile.alloc_shared : memref<128x256xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(8) {
+        %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+        %none = arith.constant dense<0.0> : tensor<128x128xf32>
+        %x = tile.gemm %a, %b, %zero : !buf, memref<128x256xf16, #gpu.address_space<workgroup>> -> tensor<128x256xf32>
+        %y = tile.gemm %a, %a, %none : !buf, !buf -> tensor<128x128xf32>
+        tile.store %x to %Y : tensor<128x256xf32> to memref<128x256xf32>
+        tile.store %y to %Z : tensor<128x128xf32> to memref<128x128xf32>
+      }
+      tile.role @load warps(4) {
+        tile.copy %A to %a {tile.inst = #tile.inst<simt>} : memref<128x128xf16> to !buf
+      }
+    }
+    gpu.return
+  }
+
+  // What is said already stays.
+  // CHECK-LABEL: gpu.func @given
+  // CHECK: tile.role @math warps(8) registers(200)
+  // CHECK: tile.role @load warps(4) {
+  gpu.func @given(%Y: memref<128x256xf32>, %Z: memref<128x128xf32>) kernel attributes {tile.threads = 384 : i32} {
+    %a = tile.alloc_shared : !buf
+    %b = tile.alloc_shared : memref<128x256xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(8) registers(200) {
+        %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+        %none = arith.constant dense<0.0> : tensor<128x128xf32>
+        %x = tile.gemm %a, %b, %zero : !buf, memref<128x256xf16, #gpu.address_space<workgroup>> -> tensor<128x256xf32>
+        %y = tile.gemm %a, %a, %none : !buf, !buf -> tensor<128x128xf32>
+        tile.store %x to %Y : tensor<128x256xf32> to memref<128x256xf32>
+        tile.store %y to %Z : tensor<128x128xf32> to memref<128x128xf32>
+      }
+      tile.role @load warps(4) {
+      }
+    }
+    gpu.return
+  }
+}
