@@ -1,0 +1,284 @@
+"""Looking at and changing operations of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .. import ir
+
+#: What waits for somebody else.
+WAITS = {
+    "tile.acquire",
+    "tile.barrier",
+    "tile.copy_group_wait",
+    "tile.gemm_wait",
+    "tile.mbarrier_ready",
+    "tile.mbarrier_wait",
+    "tile.wait",
+}
+#: What somebody else waits for.
+SIGNALS = {
+    "tile.commit",
+    "tile.commit_group",
+    "tile.mbarrier_arrive",
+    "tile.mbarrier_expect",
+    "tile.release",
+}
+SYNCHRONIZING = WAITS | SIGNALS | {"tile.proxy_fence"}
+#: Operations on a slot of a channel.
+TRANSACTIONS = {"tile.acquire", "tile.commit", "tile.wait", "tile.release"}
+
+_PURE_DIALECTS = {"affine", "arith", "math", "tensor", "ub", "vector"}
+_PURE = {
+    "gpu.block_id",
+    "gpu.grid_dim",
+    "memref.dim",
+    *(
+        f"tile.{name}"
+        for name in (
+            "advance broadcast convert_layout cursor expand_dims iota reduce "
+            "reshape scan slot transpose view"
+        ).split()
+    ),
+}
+_TERMINATORS = {"gpu.return", "scf.condition", "scf.yield", "tile.yield"}
+
+
+def walk(root: ir.Operation) -> list[ir.Operation]:
+    """`root` and all operations in it, in the order in which they are printed."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def short_name(op: ir.Operation) -> str:
+    return op.name.partition(".")[2]
+
+
+def parent(op: ir.Operation) -> ir.Operation | None:
+    """The operation that `op` is in."""
+    found = op.parent
+    return found.operation if found is not None else None
+
+
+def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The operations that `op` is in, from the inside out."""
+    found = parent(op)
+    while found is not None:
+        yield found
+        found = parent(found)
+
+
+def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
+    """The innermost operation of a name that `op` is in."""
+    return next((each for each in ancestors(op) if each.name == name), None)
+
+
+def block_of(op: ir.Operation) -> list[ir.Operation]:
+    """The operations of the block that `op` is in."""
+    return [each.operation for each in op.block.operations]
+
+
+def is_terminator(op: ir.Operation) -> bool:
+    return op.name in _TERMINATORS
+
+
+def is_pure(op: ir.Operation) -> bool:
+    """Whether an operation, with all in it, only computes values.
+
+    A layout conversion, reduction or scan that has scratch memory writes to it.
+    """
+    if "tile.offset" in op.attributes:
+        return False
+    if op.name.partition(".")[0] in _PURE_DIALECTS or op.name in _PURE:
+        return True
+    if op.name not in ("scf.if", "scf.for", "scf.while"):
+        return is_terminator(op)
+    return all(is_pure(each) for each in walk(op)[1:])
+
+
+def has_synchronization(op: ir.Operation) -> bool:
+    return any(each.name in SYNCHRONIZING for each in walk(op)[1:])
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The operation whose result `value` is; None for arguments of blocks."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def is_defined_in(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether `value` belongs to an operation or a block in `op`."""
+    owner = value.owner
+    inside = owner.owner if isinstance(owner, ir.Block) else owner
+    if isinstance(owner, ir.Block) and inside.operation == op:
+        return True
+    return inside.operation != op and op in ancestors(inside.operation)
+
+
+def uses(op: ir.Operation) -> list[ir.OpOperand]:
+    """The operands that are results of `op`."""
+    return [use for result in op.results for use in result.uses]
+
+
+def before(op: ir.Operation) -> ir.InsertionPoint:
+    return ir.InsertionPoint(op)
+
+
+def after(op: ir.Operation) -> ir.InsertionPoint:
+    return ir.InsertionPoint.after(op)
+
+
+def create(
+    name: str,
+    place: ir.InsertionPoint,
+    results: Iterable[ir.Type] = (),
+    operands: Iterable[ir.Value] = (),
+    **attributes: ir.Attribute,
+) -> ir.Operation:
+    neighbour = place.ref_operation or place.block.owner
+    return ir.Operation.create(
+        name,
+        results=list(results),
+        operands=list(operands),
+        attributes=attributes,
+        ip=place,
+        loc=neighbour.location,
+    )
+
+
+def constant(value: int, type_: ir.Type, place: ir.InsertionPoint) -> ir.Value:
+    attribute = ir.IntegerAttr.get(type_, value)
+    return create("arith.constant", place, [type_], value=attribute).results[0]
+
+
+def binary(
+    name: str, lhs: ir.Value, rhs: ir.Value, place: ir.InsertionPoint
+) -> ir.Value:
+    return create(name, place, [lhs.type], [lhs, rhs]).results[0]
+
+
+def advance(cursor: ir.Value, times: int, place: ir.InsertionPoint) -> ir.Value:
+    """`cursor` a number of transactions later."""
+    for _ in range(times):
+        cursor = create("tile.advance", place, [cursor.type], [cursor]).results[0]
+    return cursor
+
+
+def start(type_: ir.Type, place: ir.InsertionPoint) -> ir.Value:
+    """A new cursor, or 0."""
+    if is_cursor(type_):
+        return create("tile.cursor", place, [type_]).results[0]
+    return constant(0, type_, place)
+
+
+def is_cursor(type_: ir.Type) -> bool:
+    return str(type_).startswith("!tile.cursor<")
+
+
+def depth(type_: ir.Type) -> int:
+    """The number of slots of a channel, a cursor or an mbarrier."""
+    return int(str(type_).partition("<")[2].rstrip(">"))
+
+
+def operand_index(op: ir.Operation, wanted: ir.Value) -> int:
+    return next(i for i, each in enumerate(op.operands) if each == wanted)
+
+
+def erase(op: ir.Operation) -> bool:
+    """Removes an operation, whose results become its operands of the same types.
+
+    Returns False, and changes nothing, if there are none.
+    """
+    values = list(op.operands)
+    for result in op.results:
+        if not any(value.type == result.type for value in values):
+            return False
+    for result in op.results:
+        result.replace_all_uses_with(next(v for v in values if v.type == result.type))
+    op.erase()
+    return True
+
+
+def move_before(op: ir.Operation, place: ir.Operation) -> bool:
+    """Moves `op` up to before `place`, which is in the same block.
+
+    Pure operations that it uses go with it. Returns False, and changes nothing, if
+    it uses others.
+    """
+    block = block_of(op)
+    group = [op]
+    for each in reversed(block[block.index(place) : block.index(op)]):
+        if any(_uses(other, each) for other in group):
+            if not is_pure(each):
+                return False
+            group.append(each)
+    for each in reversed(group):
+        each.move_before(place)
+    return True
+
+
+def move_after(op: ir.Operation, place: ir.Operation) -> bool:
+    """Moves `op` down to after `place`, with the pure operations that use it."""
+    block = block_of(op)
+    group = [op]
+    for each in block[block.index(op) + 1 : block.index(place) + 1]:
+        if any(_uses(each, other) for other in group):
+            if not is_pure(each) or is_terminator(each):
+                return False
+            group.append(each)
+    for each in reversed(group):
+        each.move_after(place)
+    return True
+
+
+def _uses(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether `op`, or an operation in it, has a result of `other` as an operand."""
+    users = [use.owner.operation for use in uses(other)]
+    return bool(users) and any(each in users for each in walk(op))
+
+
+def rebuild(
+    value: ir.Value, around: ir.Operation, place: ir.InsertionPoint, *, last: bool
+) -> ir.Value | None:
+    """`value`, computed in `around`, as it is before or after that operation.
+
+    What a loop carries has its initial or its last value. The operations that make
+    the value are cloned to `place`. Returns None if they are not pure.
+    """
+    if not is_defined_in(value, around):
+        return value
+    if isinstance(value.owner, ir.Block):
+        return _carried(value, around, last=last)
+    op = defining(value)
+    if not is_pure(op) or op.regions:
+        return None
+    operands = [rebuild(each, around, place, last=last) for each in op.operands]
+    if any(each is None for each in operands):
+        return None
+    return clone(op, place, operands).results[value.result_number]
+
+
+def clone(
+    op: ir.Operation, place: ir.InsertionPoint, operands: Iterable[ir.Value]
+) -> ir.Operation:
+    """A copy of an operation that has other operands."""
+    copy = op.clone(ip=place).operation
+    for index, operand in enumerate(operands):
+        copy.operands[index] = operand
+    return copy
+
+
+def _carried(value: ir.Value, around: ir.Operation, *, last: bool) -> ir.Value | None:
+    """What an iteration argument of scf.for is before or after the loop."""
+    if around.name != "scf.for" or value.owner.owner.operation != around:
+        return None
+    number = value.arg_number - 1
+    if number < 0:  # The induction variable.
+        return None if last else around.operands[0]
+    return around.results[number] if last else around.operands[3 + number]

@@ -1,0 +1,156 @@
+"""What finds a mutant: the verifier, the simulator, or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import ir, passes, sim
+from ..errors import CompileError
+from ._equivalent import argue
+from ._mutants import Mutant, mutants
+
+Arguments = Callable[[np.random.Generator], list]
+
+#: How often a block may do something; the kernels of a corpus do less.
+_MAX_STEPS = 200_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A kernel whose synchronization is broken.
+
+    Attributes:
+        name: of the kernel, such as ``gemm``.
+        build: makes the kernel as written (phase 1) for a target.
+        target: such as ``sm_90a``.
+        launches: for each launch what makes its arguments, arrays and numbers, from a
+            random generator. They have to make each loop of the kernel run often
+            enough for its slots to be used again.
+        tolerance: the largest difference of a result that is right.
+    """
+
+    name: str
+    build: Callable[[str], ir.Module]
+    target: str
+    launches: Mapping[str, Arguments]
+    tolerance: float = 0.0
+
+    def forms(self) -> dict[str, ir.Module]:
+        """The kernel with its schedule in channels, and in barriers."""
+        module = self.build(self.target)
+        found = {}
+        for step in passes.expand(f"tilews-to-nvvm{{chip={self.target}}}"):
+            flag = step.partition("{")[0]
+            if flag == "convert-tile-to-nvvm":
+                break
+            if flag == "tile-lower-channels":
+                found["channels"] = _copy(module)
+            passes.run(module, step)
+        return {**found, "barriers" if found else "channels": module}
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What was found of a mutant.
+
+    Attributes:
+        id: of the mutant.
+        place: the line of the original that was changed.
+        equivalent: the rule by which the mutant does what the original does.
+        verifier: what the verifier says against it.
+        simulator: what is wrong when it is run.
+    """
+
+    id: str
+    place: str
+    equivalent: str | None
+    verifier: str | None
+    simulator: str | None
+
+    @property
+    def mutation(self) -> str:
+        return self.id.partition(":")[0]
+
+    @property
+    def outcome(self) -> str:
+        """``equivalent``, ``verifier``, ``simulator`` or ``missed``."""
+        if self.equivalent:
+            return "equivalent"
+        if self.verifier:
+            return "verifier"
+        return "simulator" if self.simulator else "missed"
+
+
+class Judge:
+    """Judges mutants of a subject."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        module = subject.build(subject.target)
+        self._launches = []
+        for name, arguments in subject.launches.items():
+            expected = arguments(np.random.default_rng(0))
+            sim.run(module, None, expected, threads=1)
+            self._launches.append((name, arguments, expected))
+
+    def verify(self, module: ir.Module) -> str | None:
+        """What the verifier says against a module."""
+        if not hasattr(passes, "verify_schedule"):
+            return None
+        try:
+            passes.run(_copy(module), "tile-verify-schedule")
+        except CompileError as error:
+            return str(error)
+        return None
+
+    def simulate(self, module: ir.Module) -> str | None:
+        """What is wrong when a module is run."""
+        for name, arguments, expected in self._launches:
+            found = arguments(np.random.default_rng(0))
+            try:
+                sim.run(module, None, found, threads=1, max_steps=_MAX_STEPS)
+            except sim.SimulationError as error:
+                return f"{name}: {error}"
+            for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+                if not self._agree(one, other):
+                    return f"{name}: argument {index} has other values"
+        return None
+
+    def _agree(self, found: Any, expected: Any) -> bool:
+        if not isinstance(found, np.ndarray):
+            return True
+        return np.allclose(
+            found.astype(np.float64),
+            expected.astype(np.float64),
+            rtol=0,
+            atol=self._subject.tolerance,
+            equal_nan=True,
+        )
+
+    def judge(self, original: ir.Module, mutant: Mutant) -> Verdict:
+        return Verdict(
+            mutant.id,
+            mutant.place,
+            argue(original, mutant),
+            self.verify(mutant.module),
+            self.simulate(mutant.module),
+        )
+
+
+def judge_all(subject: Subject, form: str) -> Iterator[Verdict]:
+    """Verdicts on the original, whose id is ``original``, and on all its mutants."""
+    original = subject.forms()[form]
+    judge = Judge(subject)
+    yield Verdict(
+        "original", "", None, judge.verify(original), judge.simulate(original)
+    )
+    for mutant in mutants(original):
+        yield judge.judge(original, mutant)
+
+
+def _copy(module: ir.Module) -> ir.Module:
+    return ir.Module.parse(str(module), context=module.context)

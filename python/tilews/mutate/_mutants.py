@@ -1,0 +1,113 @@
+"""Making mutants of a module, each with an id that makes it again."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator
+
+from .. import ir
+from ..errors import CompileError
+from . import _edits
+from ._classes import CLASSES, MutationClass
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """A module with one fault.
+
+    Attributes:
+        id: ``class:operation-index.variant``. The index is that of the operation
+            in the order in which the original is printed.
+        place: the line of the original with that operation.
+        module: the mutant.
+    """
+
+    id: str
+    place: str
+    module: ir.Module
+
+    @property
+    def mutation(self) -> str:
+        """The name of the class."""
+        return self.id.partition(":")[0]
+
+
+def mutants(
+    module: ir.Module, classes: Collection[str] = tuple(CLASSES)
+) -> Iterator[Mutant]:
+    """All different mutants of a module, in an order that is always the same.
+
+    Args:
+        module: a scheduled kernel, or one whose channels are lowered; stays as it is.
+        classes: names of the classes to make, keys of :data:`CLASSES`.
+
+    Mutants that break a rule of the IR, so that no pass could have made them, are left
+    out.
+    """
+    seen = {str(module)}
+    for name in classes:
+        one = CLASSES[name]
+        for index, op in enumerate(_edits.walk(module.operation)):
+            if op.name not in one.on:
+                continue
+            variant = 0
+            while (changed := _apply(module, one, index, variant)) is not None:
+                text = str(changed)
+                if text not in seen and _is_valid(changed):
+                    seen.add(text)
+                    id = f"{name}:{_edits.short_name(op)}-{index}.{variant}"
+                    yield Mutant(id, _line(op), changed)
+                variant += 1
+
+
+def mutant(module: ir.Module, id: str) -> Mutant:
+    """The mutant of a module that has an id.
+
+    Raises:
+        CompileError: there is none.
+    """
+    match = re.fullmatch(r"([a-z-]+):([a-z_]+)-(\d+)\.(\d+)", id)
+    if match is None:
+        raise CompileError(
+            f"'{id}' is no mutant, expected CLASS:OPERATION-INDEX.VARIANT, such as "
+            "drop:wait-23.0"
+        )
+    name, operation, index, variant = match.groups()
+    if name not in CLASSES:
+        raise CompileError(f"no class '{name}', only: {', '.join(CLASSES)}")
+    operations = _edits.walk(module.operation)
+    found = operations[int(index)] if int(index) < len(operations) else None
+    if found is None or _edits.short_name(found) != operation:
+        was = "there is none" if found is None else f"it is a {found.name}"
+        raise CompileError(f"'{id}': operation {index} is no {operation}, {was}")
+    changed = None
+    if found.name in CLASSES[name].on:
+        changed = _apply(module, CLASSES[name], int(index), int(variant))
+    if changed is None:
+        raise CompileError(f"'{id}': this cannot be done to {_line(found)}")
+    return Mutant(id, _line(found), changed)
+
+
+def _apply(
+    module: ir.Module, one: MutationClass, index: int, variant: int
+) -> ir.Module | None:
+    """A changed copy of the module."""
+    with module.context:
+        copy = ir.Module.create(module.operation.location)
+        for op in module.body.operations:
+            copy.body.append(op.operation.clone(ip=None))
+        op = _edits.walk(copy.operation)[index]
+        return copy if one.function(op, variant) else None
+
+
+def _is_valid(module: ir.Module) -> bool:
+    try:
+        return module.operation.verify()
+    except ir.MLIRError:
+        return False
+
+
+def _line(op: ir.Operation) -> str:
+    text = op.get_asm().strip().splitlines()[0]
+    return re.sub(r" : .*", "", text)
