@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test build docs lint format
+.PHONY: demo test build docs mutation lint format
 .DEFAULT_GOAL := build
 
 demo: build
@@ -21,6 +21,11 @@ build: .venv/installed $(BUILD)/build.ninja
 # The pages that are made from the .td files and from what the compiler prints.
 docs: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python docs/generate.py
+
+# What finds broken synchronization; takes minutes.
+mutation: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
+	  test/python/mutation_corpus.py --table docs/mutation.md
 
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev

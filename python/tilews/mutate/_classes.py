@@ -58,20 +58,12 @@ def _duplicate(op: ir.Operation, variant: int) -> bool:
     return True
 
 
-def _step(op: ir.Operation, down: bool) -> ir.Operation | None:
-    """The nearest operation above or below that does something."""
-    block = _edits.block_of(op)
-    here = block.index(op)
-    others = block[here + 1 :] if down else reversed(block[:here])
-    return next((each for each in others if not _edits.is_pure(each)), None)
-
-
 @_mutation("move-earlier", *SYNCHRONIZING)
 def _move_earlier(op: ir.Operation, variant: int) -> bool:
     """It comes before the operation that it came after; variant n: before n + 1."""
     place = op
     for _ in range(variant + 1):
-        place = _step(place, down=False)
+        place = _edits.step(place, down=False)
         if place is None:
             return False
     return _edits.move_before(op, place)
@@ -82,7 +74,7 @@ def _move_later(op: ir.Operation, variant: int) -> bool:
     """It comes after the operation that it came before; variant n: after n + 1."""
     place = op
     for _ in range(variant + 1):
-        place = _step(place, down=True)
+        place = _edits.step(place, down=True)
         if place is None or _edits.is_terminator(place):
             return False
     return _edits.move_after(op, place)
@@ -107,7 +99,7 @@ def _move_out(op: ir.Operation, variant: int) -> bool:
 def _move_in(op: ir.Operation, variant: int) -> bool:
     """It slips into a loop or guard above (0) or below (1) it."""
     down = variant == 1
-    place = _step(op, down)
+    place = _edits.step(op, down)
     if variant > 1 or op.results or place is None:
         return False
     if place.name not in ("scf.for", "scf.if"):

@@ -177,6 +177,14 @@ def start(type_: ir.Type, place: ir.InsertionPoint) -> ir.Value:
     return constant(0, type_, place)
 
 
+def step(op: ir.Operation, down: bool) -> ir.Operation | None:
+    """The nearest operation above or below that does something."""
+    block = block_of(op)
+    here = block.index(op)
+    others = block[here + 1 :] if down else reversed(block[:here])
+    return next((each for each in others if not is_pure(each)), None)
+
+
 def is_cursor(type_: ir.Type) -> bool:
     return str(type_).startswith("!tile.cursor<")
 

@@ -131,11 +131,11 @@ class Judge:
             equal_nan=True,
         )
 
-    def judge(self, original: ir.Module, mutant: Mutant) -> Verdict:
+    def judge(self, mutant: Mutant) -> Verdict:
         return Verdict(
             mutant.id,
             mutant.place,
-            argue(original, mutant),
+            argue(mutant),
             self.verify(mutant.module),
             self.simulate(mutant.module),
         )
@@ -149,7 +149,7 @@ def judge_all(subject: Subject, form: str) -> Iterator[Verdict]:
         "original", "", None, judge.verify(original), judge.simulate(original)
     )
     for mutant in mutants(original):
-        yield judge.judge(original, mutant)
+        yield judge.judge(mutant)
 
 
 def _copy(module: ir.Module) -> ir.Module:

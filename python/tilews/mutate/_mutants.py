@@ -17,20 +17,29 @@ class Mutant:
     """A module with one fault.
 
     Attributes:
-        id: ``class:operation-index.variant``. The index is that of the operation
-            in the order in which the original is printed.
-        place: the line of the original with that operation.
+        mutation: the name of the class.
+        op: the operation of the original that was changed.
+        index: its place in the order in which the original is printed.
+        variant: the number of the change among those of the class.
         module: the mutant.
     """
 
-    id: str
-    place: str
+    mutation: str
+    op: ir.Operation
+    index: int
+    variant: int
     module: ir.Module
 
     @property
-    def mutation(self) -> str:
-        """The name of the class."""
-        return self.id.partition(":")[0]
+    def id(self) -> str:
+        """``class:operation-index.variant``, which makes it again."""
+        name = _edits.short_name(self.op)
+        return f"{self.mutation}:{name}-{self.index}.{self.variant}"
+
+    @property
+    def place(self) -> str:
+        """The changed operation as it was, without its types."""
+        return _line(self.op)
 
 
 def mutants(
@@ -56,8 +65,7 @@ def mutants(
                 text = str(changed)
                 if text not in seen and _is_valid(changed):
                     seen.add(text)
-                    id = f"{name}:{_edits.short_name(op)}-{index}.{variant}"
-                    yield Mutant(id, _line(op), changed)
+                    yield Mutant(name, op, index, variant, changed)
                 variant += 1
 
 
@@ -86,7 +94,7 @@ def mutant(module: ir.Module, id: str) -> Mutant:
         changed = _apply(module, CLASSES[name], int(index), int(variant))
     if changed is None:
         raise CompileError(f"'{id}': this cannot be done to {_line(found)}")
-    return Mutant(id, _line(found), changed)
+    return Mutant(name, found, int(index), int(variant), changed)
 
 
 def _apply(

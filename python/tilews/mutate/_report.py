@@ -1,0 +1,144 @@
+"""The table of what finds which mutants."""
+
+from __future__ import annotations
+
+import collections
+import inspect
+from collections.abc import Iterable, Mapping
+
+from ._classes import CLASSES
+from ._equivalent import RULES
+from ._judge import Verdict
+
+#: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
+Results = Mapping[tuple[str, str], list[Verdict]]
+
+_COLUMNS = (
+    "mutants",
+    "equivalent",
+    "found by verifier",
+    "by simulator",
+    "by either",
+    "missed",
+    "score",
+)
+
+
+def _figures(verdicts: Iterable[Verdict]) -> list[str]:
+    mutants = [each for each in verdicts if each.id != "original"]
+    faults = [each for each in mutants if not each.equivalent]
+    found = [each for each in faults if each.verifier or each.simulator]
+    score = f"{100 * len(found) / len(faults):.1f} %" if faults else ""
+    return [
+        str(len(mutants)),
+        str(len(mutants) - len(faults)),
+        str(sum(bool(each.verifier) for each in faults)),
+        str(sum(bool(each.simulator) for each in faults)),
+        str(len(found)),
+        str(len(faults) - len(found)),
+        score,
+    ]
+
+
+def _table(first: Iterable[str], rows: Iterable[list[str]]) -> str:
+    head = [*first, *_COLUMNS]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def scores(results: Results) -> tuple[float, float]:
+    """The shares of faults that the verifier finds, and that either finds."""
+    faults = [v for all_ in results.values() for v in all_[1:] if not v.equivalent]
+    verifier = sum(bool(each.verifier) for each in faults)
+    either = sum(bool(each.verifier or each.simulator) for each in faults)
+    return verifier / len(faults), either / len(faults)
+
+
+def false_alarms(results: Results) -> dict[tuple[str, str], str]:
+    """What is said against originals."""
+    originals = {key: verdicts[0] for key, verdicts in results.items()}
+    return {
+        key: each.verifier or each.simulator or ""
+        for key, each in originals.items()
+        if each.verifier or each.simulator
+    }
+
+
+def render(results: Results) -> str:
+    """The page."""
+    everything = [each for verdicts in results.values() for each in verdicts]
+    by_class = collections.defaultdict(list)
+    by_rule = collections.Counter(each.equivalent for each in everything)
+    strict = sum(
+        bool(each.equivalent and (each.verifier or each.simulator))
+        for each in everything
+    )
+    for each in everything:
+        by_class[each.mutation].append(each)
+    verifier, either = scores(results)
+    parts = [
+        _INTRODUCTION.format(
+            mutants=len(everything) - len(results),
+            kernels=len(results),
+            either=100 * either,
+            verifier=100 * verifier,
+            alarms=len(false_alarms(results)) or "none",
+        ),
+        "## By class",
+        _table(
+            ("class", "what is done"),
+            [
+                [f"`{name}`", one.summary, *_figures(by_class[name])]
+                for name, one in CLASSES.items()
+                if name in by_class
+            ]
+            + [["", "all", *_figures(everything)]],
+        ),
+        "## By kernel",
+        _table(
+            ("kernel", "form"),
+            [[*key, *_figures(verdicts)] for key, verdicts in results.items()],
+        ),
+        "## Equivalent mutants",
+        _EQUIVALENT.format(strict=strict),
+        *(
+            f"### {name}\n\n{inspect.getdoc(rule)}\n\n{by_rule[name]} mutants."
+            for name, rule in RULES.items()
+        ),
+        "## Missed",
+        "\n".join(
+            f"* `{each.id}` of {kernel} ({form}): `{each.place}`"
+            for (kernel, form), verdicts in results.items()
+            for each in verdicts[1:]
+            if each.outcome == "missed"
+        )
+        or "None.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_INTRODUCTION = """\
+<!-- Made by `make mutation`; edit python/tilews/mutate/_report.py. -->
+
+# What finds broken synchronization
+
+`tilews-mutate` takes kernels whose schedule is right, breaks one operation at a time,
+and looks whether the verifier (`--tile-verify-schedule`) or the simulator notices.
+{mutants} mutants of {kernels} kernels and forms: of those that are no equivalents of
+their originals the two together find **{either:.1f} %**, the verifier alone
+**{verifier:.1f} %**. False alarms on the originals: **{alarms}**.
+
+The forms are *channels*, the schedule with its layouts before
+`--tile-lower-channels`, and *barriers*, after it. The kernels and their launches are in
+`test/python/mutation_corpus.py`. To see a mutant, and what is found in it:
+
+    tilews-mutate test/python/mutation_corpus.py --kernel "gemm sm_90a" \\
+      --form channels --emit drop:wait-16.0
+    tilews-mutate test/python/mutation_corpus.py --kernel "gemm sm_90a" \\
+      --form channels --judge drop:wait-16.0"""
+
+_EQUIVALENT = """\
+A mutant is held to be equivalent by a rule, never because nothing was found. Each rule
+is an argument whose premises are checked in the mutant. What is found in an equivalent
+mutant does not count; {strict} of them are rejected all the same, as protocols that the
+verifier does not accept although they cannot go wrong."""

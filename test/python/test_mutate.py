@@ -1,0 +1,189 @@
+"""Mutants of schedules, and what finds them."""
+
+import re
+from pathlib import Path
+
+import mutation_corpus
+import pytest
+from click.testing import CliRunner
+from interpreting import SHARED
+
+from tilews import ir, mutate
+from tilews.errors import CompileError
+from tilews.mutate.__main__ import main
+from tilews.mutate._report import false_alarms, render, scores
+
+#: A producer and a consumer of two slots.
+KERNEL = f"""
+!buffer = memref<2x64xf32, {SHARED}>
+!slot = memref<64xf32, {SHARED}>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {{
+  gpu.func @sum(%a: memref<?x64xf32>, %out: memref<64xf32>, %n: index)
+      kernel attributes {{tile.threads = 64 : i32}} {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %buffer = tile.alloc_shared : !buffer
+    %ch = tile.channel(%buffer) {{producer = #tile.producer<simt>}}
+      : !buffer -> !tile.channel<2>
+    tile.specialize {{
+      tile.role @math warps(1) {{
+        %q0 = tile.cursor : !tile.cursor<2>
+        %zero = arith.constant dense<0.0> : tensor<64xf32>
+        %sum, %last = scf.for %i = %c0 to %n step %c1
+            iter_args(%s = %zero, %q = %q0) -> (tensor<64xf32>, !tile.cursor<2>) {{
+          tile.wait %ch[%q] : !tile.channel<2>
+          %slot = tile.slot %buffer[%q] : !buffer -> !slot
+          %row = tile.load %slot : !slot -> tensor<64xf32>
+          %r = arith.addf %s, %row : tensor<64xf32>
+          tile.release %ch[%q] : !tile.channel<2>
+          %next = tile.advance %q : !tile.cursor<2>
+          scf.yield %r, %next : tensor<64xf32>, !tile.cursor<2>
+        }}
+        tile.store %sum to %out : tensor<64xf32> to memref<64xf32>
+      }}
+      tile.role @load warps(1) {{
+        %p0 = tile.cursor : !tile.cursor<2>
+        %last = scf.for %i = %c0 to %n step %c1 iter_args(%p = %p0)
+            -> !tile.cursor<2> {{
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %slot = tile.slot %buffer[%p] : !buffer -> !slot
+          tile.copy %a[%i, 0] [1, 64] to %slot : memref<?x64xf32> to !slot
+          tile.commit %ch[%p] : !tile.channel<2>
+          %next = tile.advance %p : !tile.cursor<2>
+          scf.yield %next : !tile.cursor<2>
+        }}
+      }}
+    }}
+    gpu.return
+  }}
+}}
+"""
+
+
+@pytest.fixture
+def module():
+    with ir.Context(), ir.Location.unknown():
+        yield ir.Module.parse(KERNEL)
+
+
+def find(module: ir.Module, prefix: str) -> mutate.Mutant:
+    """The only mutant whose id begins so, the operation's index left out."""
+    found = [
+        each
+        for each in mutate.mutants(module, [prefix.partition(":")[0]])
+        if re.sub(r"-\d+\.", ".", each.id) == prefix
+    ]
+    assert len(found) == 1, prefix
+    return found[0]
+
+
+def lines(module: ir.Module) -> list[str]:
+    return [line.strip() for line in str(module).splitlines()]
+
+
+def test_an_operation_is_dropped(module):
+    before, after = lines(module), lines(find(module, "drop:wait.0").module)
+    assert [line for line in before if line not in after] == [
+        "tile.wait %1[%arg5] : !tile.channel<2>"
+    ]
+    assert len(after) == len(before) - 1
+
+
+def test_an_operation_is_there_twice(module):
+    after = lines(find(module, "duplicate:release.0").module)
+    assert after.count("tile.release %1[%arg5] : !tile.channel<2>") == 2
+
+
+def test_a_release_comes_before_the_read(module):
+    text = str(find(module, "move-earlier:release.0").module)
+    assert text.index("tile.release") < text.index("tile.load")
+
+
+def test_a_wait_comes_after_the_read(module):
+    text = str(find(module, "move-later:wait.0").module)
+    assert text.index("tile.load") < text.index("tile.wait")
+    assert text.index("tile.wait") < text.index("tile.release")
+
+
+def test_a_release_leaves_its_loop(module):
+    text = str(find(module, "move-out:release.1").module)
+    assert re.search(r"\}\n *tile.release %1\[%\d+#1\]", text)
+
+
+def test_a_cursor_is_at_another_place(module):
+    text = str(find(module, "slot:wait.0").module)
+    assert re.search(r"(%\w+) = tile.advance %arg5.*\n *tile.wait %1\[\1\]", text)
+    text = str(find(module, "phase:wait.0").module)
+    assert text.count("tile.advance") == 4
+    text = str(find(module, "constant-cursor:wait.0").module)
+    assert re.search(r"(%\w+) = tile.cursor.*\n *tile.wait %1\[\1\]", text)
+
+
+def test_a_cursor_is_not_carried(module):
+    found = mutate.mutants(module, ["not-carried", "not-advanced"])
+    # To yield what came in is the same as not to advance it.
+    texts = {each.id: str(each.module) for each in found}
+    assert len(texts) == 4
+    assert all(text.count("yield") == 2 for text in texts.values())
+
+
+def test_a_role_has_a_turn_more_or_less(module):
+    more, less, *_ = mutate.mutants(module, ["turns"])
+    assert "arith.addi" in str(more.module)
+    assert "arith.subi" in str(less.module)
+
+
+def test_all_mutants_are_different_and_come_again_by_their_ids(module):
+    found = list(mutate.mutants(module))
+    assert len({str(each.module) for each in found}) == len(found)
+    for each in found:
+        assert str(mutate.mutant(module, each.id).module) == str(each.module)
+        assert each.module.operation.verify()
+
+
+@pytest.mark.parametrize(
+    "id, message",
+    [
+        ("drop", "is no mutant, expected CLASS:OPERATION-INDEX"),
+        ("break:wait-13.0", "no class 'break'"),
+        ("drop:wait-999.0", "operation 999 is no wait, there is none"),
+        ("drop:wait-0.0", "operation 0 is no wait, it is a builtin.module"),
+        ("drop:func-2.0", "this cannot be done to gpu.func @sum"),
+    ],
+)
+def test_ids_that_are_none(module, id, message):
+    with pytest.raises(CompileError, match=re.escape(message)):
+        mutate.mutant(module, id)
+
+
+def test_modules_list_and_print_their_mutants(tmp_path: Path):
+    path = tmp_path / "kernel.mlir"
+    path.write_text(KERNEL)
+    listed = CliRunner().invoke(main, [str(path)])
+    assert listed.exit_code == 0
+    id = re.search(r"^drop:commit-\S+(?=:)", listed.output, re.M).group()
+    printed = CliRunner().invoke(main, [str(path), "--emit", id])
+    assert printed.output.count("tile.commit") == 0
+    assert printed.output.count("tile.acquire") == 1
+
+
+def subjects(*names: str) -> list[mutate.Subject]:
+    return [
+        each
+        for each in mutation_corpus.SUBJECTS
+        if f"{each.name} {each.target}" in names
+    ]
+
+
+def test_faults_are_found():
+    results = {
+        (each.name, form): list(mutate.judge_all(each, form))
+        for each in subjects("gemm sm_90a", "guarded sm_90a", "gemm sm_80")
+        for form in each.forms()
+    }
+    assert not false_alarms(results)
+    verifier, either = scores(results)
+    assert either > 0.7
+    page = render(results)
+    assert f"**{100 * either:.1f} %**" in page
+    assert f"**{100 * verifier:.1f} %**" in page
