@@ -37,6 +37,20 @@ typedef struct TilewsSimArgument {
   double real;
 } TilewsSimArgument;
 
+enum TilewsSimTiming {
+  TilewsSimTimingEarliest,
+  TilewsSimTimingLatest,
+  TilewsSimTimingRandom,
+  TilewsSimTimingWorst,
+  TilewsSimTimingReplay
+};
+
+enum TilewsSimBarriers {
+  TilewsSimBarriersDetect,
+  TilewsSimBarriersImplied,
+  TilewsSimBarriersExplicit
+};
+
 typedef struct TilewsSimOptions {
   /// Blocks in x, y and z; null for the kernel's `tile.grid`.
   const int64_t *grid;
@@ -44,6 +58,20 @@ typedef struct TilewsSimOptions {
   uint64_t maxSteps;
   /// Threads to run blocks on; 0: one for each processor.
   unsigned threads;
+  /// What happens next where more than one thing can, and what that needs: a
+  /// seed (random), runs a block (worst), a block and its choices (replay).
+  enum TilewsSimTiming timing;
+  uint64_t seed;
+  unsigned runs;
+  int64_t block[3];
+  intptr_t numChoices;
+  const unsigned *choices;
+  /// Whether barriers stand in the kernel.
+  enum TilewsSimBarriers barriers;
+  /// Called when a block has run, possibly from several threads, one at a time.
+  /// May be null.
+  void (*progress)(int64_t done, int64_t blocks, void *userData);
+  void *progressUserData;
   /// Receives what the kernel prints, on the calling thread. May be null.
   MlirStringCallback print;
   void *printUserData;

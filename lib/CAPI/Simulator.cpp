@@ -54,6 +54,18 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
   launch.maxSteps = options->maxSteps;
   launch.threads = options->threads;
   launch.print = print;
+  launch.timing.kind = static_cast<sim::TimingKind>(options->timing);
+  launch.timing.seed = options->seed;
+  launch.timing.runs = options->runs;
+  llvm::copy(options->block, launch.timing.block.begin());
+  launch.timing.choices.assign(options->choices,
+                               options->choices + options->numChoices);
+  launch.barriers = static_cast<sim::BarrierMode>(options->barriers);
+  auto progress = [&](int64_t done, int64_t blocks) {
+    if (options->progress)
+      options->progress(done, blocks, options->progressUserData);
+  };
+  launch.progress = progress;
   auto converted =
       llvm::map_to_vector(llvm::ArrayRef(arguments, numArguments), convert);
   return wrap(sim::runKernel(func, converted, launch));

@@ -6,24 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "BlockState.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-/// A row of a box: its elements `low` to `high` (exclusive) lie in the memref.
-/// `first` is the element offset of element `low`, `coords` its place.
-namespace {
-struct Row {
-  int64_t low, high, first;
-  SmallVector<int64_t> coords;
-};
-} // namespace
-
-/// Calls `fn` for each row of a box until one fails. Rows outside the memref
-/// are empty.
-static LogicalResult forEachRow(const MemRef &memref, const Box &box,
-                                function_ref<LogicalResult(const Row &)> fn) {
+LogicalResult sim::forEachRow(const MemRef &memref, const Box &box,
+                              function_ref<LogicalResult(const Row &)> fn) {
   size_t rank = box.sizes.size();
   if (rank == 0)
     return fn({0, 1, memref.offset, {}});
@@ -105,11 +95,34 @@ LogicalResult sim::writeBox(Frame &frame, const Instruction &inst,
 }
 
 template <typename T>
-LogicalResult sim::updateBox(Frame &frame, const Instruction &inst,
+LogicalResult sim::readNow(Frame &frame, const Instruction &inst,
+                           const MemRef &memref, const Box &box, T padding,
+                           T *values, bool isAsyncProxy) {
+  AccessMode mode{/*writes=*/false, isAsyncProxy};
+  if (failed(frame.getState().access(frame, inst, memref, box, mode)))
+    return failure();
+  return readBox(frame, inst, memref, box, padding, values);
+}
+
+template <typename T>
+LogicalResult sim::writeNow(Frame &frame, const Instruction &inst,
+                            const MemRef &memref, const Box &box,
+                            const T *values) {
+  AccessMode mode{/*writes=*/true};
+  if (failed(frame.getState().access(frame, inst, memref, box, mode)))
+    return failure();
+  return writeBox(frame, inst, memref, box, values);
+}
+
+template <typename T>
+LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
                              const T *values, bool reads,
+                             std::optional<tile::AtomicKind> kind,
                              function_ref<T(T, T)> combine) {
-  if (failed(checkWritable(frame, inst, memref)))
+  AccessMode mode{/*writes=*/true, /*isAsyncProxy=*/false, kind};
+  if (failed(checkWritable(frame, inst, memref)) ||
+      failed(frame.getState().access(frame, inst, memref, box, mode)))
     return failure();
   int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
   int64_t stride = getRowStride(memref);
@@ -144,8 +157,13 @@ LogicalResult sim::checkBounds(Frame &frame, const Instruction &inst,
                                       const MemRef &, const Box &, T, T *);    \
   template LogicalResult sim::writeBox(                                        \
       Frame &, const Instruction &, const MemRef &, const Box &, const T *);   \
-  template LogicalResult sim::updateBox(                                       \
+  template LogicalResult sim::readNow(Frame &, const Instruction &,            \
+                                      const MemRef &, const Box &, T, T *,     \
+                                      bool);                                   \
+  template LogicalResult sim::writeNow(                                        \
+      Frame &, const Instruction &, const MemRef &, const Box &, const T *);   \
+  template LogicalResult sim::updateNow(                                       \
       Frame &, const Instruction &, const MemRef &, const Box &, const T *,    \
-      bool, function_ref<T(T, T)>);
+      bool, std::optional<tile::AtomicKind>, function_ref<T(T, T)>);
 INSTANTIATE(int64_t)
 INSTANTIATE(double)

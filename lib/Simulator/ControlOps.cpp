@@ -143,8 +143,6 @@ static void registerGpu(Registry &registry) {
   registry.add<gpu::ThreadIdOp>(refuseThread);
   registry.add<gpu::GlobalIdOp>(refuseThread);
   registry.add<gpu::LaneIdOp>(refuseThread);
-  registry.add<gpu::BarrierOp>(
-      [](Frame &, const Instruction &) { return success(); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Simulator/Interpreter.h"
-#include "Program.h"
+#include "BlockRunner.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -30,14 +30,30 @@ static bool isOrdered(gpu::GPUFuncOp kernel) {
   return result.wasInterrupted();
 }
 
+/// Whether barriers have been put into the kernel, so that nothing else orders
+/// the threads.
+static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
+  if (mode != BarrierMode::Detect)
+    return mode == BarrierMode::Explicit;
+  WalkResult result = kernel.walk([](Operation *op) {
+    auto wait = dyn_cast<tile::WaitOp>(op);
+    bool isFenced = wait && wait.getProxyFence();
+    return isFenced || isa<tile::BarrierOp, gpu::BarrierOp, tile::MBarrierOp,
+                           tile::CopyGroupWaitOp, tile::ProxyFenceOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 namespace {
 /// Hands out blocks in order and keeps the first block's failure.
 class BlockQueue {
 public:
-  BlockQueue(const Launch &launch, const Program &program,
-             ArrayRef<Datum> arguments)
-      : launch(launch), program(program), arguments(arguments),
-        count(launch.grid[0] * launch.grid[1] * launch.grid[2]) {}
+  BlockQueue(const Int3 &grid, const BlockRunner &runner,
+             function_ref<void(int64_t, int64_t)> progress)
+      : runner(runner), count(grid[0] * grid[1] * grid[2]), progress(progress) {
+  }
 
   /// Runs blocks until there are none or one has failed.
   void work() {
@@ -49,24 +65,19 @@ public:
 
 private:
   void runBlock(int64_t index) {
-    const Int3 &grid = launch.grid;
-    Frame frame(
-        launch,
-        {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]},
-        std::vector<Datum>(program.numSlots));
-    if (succeeded(frame.run(program.code, arguments)))
-      return;
+    std::optional<Failure> reason = runner.run(index);
     std::lock_guard<std::mutex> lock(mutex);
-    if (index < firstFailed) {
+    if (progress)
+      progress(++done, count);
+    if (reason && index < firstFailed) {
       firstFailed = index;
-      failure = frame.getFailure();
+      failure = std::move(reason);
     }
   }
 
-  const Launch &launch;
-  const Program &program;
-  ArrayRef<Datum> arguments;
-  int64_t count;
+  const BlockRunner &runner;
+  int64_t count, done = 0;
+  function_ref<void(int64_t, int64_t)> progress;
   std::atomic<int64_t> next = 0;
   std::atomic<int64_t> firstFailed = std::numeric_limits<int64_t>::max();
   std::mutex mutex;
@@ -94,11 +105,13 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
     return failure();
 
   Launch launch{*grid, tile::getNumThreads(kernel), options.maxSteps,
-                options.print};
-  BlockQueue queue(launch, *program, values);
+                hasExplicitBarriers(kernel, options.barriers), options.print};
+  BlockRunner runner(launch, *program, values, options.timing);
+  BlockQueue queue(*grid, runner, options.progress);
   int64_t threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
-  threads = isOrdered(kernel) ? 1 : std::min(threads, queue.size());
+  bool isSearch = options.timing.kind == TimingKind::Worst;
+  threads = isSearch || isOrdered(kernel) ? 1 : std::min(threads, queue.size());
   std::vector<std::thread> helpers;
   for (int64_t i = 1; i < threads; ++i)
     helpers.emplace_back([&] { queue.work(); });

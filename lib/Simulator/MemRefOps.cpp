@@ -36,7 +36,7 @@ static LogicalResult load(Frame &frame, const Instruction &inst) {
   FailureOr<Box> box = getElement(frame, inst, memref, 1);
   Datum datum;
   if (failed(box) ||
-      failed(readBox(frame, inst, memref, *box, T(0), datum.elements<T>())))
+      failed(readNow(frame, inst, memref, *box, T(0), datum.elements<T>())))
     return failure();
   frame.set(inst, 0, std::move(datum));
   return success();
@@ -48,7 +48,7 @@ static LogicalResult store(Frame &frame, const Instruction &inst) {
   FailureOr<Box> box = getElement(frame, inst, memref, 2);
   if (failed(box))
     return failure();
-  return writeBox(frame, inst, memref, *box, frame.get(inst, 0).elements<T>());
+  return writeNow(frame, inst, memref, *box, frame.get(inst, 0).elements<T>());
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,6 +102,29 @@ static int64_t combine(arith::AtomicRMWKind kind, int64_t a, int64_t b) {
   }
 }
 
+/// The kind by which updates commute; those of kinds that are not listed do
+/// not.
+static tile::AtomicKind getKind(arith::AtomicRMWKind kind) {
+  using K = arith::AtomicRMWKind;
+  switch (kind) {
+  case K::addf:
+  case K::addi:
+    return tile::AtomicKind::Add;
+  case K::maxs:
+    return tile::AtomicKind::Max;
+  case K::mins:
+    return tile::AtomicKind::Min;
+  case K::andi:
+    return tile::AtomicKind::And;
+  case K::ori:
+    return tile::AtomicKind::Or;
+  case K::xori:
+    return tile::AtomicKind::Xor;
+  default:
+    return tile::AtomicKind::Exchange;
+  }
+}
+
 template <typename T>
 static LogicalResult updateElement(Frame &frame, const Instruction &inst) {
   arith::AtomicRMWKind kind = cast<memref::AtomicRMWOp>(inst.op).getKind();
@@ -114,9 +137,9 @@ static LogicalResult updateElement(Frame &frame, const Instruction &inst) {
     *old.elements<T>() = a;
     return combine(kind, a, b);
   };
-  if (failed(updateBox<T>(frame, inst, memref, *box,
+  if (failed(updateNow<T>(frame, inst, memref, *box,
                           frame.get(inst, 0).elements<T>(), /*reads=*/true,
-                          update)))
+                          getKind(kind), update)))
     return failure();
   frame.set(inst, 0, std::move(old));
   return success();

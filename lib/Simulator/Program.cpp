@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "BlockState.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,10 +22,12 @@ const Registry &Registry::get() {
   static const Registry registry = [] {
     Registry all;
     registerArithHandlers(all);
+    registerBarrierHandlers(all);
     registerCastHandlers(all);
     registerMathHandlers(all);
     registerControlHandlers(all);
     registerMemRefHandlers(all);
+    registerRoleHandlers(all);
     registerScheduleHandlers(all);
     registerTileMemoryHandlers(all);
     registerTileMatmulHandlers(all);
@@ -55,8 +57,13 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
     if (++steps == launch.maxSteps)
       return fail(inst, "is the block's operation number " + Twine(steps) +
                             ", which is the limit; the kernel may be endless");
-    if (mlir::failed((*inst.handler)(*this, inst)))
-      return mlir::failure();
+    if (!inst.takesUnfinished)
+      for (unsigned operand : inst.operands)
+        if (values[operand].fragment && values[operand].fragment->isUnfinished)
+          return fail(inst, "uses the result of an asynchronous product that "
+                            "no tile.gemm_wait has waited for");
+    if (failed((*inst.handler)(*this, inst)))
+      return failure();
   }
   return success();
 }
@@ -84,30 +91,18 @@ void Frame::setAll(const Instruction &inst, ArrayRef<Datum> results) {
     values[slot] = value;
 }
 
-LogicalResult Frame::landCopies(size_t pending) {
-  while (closedGroups.size() > pending) {
-    for (auto &land : closedGroups.front())
-      if (mlir::failed(land()))
-        return mlir::failure();
-    closedGroups.pop_front();
-  }
-  return success();
-}
-
-Frame Frame::fork(RoleTasks &tasks, unsigned role) const {
-  Frame frame(launch, block, values);
+Frame Frame::fork(unsigned role) const {
+  Frame frame(launch, block, values, state, role);
   frame.steps = steps;
-  frame.tasks = &tasks;
-  frame.role = role;
   return frame;
 }
 
 LogicalResult Frame::fail(const Instruction &inst, const Twine &message) {
-  failure = Failure{inst.op->getLoc(),
-                    ("'" + inst.op->getName().getStringRef() + "' op " +
-                     message + " (block " + toString(block) + ")")
-                        .str()};
-  return mlir::failure();
+  state.fail(
+      {inst.op->getLoc(), ("'" + inst.op->getName().getStringRef() + "' op " +
+                           message + " (block " + toString(block) + ")")
+                              .str()});
+  return failure();
 }
 
 //===----------------------------------------------------------------------===//

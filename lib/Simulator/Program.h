@@ -21,7 +21,6 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <deque>
 #include <functional>
 
 namespace tilews::sim {
@@ -70,12 +69,15 @@ struct Instruction {
   std::vector<BlockCode> regions;
   /// The value of a constant.
   Datum constant;
+  /// Whether it may be given what an asynchronous product has yet to write.
+  bool takesUnfinished = false;
 };
 
 /// A kernel's instructions and the number of values in a frame.
 struct Program {
   BlockCode code;
   unsigned numSlots;
+  mlir::Location location;
 };
 
 /// Translates a kernel. Errors are emitted as diagnostics.
@@ -111,10 +113,12 @@ private:
 };
 
 void registerArithHandlers(Registry &registry);
+void registerBarrierHandlers(Registry &registry);
 void registerCastHandlers(Registry &registry);
 void registerMathHandlers(Registry &registry);
 void registerControlHandlers(Registry &registry);
 void registerMemRefHandlers(Registry &registry);
+void registerRoleHandlers(Registry &registry);
 void registerScheduleHandlers(Registry &registry);
 void registerTileMemoryHandlers(Registry &registry);
 void registerTileMatmulHandlers(Registry &registry);
@@ -128,25 +132,30 @@ struct Failure {
   std::vector<std::pair<mlir::Location, std::string>> notes = {};
 };
 
-class RoleTasks;
+class BlockState;
 
 /// What all blocks of a launch share.
 struct Launch {
   Int3 grid;
   int64_t threads;
   uint64_t maxSteps;
+  bool hasExplicitBarriers;
   llvm::function_ref<void(llvm::StringRef)> print;
 };
 
-/// One block during its execution.
+/// The values of a block or of a role, during its execution.
 class Frame {
 public:
-  Frame(const Launch &launch, Int3 block, std::vector<Datum> values)
-      : launch(launch), block(block), values(std::move(values)) {}
+  Frame(const Launch &launch, Int3 block, std::vector<Datum> values,
+        BlockState &state, unsigned agent = 0)
+      : launch(launch), block(block), values(std::move(values)), state(state),
+        agent(agent) {}
 
   const Launch &getLaunch() const { return launch; }
   Int3 getBlock() const { return block; }
-  const std::optional<Failure> &getFailure() const { return failure; }
+  BlockState &getState() { return state; }
+  /// The number of the agent whose frame it is; 0 is the block itself.
+  unsigned getAgent() const { return agent; }
 
   /// Runs a block's instructions with `arguments`, up to its last.
   mlir::LogicalResult run(const BlockCode &code,
@@ -183,35 +192,17 @@ public:
 
   /// Stops the block with an error at the instruction.
   mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
-  void fail(Failure reason) { failure = std::move(reason); }
-
-  /// Lets an asynchronous copy land later: `land` is called when the group that
-  /// it belongs to is waited for.
-  void defer(std::function<mlir::LogicalResult()> land) {
-    openGroup.push_back(std::move(land));
-  }
-  void closeGroup() { closedGroups.push_back(std::exchange(openGroup, {})); }
-  /// Lets copies land, but for the last `pending` groups.
-  mlir::LogicalResult landCopies(size_t pending);
 
   /// The frame of a role of this block: it sees all values there are.
-  Frame fork(RoleTasks &tasks, unsigned role) const;
-  /// The roles that run beside this one; null outside of roles.
-  RoleTasks *getTasks() const { return tasks; }
-  unsigned getRole() const { return role; }
+  Frame fork(unsigned role) const;
 
 private:
   const Launch &launch;
   Int3 block;
   std::vector<Datum> values;
+  BlockState &state;
+  unsigned agent;
   uint64_t steps = 0;
-  std::optional<Failure> failure;
-  RoleTasks *tasks = nullptr;
-  unsigned role = 0;
-
-  using CopyGroup = std::vector<std::function<mlir::LogicalResult()>>;
-  CopyGroup openGroup;
-  std::deque<CopyGroup> closedGroups;
 };
 
 /// Registers a handler that has a form for each class of elements. `fn` is

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "BlockState.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -29,11 +30,11 @@ struct Matrix {
 };
 } // namespace
 
-/// Reads an operand, which is a buffer or a fragment.
+/// Reads an operand, which is a buffer or a fragment. Whether a buffer may be
+/// read was checked when the product was started.
 template <typename T>
 static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
-                                       unsigned operand) {
-  const Datum &datum = frame.get(inst, operand);
+                                       const Datum &datum) {
   ArrayRef<int64_t> shape =
       datum.memref ? datum.memref->shape : datum.fragment->shape;
   Matrix<T> matrix{shape[0], shape[1], {}};
@@ -46,6 +47,27 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
                              matrix.elements.data())))
     return failure();
   return matrix;
+}
+
+/// Checks that the operands in shared memory, of the first `count`, can be read
+/// from now on until `op` completes or, without one, at once.
+static LogicalResult readOperands(Frame &frame, const Instruction &inst,
+                                  unsigned count, std::shared_ptr<AsyncOp> op) {
+  auto kind =
+      inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  bool isWgmma = kind && kind.getValue() == tile::InstKind::Wgmma;
+  AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, std::move(op)};
+  for (unsigned i = 0; i < count; ++i) {
+    const Datum &datum = frame.get(inst, i);
+    if (datum.memref &&
+        failed(frame.getState().access(frame, inst, *datum.memref,
+                                       Box::getWhole(*datum.memref), mode)))
+      return failure();
+    if (datum.fragment && datum.fragment->isUnfinished)
+      return frame.fail(inst, "multiplies the result of an asynchronous "
+                              "product that no tile.gemm_wait has waited for");
+  }
+  return success();
 }
 
 template <typename T>
@@ -88,40 +110,106 @@ static void multiply(const Matrix<T> &lhs, const Matrix<T> &rhs, T *sums) {
     addRows(row, std::integral_constant<int64_t, 1>());
 }
 
-/// Adds `lhs * rhs` to the accumulator, operand number `acc`.
+/// Sets `result` to `lhs * rhs`, added to `acc` unless that is null.
 template <typename T>
-static LogicalResult accumulate(Frame &frame, const Instruction &inst,
-                                const Matrix<T> &lhs, const Matrix<T> &rhs,
-                                unsigned acc, bool clear) {
-  Datum result = makeDatum(inst.resultTypes[0]);
-  int64_t count = inst.resultTypes[0].countElements();
+static void accumulate(ElementType type, const Matrix<T> &lhs,
+                       const Matrix<T> &rhs, const Datum *acc, Datum &result) {
   T *sums = result.elements<T>();
+  int64_t count = countElements(result.fragment->shape);
   multiply(lhs, rhs, sums);
-  if (!clear) {
-    const T *old = frame.get(inst, acc).elements<T>();
+  if (acc) {
+    const T *old = acc->elements<T>();
     for (int64_t i = 0; i < count; ++i)
       sums[i] = multiplyAdd(sums[i], old[i], 1);
   }
-  normalize(inst.resultTypes[0].element, sums, count);
-  frame.set(inst, 0, std::move(result));
-  return success();
+  normalize(type, sums, count);
 }
 
 template <typename T>
-static LogicalResult runGemm(Frame &frame, const Instruction &inst) {
+static LogicalResult multiplyTiles(Frame &frame, const Instruction &inst,
+                                   const Datum &left, const Datum &right,
+                                   const Datum &acc, Datum &result) {
   auto op = cast<tile::GemmOp>(inst.op);
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, 0);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, left);
   if (failed(lhs))
     return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, 1);
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, right);
   if (failed(rhs))
     return failure();
   if (op.getTransposeLhs())
     lhs = transpose(*lhs);
   if (op.getTransposeRhs())
     rhs = transpose(*rhs);
-  return accumulate(frame, inst, *lhs, *rhs, /*acc=*/2,
-                    op.getClearAccumulator());
+  accumulate(inst.resultTypes[0].element, *lhs, *rhs,
+             op.getClearAccumulator() ? nullptr : &acc, result);
+  return success();
+}
+
+/// Starts a product that is finished when it is waited for. An agent's products
+/// finish in the order of their start.
+template <typename T>
+static LogicalResult startGemm(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = AsyncKind::Product;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = agent.products;
+  op->time = ++agent.productsStarted;
+  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getUnderWay())
+    if (other->component == op->component)
+      op->after.assign({other});
+  if (failed(readOperands(frame, inst, 2, op)))
+    return failure();
+  Datum result = makeDatum(inst.resultTypes[0]);
+  result.fragment->isUnfinished = true;
+  frame.set(inst, 0, result);
+  op->complete = [&frame, &inst, left = frame.get(inst, 0),
+                  right = frame.get(inst, 1), acc = frame.get(inst, 2),
+                  result]() mutable {
+    result.fragment->isUnfinished = false;
+    return multiplyTiles<T>(frame, inst, left, right, acc, result);
+  };
+  return state.scheduler.start(std::move(op));
+}
+
+template <typename T>
+static LogicalResult runGemm(Frame &frame, const Instruction &inst) {
+  if (cast<tile::GemmOp>(inst.op).getAsync())
+    return startGemm<T>(frame, inst);
+  Datum result = makeDatum(inst.resultTypes[0]);
+  if (failed(readOperands(frame, inst, 3, /*op=*/nullptr)) ||
+      failed(multiplyTiles<T>(frame, inst, frame.get(inst, 0),
+                              frame.get(inst, 1), frame.get(inst, 2), result)))
+    return failure();
+  frame.set(inst, 0, std::move(result));
+  return success();
+}
+
+/// Waits for all products but the last ones.
+static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
+  uint32_t finished = agent.productsStarted -
+                      std::min<uint64_t>(agent.productsStarted, pending);
+  if (failed(state.finish(frame.getAgent(), AsyncKind::Product, finished)))
+    return failure();
+  for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
+    const Datum &fragment = frame.get(inst, i);
+    if (fragment.fragment->isUnfinished)
+      return frame.fail(inst, "lets the last " + Twine(pending) +
+                                  " products be under way, of which one has "
+                                  "yet to write its operand number " +
+                                  Twine(i));
+    frame.set(inst, i, fragment);
+  }
+  return success();
 }
 
 /// The dense matrix of a 2:4 sparse one and the places of its elements. Each
@@ -154,13 +242,16 @@ expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
 template <typename T>
 static LogicalResult runGemmSp(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::GemmSpOp>(inst.op);
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, 0);
+  if (failed(readOperands(frame, inst, 3, /*op=*/nullptr)))
+    return failure();
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, frame.get(inst, 0));
   if (failed(lhs))
     return failure();
-  FailureOr<Matrix<int64_t>> metadata = readMatrix<int64_t>(frame, inst, 1);
+  FailureOr<Matrix<int64_t>> metadata =
+      readMatrix<int64_t>(frame, inst, frame.get(inst, 1));
   if (failed(metadata))
     return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, 2);
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, frame.get(inst, 2));
   if (failed(rhs))
     return failure();
   unsigned width =
@@ -170,17 +261,15 @@ static LogicalResult runGemmSp(Frame &frame, const Instruction &inst) {
     return failure();
   if (op.getTransposeRhs())
     rhs = transpose(*rhs);
-  return accumulate(frame, inst, *dense, *rhs, /*acc=*/3,
-                    op.getClearAccumulator());
+  Datum result = makeDatum(inst.resultTypes[0]);
+  accumulate(inst.resultTypes[0].element, *dense, *rhs,
+             op.getClearAccumulator() ? nullptr : &frame.get(inst, 3), result);
+  frame.set(inst, 0, std::move(result));
+  return success();
 }
 
 void sim::registerTileMatmulHandlers(Registry &registry) {
-  // Products are finished when they are executed.
-  registry.add<tile::GemmWaitOp>([](Frame &frame, const Instruction &inst) {
-    for (unsigned i = 0; i < inst.op->getNumResults(); ++i)
-      frame.set(inst, i, frame.get(inst, i));
-    return success();
-  });
+  registry.add<tile::GemmWaitOp>(waitForGemms);
   addByElement<tile::GemmOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return runGemm<decltype(element)>(frame, inst);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "BarrierWait.h"
+#include "BlockState.h"
 #include "Numbers.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -52,6 +54,8 @@ static LogicalResult allocate(Frame &frame, const Instruction &inst) {
   buffer->storage.resize(llvm::divideCeil(bits, 8));
   buffer->written.resize(buffer->storage.size());
   buffer->data = buffer->storage.data();
+  buffer->cells = std::make_shared<Cells>();
+  buffer->cells->cells.resize(buffer->storage.size());
   frame.set(inst, 0, std::move(*datum));
   return success();
 }
@@ -66,6 +70,7 @@ static LogicalResult makeView(Frame &frame, const Instruction &inst) {
   if (failed(datum))
     return failure();
   auto result = std::make_shared<MemRef>(*datum->memref);
+  result->slot = source.slot;
   int64_t bits = source.offset * source.storageBits;
   int64_t sourceBits = countElements(source.shape) * source.storageBits;
   if (bits % result->storageBits != 0 ||
@@ -82,7 +87,13 @@ static LogicalResult makeView(Frame &frame, const Instruction &inst) {
 /// One version of a buffer.
 static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
   auto slot = std::make_shared<MemRef>(frame.getMemRef(inst, 0));
-  int64_t number = frame.getInteger(inst, 1) % slot->shape.front();
+  int64_t number = frame.getInteger(inst, 1), versions = slot->shape.front();
+  if (isa<tile::CursorType>(inst.op->getOperand(1).getType()))
+    number %= versions;
+  if (number < 0 || number >= versions)
+    return frame.fail(inst, "takes version " + Twine(number) +
+                                " of a buffer that has " + Twine(versions));
+  slot->slot = number;
   slot->offset += number * slot->strides.front();
   slot->shape.erase(slot->shape.begin());
   slot->strides.erase(slot->strides.begin());
@@ -110,40 +121,116 @@ static Box getBox(const Frame &frame, const Instruction &inst,
   return box;
 }
 
-/// Whether a copy lands no earlier than it has to: as an asynchronous one that
-/// fills a slot in a kernel without roles. Others are complete at once.
-static bool isDeferred(const Frame &frame, tile::CopyOp op) {
-  auto inst = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
-  if (frame.getTasks() || !inst || inst.getValue() != tile::InstKind::CpAsync)
-    return false;
-  Value dest = op.getDest();
-  while (auto view = dest.getDefiningOp<ViewLikeOpInterface>()) {
-    if (isa<tile::SlotOp>(view))
-      return true;
-    dest = view.getViewSource();
+namespace {
+/// The barrier that a copy by TMA signals.
+struct Signal {
+  BarrierArray *barriers = nullptr;
+  int64_t slot = 0;
+};
+} // namespace
+
+/// The barrier that a copy signals, if it is one by TMA that does: its own or,
+/// in a role, that of the channel whose slot it fills.
+static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
+                                   const MemRef &dest) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  auto kind = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  if (op.getSignal()) {
+    unsigned operand = inst.operands.size() - 2;
+    FailureOr<int64_t> slot = getBarrierSlot(frame, inst, operand);
+    if (failed(slot))
+      return failure();
+    return Signal{frame.get(inst, operand).barriers.get(), *slot};
   }
-  return false;
+  Channel *channel = dest.buffer->channel.get();
+  if (channel && dest.slot >= 0 && frame.getAgent() != 0 && kind &&
+      kind.getValue() == tile::InstKind::Tma)
+    return Signal{channel->full.get(), dest.slot};
+  return Signal();
+}
+
+/// How a copy that signals no barrier is done: at once, or by an operation that
+/// is under way.
+static std::optional<AsyncKind> getAsyncKind(Frame &frame, tile::CopyOp op,
+                                             const MemRef &dest) {
+  auto inst = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  bool isExplicit = frame.getState().isExplicit;
+  bool fillsSlot = dest.slot >= 0 && dest.buffer->channel;
+  if (!inst)
+    return std::nullopt;
+  if (inst.getValue() == tile::InstKind::Tma && isExplicit &&
+      tile::isShared(op.getSource()))
+    return AsyncKind::Store;
+  if (inst.getValue() == tile::InstKind::CpAsync &&
+      tile::isShared(op.getDest()) && (isExplicit || fillsSlot))
+    return AsyncKind::Copy;
+  return std::nullopt;
+}
+
+/// Makes a copy by cp.async or by TMA to global memory.
+static std::shared_ptr<AsyncOp> makeCopy(Frame &frame, const Instruction &inst,
+                                         AsyncKind kind) {
+  Agent &agent = frame.getState().getAgent(frame.getAgent());
+  bool isStore = kind == AsyncKind::Store;
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = kind;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = isStore ? agent.stores : agent.copies;
+  op->time = isStore ? ++agent.storesStarted : ++agent.copiesStarted;
+  return op;
 }
 
 template <typename T>
 static LogicalResult copy(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::CopyOp>(inst.op);
-  unsigned dest = 1 + op.getSourceOffsets().size();
+  BlockState &state = frame.getState();
+  unsigned number = 1 + op.getSourceOffsets().size();
   Box from = getBox(frame, inst, op.getSourceRegion(), 1);
-  Box to = getBox(frame, inst, op.getDestRegion(), dest + 1);
-  std::vector<T> values(countElements(from.sizes));
-  if (failed(readBox<T>(frame, inst, frame.getMemRef(inst, 0), from, 0,
-                        values.data())))
+  Box to = getBox(frame, inst, op.getDestRegion(), number + 1);
+  MemRef source = frame.getMemRef(inst, 0),
+         dest = frame.getMemRef(inst, number);
+  FailureOr<Signal> signal = getSignal(frame, inst, dest);
+  if (failed(signal))
     return failure();
-  if (isDeferred(frame, op)) {
-    frame.defer([&frame, &inst, to = std::move(to), values = std::move(values),
-                 memref = frame.getMemRef(inst, dest)] {
-      return writeBox<T>(frame, inst, memref, to, values.data());
-    });
-    return success();
+  bool isLoad = signal->barriers;
+  std::optional<AsyncKind> kind =
+      isLoad ? AsyncKind::Load : getAsyncKind(frame, op, dest);
+  if (kind && failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+
+  std::shared_ptr<AsyncOp> async;
+  if (isLoad)
+    async = makeLoad(frame, inst, signal->barriers->slots[signal->slot]);
+  else if (kind)
+    async = makeCopy(frame, inst, *kind);
+  bool isTma = kind && kind != AsyncKind::Copy;
+  AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
+  AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
+  if (failed(state.access(frame, inst, source, from, read)) ||
+      failed(state.access(frame, inst, dest, to, write)))
+    return failure();
+
+  // The bytes are read and written as late as the operation completes.
+  auto move = [&frame, &inst, source, dest, from, to] {
+    std::vector<T> values(countElements(from.sizes));
+    return success(
+        succeeded(readBox<T>(frame, inst, source, from, 0, values.data())) &&
+        succeeded(writeBox<T>(frame, inst, dest, to, values.data())));
+  };
+  if (!kind)
+    return move();
+  if (!isLoad) {
+    async->complete = move;
+    return state.scheduler.start(std::move(async));
   }
-  return writeBox<T>(frame, inst, frame.getMemRef(inst, dest), to,
-                     values.data());
+  // Bytes outside the source count too. A channel's barrier expects them when
+  // the copy starts; others have been told, or will be.
+  int64_t bytes = countElements(to.sizes) * dest.storageBits / 8;
+  if (!op.getSignal())
+    signal->barriers->slots[signal->slot].bytes += bytes;
+  return startLoad(frame, std::move(async), *signal->barriers, signal->slot,
+                   bytes, move);
 }
 
 template <typename T>
@@ -154,7 +241,7 @@ static LogicalResult load(Frame &frame, const Instruction &inst) {
                   ? *frame.get(inst, 1 + op.getOffsets().size()).elements<T>()
                   : T(0);
   Datum datum = makeDatum(inst.resultTypes[0]);
-  if (failed(readBox<T>(frame, inst, frame.getMemRef(inst, 0), box, padding,
+  if (failed(readNow<T>(frame, inst, frame.getMemRef(inst, 0), box, padding,
                         datum.elements<T>())))
     return failure();
   frame.set(inst, 0, std::move(datum));
@@ -164,7 +251,7 @@ static LogicalResult load(Frame &frame, const Instruction &inst) {
 template <typename T>
 static LogicalResult store(Frame &frame, const Instruction &inst) {
   Box box = getBox(frame, inst, cast<tile::StoreOp>(inst.op).getRegion(), 2);
-  return writeBox<T>(frame, inst, frame.getMemRef(inst, 1), box,
+  return writeNow<T>(frame, inst, frame.getMemRef(inst, 1), box,
                      frame.get(inst, 0).elements<T>());
 }
 
@@ -205,10 +292,10 @@ template <typename T>
 static LogicalResult update(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::AtomicRMWOp>(inst.op);
   AtomicKind kind = op.getKind();
-  return updateBox<T>(frame, inst, frame.getMemRef(inst, 1),
+  return updateNow<T>(frame, inst, frame.getMemRef(inst, 1),
                       getBox(frame, inst, op.getRegion(), 2),
                       frame.get(inst, 0).elements<T>(),
-                      /*reads=*/kind != AtomicKind::Exchange,
+                      /*reads=*/kind != AtomicKind::Exchange, kind,
                       [&](T a, T b) { return combine(kind, a, b); });
 }
 
@@ -216,8 +303,6 @@ void sim::registerTileMemoryHandlers(Registry &registry) {
   registry.add<tile::AllocSharedOp>(allocate);
   registry.add<tile::ViewOp>(makeView);
   registry.add<tile::SlotOp>(makeSlot);
-  registry.add<tile::BarrierOp>(
-      [](Frame &, const Instruction &) { return success(); });
   addByElement<tile::CopyOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return copy<decltype(element)>(frame, inst);

@@ -36,9 +36,16 @@ private:
 };
 } // namespace
 
-/// The element type of a value's type; channels and cursors count as integers.
+/// Whether an operation hands on, or waits for, what asynchronous products have
+/// yet to write. A product checks its operands itself.
+static bool takesUnfinished(Operation &op) {
+  return op.getNumRegions() > 0 || isa<tile::GemmWaitOp, tile::GemmOp>(op);
+}
+
+/// The element type of a value's type; channels, barriers and cursors count as
+/// integers.
 static std::optional<ElementType> getElement(Type type) {
-  if (isa<tile::ChannelType, tile::CursorType>(type))
+  if (isa<tile::ChannelType, tile::CursorType, tile::MBarrierType>(type))
     type = IndexType::get(type.getContext());
   return ElementType::get(type);
 }
@@ -99,6 +106,7 @@ static FailureOr<Datum> getConstant(arith::ConstantOp op,
 
 LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   inst.op = &op;
+  inst.takesUnfinished = takesUnfinished(op);
   inst.handler = Registry::get().find(op.getName().getStringRef());
   if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
     return emitOpErrorAt(&op) << "is not supported by the interpreter, which "
@@ -162,5 +170,5 @@ FailureOr<Program> sim::translateKernel(gpu::GPUFuncOp kernel) {
   FailureOr<BlockCode> code = translator.translate(kernel.getBody());
   if (failed(code))
     return failure();
-  return Program{std::move(*code), translator.getNumSlots()};
+  return Program{std::move(*code), translator.getNumSlots(), kernel.getLoc()};
 }

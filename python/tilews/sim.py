@@ -7,7 +7,8 @@ every lowering.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +18,10 @@ from . import ir
 from ._mlir_libs import _tilews
 
 __all__ = ["SimulationError", "run"]
+
+
+_POLICIES = ("earliest", "latest", "random", "worst", "replay")
+_BARRIERS = ("detect", "implied", "explicit")
 
 
 class SimulationError(RuntimeError):
@@ -50,8 +55,14 @@ def run(
     args: Sequence[Any],
     grid: int | Iterable[int] | None = None,
     *,
+    policy: str = "earliest",
+    seed: int = 0,
+    runs: int = 1000,
+    schedule: str | None = None,
+    barriers: str = "detect",
     max_steps: int = 0,
     threads: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Runs a kernel over its whole grid and updates the arrays in place.
 
@@ -64,9 +75,20 @@ def run(
             strides, or a number for a scalar.
         grid: Blocks in x, y and z (missing ones are 1); evaluated from the
             kernel's ``tile.grid`` if absent.
+        policy: What happens next where more than one thing can: ``"earliest"``
+            (what is asynchronous completes at once), ``"latest"`` (it completes
+            when nothing else can happen), ``"random"``, or ``"worst"`` (one
+            possibility after the other).
+        seed: For ``"random"``.
+        runs: For ``"worst"``: runs a block.
+        schedule: A schedule that ``"worst"`` has printed, to be run again.
+        barriers: Whether ``tile.barrier`` and ``tile.proxy_fence`` stand wherever
+            they are needed (``"explicit"``), or accesses of a role are ordered as
+            they are written (``"implied"``); ``"detect"`` looks for them.
         max_steps: Operations a block may execute before it counts as endless;
             0 for any number.
         threads: CPU threads that run blocks; 0 for one each processor.
+        progress: Called with the number of blocks that have run, and of all.
 
     Raises:
         TypeError: An argument is neither an array nor a number, or has the wrong
@@ -84,11 +106,47 @@ def run(
         _convert(index, arg, types[index] if index < len(types) else None)
         for index, arg in enumerate(args)
     ]
+    if schedule is not None:
+        policy = "replay"
+    block, choices = _parse_schedule(schedule)
     errors = _tilews._sim_run(
-        kernel, converted, _get_grid(grid), max_steps, threads, _print
+        kernel,
+        converted,
+        _get_grid(grid),
+        max_steps,
+        threads,
+        _get_number("policy", policy, _POLICIES),
+        seed,
+        runs,
+        block,
+        choices,
+        _get_number("barriers", barriers, _BARRIERS),
+        _print,
+        progress,
     )
     if errors:
         raise SimulationError(errors)
+
+
+def _get_number(what: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise ValueError(
+            f"expected as {what} one of {', '.join(names)}; found '{name}'"
+        )
+    return list(names).index(name)
+
+
+def _parse_schedule(schedule: str | None) -> tuple[list[int], list[int]]:
+    """The block and the choices of ``"0,0,0:1.0.2"``."""
+    if schedule is None:
+        return [0, 0, 0], []
+    match = re.fullmatch(r"(\d+),(\d+),(\d+):((?:\d+(?:\.\d+)*)?)", schedule)
+    if not match:
+        raise ValueError(
+            f"expected a schedule such as '0,0,0:1.0.2', found '{schedule}'"
+        )
+    choices = [int(choice) for choice in match[4].split(".") if choice]
+    return [int(match[i]) for i in (1, 2, 3)], choices
 
 
 def _print(text: str) -> None:

@@ -50,6 +50,35 @@ struct Argument {
 
 using Int3 = std::array<int64_t, 3>;
 
+/// Who decides what happens next where more than one thing can.
+enum class TimingKind {
+  /// What is asynchronous completes at once; a role runs until it has to wait.
+  Earliest,
+  /// What is asynchronous completes when nothing else can happen, the last one
+  /// first.
+  Latest,
+  /// Anything that can happen may be next.
+  Random,
+  /// All that can happen, one after the other, up to a number of runs.
+  Worst,
+  /// As `choices` say, in one block.
+  Replay
+};
+
+struct Timing {
+  TimingKind kind = TimingKind::Earliest;
+  uint64_t seed = 0;
+  /// Worst: runs a block.
+  unsigned runs = 1000;
+  /// Replay: the block, and the choices in it; others run as with Earliest.
+  Int3 block = {0, 0, 0};
+  llvm::SmallVector<unsigned> choices;
+};
+
+/// Whether barriers and proxy fences stand in the kernel (behind
+/// `--tile-insert-barriers`), or accesses are ordered as they are written.
+enum class BarrierMode { Detect, Implied, Explicit };
+
 struct LaunchOptions {
   /// Blocks in x, y and z; `tile.grid` of the kernel if absent.
   std::optional<Int3> grid;
@@ -58,8 +87,12 @@ struct LaunchOptions {
   /// Threads to run blocks on; 0: one for each processor. Kernels that print or
   /// use atomics run on one, so that their results are always the same.
   unsigned threads = 0;
+  Timing timing;
+  BarrierMode barriers = BarrierMode::Detect;
   /// Receives what `tile.print` prints, line by line.
   llvm::function_ref<void(llvm::StringRef)> print;
+  /// Called each time a block has run, with the number of those that have.
+  llvm::function_ref<void(int64_t done, int64_t blocks)> progress;
 };
 
 /// Runs `kernel` over its grid. Errors are emitted as diagnostics, the first

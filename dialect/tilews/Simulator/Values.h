@@ -43,11 +43,17 @@ bool forEachCoordinate(llvm::ArrayRef<int64_t> shape,
 /// `(1, 2, 3)`.
 std::string toString(llvm::ArrayRef<int64_t> values);
 
+struct BarrierArray;
+struct Cells;
+struct Channel;
+
 /// A tile in registers, row by row.
 struct Fragment {
   llvm::SmallVector<int64_t> shape;
   std::vector<int64_t> integers;
   std::vector<double> reals;
+  /// Whether a product has yet to write it.
+  bool isUnfinished = false;
 };
 
 /// Bytes that memrefs look into.
@@ -58,6 +64,11 @@ struct Buffer {
   std::vector<uint8_t> storage;
   /// For memory that starts undefined: the bits of each byte that were written.
   std::vector<uint8_t> written;
+  /// Shared memory: who touched which byte, from byte `firstCell` on.
+  std::shared_ptr<Cells> cells;
+  int64_t firstCell = 0;
+  /// The channel that hands the buffer's versions on.
+  std::shared_ptr<Channel> channel;
 };
 
 /// A strided view of a buffer. Offset and strides count elements, which take
@@ -68,6 +79,8 @@ struct MemRef {
   unsigned storageBits = 8;
   int64_t offset = 0;
   llvm::SmallVector<int64_t> shape, strides;
+  /// The version of the buffer that it is or lies in; -1 if it is none.
+  int64_t slot = -1;
 
   int64_t getElementOffset(llvm::ArrayRef<int64_t> coords) const;
 
@@ -80,15 +93,6 @@ struct MemRef {
              const T *values) const;
 };
 
-/// The slots of a `tile.channel`.
-struct Channel {
-  int64_t depth;
-  /// Roles that have to commit, and to release, for a slot to change hands.
-  int64_t producers, consumers;
-  /// By slot: commits and releases so far.
-  std::vector<int64_t> commits, releases;
-};
-
 /// The value of an SSA value. A cursor is the number of transactions before
 /// it. Which member counts follows from its type.
 struct Datum {
@@ -99,6 +103,7 @@ struct Datum {
   std::shared_ptr<Fragment> fragment;
   std::shared_ptr<const MemRef> memref;
   std::shared_ptr<Channel> channel;
+  std::shared_ptr<BarrierArray> barriers;
 
   /// The elements of a fragment; a scalar is its only one.
   template <typename T>

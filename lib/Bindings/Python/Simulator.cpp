@@ -59,17 +59,38 @@ static void print(MlirStringRef text, void *function) {
   (*static_cast<nb::object *>(function))(nb::str(text.data, text.length));
 }
 
+static void reportProgress(int64_t done, int64_t blocks, void *function) {
+  nb::gil_scoped_acquire gil;
+  (*static_cast<nb::object *>(function))(done, blocks);
+}
+
 /// Runs a kernel; returns the text of the errors, empty if there was none.
-static std::string run(MlirOperation kernel,
-                       const std::vector<Argument> &arguments,
-                       std::optional<std::array<int64_t, 3>> grid,
-                       uint64_t maxSteps, unsigned threads,
-                       nb::object printFunction) {
+static std::string
+run(MlirOperation kernel, const std::vector<Argument> &arguments,
+    std::optional<std::array<int64_t, 3>> grid, uint64_t maxSteps,
+    unsigned threads, unsigned timing, uint64_t seed, unsigned runs,
+    std::array<int64_t, 3> block, const std::vector<unsigned> &choices,
+    unsigned barriers, nb::object printFunction, nb::object progress) {
   std::vector<TilewsSimArgument> converted;
   for (const Argument &argument : arguments)
     converted.push_back(convert(argument));
-  TilewsSimOptions options = {grid ? grid->data() : nullptr, maxSteps, threads,
-                              print, &printFunction};
+  TilewsSimOptions options = {};
+  options.grid = grid ? grid->data() : nullptr;
+  options.maxSteps = maxSteps;
+  options.threads = threads;
+  options.timing = static_cast<TilewsSimTiming>(timing);
+  options.seed = seed;
+  options.runs = runs;
+  std::copy(block.begin(), block.end(), options.block);
+  options.numChoices = choices.size();
+  options.choices = choices.data();
+  options.barriers = static_cast<TilewsSimBarriers>(barriers);
+  options.print = print;
+  options.printUserData = &printFunction;
+  if (!progress.is_none()) {
+    options.progress = reportProgress;
+    options.progressUserData = &progress;
+  }
   DiagnosticCollector diagnostics(mlirOperationGetContext(kernel));
   MlirLogicalResult result;
   {
@@ -93,5 +114,7 @@ void populateSimulator(nb::module_ &m) {
           nb::arg("storage_bits"), nb::arg("writable"));
   m.def("_sim_run", run, nb::arg("kernel"), nb::arg("arguments"),
         nb::arg("grid").none(), nb::arg("max_steps"), nb::arg("threads"),
-        nb::arg("print"));
+        nb::arg("timing"), nb::arg("seed"), nb::arg("runs"), nb::arg("block"),
+        nb::arg("choices"), nb::arg("barriers"), nb::arg("print"),
+        nb::arg("progress").none());
 }

@@ -1,0 +1,162 @@
+//===- BarrierWait.cpp - Arrivals at barriers, and waits ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierWait.h"
+#include "BlockState.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// "barrier 1" or "barrier 'full' of slot 1".
+static std::string getName(const BarrierArray &barriers, int64_t slot) {
+  if (barriers.name.empty())
+    return ("the barrier of slot " + Twine(slot)).str();
+  return ("the '" + barriers.name + "' barrier of slot " + Twine(slot)).str();
+}
+
+static std::string describe(const MBarrier &barrier) {
+  std::string text =
+      ("is in phase " + Twine(barrier.phase) + " (parity " +
+       Twine(barrier.getParity()) + "), which misses " +
+       Twine(barrier.missing) + " of " + Twine(barrier.count) + " arrivals")
+          .str();
+  if (barrier.bytes > 0)
+    text += (" and " + Twine(barrier.bytes) + " bytes").str();
+  if (barrier.bytes < 0)
+    text += (" and has got " + Twine(-barrier.bytes) +
+             " bytes more than it expects")
+                .str();
+  return text;
+}
+
+/// Whether `op` can make the barrier's phase complete.
+static bool isArrival(const BarrierArray &barriers, Operation *op) {
+  if (barriers.name == "full")
+    return isa<tile::CommitOp>(op);
+  if (barriers.name == "empty")
+    return isa<tile::ReleaseOp>(op);
+  return isa<tile::MBarrierArriveOp>(op);
+}
+
+/// Adds notes on who waits and who should arrive.
+static void report(const Instruction &inst, const BarrierArray &barriers,
+                   int64_t slot, int64_t parity, Failure &failure) {
+  const MBarrier &barrier = barriers.slots[slot];
+  failure.notes.emplace_back(inst.op->getLoc(),
+                             ("waits here for the phase of parity " +
+                              Twine(parity) + " of " + getName(barriers, slot) +
+                              ", which " + describe(barrier))
+                                 .str());
+  for (Operation *user : barriers.value.getUsers()) {
+    if (!isArrival(barriers, user))
+      continue;
+    auto role = user->getParentOfType<tile::RoleOp>();
+    std::string who =
+        role ? ("role @" + role.getName()).str() : std::string("the block");
+    failure.notes.emplace_back(user->getLoc(),
+                               who + " arrives at that barrier here");
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Waits and arrivals
+//===----------------------------------------------------------------------===//
+
+LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
+                           BarrierArray &barriers, int64_t slot,
+                           int64_t parity) {
+  BlockState &state = frame.getState();
+  MBarrier &barrier = barriers.slots[slot];
+  auto isOver = [&] { return barrier.isComplete(parity); };
+  auto describe = [&](Failure &failure) {
+    report(inst, barriers, slot, parity, failure);
+  };
+  if (failed(state.scheduler.waitUntil(frame.getAgent(),
+                                       Wait{&inst, isOver, describe})))
+    return failure();
+  state.learn(state.getAgent(frame.getAgent()), barrier.complete);
+  return success();
+}
+
+LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
+                          BarrierArray &barriers, int64_t slot,
+                          int64_t arrivals, const Knowledge &knowledge) {
+  MBarrier &barrier = barriers.slots[slot];
+  if (arrivals > barrier.missing)
+    return frame.fail(inst, "arrives " + Twine(arrivals) + " times at " +
+                                getName(barriers, slot) + ", which " +
+                                describe(barrier));
+  barrier.missing -= arrivals;
+  barrier.arriving.join(knowledge);
+  barrier.update();
+  return success();
+}
+
+LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
+                                      BarrierArray &barriers, int64_t slot,
+                                      int64_t arrivals, Knowledge knowledge) {
+  Scheduler &scheduler = frame.getState().scheduler;
+  Agent &agent = frame.getState().getAgent(frame.getAgent());
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = AsyncKind::Arrival;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  for (const std::shared_ptr<AsyncOp> &other : scheduler.getUnderWay())
+    if (other->kind == AsyncKind::Copy && other->agent == op->agent)
+      op->after.push_back(other);
+  knowledge.done.raise(agent.copies, agent.copiesStarted);
+  if (op->after.empty())
+    return arrive(frame, inst, barriers, slot, arrivals, knowledge);
+  op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
+    return arrive(frame, inst, barriers, slot, arrivals, knowledge);
+  };
+  return scheduler.start(std::move(op));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies by TMA
+//===----------------------------------------------------------------------===//
+
+std::shared_ptr<AsyncOp> sim::makeLoad(Frame &frame, const Instruction &inst,
+                                       const MBarrier &barrier) {
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = AsyncKind::Load;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = barrier.component;
+  op->time = barrier.phase + 1;
+  frame.getState().addLoad(op);
+  return op;
+}
+
+LogicalResult sim::startLoad(Frame &frame, std::shared_ptr<AsyncOp> op,
+                             BarrierArray &barriers, int64_t slot,
+                             int64_t bytes,
+                             std::function<LogicalResult()> move) {
+  op->complete = [&frame, &inst = *op->inst, &barriers, slot, bytes,
+                  phase = barriers.slots[slot].phase, move = std::move(move)] {
+    if (failed(move()))
+      return failure();
+    MBarrier &barrier = barriers.slots[slot];
+    if (barrier.phase != phase)
+      return frame.fail(
+          inst, "was started in phase " + Twine(phase) + " of " +
+                    getName(barriers, slot) + ", which completed before its " +
+                    Twine(bytes) + " bytes landed: it expected fewer bytes");
+    barrier.bytes -= bytes;
+    barrier.update();
+    return success();
+  };
+  return frame.getState().scheduler.start(std::move(op));
+}

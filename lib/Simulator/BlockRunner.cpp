@@ -1,0 +1,150 @@
+//===- BlockRunner.cpp - Runs of one block --------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search for the worst timing runs a block again and again from the same
+// memory. A run is its choices; where they end, each takes its first
+// possibility. From each run others are made that differ from it in one more
+// choice behind its own ones, so that no run is made twice and those with few
+// unusual choices, which most faults need, come first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockRunner.h"
+#include "BlockState.h"
+
+#include <deque>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
+  BlockState state(launch, policy);
+  Frame frame(launch, block, std::vector<Datum>(program.numSlots), state);
+  if (succeeded(frame.run(program.code, arguments)) &&
+      succeeded(state.scheduler.complete([](const AsyncOp &) { return true; })))
+    return std::nullopt;
+  return state.getFailure();
+}
+
+std::optional<Failure> BlockRunner::run(int64_t index) const {
+  const Int3 &grid = launch.grid;
+  Int3 block = {index % grid[0], index / grid[0] % grid[1],
+                index / grid[0] / grid[1]};
+  if (timing.kind == TimingKind::Worst)
+    return runAll(block);
+  if (timing.kind == TimingKind::Replay && block == timing.block) {
+    Policy policy(timing.choices);
+    return runOnce(block, policy);
+  }
+  Timing other = timing;
+  if (timing.kind == TimingKind::Replay)
+    other.kind = TimingKind::Earliest;
+  Policy policy(other, index);
+  std::optional<Failure> failure = runOnce(block, policy);
+  if (failure && timing.kind == TimingKind::Random)
+    failure->notes.emplace_back(
+        failure->location,
+        ("seen under the policy 'random' with seed " + Twine(timing.seed))
+            .str());
+  return failure;
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The memory that a launch may write, as it was.
+class Snapshot {
+public:
+  explicit Snapshot(ArrayRef<Datum> arguments) {
+    for (const Datum &argument : arguments)
+      if (argument.memref && argument.memref->buffer->writable)
+        add(*argument.memref);
+  }
+  void restore() const {
+    for (auto &[memory, bytes] : parts)
+      llvm::copy(bytes, memory.begin());
+  }
+  bool isUnchanged() const {
+    return llvm::all_of(parts, [](auto &part) {
+      return part.first.equals(ArrayRef<uint8_t>(part.second));
+    });
+  }
+
+private:
+  /// Strides may be negative.
+  void add(const MemRef &memref) {
+    int64_t low = 0, high = 0;
+    for (auto [extent, stride] :
+         llvm::zip_equal(memref.shape, memref.strides)) {
+      if (extent == 0)
+        return;
+      (stride < 0 ? low : high) += (extent - 1) * stride;
+    }
+    int64_t bits = memref.storageBits;
+    int64_t first = low * bits / 8;
+    int64_t last = llvm::divideCeil((high + 1) * bits, 8);
+    MutableArrayRef<uint8_t> memory(memref.buffer->data + first, last - first);
+    parts.emplace_back(memory,
+                       std::vector<uint8_t>(memory.begin(), memory.end()));
+  }
+
+  std::vector<std::pair<MutableArrayRef<uint8_t>, std::vector<uint8_t>>> parts;
+};
+} // namespace
+
+/// "0,0,0:1.0.2": the block and its choices, as they are given back.
+static std::string getSchedule(Int3 block, ArrayRef<unsigned> choices) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(block, os, ",");
+  os << ":";
+  llvm::interleave(choices, os, ".");
+  return text;
+}
+
+std::optional<Failure> BlockRunner::runAll(Int3 block) const {
+  Snapshot before(arguments);
+  std::optional<Snapshot> result;
+  std::deque<SmallVector<unsigned>> next = {{}};
+  for (unsigned run = 0; run < timing.runs && !next.empty(); ++run) {
+    SmallVector<unsigned> given = std::move(next.front());
+    next.pop_front();
+    before.restore();
+    Policy policy(given);
+    std::optional<Failure> failure = runOnce(block, policy);
+    if (!failure && result && !result->isUnchanged())
+      failure = Failure{program.location,
+                        "the results of block " + toString(block) +
+                            " depend on the order of what happens in it"};
+    if (failure) {
+      failure->notes.emplace_back(failure->location,
+                                  "seen in run " + std::to_string(run + 1) +
+                                      " of the search; its schedule is " +
+                                      getSchedule(block, given));
+      return failure;
+    }
+    if (!result)
+      result.emplace(arguments);
+    ArrayRef<Policy::Choice> choices = policy.getChoices();
+    for (size_t i = given.size(); i < choices.size(); ++i) {
+      if (run + next.size() >= timing.runs)
+        break;
+      SmallVector<unsigned> other = given;
+      for (size_t j = given.size(); j < i; ++j)
+        other.push_back(choices[j].taken);
+      other.push_back(0);
+      for (unsigned k = 1; k < choices[i].possibilities; ++k) {
+        other.back() = k;
+        next.push_back(other);
+      }
+    }
+  }
+  return std::nullopt;
+}

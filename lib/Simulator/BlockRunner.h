@@ -1,0 +1,39 @@
+//===- BlockRunner.h - Runs of one block ------------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_SIMULATOR_BLOCKRUNNER_H
+#define TILEWS_LIB_SIMULATOR_BLOCKRUNNER_H
+
+#include "Policy.h"
+#include "Program.h"
+
+namespace tilews::sim {
+
+/// Runs the blocks of a launch as its timing says.
+class BlockRunner {
+public:
+  BlockRunner(const Launch &launch, const Program &program,
+              llvm::ArrayRef<Datum> arguments, const Timing &timing)
+      : launch(launch), program(program), arguments(arguments), timing(timing) {
+  }
+
+  /// Runs block number `index`; returns why it failed if it did.
+  std::optional<Failure> run(int64_t index) const;
+
+private:
+  std::optional<Failure> runOnce(Int3 block, Policy &policy) const;
+  std::optional<Failure> runAll(Int3 block) const;
+
+  const Launch &launch;
+  const Program &program;
+  llvm::ArrayRef<Datum> arguments;
+  const Timing &timing;
+};
+
+} // namespace tilews::sim
+
+#endif // TILEWS_LIB_SIMULATOR_BLOCKRUNNER_H

@@ -1,0 +1,147 @@
+//===- BlockState.cpp - What the agents of a block share ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockState.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+BlockState::BlockState(const Launch &launch, Policy &policy)
+    : scheduler(policy, [this] { reportDeadlock(); }),
+      isExplicit(launch.hasExplicitBarriers), launch(launch) {
+  addRole(nullptr, "the block", /*isOneThread=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Agents
+//===----------------------------------------------------------------------===//
+
+unsigned BlockState::addRole(Operation *role, std::string name,
+                             bool isOneThread) {
+  auto agent = std::make_unique<Agent>();
+  agent->name = std::move(name);
+  agent->role = role;
+  agent->isOneThread = isOneThread;
+  agent->accesses = makeComponent();
+  agent->copies = makeComponent();
+  agent->stores = makeComponent();
+  agent->products = makeComponent();
+  if (!agents.empty())
+    agent->all = agent->each = agents.front()->all;
+  agents.push_back(std::move(agent));
+  return agents.size() - 1;
+}
+
+void BlockState::joinRole(unsigned number) {
+  Agent &role = *agents[number], &block = *agents.front();
+  role.each.done.raise(role.accesses, role.time);
+  block.each.join(role.each);
+  settle(block);
+}
+
+std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
+                                                       std::string name,
+                                                       int64_t slots,
+                                                       int64_t count) {
+  auto barriers = std::make_shared<BarrierArray>();
+  barriers->name = std::move(name);
+  barriers->value = value;
+  barriers->slots.resize(slots);
+  for (MBarrier &barrier : barriers->slots) {
+    barrier.count = barrier.missing = count;
+    barrier.component = makeComponent();
+    barrier.number = numBarriers++;
+  }
+  // What is under way refers to them.
+  this->barriers.push_back(barriers);
+  return barriers;
+}
+
+void BlockState::makeBarriersReady() {
+  for (const std::shared_ptr<BarrierArray> &array : barriers)
+    array->isReady = true;
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+void BlockState::meet(Agent &agent) {
+  agent.each.done.raise(agent.accesses, agent.time++);
+  agent.all = agent.each;
+}
+
+void BlockState::settle(Agent &agent) {
+  if (!isExplicit || agent.isOneThread)
+    meet(agent);
+}
+
+void BlockState::fence(Agent &agent) {
+  agent.each.done.raise(agent.accesses, agent.time++);
+  agent.each.fenced.join(agent.each.done);
+}
+
+Knowledge BlockState::tell(Agent &agent, bool byOneThread) {
+  bool isAll = !byOneThread || !isExplicit || agent.isOneThread;
+  agent.each.done.raise(agent.accesses, agent.time++);
+  return isAll ? agent.each : agent.all;
+}
+
+void BlockState::learn(Agent &agent, const Knowledge &knowledge) {
+  agent.each.join(knowledge);
+  agent.all.join(knowledge);
+}
+
+LogicalResult BlockState::finish(unsigned number, AsyncKind kind,
+                                 uint32_t count) {
+  Agent &agent = *agents[number];
+  unsigned component = kind == AsyncKind::Product ? agent.products
+                       : kind == AsyncKind::Store ? agent.stores
+                                                  : agent.copies;
+  agent.each.done.raise(component, count);
+  settle(agent);
+  return scheduler.complete([&](const AsyncOp &op) {
+    return op.component == component && op.time <= count;
+  });
+}
+
+LogicalResult BlockState::checkLoads() {
+  for (const std::shared_ptr<AsyncOp> &op : loads)
+    if (agents.front()->each.done.get(op->component) < op->time) {
+      fail({op->inst->op->getLoc(),
+            "'tile.copy' op was never waited for: it may write to shared "
+            "memory when all roles have ended"});
+      return mlir::failure();
+    }
+  loads.clear();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Deadlocks
+//===----------------------------------------------------------------------===//
+
+void BlockState::reportDeadlock() {
+  auto waits = scheduler.getWaits();
+  // What the block itself waits for are its roles.
+  if (waits.empty())
+    return;
+  Operation *op = waits.front().second->inst->op;
+  Failure report{op->getLoc(), ("'" + op->getName().getStringRef() +
+                                "' op never returns: nothing can happen "
+                                "any more that ends it")
+                                   .str()};
+  for (auto [agent, wait] : waits) {
+    size_t first = report.notes.size();
+    wait->describe(report);
+    if (report.notes.size() > first)
+      report.notes[first].second =
+          agents[agent]->name + " " + report.notes[first].second;
+  }
+  fail(std::move(report));
+}

@@ -1,0 +1,137 @@
+//===- BlockState.h - What the agents of a block share ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The agents of a block, what they know of each other, and what they have done
+// to shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_SIMULATOR_BLOCKSTATE_H
+#define TILEWS_LIB_SIMULATOR_BLOCKSTATE_H
+
+#include "Barriers.h"
+#include "Program.h"
+#include "Scheduler.h"
+#include "Shadow.h"
+
+namespace tilews::sim {
+
+struct Box;
+
+/// The block outside of its roles, or a role.
+struct Agent {
+  /// "role @math" or "the block".
+  std::string name;
+  /// The role, or null.
+  mlir::Operation *role = nullptr;
+  /// Whether one thread does all of its work.
+  bool isOneThread = false;
+  /// The components of its ordinary accesses, its copies by cp.async, its
+  /// copies by TMA to global memory, and its asynchronous products.
+  unsigned accesses = 0, copies = 0, stores = 0, products = 0;
+  /// The present time of `accesses`; what was started of the others so far.
+  uint32_t time = 1, copiesStarted = 0, storesStarted = 0, productsStarted = 0;
+  /// What all of its threads know, and what each of them knows that has to:
+  /// those that have done something know of it, others do once they have met.
+  Knowledge all, each;
+  /// The number of the last copy of each group that was closed.
+  std::vector<uint32_t> groups;
+
+  /// How many copies are in groups other than the last `pending` ones.
+  uint32_t getCopiesBefore(size_t pending) const {
+    return groups.size() > pending ? groups[groups.size() - 1 - pending] : 0;
+  }
+};
+
+/// How an operation accesses shared memory.
+struct AccessMode {
+  bool writes = false;
+  bool isAsyncProxy = false;
+  std::optional<tile::AtomicKind> atomic = std::nullopt;
+  /// What accesses it, if it is not done at once.
+  std::shared_ptr<AsyncOp> op = nullptr;
+};
+
+class BlockState {
+public:
+  BlockState(const Launch &launch, Policy &policy);
+
+  Scheduler scheduler;
+  /// Whether threads of an agent are ordered only where they meet.
+  bool isExplicit;
+
+  Agent &getAgent(unsigned number) { return *agents[number]; }
+  /// Adds a role; it knows what all threads of the block know.
+  unsigned addRole(mlir::Operation *role, std::string name, bool isOneThread);
+  /// Hands what a role has done on to the block.
+  void joinRole(unsigned number);
+
+  unsigned makeComponent() { return numComponents++; }
+  std::shared_ptr<BarrierArray> makeBarriers(mlir::Value value,
+                                             std::string name, int64_t slots,
+                                             int64_t count);
+  /// The barriers made so far can be used.
+  void makeBarriersReady();
+
+  //===--------------------------------------------------------------------===//
+  // Order
+  //===--------------------------------------------------------------------===//
+
+  /// The agent's threads meet.
+  void meet(Agent &agent);
+  /// Each thread of the agent has found out something new.
+  void settle(Agent &agent);
+  /// The agent's ordinary writes, and what it knows of others', become visible
+  /// to the async proxy.
+  void fence(Agent &agent);
+  /// What an arrival of all threads, or of one of them, tells others.
+  Knowledge tell(Agent &agent, bool byOneThread);
+  /// Waits for the agent's operations of a kind, the first `count` of them;
+  /// each of its threads then knows that they are complete.
+  mlir::LogicalResult finish(unsigned agent, AsyncKind kind, uint32_t count);
+  /// Tells all threads of the agent.
+  void learn(Agent &agent, const Knowledge &knowledge);
+
+  /// Notes an access to shared memory and checks that it is ordered.
+  mlir::LogicalResult access(Frame &frame, const Instruction &inst,
+                             const MemRef &memref, const Box &box,
+                             const AccessMode &mode);
+
+  //===--------------------------------------------------------------------===//
+  // Failure
+  //===--------------------------------------------------------------------===//
+
+  /// Fails if a copy by TMA was not waited for.
+  mlir::LogicalResult checkLoads();
+  /// Notes a copy by TMA that has to be waited for.
+  void addLoad(std::shared_ptr<AsyncOp> op) { loads.push_back(std::move(op)); }
+
+  /// Stops the block; the first reason counts.
+  void fail(Failure reason) {
+    if (!failure)
+      failure = std::move(reason);
+  }
+  const std::optional<Failure> &getFailure() const { return failure; }
+
+private:
+  void reportDeadlock();
+  mlir::LogicalResult failAccess(Frame &frame, const Instruction &inst,
+                                 llvm::ArrayRef<int64_t> coords, bool writes,
+                                 const Conflict &conflict);
+
+  const Launch &launch;
+  std::vector<std::unique_ptr<Agent>> agents;
+  std::vector<std::shared_ptr<BarrierArray>> barriers;
+  std::vector<std::shared_ptr<AsyncOp>> loads;
+  Shadow shadow;
+  unsigned numComponents = 0, numBarriers = 0;
+  std::optional<Failure> failure;
+};
+
+} // namespace tilews::sim
+
+#endif // TILEWS_LIB_SIMULATOR_BLOCKSTATE_H

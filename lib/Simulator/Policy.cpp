@@ -1,0 +1,36 @@
+//===- Policy.cpp - Who decides what happens next -------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Policy.h"
+
+using namespace tilews;
+using namespace tilews::sim;
+
+unsigned Policy::choose(unsigned agents, bool runsOn, unsigned operations) {
+  unsigned count = agents + operations;
+  if (count == 1)
+    return 0;
+  switch (kind) {
+  case TimingKind::Earliest:
+    return operations > 0 ? agents : 0;
+  case TimingKind::Latest:
+    // What was started last lands first, and the agent before takes over.
+    if (agents == 0)
+      return count - 1;
+    return runsOn ? 0 : agents - 1;
+  case TimingKind::Random:
+    choices.push_back({unsigned(random() % count), count});
+    break;
+  case TimingKind::Worst:
+  case TimingKind::Replay: {
+    unsigned next = choices.size() < given.size() ? given[choices.size()] : 0;
+    choices.push_back({std::min(next, count - 1), count});
+    break;
+  }
+  }
+  return choices.back().taken;
+}

@@ -1,0 +1,52 @@
+//===- RoleOps.cpp - Roles of a block -------------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockState.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
+  const std::vector<Instruction> &roles = inst.regions.front().body;
+  BlockState &state = frame.getState();
+  if (frame.getAgent() != 0)
+    return frame.fail(inst, "stands in a role");
+  // Where there are channels, their barriers are made ready here.
+  bool hasChannels = llvm::any_of(
+      inst.op->getParentOfType<gpu::GPUFuncOp>().getOps<tile::ChannelOp>(),
+      [](auto) { return true; });
+  if (hasChannels || !state.isExplicit)
+    state.meet(state.getAgent(0));
+  std::vector<Frame> frames;
+  std::vector<Scheduler::Body> bodies;
+  for (const Instruction &role : ArrayRef(roles).drop_back()) {
+    auto op = cast<tile::RoleOp>(role.op);
+    frames.push_back(frame.fork(state.addRole(
+        op, ("role @" + op.getName()).str(), op->hasAttr("elected"))));
+    const BlockCode &code = role.regions.front();
+    bodies.push_back([&frames, &code, number = bodies.size()] {
+      return frames[number].run(code, {});
+    });
+  }
+  if (failed(state.scheduler.runAgents(bodies)))
+    return failure();
+  // What is still under way refers to the roles' values.
+  if (failed(state.scheduler.complete([](const AsyncOp &) { return true; })))
+    return failure();
+  for (Frame &role : frames)
+    state.joinRole(role.getAgent());
+  return state.checkLoads();
+}
+
+void sim::registerRoleHandlers(Registry &registry) {
+  registry.add<tile::SpecializeOp>(runRoles); // Runs the bodies of its roles.
+  registry.add<tile::RoleOp>(
+      [](Frame &, const Instruction &) { return success(); });
+}

@@ -1,0 +1,82 @@
+//===- Shadow.cpp - Who touched which byte of shared memory ---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Shadow.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+using tile::AtomicKind;
+
+/// Atomic combinations of one kind commute, but for the exchange.
+static bool commute(const Event &a, const Event &b) {
+  return a.atomic && a.atomic == b.atomic && *a.atomic != AtomicKind::Exchange;
+}
+
+std::optional<Conflict> Shadow::checkAgainst(uint32_t number,
+                                             const Viewer &viewer) {
+  const Event &access = events.back(), &earlier = events[number];
+  if (&access == &earlier || commute(access, earlier))
+    return std::nullopt;
+  if (!viewer.sees(earlier))
+    return Conflict{ConflictKind::Unordered, earlier};
+  if (access.isAsyncProxy && earlier.writes && !viewer.isFenced(earlier))
+    return Conflict{ConflictKind::Unfenced, earlier};
+  return std::nullopt;
+}
+
+std::optional<Conflict> Shadow::check(const Cells::Cell &cell,
+                                      const Viewer &viewer) {
+  const Event &access = events.back();
+  if (cell.write != 0)
+    if (auto conflict = checkAgainst(cell.write, viewer))
+      return conflict;
+  bool reads = !access.writes || access.atomic;
+  if (reads && cell.write != 0 && events[cell.write].buffer != access.buffer)
+    return Conflict{ConflictKind::Overwritten, events[cell.write]};
+  if (access.writes)
+    for (uint32_t reader : readers[cell.reads])
+      if (auto conflict = checkAgainst(reader, viewer))
+        return conflict;
+  return std::nullopt;
+}
+
+uint32_t Shadow::addReader(uint32_t set, uint32_t event) {
+  for (auto [before, after] : known)
+    if (before == set)
+      return after;
+  // An earlier read of the same component comes before whatever this one does.
+  SmallVector<uint32_t, 3> result;
+  for (uint32_t reader : readers[set])
+    if (events[reader].component != events[event].component)
+      result.push_back(reader);
+  result.push_back(event);
+  readers.push_back(std::move(result));
+  known.emplace_back(set, readers.size() - 1);
+  return readers.size() - 1;
+}
+
+std::optional<Conflict> Shadow::touch(Cells &cells, int64_t first,
+                                      int64_t count, const Viewer &viewer) {
+  uint32_t event = events.size() - 1;
+  bool writes = events.back().writes;
+  Cells::Cell before, after;
+  for (int64_t i = first; i < first + count; ++i) {
+    Cells::Cell &cell = cells.cells[i];
+    bool isSame =
+        i > first && cell.write == before.write && cell.reads == before.reads;
+    if (!isSame) {
+      if (auto conflict = check(cell, viewer))
+        return conflict;
+      before = cell;
+      after = writes ? Cells::Cell{event, 0}
+                     : Cells::Cell{cell.write, addReader(cell.reads, event)};
+    }
+    cell = after;
+  }
+  return std::nullopt;
+}
