@@ -51,6 +51,22 @@ enum TilewsSimBarriers {
   TilewsSimBarriersExplicit
 };
 
+enum TilewsSimUnit {
+  TilewsSimUnitRole,
+  TilewsSimUnitTma,
+  TilewsSimUnitCpAsync,
+  TilewsSimUnitTensor,
+  TilewsSimUnitArrival
+};
+
+/// Something that happened in a block; see RecordedEvent in Interpreter.h.
+typedef struct TilewsSimEvent {
+  MlirOperation op;
+  MlirStringRef role;
+  enum TilewsSimUnit unit;
+  int64_t begin, end, barrier, slot, phase, bytes, number, work;
+} TilewsSimEvent;
+
 typedef struct TilewsSimOptions {
   /// Blocks in x, y and z; null for the kernel's `tile.grid`.
   const int64_t *grid;
@@ -68,6 +84,10 @@ typedef struct TilewsSimOptions {
   const unsigned *choices;
   /// Whether barriers stand in the kernel.
   enum TilewsSimBarriers barriers;
+  /// Receives what happened in a block, when it has run. May be null.
+  void (*record)(const TilewsSimEvent *event, void *userData);
+  void *recordUserData;
+  int64_t recordedBlock[3];
   /// Called when a block has run, possibly from several threads, one at a time.
   /// May be null.
   void (*progress)(int64_t done, int64_t blocks, void *userData);

@@ -66,6 +66,23 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
       options->progress(done, blocks, options->progressUserData);
   };
   launch.progress = progress;
+  auto record = [&](const sim::RecordedEvent &event) {
+    TilewsSimEvent converted = {wrap(event.op),
+                                wrap(llvm::StringRef(event.role)),
+                                static_cast<TilewsSimUnit>(event.unit),
+                                event.begin,
+                                event.end,
+                                event.barrier,
+                                event.slot,
+                                event.phase,
+                                event.bytes,
+                                event.number,
+                                event.work};
+    options->record(&converted, options->recordUserData);
+  };
+  if (options->record)
+    launch.record = record;
+  llvm::copy(options->recordedBlock, launch.recordedBlock.begin());
   auto converted =
       llvm::map_to_vector(llvm::ArrayRef(arguments, numArguments), convert);
   return wrap(sim::runKernel(func, converted, launch));

@@ -97,6 +97,9 @@ static void forEachRun(const MemRef &memref, const Row &row,
 LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
                                  const MemRef &memref, const Box &box,
                                  const AccessMode &mode) {
+  if (Record *record = frame.getRecord())
+    record->bytes = std::max<int64_t>(record->bytes, 0) +
+                    countElements(box.sizes) * memref.storageBits / 8;
   if (!memref.buffer->cells)
     return success();
   Agent &agent = getAgent(frame.getAgent());

@@ -66,7 +66,8 @@ static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
   op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
     return arrive(frame, inst, barriers, slot, arrivals - 1, knowledge);
   };
-  return frame.getState().scheduler.start(std::move(op));
+  return frame.getState().start(std::move(op), RecordUnit::Arrival,
+                                makeRecord(barriers, slot));
 }
 
 /// Late warps and threads arrive before their agent turns to the barrier again.
@@ -90,6 +91,8 @@ static LogicalResult runArrive(Frame &frame, const Instruction &inst) {
   if (failed(arriveLate(frame, barrier)))
     return failure();
   barrier.bytes += op.getBytes().value_or(0);
+  if (Record *record = frame.getRecord())
+    record->bytes = op.getBytes().value_or(-1);
   int64_t arrivals = op.getNumArrivals();
   Agent &agent = state.getAgent(frame.getAgent());
   bool byOneThread = op.getBy() == tile::Agents::Thread;
@@ -134,10 +137,8 @@ static LogicalResult runBarrier(Frame &frame, const Instruction &inst) {
     return failure();
   auto op = dyn_cast<tile::BarrierOp>(inst.op);
   if (op && op.getDrainCopies() &&
-      (failed(state.finish(frame.getAgent(), AsyncKind::Copy,
-                           agent.copiesStarted)) ||
-       failed(state.finish(frame.getAgent(), AsyncKind::Store,
-                           agent.storesStarted))))
+      (failed(state.finish(frame, AsyncKind::Copy, agent.copiesStarted)) ||
+       failed(state.finish(frame, AsyncKind::Store, agent.storesStarted))))
     return failure();
   if (op && op.getProxyFence())
     state.fence(agent);
@@ -151,7 +152,7 @@ static LogicalResult waitForGroups(Frame &frame, const Instruction &inst) {
     return failure();
   Agent &agent = state.getAgent(frame.getAgent());
   auto op = cast<tile::CopyGroupWaitOp>(inst.op);
-  return state.finish(frame.getAgent(), AsyncKind::Copy,
+  return state.finish(frame, AsyncKind::Copy,
                       agent.getCopiesBefore(op.getPending()));
 }
 

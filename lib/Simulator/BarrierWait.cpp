@@ -69,6 +69,16 @@ static void report(const Instruction &inst, const BarrierArray &barriers,
   }
 }
 
+/// Notes in the record of an operation which barrier it is about.
+static void note(Frame &frame, const MBarrier &barrier, int64_t slot,
+                 int64_t phase) {
+  if (Record *record = frame.getRecord()) {
+    record->barrier = barrier.number;
+    record->slot = slot;
+    record->phase = phase;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Waits and arrivals
 //===----------------------------------------------------------------------===//
@@ -78,6 +88,8 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
                            int64_t parity) {
   BlockState &state = frame.getState();
   MBarrier &barrier = barriers.slots[slot];
+  // Where the wait never ends, the record says what it waits for.
+  note(frame, barrier, slot, barrier.phase);
   auto isOver = [&] { return barrier.isComplete(parity); };
   auto describe = [&](Failure &failure) {
     report(inst, barriers, slot, parity, failure);
@@ -85,6 +97,7 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
   if (failed(state.scheduler.waitUntil(frame.getAgent(),
                                        Wait{&inst, isOver, describe})))
     return failure();
+  note(frame, barrier, slot, barrier.phase - 1);
   state.learn(state.getAgent(frame.getAgent()), barrier.complete);
   return success();
 }
@@ -97,10 +110,19 @@ LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
     return frame.fail(inst, "arrives " + Twine(arrivals) + " times at " +
                                 getName(barriers, slot) + ", which " +
                                 describe(barrier));
+  note(frame, barrier, slot, barrier.phase);
   barrier.missing -= arrivals;
   barrier.arriving.join(knowledge);
   barrier.update();
   return success();
+}
+
+Record sim::makeRecord(const BarrierArray &barriers, int64_t slot) {
+  Record record;
+  record.barrier = barriers.slots[slot].number;
+  record.slot = slot;
+  record.phase = barriers.slots[slot].phase;
+  return record;
 }
 
 LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
@@ -121,7 +143,8 @@ LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
   op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
     return arrive(frame, inst, barriers, slot, arrivals, knowledge);
   };
-  return scheduler.start(std::move(op));
+  return frame.getState().start(std::move(op), RecordUnit::Arrival,
+                                makeRecord(barriers, slot));
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,5 +181,7 @@ LogicalResult sim::startLoad(Frame &frame, std::shared_ptr<AsyncOp> op,
     barrier.update();
     return success();
   };
-  return frame.getState().scheduler.start(std::move(op));
+  Record details = makeRecord(barriers, slot);
+  details.bytes = bytes;
+  return frame.getState().start(std::move(op), RecordUnit::Tma, details);
 }

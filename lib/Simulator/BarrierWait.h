@@ -31,6 +31,9 @@ mlir::LogicalResult arrive(Frame &frame, const Instruction &inst,
                            BarrierArray &barriers, int64_t slot,
                            int64_t arrivals, const Knowledge &knowledge);
 
+/// What a record of an operation under way says of the barrier it arrives at.
+struct Record makeRecord(const BarrierArray &barriers, int64_t slot);
+
 /// Arrives as soon as all copies by cp.async that the agent has started so far
 /// have landed, which those who wait then know.
 mlir::LogicalResult arriveBehindCopies(Frame &frame, const Instruction &inst,

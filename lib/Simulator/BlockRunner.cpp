@@ -23,12 +23,13 @@ using namespace tilews;
 using namespace tilews::sim;
 
 std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
-  BlockState state(launch, policy);
+  BlockState state(launch, block, policy);
   Frame frame(launch, block, std::vector<Datum>(program.numSlots), state);
-  if (succeeded(frame.run(program.code, arguments)) &&
-      succeeded(state.scheduler.complete([](const AsyncOp &) { return true; })))
-    return std::nullopt;
-  return state.getFailure();
+  bool isDone =
+      succeeded(frame.run(program.code, arguments)) &&
+      succeeded(state.scheduler.complete([](const AsyncOp &) { return true; }));
+  state.emitRecords();
+  return isDone ? std::nullopt : state.getFailure();
 }
 
 std::optional<Failure> BlockRunner::run(int64_t index) const {

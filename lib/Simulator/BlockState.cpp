@@ -11,10 +11,12 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-BlockState::BlockState(const Launch &launch, Policy &policy)
+BlockState::BlockState(const Launch &launch, Int3 block, Policy &policy)
     : scheduler(policy, [this] { reportDeadlock(); }),
       isExplicit(launch.hasExplicitBarriers), launch(launch) {
   addRole(nullptr, "the block", /*isOneThread=*/false);
+  if (launch.record && block == launch.recordedBlock)
+    recorder = std::make_unique<Recorder>();
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,14 +99,15 @@ void BlockState::learn(Agent &agent, const Knowledge &knowledge) {
   agent.all.join(knowledge);
 }
 
-LogicalResult BlockState::finish(unsigned number, AsyncKind kind,
-                                 uint32_t count) {
-  Agent &agent = *agents[number];
+LogicalResult BlockState::finish(Frame &frame, AsyncKind kind, uint32_t count) {
+  Agent &agent = *agents[frame.getAgent()];
   unsigned component = kind == AsyncKind::Product ? agent.products
                        : kind == AsyncKind::Store ? agent.stores
                                                   : agent.copies;
   agent.each.done.raise(component, count);
   settle(agent);
+  if (Record *record = frame.getRecord())
+    record->number = count;
   return scheduler.complete([&](const AsyncOp &op) {
     return op.component == component && op.time <= count;
   });
@@ -120,6 +123,57 @@ LogicalResult BlockState::checkLoads() {
     }
   loads.clear();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
+LogicalResult BlockState::start(std::shared_ptr<AsyncOp> op, RecordUnit unit,
+                                const Record &details) {
+  if (recorder) {
+    size_t number = recorder->begin(*op->inst, op->agent, unit);
+    Record &record = recorder->get(number);
+    record.barrier = details.barrier;
+    record.slot = details.slot;
+    record.phase = details.phase;
+    record.bytes = details.bytes;
+    record.number = details.number;
+    op->complete = [this, number, complete = std::move(op->complete)] {
+      LogicalResult result = complete();
+      recorder->end(number);
+      return result;
+    };
+  }
+  return scheduler.start(std::move(op));
+}
+
+/// Multiplications of a product; elements of an operation's fragments.
+static int64_t getWork(Operation *op) {
+  if (auto gemm = dyn_cast<tile::GemmOp>(op))
+    return gemm.getM() * gemm.getN() * gemm.getK();
+  if (auto gemm = dyn_cast<tile::GemmSpOp>(op))
+    return gemm.getM() * gemm.getN() * gemm.getK() / 2;
+  int64_t work = -1;
+  auto add = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      work = std::max(work, tensor.getNumElements());
+  };
+  llvm::for_each(op->getOperandTypes(), add);
+  llvm::for_each(op->getResultTypes(), add);
+  return work;
+}
+
+void BlockState::emitRecords() const {
+  if (!recorder)
+    return;
+  for (const Record &record : recorder->getRecords()) {
+    Operation *op = record.inst->op;
+    auto role = cast_if_present<tile::RoleOp>(agents[record.agent]->role);
+    launch.record({op, role ? role.getName().str() : "", record.unit,
+                   record.begin, record.end, record.barrier, record.slot,
+                   record.phase, record.bytes, record.number, getWork(op)});
+  }
 }
 
 //===----------------------------------------------------------------------===//

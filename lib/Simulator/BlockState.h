@@ -15,6 +15,7 @@
 
 #include "Barriers.h"
 #include "Program.h"
+#include "Recorder.h"
 #include "Scheduler.h"
 #include "Shadow.h"
 
@@ -58,7 +59,7 @@ struct AccessMode {
 
 class BlockState {
 public:
-  BlockState(const Launch &launch, Policy &policy);
+  BlockState(const Launch &launch, Int3 block, Policy &policy);
 
   Scheduler scheduler;
   /// Whether threads of an agent are ordered only where they meet.
@@ -92,7 +93,7 @@ public:
   Knowledge tell(Agent &agent, bool byOneThread);
   /// Waits for the agent's operations of a kind, the first `count` of them;
   /// each of its threads then knows that they are complete.
-  mlir::LogicalResult finish(unsigned agent, AsyncKind kind, uint32_t count);
+  mlir::LogicalResult finish(Frame &frame, AsyncKind kind, uint32_t count);
   /// Tells all threads of the agent.
   void learn(Agent &agent, const Knowledge &knowledge);
 
@@ -100,6 +101,18 @@ public:
   mlir::LogicalResult access(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
                              const AccessMode &mode);
+
+  //===--------------------------------------------------------------------===//
+  // Records
+  //===--------------------------------------------------------------------===//
+
+  /// Null unless the block is recorded.
+  Recorder *getRecorder() { return recorder.get(); }
+  /// Starts an operation and records it as one of `unit`.
+  mlir::LogicalResult start(std::shared_ptr<AsyncOp> op, RecordUnit unit,
+                            const Record &details);
+  /// Hands the records on.
+  void emitRecords() const;
 
   //===--------------------------------------------------------------------===//
   // Failure
@@ -124,6 +137,7 @@ private:
                                  const Conflict &conflict);
 
   const Launch &launch;
+  std::unique_ptr<Recorder> recorder;
   std::vector<std::unique_ptr<Agent>> agents;
   std::vector<std::shared_ptr<BarrierArray>> barriers;
   std::vector<std::shared_ptr<AsyncOp>> loads;

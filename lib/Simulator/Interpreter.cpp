@@ -104,8 +104,13 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   if (failed(grid))
     return failure();
 
-  Launch launch{*grid, tile::getNumThreads(kernel), options.maxSteps,
-                hasExplicitBarriers(kernel, options.barriers), options.print};
+  Launch launch{*grid,
+                tile::getNumThreads(kernel),
+                options.maxSteps,
+                hasExplicitBarriers(kernel, options.barriers),
+                options.print,
+                options.record,
+                options.recordedBlock};
   BlockRunner runner(launch, *program, values, options.timing);
   BlockQueue queue(*grid, runner, options.progress);
   int64_t threads =

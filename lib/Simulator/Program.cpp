@@ -62,10 +62,27 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
         if (values[operand].fragment && values[operand].fragment->isUnfinished)
           return fail(inst, "uses the result of an asynchronous product that "
                             "no tile.gemm_wait has waited for");
-    if (failed((*inst.handler)(*this, inst)))
+    if (failed(runOne(inst)))
       return failure();
   }
   return success();
+}
+
+LogicalResult Frame::runOne(const Instruction &inst) {
+  Recorder *recorder = inst.isRecorded ? state.getRecorder() : nullptr;
+  if (!recorder)
+    return (*inst.handler)(*this, inst);
+  record = recorder->begin(inst, agent, RecordUnit::Role);
+  size_t number = *record;
+  LogicalResult result = (*inst.handler)(*this, inst);
+  record.reset();
+  if (succeeded(result))
+    recorder->end(number);
+  return result;
+}
+
+Record *Frame::getRecord() {
+  return record ? &state.getRecorder()->get(*record) : nullptr;
 }
 
 SmallVector<Datum> Frame::getYielded(const BlockCode &code,

@@ -71,6 +71,8 @@ struct Instruction {
   Datum constant;
   /// Whether it may be given what an asynchronous product has yet to write.
   bool takesUnfinished = false;
+  /// Whether a record of the block lists it.
+  bool isRecorded = false;
 };
 
 /// A kernel's instructions and the number of values in a frame.
@@ -141,6 +143,8 @@ struct Launch {
   uint64_t maxSteps;
   bool hasExplicitBarriers;
   llvm::function_ref<void(llvm::StringRef)> print;
+  llvm::function_ref<void(const RecordedEvent &)> record;
+  Int3 recordedBlock;
 };
 
 /// The values of a block or of a role, during its execution.
@@ -193,16 +197,22 @@ public:
   /// Stops the block with an error at the instruction.
   mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
 
+  /// The record of the operation that is executed; null if there is none.
+  struct Record *getRecord();
+
   /// The frame of a role of this block: it sees all values there are.
   Frame fork(unsigned role) const;
 
 private:
+  mlir::LogicalResult runOne(const Instruction &inst);
+
   const Launch &launch;
   Int3 block;
   std::vector<Datum> values;
   BlockState &state;
   unsigned agent;
   uint64_t steps = 0;
+  std::optional<size_t> record;
 };
 
 /// Registers a handler that has a form for each class of elements. `fn` is

@@ -103,7 +103,7 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
     copies = agent.getCopiesBefore(*pending);
   else if (!channel || channel.getProducer() != tile::ProducerKind::Simt)
     copies = agent.copiesStarted;
-  if (failed(state.finish(frame.getAgent(), AsyncKind::Copy, copies)))
+  if (failed(state.finish(frame, AsyncKind::Copy, copies)))
     return failure();
   if (op.getProxyFence())
     state.fence(agent);

@@ -173,7 +173,9 @@ static LogicalResult startGemm(Frame &frame, const Instruction &inst) {
     result.fragment->isUnfinished = false;
     return multiplyTiles<T>(frame, inst, left, right, acc, result);
   };
-  return state.scheduler.start(std::move(op));
+  Record details;
+  details.number = op->time;
+  return state.start(std::move(op), RecordUnit::Tensor, details);
 }
 
 template <typename T>
@@ -198,7 +200,7 @@ static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
   uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
   uint32_t finished = agent.productsStarted -
                       std::min<uint64_t>(agent.productsStarted, pending);
-  if (failed(state.finish(frame.getAgent(), AsyncKind::Product, finished)))
+  if (failed(state.finish(frame, AsyncKind::Product, finished)))
     return failure();
   for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
     const Datum &fragment = frame.get(inst, i);

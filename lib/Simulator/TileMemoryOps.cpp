@@ -218,15 +218,21 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
         succeeded(readBox<T>(frame, inst, source, from, 0, values.data())) &&
         succeeded(writeBox<T>(frame, inst, dest, to, values.data())));
   };
+  int64_t bytes = countElements(to.sizes) * dest.storageBits / 8;
+  if (Record *record = frame.getRecord())
+    record->bytes = bytes;
   if (!kind)
     return move();
   if (!isLoad) {
+    Record details;
+    details.bytes = bytes;
+    details.number = async->time;
     async->complete = move;
-    return state.scheduler.start(std::move(async));
+    return state.start(std::move(async),
+                       isTma ? RecordUnit::Tma : RecordUnit::CpAsync, details);
   }
   // Bytes outside the source count too. A channel's barrier expects them when
   // the copy starts; others have been told, or will be.
-  int64_t bytes = countElements(to.sizes) * dest.storageBits / 8;
   if (!op.getSignal())
     signal->barriers->slots[signal->slot].bytes += bytes;
   return startLoad(frame, std::move(async), *signal->barriers, signal->slot,

@@ -13,6 +13,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -40,6 +42,20 @@ private:
 /// yet to write. A product checks its operands itself.
 static bool takesUnfinished(Operation &op) {
   return op.getNumRegions() > 0 || isa<tile::GemmWaitOp, tile::GemmOp>(op);
+}
+
+/// Whether a record of the block lists an operation: all but those on scalars,
+/// and those that make views, barriers and regions.
+static bool isRecorded(Operation &op) {
+  if (op.getNumRegions() > 0 ||
+      isa<ViewLikeOpInterface, arith::ConstantOp, tile::AllocSharedOp,
+          tile::ChannelOp, tile::CursorOp, tile::AdvanceOp, tile::MBarrierOp>(
+          op))
+    return false;
+  auto isFragment = [](Type type) { return isa<RankedTensorType>(type); };
+  return isa<tile::TileDialect>(op.getDialect()) || !isMemoryEffectFree(&op) ||
+         llvm::any_of(op.getOperandTypes(), isFragment) ||
+         llvm::any_of(op.getResultTypes(), isFragment);
 }
 
 /// The element type of a value's type; channels, barriers and cursors count as
@@ -107,6 +123,7 @@ static FailureOr<Datum> getConstant(arith::ConstantOp op,
 LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   inst.op = &op;
   inst.takesUnfinished = takesUnfinished(op);
+  inst.isRecorded = isRecorded(op);
   inst.handler = Registry::get().find(op.getName().getStringRef());
   if (!inst.handler && !op.hasTrait<OpTrait::IsTerminator>())
     return emitOpErrorAt(&op) << "is not supported by the interpreter, which "

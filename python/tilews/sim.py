@@ -6,6 +6,7 @@ every lowering.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,15 +18,59 @@ import numpy as np
 from . import ir
 from ._mlir_libs import _tilews
 
-__all__ = ["SimulationError", "run"]
+__all__ = ["Event", "SimulationError", "run"]
 
 
 _POLICIES = ("earliest", "latest", "random", "worst", "replay")
+_UNITS = ("role", "tma", "cp_async", "tensor", "arrival")
 _BARRIERS = ("detect", "implied", "explicit")
 
 
 class SimulationError(RuntimeError):
-    """A kernel could not run or failed; the text names the place in the kernel."""
+    """A kernel could not run or failed; the text names the place in the kernel.
+
+    ``events`` is what happened before, if it was recorded.
+    """
+
+    events: list[Event] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a block; numbers that do not apply are -1.
+
+    Attributes:
+        op: Name of the operation, such as ``tile.copy``.
+        inst: The instruction it is done with (``tile.inst``), such as ``tma``.
+        location: Its source location, as ``file:line:column`` if it has one.
+        role: The role's name; empty for the block outside of roles.
+        unit: ``role`` for the operation itself; ``tma``, ``cp_async``, ``tensor`` or
+            ``arrival`` for what it starts, which goes on beside the role.
+        begin: Logical time at which it began.
+        end: Logical time at which it ended; -1 if it never did.
+        barrier: Number of the barrier in the block, one for each slot.
+        slot: Slot of the barrier.
+        phase: The phase of the barrier that is waited for, arrived in, or in which
+            bytes land, from 0 on.
+        bytes: Bytes of memory that are accessed, copied, or expected by a barrier.
+        number: Copies by cp.async, to global memory and products under way: which
+            of the role it is, from 1 on; waits for them: how many are complete.
+        work: Products: multiplications; others: elements of their fragments.
+    """
+
+    op: str
+    inst: str
+    location: str
+    role: str
+    unit: str
+    begin: int
+    end: int
+    barrier: int
+    slot: int
+    phase: int
+    bytes: int
+    number: int
+    work: int
 
 
 # The NumPy types that hold the elements of each MLIR type. Signless integers
@@ -62,6 +107,8 @@ def run(
     barriers: str = "detect",
     max_steps: int = 0,
     threads: int = 0,
+    record: list[Event] | None = None,
+    record_block: int | Iterable[int] = (0, 0, 0),
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Runs a kernel over its whole grid and updates the arrays in place.
@@ -88,6 +135,9 @@ def run(
         max_steps: Operations a block may execute before it counts as endless;
             0 for any number.
         threads: CPU threads that run blocks; 0 for one each processor.
+        record: A list that gets what happens in one block, in the order in which
+            it begins.
+        record_block: That block's coordinates.
         progress: Called with the number of blocks that have run, and of all.
 
     Raises:
@@ -109,6 +159,7 @@ def run(
     if schedule is not None:
         policy = "replay"
     block, choices = _parse_schedule(schedule)
+    events: list[tuple] | None = None if record is None else []
     errors = _tilews._sim_run(
         kernel,
         converted,
@@ -121,11 +172,31 @@ def run(
         block,
         choices,
         _get_number("barriers", barriers, _BARRIERS),
+        events,
+        _get_block(record_block),
         _print,
         progress,
     )
+    if record is not None:
+        record.extend(_make_event(*event) for event in events)
     if errors:
-        raise SimulationError(errors)
+        error = SimulationError(errors)
+        error.events = record
+        raise error
+
+
+def _make_event(op: ir.Operation, role: str, unit: int, *numbers: int) -> Event:
+    attributes = op.attributes
+    inst = str(attributes["tile.inst"]) if "tile.inst" in attributes else ""
+    location = re.match(r'loc\("(.*?)":(\d+):(\d+)', str(op.location))
+    return Event(
+        op.name,
+        inst.removeprefix("#tile.inst<").removesuffix(">"),
+        ":".join(location.groups()) if location else str(op.location),
+        role,
+        _UNITS[unit],
+        *numbers,
+    )
 
 
 def _get_number(what: str, name: str, names: Sequence[str]) -> int:
@@ -185,6 +256,13 @@ def _get_grid(grid: int | Iterable[int] | None) -> list[int] | None:
     if not 1 <= len(extents) <= 3:
         raise ValueError(f"a grid has 1 to 3 extents, found {len(extents)}")
     return [operator.index(extent) for extent in extents] + [1] * (3 - len(extents))
+
+
+def _get_block(block: int | Iterable[int]) -> list[int]:
+    coords = [block] if isinstance(block, (int, np.integer)) else list(block)
+    if not 1 <= len(coords) <= 3:
+        raise ValueError(f"a block has 1 to 3 coordinates, found {len(coords)}")
+    return [operator.index(coord) for coord in coords] + [0] * (3 - len(coords))
 
 
 def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:

@@ -79,6 +79,29 @@ struct Timing {
 /// `--tile-insert-barriers`), or accesses are ordered as they are written.
 enum class BarrierMode { Detect, Implied, Explicit };
 
+/// Where something happens: in a role, or beside it.
+enum class RecordUnit { Role, Tma, CpAsync, Tensor, Arrival };
+
+/// Something that happened in a block. Numbers that do not apply are -1.
+struct RecordedEvent {
+  mlir::Operation *op;
+  /// The role's name; empty for the block outside of roles.
+  std::string role;
+  RecordUnit unit;
+  /// Logical times; `end` is -1 if it never ended.
+  int64_t begin, end;
+  /// The barrier's number in the block, its slot, and the phase that is waited
+  /// for, arrived in, or landed in.
+  int64_t barrier, slot, phase;
+  /// Bytes of memory that are accessed, copied, or expected.
+  int64_t bytes;
+  /// Asynchronous copies and products: the how manieth of the role it is; waits
+  /// for them: how many are complete behind it.
+  int64_t number;
+  /// Products: multiplications; others: elements of the fragment.
+  int64_t work;
+};
+
 struct LaunchOptions {
   /// Blocks in x, y and z; `tile.grid` of the kernel if absent.
   std::optional<Int3> grid;
@@ -91,6 +114,9 @@ struct LaunchOptions {
   BarrierMode barriers = BarrierMode::Detect;
   /// Receives what `tile.print` prints, line by line.
   llvm::function_ref<void(llvm::StringRef)> print;
+  /// Receives what happened in block `recordedBlock`, also if it failed.
+  llvm::function_ref<void(const RecordedEvent &)> record;
+  Int3 recordedBlock = {0, 0, 0};
   /// Called each time a block has run, with the number of those that have.
   llvm::function_ref<void(int64_t done, int64_t blocks)> progress;
 };

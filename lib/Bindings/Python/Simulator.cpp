@@ -64,13 +64,25 @@ static void reportProgress(int64_t done, int64_t blocks, void *function) {
   (*static_cast<nb::object *>(function))(done, blocks);
 }
 
+/// Appends an event to a Python list, as a tuple.
+static void appendEvent(const TilewsSimEvent *event, void *list) {
+  nb::gil_scoped_acquire gil;
+  static_cast<nb::list *>(list)->append(
+      nb::make_tuple(event->op, nb::str(event->role.data, event->role.length),
+                     static_cast<unsigned>(event->unit), event->begin,
+                     event->end, event->barrier, event->slot, event->phase,
+                     event->bytes, event->number, event->work));
+}
+
 /// Runs a kernel; returns the text of the errors, empty if there was none.
 static std::string
 run(MlirOperation kernel, const std::vector<Argument> &arguments,
     std::optional<std::array<int64_t, 3>> grid, uint64_t maxSteps,
     unsigned threads, unsigned timing, uint64_t seed, unsigned runs,
     std::array<int64_t, 3> block, const std::vector<unsigned> &choices,
-    unsigned barriers, nb::object printFunction, nb::object progress) {
+    unsigned barriers, std::optional<nb::list> events,
+    std::array<int64_t, 3> recordedBlock, nb::object printFunction,
+    nb::object progress) {
   std::vector<TilewsSimArgument> converted;
   for (const Argument &argument : arguments)
     converted.push_back(convert(argument));
@@ -87,6 +99,12 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   options.barriers = static_cast<TilewsSimBarriers>(barriers);
   options.print = print;
   options.printUserData = &printFunction;
+  if (events) {
+    options.record = appendEvent;
+    options.recordUserData = &*events;
+    std::copy(recordedBlock.begin(), recordedBlock.end(),
+              options.recordedBlock);
+  }
   if (!progress.is_none()) {
     options.progress = reportProgress;
     options.progressUserData = &progress;
@@ -115,6 +133,7 @@ void populateSimulator(nb::module_ &m) {
   m.def("_sim_run", run, nb::arg("kernel"), nb::arg("arguments"),
         nb::arg("grid").none(), nb::arg("max_steps"), nb::arg("threads"),
         nb::arg("timing"), nb::arg("seed"), nb::arg("runs"), nb::arg("block"),
-        nb::arg("choices"), nb::arg("barriers"), nb::arg("print"),
+        nb::arg("choices"), nb::arg("barriers"), nb::arg("events").none(),
+        nb::arg("recorded_block"), nb::arg("print"),
         nb::arg("progress").none());
 }

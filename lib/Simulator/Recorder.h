@@ -1,0 +1,55 @@
+//===- Recorder.h - What happened in a block --------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Logical time counts the begins and ends of what is recorded in the block.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_SIMULATOR_RECORDER_H
+#define TILEWS_LIB_SIMULATOR_RECORDER_H
+
+#include "tilews/Simulator/Interpreter.h"
+
+#include <vector>
+
+namespace tilews::sim {
+
+struct Instruction;
+
+/// An operation of an agent, or what goes on beside it from there on.
+struct Record {
+  const Instruction *inst = nullptr;
+  unsigned agent = 0;
+  RecordUnit unit = RecordUnit::Role;
+  int64_t begin = 0, end = -1;
+  int64_t barrier = -1, slot = -1, phase = -1, bytes = -1, number = -1;
+};
+
+class Recorder {
+public:
+  /// Begins a record and returns its number.
+  size_t begin(const Instruction &inst, unsigned agent, RecordUnit unit) {
+    Record record;
+    record.inst = &inst;
+    record.agent = agent;
+    record.unit = unit;
+    record.begin = time++;
+    records.push_back(record);
+    return records.size() - 1;
+  }
+  void end(size_t number) { records[number].end = time++; }
+  Record &get(size_t number) { return records[number]; }
+  llvm::ArrayRef<Record> getRecords() const { return records; }
+
+private:
+  std::vector<Record> records;
+  int64_t time = 0;
+};
+
+} // namespace tilews::sim
+
+#endif // TILEWS_LIB_SIMULATOR_RECORDER_H

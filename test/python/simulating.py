@@ -1,0 +1,43 @@
+"""Helpers of the simulator's tests: kernels at each phase, timings, comparison."""
+
+import numpy as np
+import pipelined_zoo
+
+from tilews import passmanager, sim
+
+_SCHEDULE = (
+    "tile-lower-persistent,tile-rasterize-blocks,canonicalize,cse,"
+    "tile-annotate-instructions,tile-plan-pipeline,tile-multi-version,"
+    "tile-channel-preludes,tile-specialize-warps,tile-defer-gemm-waits,"
+    "tile-expand-pipeline,canonicalize,cse"
+)
+_LAYOUT = f"{_SCHEDULE},tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers"
+#: The passes up to each form of a schedule.
+PHASES = {"scheduled": _SCHEDULE, "laid-out": _LAYOUT}
+
+#: How a kernel is run, as arguments of ``sim.run``.
+TIMINGS = [
+    {"policy": "earliest"},
+    {"policy": "latest"},
+    *({"policy": "random", "seed": seed} for seed in range(5)),
+]
+
+
+def find_case(name: str) -> pipelined_zoo.Case:
+    return next(case for case in pipelined_zoo.CASES if case.name == name)
+
+
+def lower(case: pipelined_zoo.Case, target: str, passes: str = ""):
+    """The case's module after `passes`."""
+    module = case.kernel.build(target, **case.constants)
+    with module.context:
+        pipeline = f"builtin.module(gpu.module({passes}))"
+        passmanager.PassManager.parse(pipeline).run(module.operation)
+    return module
+
+
+def simulate(case: pipelined_zoo.Case, module, **options) -> list[np.ndarray]:
+    """The arrays after the kernel has run."""
+    arguments = case.arguments(np.random.default_rng(0))
+    sim.run(module, None, arguments, **options)
+    return [value for value in arguments if isinstance(value, np.ndarray)]
