@@ -14,6 +14,7 @@
 #include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -324,6 +325,12 @@ static bool isFragment(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
+/// Whether all that `statement` makes are scalars.
+static bool isScalar(const Statement &statement) {
+  return llvm::none_of(statement.op->getResults(), isFragment) &&
+         statement.op->getNumRegions() == 0;
+}
+
 /// Tells replayed statements from consumers: scalars, and what producers need.
 void PipelinePlan::classifyRest() {
   llvm::SmallPtrSet<const Statement *, 8> needed;
@@ -335,9 +342,7 @@ void PipelinePlan::classifyRest() {
   for (Statement &statement : statements.getAll()) {
     if (statement.part == Part::Produce || !statements.isReplayable(statement))
       continue;
-    bool scalar = llvm::none_of(statement.op->getResults(), isFragment) &&
-                  statement.op->getNumRegions() == 0;
-    if (scalar || needed.contains(&statement))
+    if (isScalar(statement) || needed.contains(&statement))
       statement.part = Part::Replay;
   }
 }
@@ -407,4 +412,15 @@ PipelinePlan PipelinePlan::compute(scf::ForOp loop,
   result.assignOrder();
   result.countVersions();
   return result;
+}
+
+SmallVector<Operation *> tile::getOperationsToSchedule(scf::ForOp loop) {
+  MemoryAccesses memory(loop->getParentOfType<FunctionOpInterface>());
+  LoopStatements statements(loop, memory,
+                            [](scf::IfOp op) { return movesToShared(op); });
+  SmallVector<Operation *> operations;
+  for (const Statement &statement : statements.getAll())
+    if (!isScalar(statement) || !statements.isReplayable(statement))
+      operations.push_back(statement.op);
+  return operations;
 }

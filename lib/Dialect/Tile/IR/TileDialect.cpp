@@ -97,6 +97,23 @@ static LogicalResult verifyCluster(FunctionOpInterface kernel, Attribute attr) {
   return success();
 }
 
+static LogicalResult verifyRoleRegisters(FunctionOpInterface kernel,
+                                         Attribute attr) {
+  auto isRole = [](NamedAttribute entry) {
+    auto registers = dyn_cast<IntegerAttr>(entry.getValue());
+    return (entry.getName() == "math" || entry.getName() == "load") &&
+           registers && registers.getType().isInteger(64) &&
+           isRegisterCount(registers.getInt());
+  };
+  auto roles = dyn_cast<DictionaryAttr>(attr);
+  if (!roles || roles.size() != 2 || !llvm::all_of(roles, isRole))
+    return kernel.emitError("'tile.role_registers' expects i64 registers for "
+                            "'math' and 'load', multiples of 8 from 24 to 256, "
+                            "found ")
+           << attr;
+  return success();
+}
+
 static LogicalResult verifyNumStages(Operation *op, Attribute attr) {
   auto stages = dyn_cast<IntegerAttr>(attr);
   if (!isa<scf::ForOp>(op))
@@ -174,7 +191,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   bool onKernel = llvm::is_contained(
       ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes,
-                          kArguments, kTensorMaps},
+                          kArguments, kTensorMaps, kRoleRegisters},
       name);
   if (!onKernel)
     return op->emitError("unknown attribute '") << name << "'";
@@ -190,6 +207,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyGrid(kernel, value);
   if (name == kCluster)
     return verifyCluster(kernel, value);
+  if (name == kRoleRegisters)
+    return verifyRoleRegisters(kernel, value);
   if (name == kRasterize && !isa<RasterizeAttr>(value))
     return op->emitError("'tile.rasterize' expects a #tile.rasterize, found ")
            << value;

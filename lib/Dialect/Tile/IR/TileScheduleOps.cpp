@@ -168,6 +168,9 @@ LogicalResult SlotOp::verify() {
 // SpecializeOp
 //===----------------------------------------------------------------------===//
 
+/// Registers of a multiprocessor, NVIDIA sm_90 and later.
+static constexpr int64_t kRegisterFile = 65536;
+
 int64_t SpecializeOp::getNumWarps() {
   int64_t warps = 0;
   for (RoleOp role : getRoles())
@@ -228,6 +231,12 @@ LogicalResult SpecializeOp::verifyRegions() {
   }
   if (names.empty())
     return emitOpError("expected at least one role");
+  int64_t registers = 0;
+  for (RoleOp role : getRoles())
+    registers += role.getRegisters().value_or(0) * role.getNumThreads();
+  if (registers > kRegisterFile)
+    return emitOpError("roles ask for ")
+           << registers << " registers, but a block has " << kRegisterFile;
   auto kernel = (*this)->getParentOfType<gpu::GPUFuncOp>();
   int64_t threads = getNumWarps() * TargetInfo::getWarpSize(getOperation());
   if (kernel && threads != tile::getNumThreads(kernel))
@@ -259,7 +268,7 @@ LogicalResult RoleOp::verify() {
   std::optional<int64_t> registers = getRegisters();
   if (!registers)
     return success();
-  if (*registers < 24 || *registers > 256 || *registers % 8)
+  if (!isRegisterCount(*registers))
     return emitOpError("expected a multiple of 8 from 24 to 256 registers, "
                        "found ")
            << *registers;

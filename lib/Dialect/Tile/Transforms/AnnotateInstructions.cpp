@@ -165,7 +165,7 @@ static LogicalResult annotate(InstructionOpInterface op,
   return success();
 }
 
-static LogicalResult annotateKernel(gpu::GPUFuncOp kernel) {
+LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
   SmallVector<InstructionOpInterface> ops;
   kernel.walk([&](InstructionOpInterface op) { ops.push_back(op); });
   if (ops.empty())
@@ -193,7 +193,7 @@ struct AnnotateInstructionsPass
     : tile::impl::AnnotateInstructionsPassBase<AnnotateInstructionsPass> {
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
-      return failed(annotateKernel(kernel)) ? WalkResult::interrupt()
+      return failed(annotateInstructions(kernel)) ? WalkResult::interrupt()
                                             : WalkResult::advance();
     });
     if (result.wasInterrupted())

@@ -7,6 +7,8 @@
 
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -18,14 +20,16 @@ tile::getReads(const LoopStatements &statements, const PipedBuffer &buffer) {
           statements.getAtDepth(buffer.readers.back(), depth)};
 }
 
+ProducerKind tile::getProducerKind(Operation *op) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  if (isa<CopyOp>(op) && inst && inst.getValue() == InstKind::CpAsync)
+    return ProducerKind::CpAsync;
+  return isa<CopyOp>(op) && isTma(op) ? ProducerKind::Tma : ProducerKind::Simt;
+}
+
 static void addKind(Operation *writer, SmallVectorImpl<ProducerKind> &kinds) {
   writer->walk([&](Operation *op) {
-    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-    ProducerKind kind = ProducerKind::Simt;
-    if (isa<CopyOp>(op) && inst && inst.getValue() == InstKind::CpAsync)
-      kind = ProducerKind::CpAsync;
-    if (isa<CopyOp>(op) && inst && inst.getValue() == InstKind::Tma)
-      kind = ProducerKind::Tma;
+    ProducerKind kind = getProducerKind(op);
     bool writes = llvm::any_of(getSharedAccesses(op),
                                [](auto &access) { return access.writes(); });
     if (writes && !llvm::is_contained(kinds, kind))

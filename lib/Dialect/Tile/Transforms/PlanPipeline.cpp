@@ -30,8 +30,11 @@ void tile::emitPipelineRemark(const PipelineRefusal &refusal) {
                            << refusal.reason;
 }
 
-LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
-  KernelPipelines pipelines(kernel, getLoopsToPipeline(kernel));
+LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
+  if (loops.empty())
+    return success();
+  auto kernel = loops.front()->getParentOfType<gpu::GPUFuncOp>();
+  KernelPipelines pipelines(kernel, loops);
   if (failed(pipelines.emitErrors()))
     return failure();
   for (const PipelineRefusal &refusal : pipelines.getRefusals())
@@ -39,6 +42,10 @@ LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
   for (const PipelinePlan &plan : pipelines.getPlans())
     plan.annotate();
   return success();
+}
+
+LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
+  return planPipelines(getLoopsToPipeline(kernel));
 }
 
 namespace {

@@ -192,6 +192,12 @@ private:
 llvm::SmallVector<mlir::scf::ForOp>
 getLoopsToPipeline(mlir::gpu::GPUFuncOp kernel);
 
+/// The operations of a loop, guards entered, that a plan gives a stage and an
+/// order: those with an effect, and those that make fragments. In program
+/// order.
+llvm::SmallVector<mlir::Operation *>
+getOperationsToSchedule(mlir::scf::ForOp loop);
+
 /// The plans of loops of a kernel, inner ones first: read from those that are
 /// annotated, computed for the others. Buffers are piped in these loops only if
 /// the rest of the kernel does not need them.

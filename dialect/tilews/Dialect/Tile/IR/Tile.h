@@ -132,6 +132,10 @@ expandLayout(SharedLayoutAttr layout, mlir::Type elementType, int64_t versions,
 mlir::FailureOr<mlir::MemRefType>
 getVersionedType(mlir::MemRefType type, int64_t versions,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Whether a role can ask for this number of registers a thread.
+inline bool isRegisterCount(int64_t registers) {
+  return registers >= 24 && registers <= 256 && registers % 8 == 0;
+}
 /// The layout of a fragment; it must have one.
 FragmentLayout getFragmentLayout(mlir::Type tensorType);
 bool hasFragmentLayout(mlir::Type type);

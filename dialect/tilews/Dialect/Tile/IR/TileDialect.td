@@ -46,6 +46,7 @@ def Tile_Dialect : Dialect {
     | `tile.grid` | `affine_map<()[s0, ...] -> (x, y, z)>` | grid extents; the symbols are, argument by argument, a memref's dynamic extents and an integer argument's value |
     | `tile.cluster` | `array<i32: x, y, z>` | thread block cluster (NVIDIA sm_90 and later) |
     | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles |
+    | `tile.role_registers` | `{math = 232, load = 40}` | registers of a thread of the roles that `--tile-specialize-warps` makes: multiples of 8 from 24 to 256 |
     | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
     | `tile.arguments` | `[{type = memref<?x?xf16>, tile.name = "A", ...}, ...]` | only on the `llvm.func` a kernel became: the type and the attributes of the arguments it had |
     | `tile.tensor_maps` | `[{argument = 0, dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle = #tile.swizzle<span128>}, ...]` | only on the `llvm.func` a kernel became: the tensor maps that are its last parameters |
@@ -86,6 +87,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kGrid = "tile.grid";
     static constexpr ::llvm::StringLiteral kCluster = "tile.cluster";
     static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
+    static constexpr ::llvm::StringLiteral kRoleRegisters = "tile.role_registers";
     static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
     static constexpr ::llvm::StringLiteral kArguments = "tile.arguments";
     static constexpr ::llvm::StringLiteral kTensorMaps = "tile.tensor_maps";

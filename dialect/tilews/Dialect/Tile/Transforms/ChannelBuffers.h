@@ -35,6 +35,9 @@ struct ChannelBuffers {
   mlir::Value getLast(mlir::RewriterBase &rewriter, Cursors &cursors);
 };
 
+/// How `op`, which writes to shared memory, fills a slot.
+ProducerKind getProducerKind(mlir::Operation *op);
+
 /// Groups the piped buffers of all plans into channels, each with the slots
 /// that its most demanding loop needs.
 llvm::SmallVector<ChannelBuffers, 0>

@@ -18,6 +18,10 @@
 
 namespace tilews::tile {
 
+/// Gives the operations of a kernel that can become different instructions the
+/// best one each, in `tile.inst`, and checks those that have one.
+mlir::LogicalResult annotateInstructions(mlir::gpu::GPUFuncOp kernel);
+
 /// Replaces a persistent loop by an `scf.for` over the tiles of this block.
 mlir::scf::ForOp lowerPersistent(mlir::RewriterBase &rewriter, PersistentOp op);
 
@@ -30,6 +34,9 @@ void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 /// remark; it is an error if stages and orders that are there do not keep
 /// dependences.
 mlir::LogicalResult planPipelines(mlir::gpu::GPUFuncOp kernel);
+/// The same for some loops of a kernel, inner ones first; their buffers must
+/// not be needed by others.
+mlir::LogicalResult planPipelines(llvm::ArrayRef<mlir::scf::ForOp> loops);
 
 /// Gives the buffers of planned loops of one kernel, inner ones first, their
 /// versions and makes channels of them, with `depth` slots or as many as the
@@ -65,9 +72,14 @@ void replaceTma(CopyOp copy, const TargetInfo &target);
 mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
 
 /// Splits a kernel with channels into a role that fills them by TMA and one
-/// that does the rest; `tile.threads` grows by the former's. False if the
-/// kernel has no channels, has roles already, or keeps one role, for which a
-/// remark gives the reason.
+/// that does the rest; `tile.threads` grows by the former's. Fails with a
+/// remark, and changes nothing, where that cannot be.
+mlir::LogicalResult splitIntoRoles(mlir::gpu::GPUFuncOp kernel);
+/// Lets all threads of a kernel without roles fill its channels: TMA copies
+/// become others. Fails with an error if the target is not known.
+mlir::LogicalResult keepOneRole(mlir::gpu::GPUFuncOp kernel);
+/// The former where it can be, else the latter. False if the kernel keeps one
+/// role, or has roles already, whose channels are then checked.
 mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 
 /// Rotates the loops of roles in which a product is made of what follows from

@@ -1,0 +1,68 @@
+//===- RoleAssignment.h - Which role does what ------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_ROLEASSIGNMENT_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_ROLEASSIGNMENT_H
+
+#include "tilews/Dialect/Tile/Analysis/RoleSlice.h"
+
+namespace tilews::tile {
+
+/// Why a kernel keeps one role. `id` is the number of the remark
+/// `tile-ws-00NN`.
+struct RoleRefusal {
+  mlir::Operation *op;
+  unsigned id;
+  std::string reason;
+  /// An operation that is in the way.
+  mlir::Operation *other = nullptr;
+};
+
+/// Who does what in a kernel with channels. Each operation with an effect
+/// belongs to one role. What a role needs to get there, scalars, loops, guards
+/// and cursors, each role computes for itself: so a role must not need what
+/// another one computes by an effect.
+class RoleAssignment {
+public:
+  explicit RoleAssignment(mlir::gpu::GPUFuncOp kernel)
+      : kernel(kernel), memory(kernel) {}
+
+  /// Assigns all operations, or says why it cannot.
+  std::optional<RoleRefusal> run(const TargetInfo &target);
+
+  /// Operations of the kernel's body that all threads execute first.
+  const llvm::DenseSet<mlir::Operation *> &getPrelude() const {
+    return prelude;
+  }
+  const RoleSlice &getLoad() const { return load; }
+  const RoleSlice &getMath() const { return math; }
+  int64_t getLoadWarps() const { return loadWarps; }
+
+private:
+  std::optional<RoleRefusal> checkThreads(const TargetInfo &target);
+  std::optional<RoleRefusal> assign();
+  bool fillsChannel(mlir::Operation *op) const;
+  bool readsChannel(mlir::Operation *op) const;
+  void findPrelude();
+  void keepInPrelude(mlir::Operation *op);
+  std::optional<RoleRefusal> checkPrelude() const;
+  std::optional<RoleRefusal> checkLoad() const;
+  mlir::Operation *findWriter(mlir::Operation *reader,
+                              llvm::ArrayRef<mlir::Operation *> writers) const;
+
+  mlir::gpu::GPUFuncOp kernel;
+  MemoryAccesses memory;
+  llvm::DenseSet<mlir::Operation *> channelBuffers;
+  llvm::SmallVector<mlir::Operation *> loadEffects, mathEffects, preludeEffects;
+  llvm::DenseSet<mlir::Operation *> prelude;
+  RoleSlice load, math;
+  int64_t loadWarps = 1;
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_ROLEASSIGNMENT_H

@@ -1,0 +1,246 @@
+//===- RoleAssignment.cpp - Which role does what --------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static bool isTransaction(Operation *op) {
+  return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
+}
+
+/// Whether an operation has an effect of its own that has to happen once.
+static bool hasEffect(Operation *op) {
+  if (isa<AllocSharedOp, ChannelOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  return !onlyReads(op);
+}
+
+/// The ancestor of `op` in the kernel's body.
+static Operation *getTopLevel(gpu::GPUFuncOp kernel, Operation *op) {
+  return kernel.getBody().front().findAncestorOpInBlock(*op);
+}
+
+//===----------------------------------------------------------------------===//
+// Who does what
+//===----------------------------------------------------------------------===//
+
+/// Whether all that `op` writes are buffers of channels.
+bool RoleAssignment::fillsChannel(Operation *op) const {
+  bool fills = false;
+  for (const MemoryAccess &access : memory.get(op)) {
+    if (!access.writes())
+      continue;
+    if (!access.shared || access.roots.empty())
+      return false;
+    for (AllocSharedOp root : access.roots)
+      if (!channelBuffers.contains(root))
+        return false;
+    fills = true;
+  }
+  return fills;
+}
+
+/// Whether `op` reads a buffer of a channel.
+bool RoleAssignment::readsChannel(Operation *op) const {
+  return llvm::any_of(memory.get(op), [&](const MemoryAccess &access) {
+    return access.reads() && access.shared &&
+           llvm::any_of(access.roots, [&](AllocSharedOp root) {
+             return channelBuffers.contains(root);
+           });
+  });
+}
+
+std::optional<RoleRefusal> RoleAssignment::assign() {
+  std::optional<RoleRefusal> refusal;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == kernel || !hasEffect(op))
+      return WalkResult::advance();
+    bool holdsTransaction = false;
+    for (mlir::Region &region : op->getRegions())
+      region.walk(
+          [&](Operation *inner) { holdsTransaction |= isTransaction(inner); });
+    if (holdsTransaction) {
+      refusal = RoleRefusal{op, 4,
+                        "channels are used in an operation other than scf.for, "
+                        "scf.if and scf.while"};
+      return WalkResult::interrupt();
+    }
+    bool isLoad = isa<AcquireOp, CommitOp>(op) ||
+                  (!isTransaction(op) && fillsChannel(op));
+    (isLoad ? loadEffects : mathEffects).push_back(op);
+    return WalkResult::skip();
+  });
+  return refusal;
+}
+
+/// Keeps an operation of the kernel's body and what it is computed from.
+void RoleAssignment::keepInPrelude(Operation *op) {
+  if (!prelude.insert(op).second)
+    return;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (Operation *top = getTopLevel(kernel, def); top && top != op)
+          keepInPrelude(top);
+  });
+}
+
+/// What fills shared memory that the load role reads, if it comes before all
+/// channels, is done by all threads together, with all effects before it.
+void RoleAssignment::findPrelude() {
+  Operation *first = nullptr;
+  for (Operation &op : kernel.getBody().front()) {
+    op.walk([&](Operation *inner) {
+      if (isTransaction(inner) && !first)
+        first = &op;
+    });
+  }
+  Operation *last = nullptr;
+  for (Operation *op : load.getOps()) {
+    if (op->getNumRegions() > 0)
+      continue;
+    for (const MemoryAccess &read : memory.get(op))
+      for (Operation *effect : mathEffects) {
+        Operation *top = getTopLevel(kernel, effect);
+        if (!read.reads() || !read.shared || !top->isBeforeInBlock(first) ||
+            (last && !last->isBeforeInBlock(top)))
+          continue;
+        for (const MemoryAccess &write : memory.get(effect))
+          if (write.writes() && read.conflictsWith(write))
+            last = top;
+      }
+  }
+  if (!last)
+    return;
+  llvm::erase_if(mathEffects, [&](Operation *effect) {
+    Operation *top = getTopLevel(kernel, effect);
+    if (last->isBeforeInBlock(top))
+      return false;
+    preludeEffects.push_back(effect);
+    keepInPrelude(top);
+    return true;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Whether it can be
+//===----------------------------------------------------------------------===//
+
+/// One of `writers` that writes what `reader` reads; null if there is none.
+Operation *RoleAssignment::findWriter(Operation *reader,
+                                      ArrayRef<Operation *> writers) const {
+  SmallVector<MemoryAccess, 0> reads = memory.get(reader);
+  llvm::erase_if(reads, [](const auto &read) { return !read.reads(); });
+  if (reads.empty())
+    return nullptr;
+  for (Operation *writer : writers)
+    for (const MemoryAccess &write : memory.get(writer))
+      if (write.writes() && llvm::any_of(reads, [&](const auto &read) {
+            return read.conflictsWith(write);
+          }))
+        return writer;
+  return nullptr;
+}
+
+/// What roles compute again after the prelude has to be the same then.
+std::optional<RoleRefusal> RoleAssignment::checkPrelude() const {
+  for (const RoleSlice *slice : {&load, &math})
+    for (Operation *op : slice->getOps()) {
+      if (op->getNumRegions() > 0)
+        continue;
+      Operation *top = getTopLevel(kernel, op);
+      SmallVector<Operation *> later =
+          llvm::filter_to_vector(preludeEffects, [&](Operation *effect) {
+            return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
+          });
+      if (Operation *writer = findWriter(op, later))
+        return RoleRefusal{
+            op, 3,
+            "what it reads is overwritten before the first pipelined "
+            "loop",
+            writer};
+    }
+  return std::nullopt;
+}
+
+/// The load role runs ahead of the math role: it must not need what that one
+/// does.
+std::optional<RoleRefusal> RoleAssignment::checkLoad() const {
+  for (Operation *op : load.getOps()) {
+    if (llvm::is_contained(mathEffects, op))
+      return RoleRefusal{
+          op, 2,
+          "a copy that fills a channel, or a guard around one, needs "
+          "its result"};
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      continue;
+    if (readsChannel(op))
+      return RoleRefusal{op, 6,
+                     "it is needed to fill a channel, and reads a tile that a "
+                     "channel delivers"};
+    if (Operation *writer = findWriter(op, mathEffects))
+      return RoleRefusal{op, 3,
+                     "it is needed to fill a channel, and reads what the "
+                     "kernel writes",
+                     writer};
+  }
+  return std::nullopt;
+}
+
+std::optional<RoleRefusal>
+RoleAssignment::checkThreads(const TargetInfo &target) {
+  bool hasTma = false, isTma = true;
+  kernel.walk([&](ChannelOp channel) {
+    hasTma |= llvm::is_contained({ProducerKind::Tma, ProducerKind::Mixed},
+                                 channel.getProducer());
+    isTma &= channel.getProducer() == ProducerKind::Tma;
+  });
+  if (!hasTma)
+    return RoleRefusal{kernel, 1, "none of its copies can be done by TMA"};
+  // One thread starts TMA copies; others need warps to compute addresses, and
+  // registers go to warpgroups.
+  bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
+  loadWarps = isTma && !hasRegisters ? 1 : 4;
+  int64_t own = getNumThreads(kernel);
+  int64_t threads = own + loadWarps * target.warpSize;
+  if (threads > target.maxThreads)
+    return RoleRefusal{
+        kernel, 5,
+        "with " + std::to_string(loadWarps) + " more warps it would have " +
+            std::to_string(threads) + " threads, more than the " +
+            std::to_string(target.maxThreads) + " of " + target.chip};
+  if (hasRegisters && own % (4 * target.warpSize) != 0)
+    return RoleRefusal{kernel, 7,
+                       "'tile.role_registers' gives registers to warpgroups of "
+                       "4 warps, but it has " +
+                           std::to_string(own) + " threads"};
+  return std::nullopt;
+}
+
+std::optional<RoleRefusal> RoleAssignment::run(const TargetInfo &target) {
+  kernel.walk([&](ChannelOp channel) {
+    for (Value buffer : channel.getBuffers())
+      if (AllocSharedOp alloc = getViewedAlloc(buffer))
+        channelBuffers.insert(alloc);
+  });
+  if (std::optional<RoleRefusal> refusal = checkThreads(target))
+    return refusal;
+  if (std::optional<RoleRefusal> refusal = assign())
+    return refusal;
+  for (Operation *op : loadEffects)
+    load.add(op);
+  findPrelude();
+  for (Operation *op : mathEffects)
+    math.add(op);
+  if (std::optional<RoleRefusal> refusal = checkPrelude())
+    return refusal;
+  return checkLoad();
+}

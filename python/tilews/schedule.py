@@ -1,0 +1,567 @@
+"""Scheduling a kernel step by step: what the passes do, on parts of a live module.
+
+The passes of :mod:`tilews.passes` work on whole modules. The functions here work on
+one kernel or on some loops of it, take what a pass would choose as arguments, and
+raise where a pass would decline with a remark::
+
+    module = gemm.build("sm_90a")
+    kernel = schedule.find_kernel(module)
+    schedule.annotate_instructions(kernel)
+    (loop,) = schedule.pipelined_loops(kernel)
+    schedule.plan_pipeline(loop, num_stages=4)
+    (channel,) = schedule.multi_version_buffers(loop, depth=5)
+    schedule.specialize(kernel, registers={"math": 232, "load": 40})
+
+Others build a schedule by hand: :func:`make_channel`, :func:`make_cursor`,
+:func:`acquire` and the like make operations at the current ``ir.InsertionPoint``;
+:func:`use_version` and :func:`carry_cursors` fit the kernel to them.
+
+What fails raises :class:`~tilews.errors.CompileError` and leaves the module as it
+was. Functions that return str return warnings and remarks. A loop that a function
+replaces can no longer be used, nor can operations that were found in it: look for
+them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import ir
+from ._mlir_libs import _tilews
+from .dialects import gpu, scf, tile
+from .errors import CompileError
+
+__all__ = [
+    "acquire",
+    "advance",
+    "annotate_instructions",
+    "carry_cursors",
+    "channel_preludes",
+    "commit",
+    "defer_gemm_waits",
+    "expand_layout",
+    "expand_pipeline",
+    "find_kernel",
+    "keep_one_role",
+    "make_channel",
+    "make_cursor",
+    "multi_version_buffers",
+    "operations_to_schedule",
+    "pipelined_loops",
+    "plan_pipeline",
+    "release",
+    "slot",
+    "specialize",
+    "use_version",
+    "version_buffer",
+    "wait",
+]
+
+Messages = list[str]
+#: An operation, or the view of it that its dialect has.
+Op = ir.Operation | ir.OpView
+
+_Kernel = _tilews._KernelRewrite
+
+
+# --- Finding ---------------------------------------------------------------------
+
+
+def _operation(value: Any, what: str) -> ir.Operation:
+    if not isinstance(value, (ir.Operation, ir.OpView)):
+        raise TypeError(f"{what}: expected an operation, found {value!r:.80}")
+    return value.operation
+
+
+def _value(value: Any, what: str) -> ir.Value:
+    """A value, or the only result of an operation."""
+    if isinstance(value, (ir.Operation, ir.OpView)) and len(value.results) == 1:
+        return value.results[0]
+    if not isinstance(value, ir.Value):
+        raise TypeError(f"{what}: expected a value, found {value!r:.80}")
+    return value
+
+
+def _all(root: ir.Operation, kind: type) -> list[Any]:
+    """The operations of a kind in another one, in program order."""
+    found = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if isinstance(op.opview, kind):
+            found.append(op.opview)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def find_kernel(module: ir.Module, name: str | None = None) -> gpu.GPUFuncOp:
+    """A kernel of a module: the one of that name, or the only one.
+
+    Raises:
+        CompileError: there is none, or there are several.
+    """
+    if not isinstance(module, ir.Module):
+        raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")
+    kernels = _all(module.operation, gpu.GPUFuncOp)
+    names = [ir.StringAttr(kernel.attributes["sym_name"]).value for kernel in kernels]
+    found = [k for k, n in zip(kernels, names, strict=True) if name in (None, n)]
+    if len(found) != 1:
+        wanted = "one kernel" if name is None else f"a kernel '{name}'"
+        raise CompileError(
+            f"expected {wanted}; the module has {', '.join(names) or 'none'}"
+        )
+    return found[0]
+
+
+def pipelined_loops(kernel: Op) -> list[scf.ForOp]:
+    """The loops with ``tile.num_stages``, in program order, outer ones first."""
+    loops = _all(_operation(kernel, "kernel"), scf.ForOp)
+    return [loop for loop in loops if "tile.num_stages" in loop.attributes]
+
+
+def operations_to_schedule(loop: Op) -> list[ir.OpView]:
+    """The operations of a loop that a plan gives a stage and an order.
+
+    Those with an effect, and those that make fragments; the operations in an
+    ``scf.if`` around copies, a guard, are among them. In program order.
+
+    Raises:
+        CompileError: this is no loop with ``tile.num_stages`` in a kernel.
+    """
+    operation = _operation(loop, "loop")
+    return [op.opview for op in _tilews._operations_to_schedule(operation)]
+
+
+# --- Kernels ---------------------------------------------------------------------
+
+
+def annotate_instructions(kernel: Op) -> Messages:
+    """Gives copies and products their instructions: ``--tile-annotate-instructions``.
+
+    Raises:
+        CompileError: an operation cannot become the instruction in its ``tile.inst``.
+    """
+    return _rewrite_kernel(_Kernel.ANNOTATE_INSTRUCTIONS, kernel)
+
+
+def channel_preludes(kernel: Op) -> Messages:
+    """Gives buffers that TMA fills outside of pipelined loops channels of one slot:
+    ``--tile-channel-preludes``."""
+    return _rewrite_kernel(_Kernel.CHANNEL_PRELUDES, kernel)
+
+
+def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Messages:
+    """Splits a kernel with channels into the roles ``load`` and ``math``.
+
+    ``load`` fills the channels, ``math`` does the rest; ``tile.threads`` grows by
+    the warps of ``load``. See ``--tile-specialize-warps``, which falls back to
+    :func:`keep_one_role`.
+
+    Args:
+        kernel: is changed.
+        registers: of a thread of ``math`` and of ``load``, multiples of 8 from 24 to
+            256; the roles then fill warpgroups.
+
+    Raises:
+        CompileError: with the remark that says why the kernel keeps one role.
+    """
+    op = _operation(kernel, "kernel")
+    name = "tile.role_registers"
+    before = op.attributes[name] if name in op.attributes else None
+    if registers is not None:
+        entries = ", ".join(f"{role} = {count} : i64" for role, count in registers.items())
+        op.attributes[name] = ir.Attribute.parse(f"{{{entries}}}", op.context)
+    try:
+        _verify(op)
+        return _rewrite_kernel(_Kernel.SPLIT_INTO_ROLES, op)
+    except CompileError:
+        if before is not None:
+            op.attributes[name] = before
+        elif registers is not None:
+            del op.attributes[name]
+        raise
+
+
+def keep_one_role(kernel: Op) -> Messages:
+    """Lets all threads fill the channels of a kernel: its TMA copies become others."""
+    return _rewrite_kernel(_Kernel.KEEP_ONE_ROLE, kernel)
+
+
+def defer_gemm_waits(kernel: Op) -> Messages:
+    """Lets products of roles run on while the next ones start:
+    ``--tile-defer-gemm-waits``."""
+    return _rewrite_kernel(_Kernel.DEFER_GEMM_WAITS, kernel)
+
+
+def _rewrite_kernel(which: Any, kernel: Op) -> Messages:
+    return _tilews._rewrite_kernel(which, _operation(kernel, "kernel"))
+
+
+def _verify(op: ir.Operation) -> None:
+    try:
+        op.verify()
+    except ir.MLIRError as error:
+        raise CompileError(
+            "\n".join(str(diagnostic.message) for diagnostic in error.error_diagnostics)
+        ) from None
+
+
+# --- Loops -----------------------------------------------------------------------
+
+
+def _loops(loops: Op | Iterable[Op]) -> list[ir.Operation]:
+    if isinstance(loops, (ir.Operation, ir.OpView)):
+        loops = [loops]
+    found = [_operation(loop, "loops") for loop in loops]
+    if not found:
+        raise CompileError("loops: expected at least one loop")
+    return found
+
+
+def plan_pipeline(
+    loops: Op | Iterable[Op],
+    *,
+    num_stages: int | None = None,
+    stage: Sequence[int] | None = None,
+    order: Sequence[int] | None = None,
+) -> Messages:
+    """Gives the operations of loops stages and orders: ``--tile-plan-pipeline``.
+
+    Nothing moves: ``tile.stage`` and ``tile.order`` are set, which
+    :func:`multi_version_buffers` and the steps behind it carry out.
+
+    Args:
+        loops: one loop, or several of one kernel: those that share buffers have to
+            be planned together.
+        num_stages: stages of the pipeline; as the loops have them by default.
+        stage, order: of one loop: a stage, and a place in the pipeline's order, for
+            each of its :func:`operations_to_schedule`; chosen by default.
+
+    Returns:
+        Remarks on copies that are not started ahead of time.
+
+    Raises:
+        CompileError: nothing of a loop can be pipelined, or the stages and orders
+            do not keep dependences.
+    """
+    operations = _loops(loops)
+    before = [_plan_attributes(loop) for loop in operations]
+    try:
+        if num_stages is not None:
+            for loop in operations:
+                loop.attributes["tile.num_stages"] = _i32(num_stages, loop.context)
+                _verify(loop)
+        if (stage is None) != (order is None):
+            raise CompileError("stage and order go together")
+        if stage is not None:
+            if len(operations) != 1:
+                raise CompileError(
+                    f"stage and order belong to one loop, found {len(operations)}"
+                )
+            _annotate(operations[0], list(stage), list(order))
+        return _tilews._plan_pipelines(operations)
+    except CompileError:
+        for attributes in before:
+            _restore(attributes)
+        raise
+
+
+def _i32(number: int, context: ir.Context) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32, context), number)
+
+
+_PLAN = ("tile.num_stages", "tile.stage", "tile.order")
+
+
+def _plan_attributes(loop: ir.Operation) -> list[tuple[ir.Operation, dict[str, Any]]]:
+    """What a plan may change: the attributes of a loop and of what is in it."""
+    return [
+        (op.operation, {n: op.attributes[n] for n in _PLAN if n in op.attributes})
+        for op in _all(loop, ir.OpView)
+    ]
+
+
+def _restore(found: list[tuple[ir.Operation, dict[str, Any]]]) -> None:
+    for op, attributes in found:
+        for name in _PLAN:
+            if name in attributes:
+                op.attributes[name] = attributes[name]
+            elif name in op.attributes:
+                del op.attributes[name]
+
+
+def _annotate(loop: ir.Operation, stages: list[int], orders: list[int]) -> None:
+    operations = operations_to_schedule(loop)
+    for name, numbers in (("stage", stages), ("order", orders)):
+        if len(numbers) != len(operations):
+            names = ", ".join(op.operation.name for op in operations)
+            raise CompileError(
+                f"{name} has {len(numbers)} entries, but the loop has "
+                f"{len(operations)} operations to schedule: {names}"
+            )
+        for op, number in zip(operations, numbers, strict=True):
+            op.attributes[f"tile.{name}"] = _i32(number, loop.context)
+    _verify(loop)
+
+
+def multi_version_buffers(
+    loops: Op | Iterable[Op], depth: int | None = None
+) -> list[tile.ChannelOp]:
+    """Gives the buffers of planned loops versions, and channels to deliver them.
+
+    The loops are replaced: in each turn first comes what fills the channels, then
+    what reads them, each side with a cursor of its own. See
+    ``--tile-multi-version``.
+
+    Args:
+        loops: one loop, or several of one kernel: a buffer that several of them fill
+            gets one channel.
+        depth: slots of the channels; by default as many as the plans need. With
+            more, producers in a role of their own run further ahead.
+
+    Returns:
+        The channels. Find the new loops by :func:`pipelined_loops`.
+
+    Raises:
+        CompileError: a loop is not planned, its plan does not keep dependences or
+            needs more versions, or a layout cannot have so many.
+    """
+    operations = _loops(loops)
+    if depth is not None and (not isinstance(depth, int) or depth < 1):
+        raise CompileError(f"depth: expected a positive integer, found {depth!r}")
+    channels = _tilews._multi_version_buffers(operations, depth or 0)
+    _invalidate(operations)
+    return [channel.opview for channel in channels]
+
+
+def expand_pipeline(loop: Op) -> Messages:
+    """Turns a planned loop with channels into a software pipeline.
+
+    Copies of a turn are then started while earlier turns are computed; waits count
+    groups of asynchronous copies. See ``--tile-expand-pipeline``. The loop is
+    replaced.
+
+    Raises:
+        CompileError: the loop has no plan or no channels, is in a role, or an
+            operation in it has no stage.
+    """
+    operation = _operation(loop, "loop")
+    messages = _tilews._expand_pipeline(operation)
+    _invalidate([operation])
+    return messages
+
+
+def _invalidate(operations: list[ir.Operation]) -> None:
+    for operation in operations:
+        operation._set_invalid()
+
+
+# --- Buffers ---------------------------------------------------------------------
+
+
+def expand_layout(buffer: ir.Type | ir.Value | Op, depth: int) -> ir.Type:
+    """The type of `depth` versions of a shared buffer.
+
+    The versions are behind a new leading dimension. If the buffer has a layout, each
+    of them has it, and lies at a multiple of the swizzle's span.
+
+    Raises:
+        CompileError: this is no shared buffer, or there cannot be as many versions.
+    """
+    if not isinstance(buffer, ir.Type):
+        buffer = _value(buffer, "buffer").type
+    with buffer.context:
+        return _tilews._versioned_type(buffer, depth, ir.Location.unknown())
+
+
+def version_buffer(buffer: ir.Value | Op, depth: int) -> ir.Value:
+    """Allocates `depth` versions of a buffer, a ``tile.alloc_shared``, beside it.
+
+    The buffer stays: :func:`use_version` lets operations use a version.
+
+    Raises:
+        CompileError: see :func:`expand_layout`.
+    """
+    buffer = _value(buffer, "buffer")
+    alloc = buffer.owner
+    if isinstance(alloc, ir.Block) or not isinstance(alloc.opview, tile.AllocSharedOp):
+        raise CompileError(
+            "expected a buffer that 'tile.alloc_shared' makes, found a value of "
+            f"type {buffer.type}"
+        )
+    versions = expand_layout(buffer, depth)
+    with ir.InsertionPoint(alloc), alloc.location:
+        return tile.alloc_shared(versions, alignment=alloc.opview.alignment)
+
+
+def use_version(
+    op: Op, buffer: ir.Value | Op, versions: ir.Value, cursor: ir.Value
+) -> None:
+    """Lets an operation, and what is in it, use a version instead of a buffer.
+
+    Args:
+        op: its uses of the buffer, and of views of it, become uses of the version
+            that `cursor` points at.
+        buffer: the result of a ``tile.alloc_shared``.
+        versions: versions of it, see :func:`version_buffer`.
+        cursor: of the same depth.
+
+    Raises:
+        CompileError: the types do not belong together, or a value is not known at
+            the operation.
+    """
+    _tilews._use_version(
+        _operation(op, "op"),
+        _value(buffer, "buffer"),
+        _value(versions, "versions"),
+        _value(cursor, "cursor"),
+    )
+
+
+# --- Channels and cursors ----------------------------------------------------------
+
+
+def _depth(value: ir.Value, kind: str) -> int:
+    """The depth of a channel or a cursor."""
+    text = str(value.type)
+    if not text.startswith(f"!tile.{kind}<"):
+        raise CompileError(f"expected a {kind}, found a value of type {value.type}")
+    return int(text.removeprefix(f"!tile.{kind}<").removesuffix(">"))
+
+
+def _type(kind: str, depth: int, context: ir.Context) -> ir.Type:
+    try:
+        return ir.Type.parse(f"!tile.{kind}<{depth}>", context)
+    except ir.MLIRError as error:
+        reasons = "; ".join(str(d.message) for d in error.error_diagnostics)
+        raise CompileError(f"{kind}: {reasons}") from None
+
+
+def make_channel(
+    buffers: Sequence[ir.Value], producer: str = "mixed", depth: int | None = None
+) -> ir.Value:
+    """Makes a channel of buffers, at the current insertion point.
+
+    Args:
+        buffers: shared buffers with the slots as leading dimension.
+        producer: what fills them: ``tma``, ``cp_async``, ``simt``, or ``mixed`` for
+            several of these.
+        depth: the number of slots; needed only without buffers.
+
+    Raises:
+        CompileError: the leading dimensions differ, or there is no such producer.
+    """
+    buffers = [_value(buffer, "buffers") for buffer in buffers]
+    context = ir.InsertionPoint.current.block.owner.context
+    depths = {ir.MemRefType(buffer.type).shape[0] for buffer in buffers}
+    depths |= set() if depth is None else {depth}
+    if len(depths) != 1:
+        raise CompileError(
+            "a channel has as many slots as each of its buffers has versions, found "
+            f"{', '.join(map(str, sorted(depths))) or 'no buffers and no depth'}"
+        )
+    kinds = ("tma", "cp_async", "simt", "mixed")
+    if producer not in kinds:
+        raise CompileError(
+            f"producer: expected one of {', '.join(kinds)}, found {producer!r}"
+        )
+    kind = ir.Attribute.parse(f"#tile.producer<{producer}>", context)
+    type_ = _type("channel", depths.pop(), context)
+    return tile.channel(type_, buffers, kind, loc=_location(*buffers))
+
+
+def make_cursor(depth: int) -> ir.Value:
+    """Makes a cursor at the first transaction, at the current insertion point."""
+    context = ir.InsertionPoint.current.block.owner.context
+    return tile.cursor(_type("cursor", depth, context), loc=_location())
+
+
+def advance(cursor: ir.Value) -> ir.Value:
+    """The place of the transaction after a cursor's."""
+    cursor = _value(cursor, "cursor")
+    _depth(cursor, "cursor")
+    return tile.advance(cursor, loc=_location(cursor))
+
+
+def slot(versions: ir.Value, cursor: ir.Value) -> ir.Value:
+    """The version of a buffer that a cursor points at.
+
+    Raises:
+        CompileError: the buffer has not as many versions as the cursor's channel.
+    """
+    versions, cursor = _value(versions, "versions"), _value(cursor, "cursor")
+    depth = _depth(cursor, "cursor")
+    with versions.context:
+        type_ = _tilews._slot_type(versions.type, ir.Location.unknown())
+    found = ir.MemRefType(versions.type).shape[0]
+    if found != depth:
+        raise CompileError(
+            f"the cursor is of a channel with {depth} slots, the buffer has {found} "
+            "versions"
+        )
+    return tile.slot(type_, versions, cursor, loc=_location(cursor))
+
+
+def acquire(channel: ir.Value, cursor: ir.Value) -> tile.AcquireOp:
+    """Waits until the slot at the cursor can be filled."""
+    return _transaction(tile.acquire, channel, cursor)
+
+
+def commit(channel: ir.Value, cursor: ir.Value) -> tile.CommitOp:
+    """Lets the fill of the slot complete as soon as its copies have landed."""
+    return _transaction(tile.commit, channel, cursor)
+
+
+def wait(channel: ir.Value, cursor: ir.Value) -> tile.WaitOp:
+    """Waits until the slot can be read."""
+    return _transaction(tile.wait, channel, cursor)
+
+
+def release(channel: ir.Value, cursor: ir.Value) -> tile.ReleaseOp:
+    """Gives the slot back."""
+    return _transaction(tile.release, channel, cursor)
+
+
+def _transaction(build: Any, channel: ir.Value, cursor: ir.Value) -> Any:
+    channel, cursor = _value(channel, "channel"), _value(cursor, "cursor")
+    depth, found = _depth(channel, "channel"), _depth(cursor, "cursor")
+    if depth != found:
+        raise CompileError(
+            f"the channel has {depth} slots, but the cursor is of one with {found}"
+        )
+    return build(channel, cursor, loc=_location(channel))
+
+
+def _location(*values: ir.Value) -> ir.Location:
+    """The current location or, without one, that of a value."""
+    current = ir.Location.current if _has_location() else None
+    if current is not None:
+        return current
+    for value in values:
+        return value.location
+    block = ir.InsertionPoint.current.block
+    return block.owner.location
+
+
+def _has_location() -> bool:
+    try:
+        return ir.Location.current is not None
+    except ValueError:
+        return False
+
+
+def carry_cursors(kernel: Op, cursors: Sequence[ir.Value]) -> None:
+    """Makes loops and branches carry cursors.
+
+    Write a schedule as if each of `cursors`, results of ``tile.cursor`` in the
+    kernel's body, were a variable that :func:`advance` changes. This function makes
+    values of them: every use sees the cursor as it is there, and ``scf.for``,
+    ``scf.if`` and ``scf.while`` pass it on. These are replaced where they do.
+
+    Raises:
+        CompileError: a value is no such cursor.
+    """
+    operation = _operation(kernel, "kernel")
+    _tilews._carry_cursors(operation, [_value(c, "cursors") for c in cursors])
