@@ -71,10 +71,10 @@ getLoops(ArrayRef<MlirOperation> operations) {
   }
   if (!kernel)
     return SmallVector<scf::ForOp>();
-  SmallVector<scf::ForOp> loops =
-      llvm::filter_to_vector(getLoopsToPipeline(kernel), [&](scf::ForOp loop) {
-        return wanted.erase(loop);
-      });
+  SmallVector<scf::ForOp> loops;
+  for (scf::ForOp loop : getLoopsToPipeline(kernel))
+    if (wanted.erase(loop))
+      loops.push_back(loop);
   if (!wanted.empty())
     return (*wanted.begin())
         ->emitError("has channels already: its buffers have their versions");

@@ -71,7 +71,9 @@ _Kernel = _tilews._KernelRewrite
 def _operation(value: Any, what: str) -> ir.Operation:
     if not isinstance(value, (ir.Operation, ir.OpView)):
         raise TypeError(f"{what}: expected an operation, found {value!r:.80}")
-    return value.operation
+    operation = value.operation
+    operation.name  # noqa: B018 (raises if it was replaced)
+    return operation
 
 
 def _value(value: Any, what: str) -> ir.Value:
@@ -171,7 +173,9 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
     name = "tile.role_registers"
     before = op.attributes[name] if name in op.attributes else None
     if registers is not None:
-        entries = ", ".join(f"{role} = {count} : i64" for role, count in registers.items())
+        entries = ", ".join(
+            f"{role} = {count} : i64" for role, count in registers.items()
+        )
         op.attributes[name] = ir.Attribute.parse(f"{{{entries}}}", op.context)
     try:
         _verify(op)

@@ -19,6 +19,12 @@ def test_example_checks_its_result(name):
     assert f"{name}: maximum relative error" in run(name)
 
 
+def test_schedules_made_by_functions():
+    lines = run("custom_pipeline").splitlines()
+    assert [line.split(":")[0] for line in lines[::2]] == ["by_steps", "by_hand"]
+    assert all("sm_90a: 2 TMA copies" in line for line in lines[1::2])
+
+
 def test_demo_makes_all_objects_and_checks_all_results():
     lines = [line.split() for line in run("demo").splitlines()]
     for chip in ("sm_80", "sm_90a", "gfx942", "gfx1100"):

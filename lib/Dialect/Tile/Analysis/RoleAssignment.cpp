@@ -68,9 +68,10 @@ std::optional<RoleRefusal> RoleAssignment::assign() {
       region.walk(
           [&](Operation *inner) { holdsTransaction |= isTransaction(inner); });
     if (holdsTransaction) {
-      refusal = RoleRefusal{op, 4,
-                        "channels are used in an operation other than scf.for, "
-                        "scf.if and scf.while"};
+      refusal =
+          RoleRefusal{op, 4,
+                      "channels are used in an operation other than scf.for, "
+                      "scf.if and scf.while"};
       return WalkResult::interrupt();
     }
     bool isLoad = isa<AcquireOp, CommitOp>(op) ||
@@ -183,14 +184,15 @@ std::optional<RoleRefusal> RoleAssignment::checkLoad() const {
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
     if (readsChannel(op))
-      return RoleRefusal{op, 6,
-                     "it is needed to fill a channel, and reads a tile that a "
-                     "channel delivers"};
+      return RoleRefusal{
+          op, 6,
+          "it is needed to fill a channel, and reads a tile that a "
+          "channel delivers"};
     if (Operation *writer = findWriter(op, mathEffects))
       return RoleRefusal{op, 3,
-                     "it is needed to fill a channel, and reads what the "
-                     "kernel writes",
-                     writer};
+                         "it is needed to fill a channel, and reads what the "
+                         "kernel writes",
+                         writer};
   }
   return std::nullopt;
 }

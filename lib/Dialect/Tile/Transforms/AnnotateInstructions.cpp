@@ -194,7 +194,7 @@ struct AnnotateInstructionsPass
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
       return failed(annotateInstructions(kernel)) ? WalkResult::interrupt()
-                                            : WalkResult::advance();
+                                                  : WalkResult::advance();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -53,6 +53,44 @@ std::optional<std::string> PipelineItems::collect() {
   llvm::sort(items, [](const PipelineItem &a, const PipelineItem &b) {
     return a.order < b.order;
   });
+  return checkOrder();
+}
+
+/// Whether `first` runs before what `second` does `distance` turns later.
+static bool isBefore(const PipelineItem &first, const PipelineItem &second,
+                     int64_t distance) {
+  return std::pair(first.stage, first.order) <
+         std::pair(second.stage + distance, second.order);
+}
+
+static std::string describe(const PipelineItem &user, const PipelineItem &item,
+                            StringRef when) {
+  return ("'" + user.op->getName().getStringRef() +
+          "' in it has a stage and an order before those of '" +
+          item.op->getName().getStringRef() + "'" + when +
+          ", whose result it uses")
+      .str();
+}
+
+/// Says which operation would come before one whose result it uses.
+std::optional<std::string> PipelineItems::checkOrder() {
+  llvm::DenseMap<Operation *, const PipelineItem *> known;
+  for (const PipelineItem &item : items)
+    known[item.op] = &item;
+  Operation *yield = body.getTerminator();
+  for (const PipelineItem &item : items)
+    for (OpOperand &use : item.op->getUses()) {
+      const PipelineItem *user = known.lookup(getInBody(use.getOwner()));
+      if (user && user != &item && !isBefore(item, *user, 0))
+        return describe(*user, item, "");
+      if (use.getOwner() != yield)
+        continue;
+      Value next = loop.getRegionIterArg(use.getOperandNumber());
+      for (Operation *op : next.getUsers())
+        if (const PipelineItem *later = known.lookup(getInBody(op));
+            later && !isBefore(item, *later, 1))
+          return describe(*later, item, " of the turn before");
+    }
   return std::nullopt;
 }
 

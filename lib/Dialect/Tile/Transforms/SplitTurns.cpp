@@ -213,21 +213,30 @@ private:
         std::minmax_element(readers.begin(), readers.end(), byOrder);
 
     Location loc = loop.getLoc();
+    auto advance = [&](Value cursor, const Statement *earliest,
+                       const Statement *latest) {
+      auto op = AdvanceOp::create(rewriter, loc, cursor);
+      // The next turn needs the cursor in the earliest stage.
+      if (earliest->stage == latest->stage)
+        after[latest].push_back(op);
+      else
+        before[earliest].push_back(op);
+    };
     rewriter.setInsertionPoint(producer.clones.at((*firstWriter)->op));
     before[*earliestWriter].push_back(
         AcquireOp::create(rewriter, loc, channel.channel, channel.producer));
     rewriter.setInsertionPointAfter(producer.clones.at((*lastWriter)->op));
-    after[*latestWriter].append(
-        {CommitOp::create(rewriter, loc, channel.channel, channel.producer),
-         AdvanceOp::create(rewriter, loc, channel.producer)});
+    after[*latestWriter].push_back(
+        CommitOp::create(rewriter, loc, channel.channel, channel.producer));
+    advance(channel.producer, *earliestWriter, *latestWriter);
     rewriter.setInsertionPoint(consumer.clones.at(firstRead));
     before[*earliestReader].push_back(
         WaitOp::create(rewriter, loc, channel.channel, channel.consumer,
                        /*pending=*/IntegerAttr(), /*proxyFence=*/false));
     rewriter.setInsertionPointAfter(consumer.clones.at(lastRead));
-    after[*latestReader].append(
-        {ReleaseOp::create(rewriter, loc, channel.channel, channel.consumer),
-         AdvanceOp::create(rewriter, loc, channel.consumer)});
+    after[*latestReader].push_back(
+        ReleaseOp::create(rewriter, loc, channel.channel, channel.consumer));
+    advance(channel.consumer, *earliestReader, *latestReader);
 
     for (const PipedBuffer *buffer : buffers) {
       Value versions = channel.versions.at(buffer->alloc);

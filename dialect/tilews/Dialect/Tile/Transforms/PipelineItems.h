@@ -53,6 +53,7 @@ public:
   }
 
 private:
+  std::optional<std::string> checkOrder();
   mlir::scf::IfOp wrap(llvm::ArrayRef<PipelineItem> segment);
   void sinkInto(mlir::scf::IfOp wrapper);
   mlir::Value getDefault(mlir::OpResult result);
