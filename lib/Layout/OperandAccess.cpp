@@ -25,8 +25,10 @@ OperandAccess tilews::getMatrixRowAccess(const MmaInstruction &mma, bool isLhs,
   // The rows are along K unless the buffer is stored the other way around.
   bool alongK = isLhs != transposed;
   // The matrices of a left operand follow along M, then along K; those of a
-  // right operand along K, then along N.
-  Mode alongOuter = {2, 8, outer}, alongInner = {2, mma.k / 2, inner};
+  // right operand along K, then along N. An operand's last registers differ
+  // in the matrix along K.
+  Mode alongInner = (isLhs ? mma.lhs : mma.rhs).getValueModes().back();
+  Mode alongOuter = {4 / alongInner.extent, 8, outer};
   SmallVector<Mode> thread = {{8, 1, alongK ? outer : inner},
                               isLhs ? alongOuter : alongInner,
                               isLhs ? alongInner : alongOuter};

@@ -74,3 +74,43 @@ SparseMmaInstruction tilews::getSmfmac(int64_t size, int64_t k,
   sparse.fieldK = 2;
   return sparse;
 }
+
+MetadataLayout tilews::getMetadataLayout(const MmaInstruction &mma,
+                                         const FragmentLayout &metadata,
+                                         WarpGrid grid, int64_t m, int64_t k,
+                                         int64_t elementBits) {
+  // A field of 4 bits is for 4 elements along K.
+  int64_t fieldsPerElement = elementBits / 4;
+  int64_t elementsPerStep = mma.k / elementBits, steps = k / mma.k;
+  MetadataLayout result;
+  SmallVector<Mode> thread, value;
+  auto add = [](SmallVector<Mode> &modes, Mode mode) {
+    if (mode.extent > 1)
+      modes.push_back(mode);
+  };
+  for (Mode mode : metadata.getThreadModes()) {
+    // Lanes that an instruction's selector leaves out have the metadata of the
+    // next one.
+    if (mode.stride == 0 && steps % mode.extent == 0) {
+      result.stepsPerWord = mode.extent;
+      mode = {mode.extent, elementsPerStep, 1};
+    } else if (mode.dim == 1) {
+      result.hasHalves |= mode.stride < fieldsPerElement;
+      mode.stride /= fieldsPerElement;
+    }
+    thread.push_back(mode);
+  }
+  for (Mode mode : metadata.getValueModes()) {
+    if (mode.dim == 1)
+      mode.extent /= fieldsPerElement;
+    add(value, mode);
+  }
+  MmaRepeats repeats = getRepeats(mma, grid, m, 1);
+  add(thread, {grid.m, repeats.m * mma.m, 0});
+  add(thread, {grid.n, 0, 0});
+  add(value,
+      {steps / result.stepsPerWord, result.stepsPerWord * elementsPerStep, 1});
+  add(value, {repeats.m, mma.m, 0});
+  result.fragment = FragmentLayout(thread, value);
+  return result;
+}

@@ -229,13 +229,16 @@ expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
           metadata.elements[row * metadata.columns + group / perWord];
       unsigned nibble = (word >> (group % perWord * 4)) & 15;
       unsigned places[] = {nibble & 3, nibble >> 2};
+      const T *pair = &sparse.elements[row * sparse.columns + group * 2];
+      // Zeros are at every place: what a copy leaves beyond the matrix's end.
+      if (pair[0] == 0 && pair[1] == 0)
+        continue;
       if (places[0] >= places[1])
         return frame.fail(inst, "has metadata " + Twine(nibble) + " in row " +
                                     Twine(row) + ", group " + Twine(group) +
                                     ": expected two ascending places");
       for (int64_t i = 0; i < 2; ++i)
-        dense.elements[row * dense.columns + group * 4 + places[i]] =
-            sparse.elements[row * sparse.columns + group * 2 + i];
+        dense.elements[row * dense.columns + group * 4 + places[i]] = pair[i];
     }
   }
   return dense;

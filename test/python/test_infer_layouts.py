@@ -4,10 +4,11 @@ import re
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tilews.passmanager import PassManager
 
-from tilews import ir
+from tilews import ir, layout
 
 ROOT = Path(__file__).parents[2]
 TARGETS = ("sm_80", "sm_90a", "gfx942", "gfx950", "gfx1100")
@@ -189,3 +190,101 @@ def test_time_grows_with_the_kernel():
 def test_the_same_kernel_gets_the_same_layouts():
     text = long_kernel(300)
     assert infer(text, "sm_80") == infer(text, "sm_80")
+
+
+# --- Sparse products ----------------------------------------------------------
+
+SPARSE = """
+gpu.module @m {{
+  gpu.func @k(%E: memref<{m}x{words}xi{e}>, %C: memref<{m}x64x{acc}>) kernel
+      attributes {{tile.threads = {threads} : i32}} {{
+    %a = tile.alloc_shared : memref<{m}x{half}x{t}, {shared}>
+    %b = tile.alloc_shared : memref<64x{k}x{t}, {shared}>
+    %e = tile.load %E : memref<{m}x{words}xi{e}> -> tensor<{m}x{words}xi{e}>
+    %c = tile.load %C : memref<{m}x64x{acc}> -> tensor<{m}x64x{acc}>
+    %d = tile.gemm_sp %a, %e, %b, %c {{transpose_rhs}}
+       : memref<{m}x{half}x{t}, {shared}>, tensor<{m}x{words}xi{e}>,
+         memref<64x{k}x{t}, {shared}> -> tensor<{m}x64x{acc}>
+    tile.store %d to %C : tensor<{m}x64x{acc}> to memref<{m}x64x{acc}>
+    gpu.return
+  }}
+}}
+"""
+
+
+def find_metadata(module: ir.Module) -> ir.Type:
+    """The type of the metadata of a module's one sparse product."""
+    found = []
+
+    def look(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "tile.gemm_sp":
+            found.append(op.operands[1].type)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    return found[0]
+
+
+def parse_modes(text: str) -> list[tuple[int, int, int]]:
+    extents, strides = re.fullmatch(r"\((.*)\):\((.*)\)", text).groups()
+    if not extents:
+        return []
+    modes = []
+    for extent, stride in zip(extents.split(", "), strides.split(", "), strict=True):
+        factor, _, dim = stride.partition("*d")
+        modes.append((int(extent), int(factor), int(dim or 0)))
+    return modes
+
+
+@pytest.mark.parametrize("k", [64, 128, 192, 256])
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("operand, acc", [("f16", "f32"), ("i8", "i32")])
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_metadata_of_sparse_products(target, operand, acc, bits, k):
+    """A lane holds all the bits its instructions take (PTX ISA, "mma.sp" and
+    "wgmma.mma_async.sp": metadata), and the registers of one word follow each other."""
+    m, threads = 128, 256
+    text = SPARSE.format(
+        m=m, k=k, half=k // 2, words=k // bits, e=bits, t=operand, acc=acc,
+        threads=threads, shared=SHARED,
+    )  # fmt: skip
+    with ir.Context():
+        module = ir.Module.parse(text)
+        run(module, f"tile-set-target{{chip={target}}}", "tile-annotate-instructions")
+        assert ("<wgmma>" if target == "sm_90a" else "<mma>") in str(module)
+        run(module, "tile-infer-layouts")
+        thread, value = re.search(
+            r"thread = (.*), value = (.*)>>", str(find_metadata(module))
+        ).groups()
+    held = layout.FragmentLayout(parse_modes(thread), parse_modes(value)).table(2)
+
+    depth = 32 if operand == "f16" else 64
+    steps = k // depth
+    # Instructions that take their metadata from one word, by selectors.
+    shared = 2 if operand == "f16" and steps % 2 == 0 else 1
+    repeats = held.shape[1] * bits * shared // (32 * steps)
+    if operand == "f16" and bits == 32:
+        repeats //= 2  # the halves that other lanes need
+    words = held.reshape(threads, repeats, steps // shared, -1, 2)
+    rows_seen = set()
+    for t in range(threads):
+        lane, first = t % 32, held[t, 0, 0] // 16 * 16
+        for repeat, word in np.ndindex(repeats, steps // shared):
+            found = [tuple(map(int, c)) for c in words[t, repeat, word]]
+            base = words[t, repeat, word, 0, 0] // 16 * 16
+            assert base == (first if repeat == 0 else base)
+            if operand == "i8":
+                row = base + lane // 4 + 8 * (lane % 2)
+                begin = word * 2 + lane // 2 % 2  # in units of 32 bits
+                expected = [(row, begin * 32 // bits + i) for i in range(32 // bits)]
+            else:
+                step = word * shared + (lane // 2 % 2 if shared == 2 else 0)
+                begin = step * 2 + (lane % 2 if bits < 32 else 0)  # of 16 bits
+                expected = [
+                    (base + lane // 4 + 8 * i, begin * 16 // bits + j)
+                    for i in range(2)
+                    for j in range(max(16 // bits, 1))
+                ]
+            assert found == expected, (t, repeat, word)
+            rows_seen.update(row for row, _ in found)
+    assert rows_seen == set(range(m))

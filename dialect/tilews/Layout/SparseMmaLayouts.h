@@ -41,6 +41,25 @@ SparseMmaInstruction getWgmmaSp(int64_t n, int64_t operandBits);
 /// doubled it, in two.
 SparseMmaInstruction getSmfmac(int64_t size, int64_t k, int64_t operandBits);
 
+/// How the lanes of NVIDIA's sparse instructions hold the metadata of a whole
+/// left operand, as elements of some bits each.
+struct MetadataLayout {
+  /// Coordinates are (m, element of the row). The registers of one word come
+  /// first, then the words along K, then along M.
+  FragmentLayout fragment;
+  /// How many instructions that follow each other along K take their metadata
+  /// from one word, each by a selector of its own.
+  int64_t stepsPerWord = 1;
+  /// Whether an element has the fields of two neighbouring lanes: those of the
+  /// even one in its lower half. The registers of a word are then two such
+  /// elements, of which a lane needs one half each.
+  bool hasHalves = false;
+};
+/// `metadata` is that of `mma`, and `elementBits` 8, 16 or 32.
+MetadataLayout getMetadataLayout(const MmaInstruction &mma,
+                                 const FragmentLayout &metadata, WarpGrid grid,
+                                 int64_t m, int64_t k, int64_t elementBits);
+
 } // namespace tilews
 
 #endif // TILEWS_LAYOUT_SPARSEMMALAYOUTS_H

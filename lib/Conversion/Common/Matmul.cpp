@@ -83,54 +83,68 @@ private:
 // Warp-wide instructions
 //===----------------------------------------------------------------------===//
 
-struct WarpGemmPattern : TilePattern<GemmOp> {
-  using TilePattern::TilePattern;
+struct WarpGemmPattern : MatmulPattern {
+  using MatmulPattern::MatmulPattern;
 
   LogicalResult
-  matchAndRewrite(GemmOp op, OpAdaptor adaptor,
+  matchAndRewrite(MatmulOpInterface op, ArrayRef<Value> converted,
                   ConversionPatternRewriter &rewriter) const override {
     auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
     if (!inst || (inst.getValue() != InstKind::Mma &&
                   inst.getValue() != InstKind::Mfma &&
                   inst.getValue() != InstKind::Wmma))
       return rewriter.notifyMatchFailure(op, "not a warp-wide instruction");
-    std::optional<GemmPlan> plan =
-        getGemmPlan(op, getTarget().info, getNumThreads(op));
+    std::optional<MatmulPlan> plan =
+        getMatmulPlan(op, getTarget().info, getNumThreads(op));
     if (!plan)
-      return op.emitError("'tile.inst' cannot compute this product on ")
+      return op->emitError("'tile.inst' cannot compute this product on ")
              << getTarget().info.chip;
     const MmaInstruction &mma = plan->mma;
-    if (!getFragmentLayout(op.getType())
+    if (!getFragmentLayout(op.getAccType())
              .isSameAs(getAccLayout(mma, plan->grid, op.getM(), op.getN())))
-      return op.emitError("accumulator does not have the layout of its "
-                          "instruction; run --tile-infer-layouts");
+      return op->emitError("accumulator does not have the layout of its "
+                           "instruction; run --tile-infer-layouts");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    std::unique_ptr<OperandReader> lhs = createReader(
-        b, op, *plan, op.getLhs(), adaptor.getLhs(), /*isLhs=*/true);
-    std::unique_ptr<OperandReader> rhs = createReader(
-        b, op, *plan, op.getRhs(), adaptor.getRhs(), /*isLhs=*/false);
+    std::unique_ptr<OperandReader> lhs =
+        createReader(b, op, *plan, op.getLhsMutable(), converted);
+    std::unique_ptr<OperandReader> rhs =
+        createReader(b, op, *plan, op.getRhsMutable(), converted);
+    std::optional<MetadataReader> metadata;
+    if (op.isSparse())
+      metadata.emplace(b, op, *plan,
+                       getConverted(*op.getMetadataOperand(), converted),
+                       getThreadId(b, op));
 
     Type accElement = op.getAccType().getElementType();
-    MmaOperands operands = {op.getLhsElementType(), op.getRhsElementType(),
-                            accElement, mma};
-    SmallVector<Value> tiles = splitAcc(b, op, adaptor.getAcc(), mma);
+    MmaOperands operands = {
+        op.getLhsElementType(), op.getRhsElementType(), accElement, mma, {}};
+    SmallVector<Value> tiles =
+        splitAcc(b, op, getConverted(op.getAccMutable(), converted), mma);
     MmaRepeats repeats = getRepeats(mma, plan->grid, op.getM(), op.getN());
     Type lhsElement = getTypeConverter()->convertType(op.getLhsElementType());
     Type rhsElement = getTypeConverter()->convertType(op.getRhsElementType());
+    SmallVector<SmallVector<Value>> words(repeats.m);
+    for (int64_t m = 0; metadata && m < repeats.m; ++m)
+      words[m] = metadata->read(m);
     for (int64_t step = 0; step < op.getK() / mma.k; ++step) {
       SmallVector<Value> rows, columns;
       for (int64_t m = 0; m < repeats.m; ++m)
         rows.push_back(pack(b, lhsElement, lhs->read(m, step)));
       for (int64_t n = 0; n < repeats.n; ++n)
         columns.push_back(pack(b, rhsElement, rhs->read(n, step)));
-      for (int64_t m = 0; m < repeats.m; ++m)
+      for (int64_t m = 0; m < repeats.m; ++m) {
+        if (metadata) {
+          operands.metadata = words[m][step / metadata->getStepsPerWord()];
+          operands.selector = step % metadata->getStepsPerWord();
+        }
         for (int64_t n = 0; n < repeats.n; ++n) {
           Value &tile = tiles[m * repeats.n + n];
           tile = getTarget().emitMma(b, operands, rows[m], columns[n], tile);
           if (!tile)
-            return op.emitError("has no instruction for these types on ")
+            return op->emitError("has no instruction for these types on ")
                    << getTarget().info.chip;
         }
+      }
     }
     SmallVector<Value> registers;
     for (Value tile : tiles)
@@ -140,23 +154,28 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
   }
 
   std::unique_ptr<OperandReader> createReader(ImplicitLocOpBuilder &b,
-                                              GemmOp op, const GemmPlan &plan,
-                                              Value original, Value converted,
-                                              bool isLhs) const {
-    const FragmentLayout &fragment = isLhs ? plan.mma.lhs : plan.mma.rhs;
-    auto type = dyn_cast<MemRefType>(original.getType());
+                                              MatmulOpInterface op,
+                                              const MatmulPlan &plan,
+                                              OpOperand &original,
+                                              ArrayRef<Value> converted) const {
+    bool isLhs = &original == &op.getLhsMutable();
+    MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
+    int64_t extentK = isLhs ? op.getLhsK() : op.getK();
+    Value value = getConverted(original, converted);
+    auto type = dyn_cast<MemRefType>(original.get().getType());
     if (!type)
       return std::make_unique<FragmentReader>(
-          b, converted, fragment.getNumValues(), op.getK() / plan.mma.k);
+          b, value, (isLhs ? mma.lhs : mma.rhs).getNumValues(),
+          extentK / mma.k);
     SharedOperand operand = {type,
-                             converted,
+                             value,
                              isLhs,
                              isLhs ? op.getTransposeLhs()
                                    : op.getTransposeRhs(),
-                             plan.mma,
+                             mma,
                              plan.grid,
                              isLhs ? op.getM() : op.getN(),
-                             op.getK(),
+                             extentK,
                              getThreadId(b, op)};
     if (auto reader = getTarget().createOperandReader(b, operand))
       return reader;
@@ -165,8 +184,9 @@ struct WarpGemmPattern : TilePattern<GemmOp> {
   }
 
   /// The accumulator's registers, one vector for each instruction.
-  static SmallVector<Value> splitAcc(ImplicitLocOpBuilder &b, GemmOp op,
-                                     Value acc, const MmaInstruction &mma) {
+  static SmallVector<Value> splitAcc(ImplicitLocOpBuilder &b,
+                                     MatmulOpInterface op, Value acc,
+                                     const MmaInstruction &mma) {
     int64_t perTile = mma.acc.getNumValues();
     auto type = cast<VectorType>(acc.getType());
     Type element = type.getElementType();

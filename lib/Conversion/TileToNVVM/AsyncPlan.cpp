@@ -242,7 +242,7 @@ LogicalResult Planner::run() {
     if (auto copy = dyn_cast<CopyOp>(op); copy && isTma(copy))
       copies.push_back(copy);
     plan->copiesByCpAsync |= hasInst(op, InstKind::CpAsync);
-    if (auto gemm = dyn_cast<GemmOp>(op))
+    if (auto gemm = dyn_cast<MatmulOpInterface>(op))
       plan->hasAsyncProducts |= gemm.getAsync() && hasInst(op, InstKind::Wgmma);
   });
   // Without roles a channel is no matter of barriers in memory.

@@ -58,17 +58,22 @@ Value NVVMLowering::emitMma(ImplicitLocOpBuilder &b, const MmaOperands &op,
     inputs.push_back({word, wordClass.str()});
   for (Value word : accWords)
     inputs.push_back({word, accClass.str()});
+  if (op.metadata)
+    inputs.push_back({op.metadata, "r"});
   int64_t next = 0;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "mma.sync.aligned.m" << op.mma.m << "n" << op.mma.n << "k"
-         << op.mma.k << ".row.col." << accName << "."
-         << getPtxType(op.lhsElement) << "." << getPtxType(op.rhsElement) << "."
-         << accName << " ";
+  stream << (op.metadata ? "mma.sp::ordered_metadata.sync" : "mma.sync")
+         << ".aligned.m" << op.mma.m << "n" << op.mma.n << "k" << op.mma.k
+         << ".row.col." << accName << "." << getPtxType(op.lhsElement) << "."
+         << getPtxType(op.rhsElement) << "." << accName << " ";
   stream << takeGroup(next, accWords.size()) << ", ";
   stream << takeGroup(next, lhsWords.size()) << ", ";
   stream << takeGroup(next, rhsWords.size()) << ", ";
-  stream << takeGroup(next, accWords.size()) << ";";
+  stream << takeGroup(next, accWords.size());
+  if (op.metadata)
+    stream << ", $" << next << ", " << op.selector;
+  stream << ";";
   SmallVector<Value> results =
       createAsm(b, text, accRegister, accClass, accWords.size(), inputs, false);
   return packedAcc ? fromWords(b, results, accType)
@@ -114,14 +119,15 @@ namespace {
 
 /// Reads operands by ldmatrix: each lane gives the address of 16 bytes, eight
 /// lanes those of an 8x8 matrix of 16-bit elements (PTX ISA, "ldmatrix"). The
-/// four matrices of one instruction are those of one left operand, or of two
-/// right operands that are neighbours along N.
+/// four matrices of one instruction are those of one left operand, of the right
+/// operand of one sparse instruction, or of two right operands that are
+/// neighbours along N.
 class LdMatrixReader : public OperandReader {
 public:
   LdMatrixReader(ImplicitLocOpBuilder &b, const TargetLowering &target,
                  const SharedOperand &operand)
       : b(b), target(target), operand(operand),
-        repeatsPerLoad(operand.isLhs ? 1 : 2),
+        repeatsPerLoad(getRepeatsPerLoad(operand)),
         indexer(b, getLayout(), operand.type.getShape(), operand.threadId),
         access(b, operand.type, operand.buffer, SmallVector<SplitOffset>(2),
                operand.type.getShape(), kMaxVector, indexer) {
@@ -138,7 +144,7 @@ public:
       return false;
     int64_t group = operand.isLhs ? operand.grid.m : operand.grid.n;
     int64_t tile = operand.isLhs ? operand.mma.m : operand.mma.n;
-    int64_t perLoad = operand.isLhs ? 1 : 2;
+    int64_t perLoad = getRepeatsPerLoad(operand);
     // Every row has to exist, and rows of 16 bytes to stay together.
     return operand.extent % (group * tile * perLoad) == 0 &&
            operand.type.getShape().back() * bits % 128 == 0 &&
@@ -151,8 +157,8 @@ public:
     if (words.empty())
       words = emitLoad(load, step);
     ArrayRef<Value> own = words;
-    if (!operand.isLhs)
-      own = own.slice(repeat % 2 * 2, 2);
+    int64_t perRepeat = 4 / repeatsPerLoad;
+    own = own.slice(repeat % repeatsPerLoad * perRepeat, perRepeat);
     Type element = operand.type.getElementType();
     if (element.getIntOrFloatBitWidth() == 8)
       element = b.getI8Type();
@@ -162,6 +168,13 @@ public:
   }
 
 private:
+  /// How many operands that are neighbours the four matrices belong to.
+  static int64_t getRepeatsPerLoad(const SharedOperand &operand) {
+    if (operand.isLhs)
+      return 1;
+    return 4 / operand.mma.rhs.getValueModes().back().extent;
+  }
+
   /// Where each lane's 16 bytes start: the value modes are the loads.
   FragmentLayout getLayout() const {
     const MmaInstruction &mma = operand.mma;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
-// Instructions". All instructions of one tile.gemm stand in one piece of
+// Instructions". All instructions of one product stand in one piece of
 // inline assembly, from the fence to the wait: no copy of an accumulator can
 // come between them, which is what makes ptxas serialize them.
 //
@@ -37,19 +37,19 @@ struct MatrixOperand {
   }
 };
 
-struct WgmmaPattern : TilePattern<GemmOp> {
-  using TilePattern::TilePattern;
+struct WgmmaPattern : MatmulPattern {
+  using MatmulPattern::MatmulPattern;
 
   LogicalResult
-  matchAndRewrite(GemmOp op, OpAdaptor adaptor,
+  matchAndRewrite(MatmulOpInterface op, ArrayRef<Value> converted,
                   ConversionPatternRewriter &rewriter) const override {
     auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
     if (!inst || inst.getValue() != InstKind::Wgmma)
       return rewriter.notifyMatchFailure(op, "not wgmma");
-    std::optional<GemmPlan> plan =
-        getGemmPlan(op, getTarget().info, getNumThreads(op));
+    std::optional<MatmulPlan> plan =
+        getMatmulPlan(op, getTarget().info, getNumThreads(op));
     if (!plan)
-      return op.emitError("wgmma cannot compute this product with ")
+      return op->emitError("wgmma cannot compute this product with ")
              << getNumThreads(op) << " threads";
     MmaRepeats repeats =
         getRepeats(plan->mma, plan->grid, op.getM(), op.getN());
@@ -59,8 +59,8 @@ struct WgmmaPattern : TilePattern<GemmOp> {
         failed(getOperand(op, op.getRhsMutable(), *plan, repeats.n, rhs)))
       return failure();
     if (int64_t first = lowering.getThreads(op).first; first % 128 != 0)
-      return op.emitError("wgmma runs on warpgroups of 4 warps, but the role "
-                          "begins at warp ")
+      return op->emitError("wgmma runs on warpgroups of 4 warps, but the role "
+                           "begins at warp ")
              << first / 32;
 
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -72,9 +72,10 @@ struct WgmmaPattern : TilePattern<GemmOp> {
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
     Product product(op, *plan, repeats, lhs, *rhs);
-    SmallVector<AsmInput> inputs = createInputs(b, product, adaptor, group);
+    SmallVector<AsmInput> inputs = createInputs(b, product, converted, group);
     std::string text = product.getText();
-    auto accType = cast<VectorType>(adaptor.getAcc().getType());
+    auto accType =
+        cast<VectorType>(getConverted(op.getAccMutable(), converted).getType());
     SmallVector<Value> results =
         createAsm(b, text, product.getRegisterType(b), product.accClass(),
                   product.numAccRegisters(), inputs, /*hasSideEffects=*/true);
@@ -90,14 +91,15 @@ private:
   }
 
   /// The fragments have to be those of the instruction.
-  LogicalResult checkFragments(GemmOp op) const {
+  LogicalResult checkFragments(MatmulOpInterface op) const {
     SmallVector<LayoutRequirement> requirements;
-    op.getLayoutRequirements(getTarget().info, getNumThreads(op), requirements);
+    cast<LayoutOpInterface>(*op).getLayoutRequirements(
+        getTarget().info, getNumThreads(op), requirements);
     for (const LayoutRequirement &requirement : requirements) {
       auto needed = dyn_cast<FragmentAttr>(requirement.layout);
       Type type = requirement.getValue().getType();
       if (needed && !getFragmentLayout(type).isSameAs(needed.getLayout()))
-        return op.emitError("wgmma needs layout ")
+        return op->emitError("wgmma needs layout ")
                << needed << ", found "
                << cast<RankedTensorType>(type).getEncoding()
                << "; run --tile-infer-layouts";
@@ -107,21 +109,21 @@ private:
 
   /// How `repeats` instructions of each warpgroup read an operand; none if it
   /// is a fragment.
-  static LogicalResult getOperand(GemmOp op, OpOperand &operand,
-                                  const GemmPlan &plan, int64_t repeats,
+  static LogicalResult getOperand(MatmulOpInterface op, OpOperand &operand,
+                                  const MatmulPlan &plan, int64_t repeats,
                                   std::optional<MatrixOperand> &result) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     if (!type)
       return success();
     Expected<WgmmaDescriptor> descriptor =
-        getWgmmaDescriptor(op, operand, plan.mma, getSharedLayout(type));
+        getWgmmaDescriptor(op, operand, plan, getSharedLayout(type));
     // A warpgroup's instructions follow each other.
     Expected<Layout> parts =
         descriptor ? logicalDivide(descriptor->starts,
                                    llvm::cantFail(Layout::get(repeats, 1)))
                    : Expected<Layout>(descriptor.takeError());
     if (!parts)
-      return op.emitError("wgmma cannot read ")
+      return op->emitError("wgmma cannot read ")
              << type << ": " << llvm::toString(parts.takeError())
              << "; run --tile-infer-layouts";
     result = {*descriptor, parts->getMode(1)};
@@ -130,17 +132,22 @@ private:
 
   /// The instructions of one product and the registers they name.
   struct Product {
-    GemmOp op;
-    GemmPlan plan;
+    MatmulOpInterface op;
+    MatmulPlan plan;
     MmaRepeats repeats;
     std::optional<MatrixOperand> lhs; // none for a fragment
     MatrixOperand rhs;
-    int64_t steps, lhsWords;
+    int64_t steps, lhsWords = 4;
+    /// Of sparse products.
+    int64_t stepsPerWord = 1;
 
-    Product(GemmOp op, const GemmPlan &plan, MmaRepeats repeats,
+    Product(MatmulOpInterface op, const MatmulPlan &plan, MmaRepeats repeats,
             const std::optional<MatrixOperand> &lhs, const MatrixOperand &rhs)
         : op(op), plan(plan), repeats(repeats), lhs(lhs), rhs(rhs),
-          steps(op.getK() / plan.mma.k), lhsWords(4) {}
+          steps(op.getK() / plan.mma.k) {
+      if (op.isSparse())
+        stepsPerWord = getMetadataLayout(op, plan).stepsPerWord;
+    }
 
     bool packedAcc() { return op.getAccType().getElementType().isF16(); }
     StringRef accClass() {
@@ -157,6 +164,10 @@ private:
     /// Inputs that repeat the accumulators come first, unless they are cleared.
     int64_t firstInput() {
       return numAccRegisters() * (op.getClearAccumulator() ? 1 : 2);
+    }
+    /// The right operand's descriptor; the words of metadata follow.
+    int64_t getRhsInput() {
+      return firstInput() + (lhs ? 1 : lhsWords * steps * repeats.m);
     }
     std::string getText() {
       std::string text;
@@ -179,15 +190,13 @@ private:
                           int64_t n) {
       const MmaInstruction &mma = plan.mma;
       Type accElement = op.getAccType().getElementType();
-      int64_t rhsInput =
-          firstInput() + (lhs ? 1 : lhsWords * steps * repeats.m);
       if (lhs)
         stream << "add.s64 da, $" << firstInput() << ", "
                << lhs->getStep(m, step) << ";\n";
-      stream << "add.s64 db, $" << rhsInput << ", " << rhs.getStep(n, step)
+      stream << "add.s64 db, $" << getRhsInput() << ", " << rhs.getStep(n, step)
              << ";\n";
-      stream << "wgmma.mma_async.sync.aligned.m64n" << mma.n << "k" << mma.k
-             << "."
+      stream << "wgmma.mma_async" << (op.isSparse() ? ".sp" : "")
+             << ".sync.aligned.m64n" << mma.n << "k" << mma.k << "."
              << (accElement.isF32()   ? "f32"
                  : accElement.isF16() ? "f16"
                                       : "s32")
@@ -200,8 +209,14 @@ private:
       else
         printRegisters(stream, firstInput() + lhsWords * (step + steps * m),
                        lhsWords);
+      stream << ", db, ";
+      if (op.isSparse())
+        stream << "$"
+               << getRhsInput() + 1 + step / stepsPerWord +
+                      steps / stepsPerWord * m
+               << ", " << step % stepsPerWord << ", ";
       bool clears = op.getClearAccumulator() && step == 0;
-      stream << ", db, " << (clears ? "q" : "p");
+      stream << (clears ? "q" : "p");
       // Integers have no sign flips, and only 16-bit operands can be
       // transposed.
       if (!accElement.isInteger())
@@ -224,27 +239,36 @@ private:
   };
 
   SmallVector<AsmInput> createInputs(ImplicitLocOpBuilder &b, Product &product,
-                                     OpAdaptor adaptor, Value group) const {
-    GemmOp op = product.op;
-    const GemmPlan &plan = product.plan;
+                                     ArrayRef<Value> converted,
+                                     Value group) const {
+    MatmulOpInterface op = product.op;
+    const MatmulPlan &plan = product.plan;
+    Value lhs = getConverted(op.getLhsMutable(), converted);
+    Value rhs = getConverted(op.getRhsMutable(), converted);
     SmallVector<AsmInput> inputs;
     if (!op.getClearAccumulator()) {
-      SmallVector<Value> acc = product.packedAcc()
-                                   ? toWords(b, adaptor.getAcc())
-                                   : unpack(b, adaptor.getAcc());
+      Value fragment = getConverted(op.getAccMutable(), converted);
+      SmallVector<Value> acc =
+          product.packedAcc() ? toWords(b, fragment) : unpack(b, fragment);
       for (auto [i, value] : llvm::enumerate(acc))
         inputs.push_back({value, std::to_string(i)});
     }
     Value alongM = arith::RemUIOp::create(b, group, constant(b, plan.grid.m));
     Value alongN = arith::DivUIOp::create(b, group, constant(b, plan.grid.m));
     if (product.lhs)
-      inputs.push_back(
-          {createDescriptor(b, *product.lhs, adaptor.getLhs(), alongM), "l"});
+      inputs.push_back({createDescriptor(b, *product.lhs, lhs, alongM), "l"});
     else
-      for (Value word : toWords(b, adaptor.getLhs()))
+      for (Value word : toWords(b, lhs))
         inputs.push_back({word, "r"});
-    inputs.push_back(
-        {createDescriptor(b, product.rhs, adaptor.getRhs(), alongN), "l"});
+    inputs.push_back({createDescriptor(b, product.rhs, rhs, alongN), "l"});
+    if (!op.isSparse())
+      return inputs;
+    MetadataReader metadata(b, op, plan,
+                            getConverted(*op.getMetadataOperand(), converted),
+                            getThreadId(b, op));
+    for (int64_t m = 0; m < product.repeats.m; ++m)
+      for (Value word : metadata.read(m))
+        inputs.push_back({word, "r"});
     return inputs;
   }
 

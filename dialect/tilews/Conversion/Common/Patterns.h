@@ -60,14 +60,13 @@ mlir::Value createThreadId(mlir::ImplicitLocOpBuilder &b,
                            const ThreadGroup &threads);
 
 /// A conversion pattern with access to the context.
-template <typename OpT>
-class TilePattern : public mlir::OpConversionPattern<OpT> {
+template <typename OpT, typename BaseT = mlir::OpConversionPattern<OpT>>
+class TilePattern : public BaseT {
 public:
   TilePattern(const TileTypeConverter &converter, LoweringContext &lowering,
               mlir::PatternBenefit benefit = 1)
-      : mlir::OpConversionPattern<OpT>(converter, &converter.getContext(),
-                                       benefit),
-        lowering(lowering) {}
+      : BaseT(converter, &converter.getContext(), benefit), lowering(lowering) {
+  }
 
 protected:
   const TargetLowering &getTarget() const { return lowering.target; }
@@ -80,6 +79,22 @@ protected:
     getTarget().emitBarrier(b, lowering.getThreads(op));
   }
   LoweringContext &lowering;
+};
+
+/// A conversion pattern for dense and sparse matrix products.
+class MatmulPattern
+    : public TilePattern<
+          tile::MatmulOpInterface,
+          mlir::OpInterfaceConversionPattern<tile::MatmulOpInterface>> {
+public:
+  using TilePattern::TilePattern;
+
+protected:
+  /// The converted operand.
+  static mlir::Value getConverted(mlir::OpOperand &operand,
+                                  llvm::ArrayRef<mlir::Value> operands) {
+    return operands[operand.getOperandNumber()];
+  }
 };
 
 /// Name of the arena's symbol in its gpu.module.
@@ -183,6 +198,32 @@ private:
   const TargetLowering &target;
   MatrixAccess access;
   std::unique_ptr<Rows> rows;
+};
+
+/// Reads the metadata of a sparse product, from shared memory or a fragment, as
+/// the words that its instructions take.
+class MetadataReader {
+public:
+  /// The converted operand is `metadata`.
+  MetadataReader(mlir::ImplicitLocOpBuilder &b, tile::MatmulOpInterface op,
+                 const tile::MatmulPlan &plan, mlir::Value metadata,
+                 mlir::Value threadId);
+
+  /// The words along K of one repeat along M, each an i32.
+  llvm::SmallVector<mlir::Value> read(int64_t repeat);
+  /// How many steps along K take their metadata from one word: with selectors
+  /// from zero on.
+  int64_t getStepsPerWord() const { return layout.stepsPerWord; }
+
+private:
+  mlir::Value makeWord(llvm::ArrayRef<mlir::Value> registers);
+
+  mlir::ImplicitLocOpBuilder &b;
+  MetadataLayout layout;
+  /// Of a repeat along M, and of a word.
+  int64_t perRepeat, perWord;
+  llvm::SmallVector<mlir::Value> registers;
+  mlir::Value threadId;
 };
 
 /// The registers of a fragment, a vector, in another layout: by an exchange

@@ -20,10 +20,13 @@
 
 namespace tilews {
 
-/// One matrix instruction of a warp: element types and extents.
+/// One matrix instruction of a warp: element types and extents, and of a sparse
+/// one the metadata, an i32, and the selector of the lanes that hold it.
 struct MmaOperands {
   mlir::Type lhsElement, rhsElement, accElement;
   MmaInstruction mma;
+  mlir::Value metadata;
+  int64_t selector = 0;
 };
 
 /// A shared memory operand of a matrix product that warps read piece by piece.

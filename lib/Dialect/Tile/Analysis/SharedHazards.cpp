@@ -119,7 +119,7 @@ static bool hasInst(Operation *op, InstKind kind) {
 }
 
 static bool isAsyncProduct(Operation *op) {
-  auto gemm = dyn_cast<GemmOp>(op);
+  auto gemm = dyn_cast<MatmulOpInterface>(op);
   return gemm && gemm.getAsync();
 }
 

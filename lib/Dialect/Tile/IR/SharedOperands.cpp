@@ -12,12 +12,22 @@ using namespace tilews;
 using namespace tilews::tile;
 using llvm::Expected;
 
-Expected<WgmmaDescriptor> tile::getWgmmaDescriptor(GemmOp op,
+SharedLayout tile::getSwizzledPanels(MemRefType type) {
+  int64_t bits = getElementBits(type.getElementType());
+  int64_t rowBytes = type.getShape().back() * bits / 8;
+  for (int64_t span : {128, 64, 32, 16})
+    if (rowBytes % span == 0)
+      return SharedLayout::getPanels(type.getShape(), bits, span);
+  return SharedLayout::getRowMajor(type.getShape());
+}
+
+Expected<WgmmaDescriptor> tile::getWgmmaDescriptor(MatmulOpInterface op,
                                                    OpOperand &operand,
-                                                   const MmaInstruction &mma,
+                                                   const MatmulPlan &plan,
                                                    const SharedLayout &layout) {
   bool isLhs = &operand == &op.getLhsMutable();
   bool swapped = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
+  MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
   // As written, K is the left operand's last dimension, the right one's first.
   int64_t kDim = isLhs != swapped ? 1 : 0;
   return tilews::getWgmmaDescriptor({layout,

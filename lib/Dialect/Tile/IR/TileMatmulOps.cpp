@@ -148,21 +148,21 @@ static SmallVector<Value> getForwarded(OpOperand &operand) {
 
 /// Checks that nothing uses the result of an asynchronous product before it is
 /// waited for.
-static LogicalResult verifyUnfinishedUses(GemmOp op) {
+static LogicalResult verifyUnfinishedUses(MatmulOpInterface op) {
   llvm::SmallSetVector<Value, 4> unfinished;
-  unfinished.insert(op.getResult());
+  unfinished.insert(op.getProduct());
   for (size_t i = 0; i < unfinished.size(); ++i)
     for (OpOperand &use : unfinished[i].getUses()) {
       Operation *user = use.getOwner();
-      auto gemm = dyn_cast<GemmOp>(user);
+      auto other = dyn_cast<MatmulOpInterface>(user);
       if (isa<GemmWaitOp>(user) ||
-          (gemm && gemm.getAsync() && &use == &gemm.getAccMutable()))
+          (other && other.getAsync() && &use == &other.getAccMutable()))
         continue;
       SmallVector<Value> forwarded = getForwarded(use);
       unfinished.insert_range(forwarded);
       if (!forwarded.empty())
         continue;
-      InFlightDiagnostic diag = op.emitOpError(
+      InFlightDiagnostic diag = op->emitOpError(
           "is asynchronous: expected its result to be an accumulator of "
           "another asynchronous product or to be finished by tile.gemm_wait");
       diag.attachNote(user->getLoc())
@@ -194,10 +194,11 @@ LogicalResult GemmOp::verify() {
 
 namespace {
 /// Adding to a zero constant is clearing the accumulator.
-struct ClearZeroAccumulator : OpRewritePattern<GemmOp> {
-  using OpRewritePattern::OpRewritePattern;
+template <typename OpT>
+struct ClearZeroAccumulator : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(GemmOp op,
+  LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
     if (op.getClearAccumulator())
       return rewriter.notifyMatchFailure(op, "already clears");
@@ -212,7 +213,7 @@ struct ClearZeroAccumulator : OpRewritePattern<GemmOp> {
 
 void GemmOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
-  patterns.add<ClearZeroAccumulator>(context);
+  patterns.add<ClearZeroAccumulator<GemmOp>>(context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -271,6 +272,13 @@ LogicalResult GemmSpOp::verify() {
       failed(verifyExtent(*this, "N", "right operand", getN(), "accumulator",
                           acc[1])))
     return failure();
-  return verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
-                            getElementType(getAcc()));
+  if (failed(verifyElementTypes(*this, getLhsElementType(), getRhsElementType(),
+                                getElementType(getAcc()))))
+    return failure();
+  return getAsync() ? verifyUnfinishedUses(*this) : success();
+}
+
+void GemmSpOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<ClearZeroAccumulator<GemmSpOp>>(context);
 }

@@ -35,7 +35,7 @@ struct Deferral {
   scf::ForOp loop;
   /// The guard around all of them, if there is one.
   scf::IfOp guard;
-  SmallVector<GemmOp> gemms;
+  SmallVector<MatmulOpInterface> gemms;
   /// The loop's results that they accumulate.
   SmallVector<unsigned> accumulators;
   SmallVector<ReleaseOp> releases;
@@ -50,7 +50,7 @@ struct Deferral {
 
 /// Whether `op` is a wgmma that reads nothing but shared memory: registers it
 /// read would have to stay as they are.
-static bool canRunOn(GemmOp op) {
+static bool canRunOn(MatmulOpInterface op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst && inst.getValue() == InstKind::Wgmma && !op.getAsync() &&
          isShared(op.getLhs()) && isShared(op.getRhs());
@@ -60,12 +60,12 @@ static bool canRunOn(GemmOp op) {
 /// products of one block, the loop's or that of a guard, back to the loop's
 /// argument. Nothing else may use it.
 static bool findChain(scf::ForOp loop, unsigned index, scf::IfOp &guard,
-                      SmallVectorImpl<GemmOp> &gemms) {
+                      SmallVectorImpl<MatmulOpInterface> &gemms) {
   Value value = loop.getRegionIterArg(index);
   OpOperand *otherwise = nullptr;
-  GemmOp first;
+  MatmulOpInterface first;
   for (OpOperand &use : value.getUses()) {
-    auto gemm = dyn_cast<GemmOp>(use.getOwner());
+    auto gemm = dyn_cast<MatmulOpInterface>(use.getOwner());
     if (gemm && &use == &gemm.getAccMutable() && !first)
       first = gemm;
     else if (isa<scf::YieldOp>(use.getOwner()) && !otherwise)
@@ -82,13 +82,13 @@ static bool findChain(scf::ForOp loop, unsigned index, scf::IfOp &guard,
         block == guard.thenBlock()))
     return false;
   OpOperand *last = nullptr;
-  for (GemmOp gemm = first; gemm;) {
+  for (MatmulOpInterface gemm = first; gemm;) {
     if (!canRunOn(gemm) || gemm->getBlock() != block ||
-        !gemm.getResult().hasOneUse())
+        !gemm.getProduct().hasOneUse())
       return false;
     gemms.push_back(gemm);
-    last = &*gemm.getResult().getUses().begin();
-    gemm = dyn_cast<GemmOp>(last->getOwner());
+    last = &*gemm.getProduct().getUses().begin();
+    gemm = dyn_cast<MatmulOpInterface>(last->getOwner());
     if (gemm && last != &gemm.getAccMutable())
       return false;
   }
@@ -128,7 +128,7 @@ static bool findReleases(Deferral &deferral) {
     if (counts[release.getChannel()]++ == 0)
       channels.push_back(release.getChannel());
   llvm::SmallPtrSet<Operation *, 2> read;
-  for (GemmOp gemm : deferral.gemms)
+  for (MatmulOpInterface gemm : deferral.gemms)
     for (Value buffer : {gemm.getLhs(), gemm.getRhs()}) {
       Value channel = getChannel(buffer, channels);
       // What is in no channel has to stay as it is: nobody may write to it
@@ -139,7 +139,7 @@ static bool findReleases(Deferral &deferral) {
         return false;
     }
   Operation *last = deferral.gemms.back();
-  for (GemmOp gemm : deferral.gemms)
+  for (MatmulOpInterface gemm : deferral.gemms)
     if (last->isBeforeInBlock(gemm))
       last = gemm;
   for (ReleaseOp release : block->getOps<ReleaseOp>()) {
@@ -161,7 +161,7 @@ static std::optional<Deferral> findDeferral(scf::ForOp loop) {
   deferral.loop = loop;
   for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
     scf::IfOp guard;
-    SmallVector<GemmOp> gemms;
+    SmallVector<MatmulOpInterface> gemms;
     if (!findChain(loop, i, guard, gemms))
       continue;
     // One place to wait for all of them.
@@ -237,8 +237,8 @@ static void rewrite(RewriterBase &rewriter, Deferral &deferral) {
   loop = cast<scf::ForOp>(replaced->getOperation());
   ValueRange late = loop.getRegionIterArgs().take_back(added);
 
-  GemmOp last = deferral.gemms.front();
-  for (GemmOp gemm : deferral.gemms) {
+  MatmulOpInterface last = deferral.gemms.front();
+  for (MatmulOpInterface gemm : deferral.gemms) {
     gemm.setAsync(true);
     if (last->isBeforeInBlock(gemm))
       last = gemm;

@@ -55,6 +55,14 @@ func.func @gemm(%a: tensor<16x16xf16>, %b: tensor<16x16xi8>, %c: tensor<16x16xf3
   return %0, %1, %2 : tensor<16x16xf32>, tensor<16x16xi32>, tensor<16x16xf32>
 }
 
+// CHECK-LABEL: func @gemm_sp
+func.func @gemm_sp(%a: tensor<16x16xf16>, %e: tensor<16x2xi16>, %b: tensor<32x16xf16>) -> tensor<16x16xf32> {
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  // CHECK: tile.gemm_sp {{.*}} {clear_accumulator}
+  %0 = tile.gemm_sp %a, %e, %b, %zero : tensor<16x16xf16>, tensor<16x2xi16>, tensor<32x16xf16> -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}
+
 // CHECK-LABEL: func @identities
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
 func.func @identities(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {

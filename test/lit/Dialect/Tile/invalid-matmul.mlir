@@ -240,3 +240,13 @@ func.func @f(%a: tensor<16x32xf16>) {
   %b = tile.gemm_wait %a {pending = -1 : i64} : tensor<16x32xf16>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  // expected-error @below {{'tile.gemm_sp' op is asynchronous: expected its result to be an accumulator of another asynchronous product or to be finished by tile.gemm_wait}}
+  %d = tile.gemm_sp %a, %e, %b, %c {async} : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
+  // expected-note @below {{used by 'arith.addf' before it is finished}}
+  %f = arith.addf %d, %c : tensor<16x8xf32>
+  return %f : tensor<16x8xf32>
+}

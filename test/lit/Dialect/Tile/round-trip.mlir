@@ -74,6 +74,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %k128 = tile.alloc_shared : memref<128x128xf16, #gpu.address_space<workgroup>>
     // CHECK: tile.gemm_sp %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<128x64xf16, #gpu.address_space<workgroup>>, tensor<128x8xi16>, memref<128x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
     %3 = tile.gemm_sp %a, %e, %k128, %2 : !As, tensor<128x8xi16>, memref<128x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
+    // CHECK: tile.gemm_sp {{.*}} {async, transpose_rhs}
+    %4 = tile.gemm_sp %a, %e, %k128, %3 {async, transpose_rhs} : !As, tensor<128x8xi16>, memref<128x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
+    %5 = tile.gemm_wait %4 : tensor<128x128xf32>
     gpu.return
   }
 

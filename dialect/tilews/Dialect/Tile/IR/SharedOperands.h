@@ -18,11 +18,15 @@
 
 namespace tilews::tile {
 
+/// The layout wgmma and TMA want for a shared buffer: panels as wide as the
+/// largest swizzle that divides a row, or of single 16-byte rows without one.
+SharedLayout getSwizzledPanels(mlir::MemRefType type);
+
 /// How wgmma reads `operand`, a buffer that `op` multiplies, if it has
-/// `layout`; or why it cannot.
-llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(GemmOp op,
+/// `layout`; or why it cannot. The grid of `plan` does not matter.
+llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(MatmulOpInterface op,
                                                    mlir::OpOperand &operand,
-                                                   const MmaInstruction &mma,
+                                                   const MatmulPlan &plan,
                                                    const SharedLayout &layout);
 
 /// Why TMA cannot copy between the buffers of `op`, whatever the layout of the

@@ -10,6 +10,7 @@
 
 #include "tilews/Layout/Layout.h"
 #include "tilews/Layout/MmaLayouts.h"
+#include "tilews/Layout/SparseMmaLayouts.h"
 #include "tilews/Target/TargetInfo.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -70,21 +71,24 @@ struct LayoutRequirement {
 /// Receives an instruction that was considered and why it cannot be used.
 using RejectFn = llvm::function_ref<void(InstKind, const llvm::Twine &reason)>;
 
-/// The matrix instruction of family `kind` for a product whose operands have
-/// type `lhs` and accumulate in `acc`, with `n` columns a group of warps at
-/// most; none if the target lacks it.
-std::optional<MmaInstruction> getMmaInstruction(const TargetInfo &target,
-                                                InstKind kind, mlir::Type lhs,
-                                                mlir::Type acc, int64_t n);
-class GemmOp;
-/// The instruction in `op`'s `tile.inst` and the grid of warps that executes
-/// it.
-struct GemmPlan {
+class MatmulOpInterface;
+/// The instruction in the `tile.inst` of a matrix product and the grid of warps
+/// that executes it.
+struct MatmulPlan {
   MmaInstruction mma;
   WarpGrid grid;
+  /// The metadata of a sparse instruction (SparseMmaInstruction::metadata),
+  /// which has a field of 4 bits for 4 elements, as `tile.gemm_sp` has.
+  std::optional<FragmentLayout> metadata;
+
+  /// The instruction as its left operand sees it: of half the K if that is
+  /// sparse.
+  MmaInstruction getLhsMma() const;
 };
-std::optional<GemmPlan> getGemmPlan(GemmOp op, const TargetInfo &target,
-                                    int64_t threads);
+std::optional<MatmulPlan>
+getMatmulPlan(MatmulOpInterface op, const TargetInfo &target, int64_t threads);
+/// How a sparse product's threads hold its metadata.
+MetadataLayout getMetadataLayout(MatmulOpInterface op, const MatmulPlan &plan);
 
 /// The most elements a fragment or a copied region has. The registers of a
 /// block, and its shared memory, hold no more on any target.

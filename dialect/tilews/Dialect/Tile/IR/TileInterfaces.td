@@ -68,4 +68,47 @@ def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   ];
 }
 
+def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Matrix products, dense ones and those whose left operand is 2:4 sparse.
+    Planning, schedules and lowering see both alike.
+  }];
+  let methods = [
+    InterfaceMethod<"The rows of the product.", "int64_t", "getM">,
+    InterfaceMethod<"The columns of the product.", "int64_t", "getN">,
+    InterfaceMethod<[{
+        The elements that are multiplied and added up. A sparse left operand is
+        stored with half as many columns.
+      }], "int64_t", "getK">,
+    InterfaceMethod<"", "::mlir::Type", "getLhsElementType">,
+    InterfaceMethod<"", "::mlir::Type", "getRhsElementType">,
+    InterfaceMethod<"", "::mlir::RankedTensorType", "getAccType">,
+    InterfaceMethod<"", "::mlir::OpOperand &", "getLhsMutable">,
+    InterfaceMethod<"", "::mlir::OpOperand &", "getRhsMutable">,
+    InterfaceMethod<"", "::mlir::OpOperand &", "getAccMutable">,
+    InterfaceMethod<[{
+        The operand that says which elements a sparse left operand holds; null
+        for a dense one.
+      }], "::mlir::OpOperand *", "getMetadataOperand">,
+    InterfaceMethod<"", "bool", "getTransposeLhs">,
+    InterfaceMethod<"", "bool", "getTransposeRhs">,
+    InterfaceMethod<"", "bool", "getClearAccumulator">,
+    InterfaceMethod<"", "void", "setClearAccumulator", (ins "bool":$clear)>,
+    InterfaceMethod<"", "bool", "getAllowTf32">,
+    InterfaceMethod<"", "::tilews::tile::WarpPolicy", "getPolicy">,
+    InterfaceMethod<"", "bool", "getAsync">,
+    InterfaceMethod<"", "void", "setAsync", (ins "bool":$async)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::Value getLhs() { return getLhsMutable().get(); }
+    ::mlir::Value getRhs() { return getRhsMutable().get(); }
+    ::mlir::Value getAcc() { return getAccMutable().get(); }
+    ::mlir::OpResult getProduct() { return getOperation()->getResult(0); }
+    bool isSparse() { return getMetadataOperand() != nullptr; }
+    /// The columns of the left operand as it is stored.
+    int64_t getLhsK() { return isSparse() ? getK() / 2 : getK(); }
+  }];
+}
+
 #endif // TILEWS_DIALECT_TILE_IR_TILEINTERFACES_TD

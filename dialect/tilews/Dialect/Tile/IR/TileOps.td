@@ -220,13 +220,18 @@ def Tile_BarrierOp : Tile_Op<"barrier"> {
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-class Tile_MatmulOp<string opMnemonic, list<string> layoutMethods = []>
+class Tile_MatmulOp<string opMnemonic>
     : Tile_AccessOp<opMnemonic, [
+        Tile_MatmulOpInterface,
         DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,
-        DeclareOpInterfaceMethods<Tile_LayoutOpInterface, layoutMethods>,
-        InferTypeOpAdaptor]>;
+        DeclareOpInterfaceMethods<Tile_LayoutOpInterface,
+                                  ["checkSharedLayout"]>,
+        InferTypeOpAdaptor]> {
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
 
-def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
+def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
   let summary = "matrix product of two tiles, added to a fragment";
   let description = [{
     Returns `acc + lhs * rhs`, with `lhs` of shape MxK, `rhs` of shape KxN and
@@ -278,9 +283,8 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm", ["checkSharedLayout"]> {
     ::mlir::RankedTensorType getAccType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getAcc().getType());
     }
+    ::mlir::OpOperand *getMetadataOperand() { return nullptr; }
   }];
-  let hasVerifier = 1;
-  let hasCanonicalizer = 1;
 }
 
 def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
@@ -316,7 +320,10 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
     each four consecutive elements along K: it is given as Mx(K/2). `metadata`
     holds, for each group of four, a nibble `i0 | i1 << 2` with the places
     `i0 < i1` of the two elements, the nibbles of a row packed from the least
-    significant bit into i8, i16 or i32: Mx(K/8), Mx(K/16) or Mx(K/32).
+    significant bit into i8, i16 or i32: Mx(K/8), Mx(K/16) or Mx(K/32). Of two
+    zeros the places do not matter, so that a tile that a copy has filled up
+    with zeros can be multiplied. The metadata of a product with `async` is read
+    when the product is started.
 
     ```mlir
     %d = tile.gemm_sp %a, %e, %b, %c
@@ -330,7 +337,8 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
     Tile_BufferOrFragment:$rhs, Tile_Fragment:$acc,
     UnitAttr:$transpose_rhs, UnitAttr:$clear_accumulator,
     DefaultValuedAttr<Tile_WarpPolicyAttr,
-      "::tilews::tile::WarpPolicy::Square">:$policy);
+      "::tilews::tile::WarpPolicy::Square">:$policy,
+    UnitAttr:$async);
   let results = (outs Tile_Fragment:$result);
   let assemblyFormat = [{
     $lhs `,` $metadata `,` $rhs `,` $acc attr-dict
@@ -346,8 +354,10 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
     ::mlir::RankedTensorType getAccType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getAcc().getType());
     }
+    ::mlir::OpOperand *getMetadataOperand() { return &getMetadataMutable(); }
+    bool getTransposeLhs() { return false; }
+    bool getAllowTf32() { return false; }
   }];
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

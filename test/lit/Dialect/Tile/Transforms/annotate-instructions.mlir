@@ -188,3 +188,45 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// Sparse products.
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: gpu.func @gemm_sp
+  gpu.func @gemm_sp() kernel {
+    %a = tile.alloc_shared : memref<128x32xf16, #wg>
+    %e = tile.alloc_shared : memref<128x4xi16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = arith.constant dense<0.0> : tensor<128x64xf32>
+    // CHECK: tile.gemm_sp {{.*}} {tile.inst = #tile.inst<wgmma>}
+    %d = tile.gemm_sp %a, %e, %b, %c : memref<128x32xf16, #wg>, memref<128x4xi16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    // CHECK: tile.gemm_sp {{.*}} {tile.inst = #tile.inst<mma>}
+    %f = tile.gemm_sp %a, %e, %b, %d {tile.inst = #tile.inst<mma>} : memref<128x32xf16, #wg>, memref<128x4xi16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
+    // Of f32 the instructions keep one of two.
+    %a32 = tile.alloc_shared : memref<128x32xf32, #wg>
+    %b32 = tile.alloc_shared : memref<64x64xf32, #wg>
+    // CHECK: tile.gemm_sp {{.*}} {tile.inst = #tile.inst<simt>}
+    // expected-remark @below {{tile-inst-0001: gemm_sp uses simt, not wgmma: sm_90a has none for 2:4 sparse f32 operands and 64 columns}}
+    // expected-remark @below {{tile-inst-0001: gemm_sp uses simt, not mma: sm_90a has none for 2:4 sparse f32 operands}}
+    %g = tile.gemm_sp %a32, %e, %b32, %f : memref<128x32xf32, #wg>, memref<128x4xi16, #wg>, memref<64x64xf32, #wg> -> tensor<128x64xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
+gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
+  gpu.func @gemm_sp() kernel {
+    %a = tile.alloc_shared : memref<64x32xf16, #wg>
+    %e = tile.alloc_shared : memref<64x4xi16, #wg>
+    %b = tile.alloc_shared : memref<64x64xf16, #wg>
+    %c = arith.constant dense<0.0> : tensor<64x64xf32>
+    // expected-remark @below {{tile-inst-0001: gemm_sp uses simt, not mfma: gfx942 has none for 2:4 sparse f16 operands and 64 columns}}
+    %d = tile.gemm_sp %a, %e, %b, %c : memref<64x32xf16, #wg>, memref<64x4xi16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+    gpu.return
+  }
+}
