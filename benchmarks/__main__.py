@@ -14,7 +14,7 @@ from tilews import CompileError
 
 from . import cases, compile_time, report, runner
 
-GROUPS = ("compile", "gemm", "attention", "softmax")
+GROUPS = ("compile", "gemm", "sparse", "attention", "softmax")
 RESULTS = pathlib.Path(__file__).parent / "results"
 
 
@@ -71,6 +71,7 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
                 outcome["compile"].append({"chip": chip, "note": str(error)})
         report.save(outcome, results / name)
     selected = cases.gemm_cases(quick) if "gemm" in only else []
+    selected += cases.sparse_cases(quick) if "sparse" in only else []
     selected += cases.attention_cases(quick) if "attention" in only else []
     selected += cases.softmax_cases(quick) if "softmax" in only else []
     if selected:

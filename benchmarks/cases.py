@@ -16,12 +16,12 @@ class Case:
     """A problem that every implementation solves.
 
     Attributes:
-        group: ``gemm``, ``attention`` or ``softmax``.
+        group: ``gemm``, ``sparse``, ``attention`` or ``softmax``.
         shape: M, N, K of a product; batches, heads, length and depth of an attention;
             rows and columns of a softmax.
         dtype: element type of the inputs, by its name in ``tilews.language``.
-        layout: of a product, one of :data:`LAYOUTS`; of an attention ``full`` or
-            ``causal``.
+        layout: of a product, one of :data:`LAYOUTS`; of a sparse one ``2:4`` or
+            ``blocks``; of an attention ``full`` or ``causal``.
     """
 
     group: str
@@ -73,6 +73,13 @@ def gemm_cases(quick: bool) -> list[Case]:
         for shape in (_cube(4096), RAGGED)
     ]
     return list(dict.fromkeys(plain + small + depths + transposed))
+
+
+def sparse_cases(quick: bool) -> list[Case]:
+    """The products whose left operand is 2:4 sparse, and those that skip blocks."""
+    sizes = (4096,) if quick else (4096, 8192, 1024)
+    structured = [Case("sparse", _cube(n), "f16", "2:4") for n in sizes]
+    return [*structured, Case("sparse", _cube(1024), "f16", "blocks")]
 
 
 def attention_cases(quick: bool) -> list[Case]:

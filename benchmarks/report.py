@@ -24,7 +24,12 @@ from .compile_time import GROUPS
 from .kernels import is_aligned
 
 PEERS = ("torch", "triton", "tilelang")
-UNITS = {"gemm": "TFLOP/s", "attention": "TFLOP/s", "softmax": "GB/s"}
+UNITS = {
+    "gemm": "TFLOP/s",
+    "sparse": "TFLOP/s",
+    "attention": "TFLOP/s",
+    "softmax": "GB/s",
+}
 
 
 @dataclasses.dataclass(frozen=True)

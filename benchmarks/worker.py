@@ -34,7 +34,7 @@ def main() -> None:
         sys.exit("no NVIDIA GPU here, or the package cuda-bindings is missing")
     import torch
 
-    from . import attention, gemm, softmax
+    from . import attention, gemm, softmax, sparse
     from .measure import GpuLost, measure
     from .timing import Timer
 
@@ -42,6 +42,7 @@ def main() -> None:
     timer = Timer()
     groups = {
         "gemm": gemm.prepare,
+        "sparse": sparse.prepare,
         "attention": attention.prepare,
         "softmax": softmax.prepare,
     }

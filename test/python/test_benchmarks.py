@@ -4,11 +4,15 @@ import datetime
 import json
 import sys
 
+import numpy as np
 import pytest
+import sparse_kernels as data
 from benchmarks import __main__ as command
-from benchmarks import cases, compile_time, kernels, report, runner
+from benchmarks import cases, compile_time, kernels, report, runner, sparse_kernels
 from benchmarks.cases import Case
 from click.testing import CliRunner
+
+from tilews import compiler
 
 CASES = [Case("gemm", (64, 64, 64), "f16", layout) for layout in ("NN", "NT", "TN")]
 
@@ -151,6 +155,50 @@ def test_gemm_configurations_build(case):
         assert ("tile.divisible" in text) == kernels.is_aligned(case.shape)
 
 
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("case", cases.sparse_cases(False), ids=lambda case: case.title)
+def test_sparse_configurations_compile(case):
+    """All of them, to products of warpgroups without spills or warnings."""
+    assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
+    for config in sparse_kernels.configs(case.shape, case.layout):
+        kernel = sparse_kernels.compile_sparse(
+            "sm_90a", case.layout, case.dtype, config
+        )
+        sparse = ".sp" if case.layout == "2:4" else ""
+        assert f"wgmma.mma_async{sparse}.sync" in kernel.ptx
+        assert "wgmma.wait_group.sync.aligned 1;" in kernel.ptx
+        assert kernel.resources["warnings"] == []
+        assert kernel.resources["spill_stores"] == 0, config.label
+
+
+@pytest.mark.parametrize("blocks", [0, 2])
+def test_structured_kernel_multiplies(blocks):
+    random = np.random.default_rng(0)
+    a = random.integers(-2, 3, (192, 128)).astype(np.float16)
+    pairs = random.choice(np.array(data.PAIRS), (192, 64))
+    b = random.integers(-2, 3, (96, 256)).astype(np.float16)
+    c = np.full((192, 96), np.nan, np.float16)
+    config = kernels.GemmConfig(64, 64, 128, 128, 2, blocks)
+    compiled = sparse_kernels.compile_sparse("cpu", "2:4", "f16", config)
+    compiled(a, data.pack(pairs, 16), b, c)
+    np.testing.assert_array_equal(c, data.expand(a, pairs) @ b.T)
+
+
+@pytest.mark.parametrize("tile", [(64, 64), (128, 128)])
+def test_block_sparse_kernel_skips_blocks(tile):
+    random = np.random.default_rng(0)
+    a = random.integers(-2, 3, (256, 96)).astype(np.float16)
+    b = random.integers(-2, 3, (96, 256)).astype(np.float16)
+    mask = random.integers(0, 2, (2, 2, 3)).astype(bool)
+    c = np.full((256, 256), np.nan, np.float16)
+    config = kernels.GemmConfig(*tile, 32, 128, 2)
+    compiled = sparse_kernels.compile_sparse("cpu", "blocks", "f16", config)
+    compiled(a, b, mask, c)
+    counts = mask.repeat(128, 0).repeat(128, 1)
+    steps = np.stack([a[:, k : k + 32] @ b[k : k + 32] for k in (0, 32, 64)], -1)
+    np.testing.assert_array_equal(c, (steps * counts).sum(-1))
+
+
 def test_compile_time_measures_every_stage():
     result = compile_time.measure("sm_80", repeats=2)
     groups = result["groups"]
@@ -186,4 +234,6 @@ def test_stages_add_up_to_the_total():
 def test_unknown_group_is_refused():
     result = CliRunner().invoke(command.main, ["--only", "gemm,sofmax"])
     assert result.exit_code == 2
-    assert "'sofmax' is none of compile, gemm, attention, softmax" in result.output
+    assert (
+        "'sofmax' is none of compile, gemm, sparse, attention, softmax" in result.output
+    )
