@@ -27,6 +27,8 @@ SIGNALS = {
 SYNCHRONIZING = WAITS | SIGNALS | {"tile.proxy_fence"}
 #: Operations on a slot of a channel.
 TRANSACTIONS = {"tile.acquire", "tile.commit", "tile.wait", "tile.release"}
+#: Operations on an mbarrier.
+ON_BARRIERS = {"tile.mbarrier_arrive", "tile.mbarrier_expect", "tile.mbarrier_wait"}
 
 _PURE_DIALECTS = {"affine", "arith", "math", "tensor", "ub", "vector"}
 _PURE = {
@@ -170,11 +172,25 @@ def advance(cursor: ir.Value, times: int, place: ir.InsertionPoint) -> ir.Value:
     return cursor
 
 
-def start(type_: ir.Type, place: ir.InsertionPoint) -> ir.Value:
-    """A new cursor, or 0."""
-    if is_cursor(type_):
-        return create("tile.cursor", place, [type_]).results[0]
-    return constant(0, type_, place)
+def start(type_: ir.Type, value: int, place: ir.InsertionPoint) -> ir.Value:
+    """A new cursor, advanced a number of times, or that number."""
+    if not is_cursor(type_):
+        return constant(value, type_, place)
+    cursor = create("tile.cursor", place, [type_]).results[0]
+    return advance(cursor, value, place)
+
+
+def slot_of(op: ir.Operation) -> tuple[int, int] | None:
+    """The operand that is a slot or a cursor, and the number of slots."""
+    for index, operand in enumerate(op.operands):
+        type_ = operand.type
+        if is_cursor(type_):
+            return index, depth(type_)
+        if str(type_).startswith("!tile.mbarrier<"):
+            return index + 1, depth(type_)
+        if op.name == "tile.slot":
+            return 1, ir.MemRefType(type_).shape[0]
+    return None
 
 
 def step(op: ir.Operation, down: bool) -> ir.Operation | None:

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator
 
 from .. import ir
 from ..errors import CompileError
-from . import _edits
+
+# The modules of classes register them.
+from . import _edits, _numbers, _operations  # noqa: F401
 from ._classes import CLASSES, MutationClass
 
 

@@ -1,0 +1,221 @@
+"""Classes of mutants: operations, guards and loops as a whole."""
+
+from __future__ import annotations
+
+from .. import ir
+from . import _edits
+from ._classes import mutation
+from ._edits import ON_BARRIERS, SYNCHRONIZING, TRANSACTIONS
+
+# --- Whole operations ----------------------------------------------------------
+
+
+@mutation("drop", *SYNCHRONIZING)
+def _drop(op: ir.Operation, variant: int) -> bool:
+    """The operation is gone."""
+    return variant == 0 and _edits.erase(op)
+
+
+@mutation("duplicate", *SYNCHRONIZING)
+def _duplicate(op: ir.Operation, variant: int) -> bool:
+    """The operation is there twice."""
+    if variant or op.results:
+        return False
+    op.clone(ip=_edits.before(op))
+    return True
+
+
+@mutation("move-earlier", *SYNCHRONIZING)
+def _move_earlier(op: ir.Operation, variant: int) -> bool:
+    """It comes before the operation that it came after; variant n: before n + 1."""
+    place = op
+    for _ in range(variant + 1):
+        place = _edits.step(place, down=False)
+        if place is None:
+            return False
+    return _edits.move_before(op, place)
+
+
+@mutation("move-later", *SYNCHRONIZING)
+def _move_later(op: ir.Operation, variant: int) -> bool:
+    """It comes after the operation that it came before; variant n: after n + 1."""
+    place = op
+    for _ in range(variant + 1):
+        place = _edits.step(place, down=True)
+        if place is None or _edits.is_terminator(place):
+            return False
+    return _edits.move_after(op, place)
+
+
+@mutation("move-out", *SYNCHRONIZING)
+def _move_out(op: ir.Operation, variant: int) -> bool:
+    """It leaves its loop or guard: comes before it (0) or after it (1)."""
+    around = _edits.parent(op)
+    if variant > 1 or around.name not in ("scf.for", "scf.if"):
+        return False
+    last = variant == 1
+    place = _edits.after(around) if last else _edits.before(around)
+    operands = [_edits.rebuild(each, around, place, last=last) for each in op.operands]
+    if any(each is None for each in operands):
+        return False
+    _edits.clone(op, place, operands)
+    return _edits.erase(op)
+
+
+@mutation("move-in", *SYNCHRONIZING)
+def _move_in(op: ir.Operation, variant: int) -> bool:
+    """It slips into a loop or guard above (0) or below (1) it."""
+    down = variant == 1
+    place = _edits.step(op, down)
+    if variant > 1 or op.results or place is None:
+        return False
+    if place.name not in ("scf.for", "scf.if"):
+        return False
+    inner = [each.operation for each in place.regions[0].blocks[0].operations]
+    op.move_before(inner[0] if down else inner[-1])
+    return True
+
+
+@mutation("other-branch", *SYNCHRONIZING)
+def _other_branch(op: ir.Operation, variant: int) -> bool:
+    """It is in the other branch of its guard."""
+    around = _edits.parent(op)
+    if variant or op.results or around.name != "scf.if":
+        return False
+    branches = [each.blocks[0] for each in around.regions if len(each.blocks)]
+    if len(branches) < 2:
+        return False
+    other = branches[1] if op.block == branches[0] else branches[0]
+    place = _edits.before(other.operations[len(other.operations) - 1].operation)
+    operands = [_edits.rebuild(each, around, place, last=False) for each in op.operands]
+    if any(each is None for each in operands):
+        return False
+    _edits.clone(op, place, operands)
+    return _edits.erase(op)
+
+
+# --- Who and what --------------------------------------------------------------
+
+_OPPOSITE = {
+    "tile.acquire": "tile.wait",
+    "tile.wait": "tile.acquire",
+    "tile.commit": "tile.release",
+    "tile.release": "tile.commit",
+}
+
+
+@mutation("other-side", *_OPPOSITE)
+def _other_side(op: ir.Operation, variant: int) -> bool:
+    """A role plays the other one: acquires for waits, commits for releases."""
+    if variant:
+        return False
+    _edits.create(_OPPOSITE[op.name], _edits.before(op), operands=op.operands)
+    op.erase()
+    return True
+
+
+@mutation("other-channel", *TRANSACTIONS, *ON_BARRIERS, "tile.copy")
+def _other_channel(op: ir.Operation, variant: int) -> bool:
+    """It uses another channel, or another mbarrier, of the same type."""
+    makers = ("tile.channel", "tile.mbarrier")
+    for index, operand in enumerate(op.operands):
+        maker = _edits.defining(operand)
+        if maker is None or maker.name not in makers:
+            continue
+        others = [
+            each
+            for each in _edits.block_of(maker)
+            if each.name == maker.name
+            and each != maker
+            and each.results[0].type == operand.type
+        ]
+        if variant >= len(others):
+            return False
+        if op.parent.operation == others[variant].parent.operation:
+            if not others[variant].is_before_in_block(op):
+                return False
+        op.operands[index] = others[variant].results[0]
+        return True
+    return False
+
+
+@mutation("roles", "tile.specialize")
+def _roles(op: ir.Operation, variant: int) -> bool:
+    """Two roles do each other's work."""
+    roles = [each.operation for each in op.regions[0].blocks[0].operations]
+    pairs = [(a, b) for b in range(len(roles)) for a in range(b)]
+    if variant >= len(pairs):
+        return False
+    first, second = (roles[i] for i in pairs[variant])
+    one, other = (role.regions[0].blocks[0] for role in (first, second))
+    moved = [list(block.operations) for block in (one, other)]
+    for operations, block in zip(moved, (other, one), strict=True):
+        for each in operations:
+            block.append(each)
+    return True
+
+
+# --- Guards and loops ----------------------------------------------------------
+
+
+@mutation("guard", "scf.if")
+def _guard(op: ir.Operation, variant: int) -> bool:
+    """A guard is negated (0), always true (1), or always false (2)."""
+    if variant > 2 or not _edits.has_synchronization(op):
+        return False
+    condition = op.operands[0]
+    if variant == 0:
+        true = _edits.constant(1, condition.type, _edits.before(op))
+        op.operands[0] = _edits.binary("arith.xori", condition, true, _edits.before(op))
+    else:
+        op.operands[0] = _edits.constant(2 - variant, condition.type, _edits.before(op))
+    return True
+
+
+@mutation("guard-elsewhere", "memref.load", "arith.cmpi")
+def _guard_elsewhere(op: ir.Operation, variant: int) -> bool:
+    """A guard looks at the turn after this one."""
+    guards = [
+        use.owner.operation
+        for use in _edits.uses(op)
+        if use.owner.name == "scf.if"
+        and _edits.has_synchronization(use.owner.operation)
+    ]
+    loop = _edits.enclosing(op, "scf.for")
+    if variant or not guards or loop is None:
+        return False
+    turn = loop.regions[0].blocks[0].arguments[0]
+    if turn not in list(op.operands):
+        return False
+    following = _edits.binary("arith.addi", turn, loop.operands[2], _edits.before(op))
+    op.operands[_edits.operand_index(op, turn)] = following
+    return True
+
+
+@mutation("guard-twice", "scf.if")
+def _guard_twice(op: ir.Operation, variant: int) -> bool:
+    """What is guarded is done twice, the second time with the first one's values."""
+    if variant or not _edits.has_synchronization(op):
+        return False
+    first = op.clone(ip=_edits.before(op)).operation
+    other = op.regions[1].blocks
+    if len(other) == 0:
+        return True
+    kept = other[0].operations[len(other[0].operations) - 1].operation
+    for result, value in zip(first.results, list(kept.operands), strict=True):
+        for each in _edits.walk(op)[1:]:
+            each.replace_uses_of_with(value, result)
+    return True
+
+
+@mutation("turns", "scf.for")
+def _turns(op: ir.Operation, variant: int) -> bool:
+    """A role's loop has a turn more (0) or less (1)."""
+    in_role = _edits.enclosing(op, "tile.role") is not None
+    if variant > 1 or not in_role or not _edits.has_synchronization(op):
+        return False
+    name = "arith.addi" if variant == 0 else "arith.subi"
+    op.operands[1] = _edits.binary(
+        name, op.operands[1], op.operands[2], _edits.before(op)
+    )
+    return True
