@@ -36,8 +36,8 @@ def wide(
 def _wide(steps):
     def arguments(random):
         return [
-            zoo.integers(random, (64, 320)),
-            zoo.integers(random, (320, 64)),
+            zoo.integers(random, (64, 640)),
+            zoo.integers(random, (640, 64)),
             np.zeros((64, 64), np.float16),
             steps,
         ]
@@ -45,35 +45,126 @@ def _wide(steps):
     return arguments
 
 
-def _case(name: str) -> zoo.Case:
-    return next(case for case in zoo.CASES if case.name == name)
+def _mixed(steps):
+    def arguments(random):
+        a, b, c, _ = zoo._one_tile(np.float32)(random)
+        return [np.tile(a, 2), np.tile(b, (2, 1)), c, steps]
+
+    return arguments
 
 
-#: A case of the zoo for the kernel and the first launch, others for more launches.
-_CASES = {
-    "gemm": ("gemm-s3", ["gemm-s2-t8", "gemm-s2-t1", "gemm-s2-t2", "gemm-s2-t0"]),
-    "mixed": ("cast", []),
-    "guarded": ("guard-random-s2", ["guard-all-s2", "guard-none-s2"]),
-    "guarded-part": ("guarded-part", []),
-    "attention": ("attention-s2", ["attention-s3"]),
-    "sequential": ("loops-3-5-4", ["loops-1-0-2", "loops-0-6-1"]),
-    "nested": ("nested", []),
-    "around": ("around", []),
+def _guarded_part(steps, share):
+    """A share of the turns, in eighths, is guarded."""
+
+    def arguments(random):
+        mask = random.integers(0, 8, 12) < share
+        return [
+            zoo.integers(random, (32, 192)),
+            zoo.integers(random, (192, 32)),
+            mask,
+            np.zeros((32, 32), np.float32),
+            np.zeros(12, np.float32),
+            steps,
+        ]
+
+    return arguments
+
+
+def _guarded(share):
+    def arguments(random):
+        a, b, mask, c = zoo._mask("none")(random)
+        return [a, b, random.integers(0, 8, mask.shape) < share, c]
+
+    return arguments
+
+
+def _attention(blocks):
+    def arguments(random):
+        q, _, _, y = zoo._attention(random)
+        keys, values = (zoo.integers(random, (16 * blocks, 32)) for _ in range(2))
+        return [q, keys, values, y]
+
+    return arguments
+
+
+def _nested(tiles, steps):
+    rows = 32 * max(tiles, 1)
+
+    def arguments(random):
+        return [
+            zoo.integers(random, (rows, 80)),
+            zoo.integers(random, (rows, 16), np.float32),
+            np.zeros((rows, 16), np.float32),
+            tiles,
+            steps,
+        ]
+
+    return arguments
+
+
+def _around(limit, steps):
+    def arguments(random):
+        a, _, _, c, n = zoo._around(random)
+        return [a, limit, steps, c, n]
+
+    return arguments
+
+
+def _launches(make, *launches) -> dict:
+    """Launches by what they are made of."""
+    return {" ".join(map(str, each)): make(*each) for each in launches}
+
+
+#: The kernel of a case of the zoo, and launches of it.
+_KERNELS = {
+    "gemm": (
+        "gemm-s3",
+        _launches(zoo._gemm, (0, 8), (0, 7), (2, 5), (0, 2), (0, 1), (0, 0)),
+    ),
+    "mixed": ("cast", _launches(_mixed, (10,), (4,), (2,), (1,), (0,))),
+    "guarded": ("guard-random-s2", _launches(_guarded, (4,), (8,), (1,), (0,))),
+    "guarded-part": (
+        "guarded-part",
+        _launches(
+            _guarded_part, (12, 4), (12, 8), (12, 1), (12, 0), (5, 6), (1, 8), (0, 8)
+        ),
+    ),
+    "attention": ("attention-s2", _launches(_attention, (9,), (4,), (2,), (1,))),
+    "sequential": (
+        "loops-3-5-4",
+        _launches(
+            zoo._three_loops,
+            *((3, 5, 4), (1, 0, 2), (0, 6, 1), (1, 1, 1), (6, 0, 0), (0, 0, 5)),
+            *((2, 6, 0), (5, 1, 6)),
+        ),
+    ),
+    "nested": (
+        "nested",
+        _launches(_nested, (4, 5), (7, 1), (6, 0), (5, 2), (1, 4), (0, 3)),
+    ),
+    "around": (
+        "around",
+        _launches(_around, (40.0, 4), (40.0, 2), (30.0, 7), (0.0, 4), (9.0, 1)),
+    ),
 }
 
 
 def _subject(name: str, target: str) -> Subject:
-    first, others = _CASES[name]
-    case = _case(first)
-    launches = {each: _case(each).arguments for each in (first, *others)}
+    first, launches = _KERNELS[name]
+    case = next(case for case in zoo.CASES if case.name == first)
     build = functools.partial(case.kernel.build, **case.constants)
     return Subject(name, build, target, launches, case.tolerance)
 
 
 SUBJECTS = [
-    *(_subject(name, target) for name in _CASES for target in ("sm_90a", "sm_80")),
+    *(_subject(name, target) for name in _KERNELS for target in ("sm_90a", "sm_80")),
     *(
-        Subject("wide", wide.build, target, {f"t{n}": _wide(n) for n in (5, 0, 1, 2)})
+        Subject(
+            "wide",
+            wide.build,
+            target,
+            _launches(_wide, (10,), (5,), (3,), (2,), (1,), (0,)),
+        )
         for target in ("sm_90a", "sm_80")
     ),
 ]

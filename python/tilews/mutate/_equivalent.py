@@ -335,6 +335,135 @@ def _has_passed(
     return False
 
 
+def _first_number(value: ir.Value) -> int | None:
+    """What a number is where a role first computes it; None if it is not known."""
+    op = _edits.defining(value)
+    if op is None:
+        loop = value.owner.owner.operation
+        if loop.name != "scf.for" or value.arg_number == 0:
+            return None
+        return _first_number(loop.operands[2 + value.arg_number])
+    if op.name == "scf.for":
+        return _first_number(op.operands[3 + value.result_number])
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "arith.xori":
+        numbers = [_first_number(each) for each in op.operands]
+        return None if None in numbers else numbers[0] ^ numbers[1]
+    return None
+
+
+def _is_for_a_release(op: ir.Operation) -> bool:
+    """Whether a wait finds its phase complete at first, as it is with free slots."""
+    if op.name == "tile.mbarrier_wait":
+        return _first_number(op.operands[2]) == 1
+    return op.name == "tile.acquire"
+
+
+def _barriers_in(root: ir.Operation) -> set[tuple[ir.Value, str]]:
+    return {
+        _barrier(each)
+        for each in _edits.walk(root)
+        if each.name in _BLOCKING | _SIGNALING
+    }
+
+
+def _is_in_turns(op: ir.Operation) -> bool:
+    """Whether the turns of the loop that `op` is in go with those of one other role.
+
+    That role has as many loops with transactions, and in the one that corresponds it
+    uses the same barriers. Either role waits for releases only, or for fills only.
+    """
+    role = _role(op)
+    loops = _loops(op)
+    if role is None or not loops:
+        return False
+    number = _transacting_loops(role).index(loops[0])
+    for other in _edits.block_of(role):
+        if other == role:
+            continue
+        others = _transacting_loops(other)
+        if len(others) != len(_transacting_loops(role)):
+            return False
+        if _barriers_in(others[number]) != _barriers_in(loops[0]):
+            return False
+    waits = [each for each in _edits.walk(loops[0]) if each.name in _BLOCKING]
+    return len({_is_for_a_release(each) for each in waits}) == 1
+
+
+def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
+    return [
+        each
+        for each in _edits.walk(role)
+        if each.name in ("scf.for", "scf.while") and _barriers_in(each)
+    ]
+
+
+def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether a transaction can be exchanged with `other` of the same turn."""
+    if other.name == "scf.if":
+        inside = [each for each in _edits.walk(other)[1:] if not each.regions]
+        return all(_edits.is_pure(e) or _changes_places(op, e) for e in inside)
+    if other.name in _BLOCKING | _SIGNALING:
+        return other.operands[0] != op.operands[0]
+    return _commutes(op, other, later=True)
+
+
+@_rule
+def _within_a_turn(mutant: Mutant) -> bool:
+    """A transaction was exchanged with one of another channel in the same turn.
+
+    The roles take turns: a fill needs releases of earlier turns only, a release needs
+    fills of its own turn and earlier ones. So each role can finish its turn in any
+    order of its waits and signals, if accesses stay between theirs. Premises: the roles
+    correspond loop by loop, in barriers and in direction; no access to the channel's
+    buffers, no other loop and no transaction of the same barrier was crossed.
+    """
+    crossed = _crossed(mutant)
+    op = mutant.op
+    if crossed is None or mutant.mutation == "move-in":
+        return False
+    if op.name not in _BLOCKING | _SIGNALING or not _is_in_turns(op):
+        return False
+    return all(_edits.is_pure(each) or _changes_places(op, each) for each in crossed)
+
+
+@_rule
+def _acquired_for_nothing(mutant: Mutant) -> bool:
+    """A slot is waited for in turns in which it is not filled, too.
+
+    What was done in a guard is done before it: the wait for a release of an earlier
+    turn ends whether or not the slot is filled then, and changes nothing. Premises: as
+    for an exchange within a turn, and the wait is for a release.
+    """
+    op = mutant.op
+    if mutant.mutation != "move-out" or mutant.variant != 0:
+        return False
+    if _edits.parent(op).name != "scf.if" or not _is_for_a_release(op):
+        return False
+    block = _edits.block_of(op)
+    crossed = block[: block.index(op)]
+    return _is_in_turns(op) and all(
+        _edits.is_pure(each) or _changes_places(op, each) for each in crossed
+    )
+
+
+@_rule
+def _the_next_release_comes_later(mutant: Mutant) -> bool:
+    """Whoever waits for the release of the next slot has waited for that of this one.
+
+    Slots are released in rotation by one role. The next one has been filled in an
+    earlier turn, so its release comes: the channel is only one slot shorter. Premises:
+    as for an exchange within a turn, and the channel has two slots or more.
+    """
+    op = mutant.op
+    return (
+        (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
+        and _edits.depth(op.operands[0].type) > 1
+        and _is_in_turns(op)
+    )
+
+
 _OF_ONE_SIGNAL = {
     "constant-cursor",
     "drop",

@@ -17,6 +17,12 @@ Arguments = Callable[[np.random.Generator], list]
 
 #: How often a block may do something; the kernels of a corpus do less.
 _MAX_STEPS = 200_000
+#: What is asynchronous completes at once, as late as it may, and at random.
+_TIMINGS = (
+    {"policy": "latest"},
+    {"policy": "earliest"},
+    *({"policy": "random", "seed": seed} for seed in range(3)),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,16 +114,25 @@ class Judge:
         return None
 
     def simulate(self, module: ir.Module) -> str | None:
-        """What is wrong when a module is run."""
+        """What is wrong when a module is run with some timing."""
         for name, arguments, expected in self._launches:
-            found = arguments(np.random.default_rng(0))
-            try:
-                sim.run(module, None, found, threads=1, max_steps=_MAX_STEPS)
-            except sim.SimulationError as error:
-                return f"{name}: {error}"
-            for index, (one, other) in enumerate(zip(found, expected, strict=True)):
-                if not self._agree(one, other):
-                    return f"{name}: argument {index} has other values"
+            for timing in _TIMINGS:
+                found = arguments(np.random.default_rng(0))
+                try:
+                    sim.run(
+                        module,
+                        None,
+                        found,
+                        **timing,
+                        barriers="explicit",
+                        threads=1,
+                        max_steps=_MAX_STEPS,
+                    )
+                except sim.SimulationError as error:
+                    return f"{name}, {timing}: {error}"
+                for index, pair in enumerate(zip(found, expected, strict=True)):
+                    if not self._agree(*pair):
+                        return f"{name}, {timing}: argument {index} has other values"
         return None
 
     def _agree(self, found: Any, expected: Any) -> bool:

@@ -141,7 +141,10 @@ def _other_channel(op: ir.Operation, variant: int) -> bool:
 
 @mutation("roles", "tile.specialize")
 def _roles(op: ir.Operation, variant: int) -> bool:
-    """Two roles do each other's work."""
+    """Two roles do each other's work; channels would count the new ones."""
+    kernel = _edits.enclosing(op, "gpu.func")
+    if not any(each.name == "tile.mbarrier" for each in _edits.walk(kernel)):
+        return False
     roles = [each.operation for each in op.regions[0].blocks[0].operations]
     pairs = [(a, b) for b in range(len(roles)) for a in range(b)]
     if variant >= len(pairs):
