@@ -86,6 +86,13 @@ def block_of(op: ir.Operation) -> list[ir.Operation]:
     return [each.operation for each in op.block.operations]
 
 
+def following(op: ir.Operation) -> ir.Operation | None:
+    """The operation after `op` in its block."""
+    block = block_of(op)
+    place = block.index(op) + 1
+    return block[place] if place < len(block) else None
+
+
 def is_terminator(op: ir.Operation) -> bool:
     return op.name in _TERMINATORS
 

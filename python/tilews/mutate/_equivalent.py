@@ -6,14 +6,14 @@ premises. What no rule covers is held to be a fault.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Callable
 
 from .. import ir, passes
 from ..errors import CompileError
-from . import _edits
+from . import _edits, _protocol
 from ._mutants import Mutant
+from ._program import program, program_of_text
+from ._protocol import BLOCKING, SIGNALING
 
 Rule = Callable[[Mutant], bool]
 RULES: dict[str, Rule] = {}
@@ -29,176 +29,7 @@ def argue(mutant: Mutant) -> str | None:
     return next((name for name, rule in RULES.items() if rule(mutant)), None)
 
 
-# --- Barriers and who uses them --------------------------------------------------
-
-
-def _barrier(op: ir.Operation) -> tuple[ir.Value, str] | None:
-    """What a wait or a signal is about: one of the two sides of a channel.
-
-    Those of a channel are named by what they say; an mbarrier is a side of its own.
-    """
-    side = {
-        "tile.acquire": "empty",
-        "tile.release": "empty",
-        "tile.wait": "full",
-        "tile.commit": "full",
-        "tile.mbarrier_wait": "",
-        "tile.mbarrier_arrive": "",
-        "tile.mbarrier_expect": "",
-    }.get(op.name)
-    return None if side is None else (op.operands[0], side)
-
-
-_BLOCKING = {"tile.acquire", "tile.wait", "tile.mbarrier_wait"}
-_SIGNALING = {"tile.commit", "tile.release", "tile.mbarrier_arrive"}
-
-
-def _role(op: ir.Operation) -> ir.Operation | None:
-    return _edits.enclosing(op, "tile.role")
-
-
-def _kernel(op: ir.Operation) -> ir.Operation:
-    return _edits.enclosing(op, "gpu.func")
-
-
-def _loops(op: ir.Operation) -> list[ir.Operation]:
-    """The loops of its role or kernel that `op` is in, from the inside out."""
-    return [
-        each for each in _edits.ancestors(op) if each.name in ("scf.for", "scf.while")
-    ]
-
-
-def _with(names: set[str], barrier: tuple, root: ir.Operation) -> list[ir.Operation]:
-    """The operations in `root` that wait for, or signal, a barrier."""
-    return [
-        each
-        for each in _edits.walk(root)
-        if each.name in names and _barrier(each) == barrier
-    ]
-
-
-def _may_follow(op: ir.Operation, other: ir.Operation) -> bool:
-    """Whether `op` may run after `other`, of the same role, at some time."""
-    order = _edits.walk(_kernel(op))
-    if order.index(op) > order.index(other):
-        return True
-    return any(loop in _loops(other) for loop in _loops(op))
-
-
-# --- What memory an operation touches --------------------------------------------
-
-
-def _is_shared(type_: ir.Type) -> bool:
-    return "#gpu.address_space<workgroup>" in str(type_)
-
-
-def _buffers(value: ir.Value) -> ir.Value:
-    """The allocation that a view is of."""
-    op = _edits.defining(value)
-    while op is not None and op.name in ("tile.slot", "tile.view"):
-        value = op.operands[0]
-        op = _edits.defining(value)
-    return value
-
-
-def _touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
-    """Whether an operation, or one in it, accesses buffers; None: any, or scratch."""
-    for each in _edits.walk(op):
-        if each.name == "tile.slot":
-            continue
-        shared = [_buffers(v) for v in each.operands if _is_shared(v.type)]
-        if any(buffers is None or v in buffers for v in shared):
-            return True
-        scratch = each.name not in ("tile.alloc_shared", "tile.channel")
-        if buffers is None and scratch and "tile.offset" in each.attributes:
-            return True
-    return False
-
-
-def _buffers_of(op: ir.Operation) -> list[ir.Value] | None:
-    """The buffers whose slots a transaction hands over; None if it is not known."""
-    channel = _edits.defining(op.operands[0])
-    if channel is None or channel.name != "tile.channel":
-        return None
-    return list(channel.operands) or None
-
-
-# --- Which operations a move crosses -----------------------------------------------
-
-
-def _crossed(mutant: Mutant) -> list[ir.Operation] | None:
-    """What the changed operation was moved over; None if it was not, or elsewhere."""
-    op = mutant.op
-    if mutant.mutation == "move-in":
-        return [_edits.step(op, down=mutant.variant == 1)]
-    if mutant.mutation not in ("move-earlier", "move-later"):
-        return None
-    down = mutant.mutation == "move-later"
-    place = op
-    for _ in range(mutant.variant + 1):
-        place = _edits.step(place, down)
-    block = _edits.block_of(op)
-    first, last = sorted((block.index(op), block.index(place)))
-    return [each for each in block[first : last + 1] if each != op]
-
-
 # --- The rules ---------------------------------------------------------------------
-
-
-class _Program:
-    """What a module does, as a text in which only that matters.
-
-    Operations without effects have no place of their own: they are named by what they
-    compute, and appear only as operands of others.
-    """
-
-    def __init__(self, module: ir.Module) -> None:
-        self._names: dict[ir.Value, str] = {}
-        self._count = 0
-        self.text = str(self._read(module.operation))
-
-    def _read(self, op: ir.Operation) -> tuple:
-        operands = [self._names[each] for each in op.operands]
-        attributes = sorted(f"{each}={op.attributes[each]}" for each in op.attributes)
-        types = [str(each.type) for each in op.results]
-        blocks = [block for region in op.regions for block in region.blocks]
-        return op.name, operands, attributes, types, list(map(self._read_block, blocks))
-
-    def _read_block(self, block: ir.Block) -> list:
-        for argument in block.arguments:
-            self._names[argument] = self._new_name()
-        effects = []
-        for op in (each.operation for each in block.operations):
-            read = self._read(op)
-            is_value = _edits.is_pure(op) and not op.regions and len(op.results) > 0
-            if is_value:
-                name = hashlib.sha256(str(read).encode()).hexdigest()
-            else:
-                name = self._new_name()
-                effects.append(read)
-            for number, result in enumerate(op.results):
-                self._names[result] = f"{name}.{number}"
-        return effects
-
-    def _new_name(self) -> str:
-        self._count += 1
-        return str(self._count)
-
-
-def _program(module: ir.Module) -> str | None:
-    """The program with barriers in place of channels; None if it has none."""
-    copy = ir.Module.parse(str(module), context=module.context)
-    if hasattr(passes, "lower_channels"):
-        try:
-            passes.run(copy, "tile-lower-channels,canonicalize,cse")
-        except CompileError:
-            return None
-    return _Program(copy).text
-
-
-@functools.lru_cache(maxsize=4)
-def _program_of_text(text: str, context: ir.Context) -> str | None:
-    return _program(ir.Module.parse(text, context=context))
 
 
 @_rule
@@ -211,8 +42,8 @@ def _same_program(mutant: Mutant) -> bool:
     roles beside `tile.wait`, and of values that are the same by another name.
     """
     original = str(list(_edits.ancestors(mutant.op))[-1])
-    expected = _program_of_text(original, mutant.module.context)
-    return expected is not None and expected == _program(mutant.module)
+    expected = program_of_text(original, mutant.module.context)
+    return expected is not None and expected == program(mutant.module)
 
 
 @_rule
@@ -249,29 +80,32 @@ def _twice_is_once(mutant: Mutant) -> bool:
         return False
     if op.name in _IDEMPOTENT:
         return True
-    role = _role(op)
-    if op.name not in _BLOCKING:
+    role = _protocol.role_of(op)
+    if op.name not in BLOCKING:
         return False
     if role is None:  # Threads of one role: a barrier and a wait for groups.
         return op.name == "tile.wait"
-    return any(each.name in _SIGNALING for each in _edits.walk(role))
+    return any(each.name in SIGNALING for each in _edits.walk(role))
 
 
 def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
     """Whether a transaction `op` can change places with `other`."""
-    buffers = _buffers_of(op)
+    buffers = _protocol.buffers_of(op)
     if any(each.name in _edits.SYNCHRONIZING for each in _edits.walk(other)):
         if other.name == "tile.barrier" and not other.attributes:
             return True
-        if _barrier(other) is None or _barrier(other)[0] == op.operands[0]:
+        if (
+            _protocol.barrier_of(other) is None
+            or _protocol.barrier_of(other)[0] == op.operands[0]
+        ):
             return False
-        if (op.name in _BLOCKING) == (other.name in _BLOCKING):
+        if (op.name in BLOCKING) == (other.name in BLOCKING):
             return True
         # A signal may come earlier than a wait, not later.
-        return (op.name in _BLOCKING) == later
+        return (op.name in BLOCKING) == later
     if other.name == "scf.while" or _edits.is_terminator(other):
         return False
-    return not _touches(other, buffers)
+    return not _protocol.touches(other, buffers)
 
 
 @_rule
@@ -286,11 +120,11 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     is of these kinds; no access to the channel's buffers, or for an mbarrier to shared
     memory at all, was crossed.
     """
-    crossed = _crossed(mutant)
+    crossed = _protocol.crossed_by(mutant)
     op = mutant.op
     if crossed is None or mutant.mutation == "move-in":
         return False
-    if _role(op) is None or op.name not in _BLOCKING | _SIGNALING:
+    if _protocol.role_of(op) is None or op.name not in BLOCKING | SIGNALING:
         return False
     later = mutant.mutation == "move-later"
     return all(_edits.is_pure(each) or _commutes(op, each, later) for each in crossed)
@@ -301,13 +135,13 @@ def _is_last_signal(op: ir.Operation, crossed: list[ir.Operation] = ()) -> bool:
 
     So it has to be before operations that it was `crossed` with, too.
     """
-    role, barrier = _role(op), _barrier(op)
-    if role is None or op.name not in _SIGNALING:
+    role, barrier = _protocol.role_of(op), _protocol.barrier_of(op)
+    if role is None or op.name not in SIGNALING:
         return False
     inside = [each for outer in crossed for each in _edits.walk(outer)]
     return all(
         _has_passed(waiter, op, role, inside)
-        for waiter in _with(_BLOCKING, barrier, _kernel(op))
+        for waiter in _protocol.using(BLOCKING, barrier, _protocol.kernel_of(op))
     )
 
 
@@ -321,82 +155,20 @@ def _has_passed(
 
     Its role then signals something that `role` has waited for.
     """
-    other = _role(waiter)
+    other = _protocol.role_of(waiter)
     if other is None or other == role:
         return False
     block = _edits.block_of(waiter)
     for signal in block[block.index(waiter) :]:
-        if signal.name not in _SIGNALING:
+        if signal.name not in SIGNALING:
             continue
-        answers = _with(_BLOCKING, _barrier(signal), role)
-        late = any(_may_follow(each, op) or each in crossed for each in answers)
+        answers = _protocol.using(BLOCKING, _protocol.barrier_of(signal), role)
+        late = any(
+            _protocol.may_follow(each, op) or each in crossed for each in answers
+        )
         if answers and not late:
             return True
     return False
-
-
-def _first_number(value: ir.Value) -> int | None:
-    """What a number is where a role first computes it; None if it is not known."""
-    op = _edits.defining(value)
-    if op is None:
-        loop = value.owner.owner.operation
-        if loop.name != "scf.for" or value.arg_number == 0:
-            return None
-        return _first_number(loop.operands[2 + value.arg_number])
-    if op.name == "scf.for":
-        return _first_number(op.operands[3 + value.result_number])
-    if op.name == "arith.constant":
-        return ir.IntegerAttr(op.attributes["value"]).value
-    if op.name == "arith.xori":
-        numbers = [_first_number(each) for each in op.operands]
-        return None if None in numbers else numbers[0] ^ numbers[1]
-    return None
-
-
-def _is_for_a_release(op: ir.Operation) -> bool:
-    """Whether a wait finds its phase complete at first, as it is with free slots."""
-    if op.name == "tile.mbarrier_wait":
-        return _first_number(op.operands[2]) == 1
-    return op.name == "tile.acquire"
-
-
-def _barriers_in(root: ir.Operation) -> set[tuple[ir.Value, str]]:
-    return {
-        _barrier(each)
-        for each in _edits.walk(root)
-        if each.name in _BLOCKING | _SIGNALING
-    }
-
-
-def _is_in_turns(op: ir.Operation) -> bool:
-    """Whether the turns of the loop that `op` is in go with those of one other role.
-
-    That role has as many loops with transactions, and in the one that corresponds it
-    uses the same barriers. Either role waits for releases only, or for fills only.
-    """
-    role = _role(op)
-    loops = _loops(op)
-    if role is None or not loops:
-        return False
-    number = _transacting_loops(role).index(loops[0])
-    for other in _edits.block_of(role):
-        if other == role:
-            continue
-        others = _transacting_loops(other)
-        if len(others) != len(_transacting_loops(role)):
-            return False
-        if _barriers_in(others[number]) != _barriers_in(loops[0]):
-            return False
-    waits = [each for each in _edits.walk(loops[0]) if each.name in _BLOCKING]
-    return len({_is_for_a_release(each) for each in waits}) == 1
-
-
-def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
-    return [
-        each
-        for each in _edits.walk(role)
-        if each.name in ("scf.for", "scf.while") and _barriers_in(each)
-    ]
 
 
 def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
@@ -404,7 +176,7 @@ def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
     if other.name == "scf.if":
         inside = [each for each in _edits.walk(other)[1:] if not each.regions]
         return all(_edits.is_pure(e) or _changes_places(op, e) for e in inside)
-    if other.name in _BLOCKING | _SIGNALING:
+    if other.name in BLOCKING | SIGNALING:
         return other.operands[0] != op.operands[0]
     return _commutes(op, other, later=True)
 
@@ -419,11 +191,11 @@ def _within_a_turn(mutant: Mutant) -> bool:
     correspond loop by loop, in barriers and in direction; no access to the channel's
     buffers, no other loop and no transaction of the same barrier was crossed.
     """
-    crossed = _crossed(mutant)
+    crossed = _protocol.crossed_by(mutant)
     op = mutant.op
     if crossed is None or mutant.mutation == "move-in":
         return False
-    if op.name not in _BLOCKING | _SIGNALING or not _is_in_turns(op):
+    if op.name not in BLOCKING | SIGNALING or not _protocol.is_in_turns(op):
         return False
     return all(_edits.is_pure(each) or _changes_places(op, each) for each in crossed)
 
@@ -439,11 +211,11 @@ def _acquired_for_nothing(mutant: Mutant) -> bool:
     op = mutant.op
     if mutant.mutation != "move-out" or mutant.variant != 0:
         return False
-    if _edits.parent(op).name != "scf.if" or not _is_for_a_release(op):
+    if _edits.parent(op).name != "scf.if" or not _protocol.is_for_a_release(op):
         return False
     block = _edits.block_of(op)
     crossed = block[: block.index(op)]
-    return _is_in_turns(op) and all(
+    return _protocol.is_in_turns(op) and all(
         _edits.is_pure(each) or _changes_places(op, each) for each in crossed
     )
 
@@ -460,7 +232,7 @@ def _the_next_release_comes_later(mutant: Mutant) -> bool:
     return (
         (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
         and _edits.depth(op.operands[0].type) > 1
-        and _is_in_turns(op)
+        and _protocol.is_in_turns(op)
     )
 
 
@@ -496,7 +268,7 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
         return all(_is_last_signal(each) for each in inside)
     if mutant.mutation == "move-out" and _edits.parent(op).name == "scf.if":
         return _is_last_signal(op)
-    crossed = _crossed(mutant)
+    crossed = _protocol.crossed_by(mutant)
     if mutant.mutation in ("move-earlier", "move-in"):
         return _is_last_signal(op, crossed)
     if op.name == "tile.gemm_wait" and crossed is not None:
@@ -514,14 +286,18 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
     before it, nor this one, is in a loop, and there are fewer than slots.
     """
     op = mutant.op
-    if op.name != "tile.acquire" or _role(op) is None:
+    if op.name != "tile.acquire" or _protocol.role_of(op) is None:
         return False
     if mutant.mutation not in ("drop", "duplicate", "move-earlier", "move-later"):
         return False
-    acquires = _with({"tile.acquire"}, _barrier(op), _role(op))
+    acquires = _protocol.using(
+        {"tile.acquire"}, _protocol.barrier_of(op), _protocol.role_of(op)
+    )
     before = acquires[: acquires.index(op) + 1]
     depth = _edits.depth(op.operands[0].type)
-    return len(before) <= depth and not any(_loops(each) for each in before)
+    return len(before) <= depth and not any(
+        _protocol.loops_around(each) for each in before
+    )
 
 
 @_rule
@@ -535,13 +311,15 @@ def _more_or_earlier_groups(mutant: Mutant) -> bool:
     roles, and moved over nothing that waits or closes groups.
     """
     op = mutant.op
-    if op.name != "tile.commit_group" or _role(op) is not None:
+    if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
         return False
     if mutant.mutation == "duplicate":
         return True
     if mutant.mutation != "move-later":
         return False
-    inside = [each for outer in _crossed(mutant) for each in _edits.walk(outer)]
+    inside = [
+        each for outer in _protocol.crossed_by(mutant) for each in _edits.walk(outer)
+    ]
     counting = {"tile.commit_group", "tile.copy_group_wait", "tile.wait"}
     draining = any("drain_copies" in each.attributes for each in inside)
     return not draining and not any(each.name in counting for each in inside)
@@ -568,3 +346,77 @@ def _only_names(mutant: Mutant) -> bool:
 
 def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
     return [each.operation for each in specialize.regions[0].blocks[0].operations]
+
+
+@_rule
+def _nothing_is_unordered(mutant: Mutant) -> bool:
+    """All conflicting accesses still have a barrier between them.
+
+    The analysis that places barriers (`--tile-insert-barriers`) was run on the mutant
+    and found none to be missing, but for barriers between stores of tiles that do not
+    overlap, about which it is not asked. Premises: the changed operation is a
+    `tile.barrier`; each further barrier would stand before a `tile.store` to an
+    argument of the kernel that nothing else accesses, whose place is a multiple of the
+    tile's extent times the turn of a loop, or times its quotient and its remainder.
+    """
+    if mutant.op.name != "tile.barrier":
+        return False
+    copy = ir.Module.parse(str(mutant.module), context=mutant.module.context)
+    barriers = _all(copy, "tile.barrier")
+    for each in barriers:
+        with copy.context:
+            each.attributes["kept"] = ir.UnitAttr.get()
+    try:
+        passes.run(copy, "tile-insert-barriers")
+    except CompileError:
+        return False
+    added = [e for e in _all(copy, "tile.barrier") if "kept" not in e.attributes]
+    return all(_protocol.stores_apart(_edits.following(each)) for each in added)
+
+
+def _all(module: ir.Module, name: str) -> list[ir.Operation]:
+    return [each for each in _edits.walk(module.operation) if each.name == name]
+
+
+@_rule
+def _never_looked_at(mutant: Mutant) -> bool:
+    """The cursor that a loop starts with is replaced before it is used.
+
+    In the first turn nobody looks at it: all its uses are in a guard that is false at
+    first. Premises: the guard is another value that the loop carries and that begins as
+    false; each turn yields another cursor; behind the loop the cursor is used under the
+    guard only.
+    """
+    loop = mutant.op
+    if mutant.mutation != "restart":
+        return False
+    places = [i for i, each in enumerate(loop.operands) if _edits.is_cursor(each.type)]
+    number = places[mutant.variant // 2] - 3
+    body = loop.regions[0].blocks[0]
+    last = body.operations[len(body.operations) - 1].operation
+    carried = [body.arguments[1 + number], loop.results[number]]
+    return last.operands[number] != carried[0] and all(
+        _is_guarded(use.owner.operation, loop) for each in carried for use in each.uses
+    )
+
+
+def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether `op` runs only if a value that `loop` carries, at first false, is true"""
+    guard = _edits.parent(op)
+    if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
+        return False
+    condition = guard.operands[0]
+    if isinstance(condition.owner, ir.Block):
+        if condition.owner != loop.regions[0].blocks[0] or condition.arg_number == 0:
+            return False
+        number = condition.arg_number - 1
+    elif condition.owner.operation == loop:
+        number = condition.result_number
+    else:
+        return False
+    first = _edits.defining(loop.operands[3 + number])
+    return (
+        first is not None
+        and first.name == "arith.constant"
+        and str(first.attributes["value"]) in ("false", "0 : i1")
+    )

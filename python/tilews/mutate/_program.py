@@ -1,0 +1,66 @@
+"""What a kernel does, written so that kernels that do the same are equal."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+from .. import ir, passes
+from ..errors import CompileError
+from . import _edits
+
+
+class _Program:
+    """What a module does, as a text in which only that matters.
+
+    Operations without effects have no place of their own: they are named by what they
+    compute, and appear only as operands of others.
+    """
+
+    def __init__(self, module: ir.Module) -> None:
+        self._names: dict[ir.Value, str] = {}
+        self._count = 0
+        self.text = str(self._read(module.operation))
+
+    def _read(self, op: ir.Operation) -> tuple:
+        operands = [self._names[each] for each in op.operands]
+        attributes = sorted(f"{each}={op.attributes[each]}" for each in op.attributes)
+        types = [str(each.type) for each in op.results]
+        blocks = [block for region in op.regions for block in region.blocks]
+        return op.name, operands, attributes, types, list(map(self._read_block, blocks))
+
+    def _read_block(self, block: ir.Block) -> list:
+        for argument in block.arguments:
+            self._names[argument] = self._new_name()
+        effects = []
+        for op in (each.operation for each in block.operations):
+            read = self._read(op)
+            is_value = _edits.is_pure(op) and not op.regions and len(op.results) > 0
+            if is_value:
+                name = hashlib.sha256(str(read).encode()).hexdigest()
+            else:
+                name = self._new_name()
+                effects.append(read)
+            for number, result in enumerate(op.results):
+                self._names[result] = f"{name}.{number}"
+        return effects
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return str(self._count)
+
+
+def program(module: ir.Module) -> str | None:
+    """The program with barriers in place of channels; None if it has none."""
+    copy = ir.Module.parse(str(module), context=module.context)
+    if hasattr(passes, "lower_channels"):
+        try:
+            passes.run(copy, "tile-lower-channels,canonicalize,cse")
+        except CompileError:
+            return None
+    return _Program(copy).text
+
+
+@functools.lru_cache(maxsize=4)
+def program_of_text(text: str, context: ir.Context) -> str | None:
+    return program(ir.Module.parse(text, context=context))

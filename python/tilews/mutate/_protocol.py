@@ -1,0 +1,243 @@
+"""Who waits for whom in a kernel, and which memory operations touch."""
+
+from __future__ import annotations
+
+from .. import ir
+from . import _edits
+from ._mutants import Mutant
+
+# --- Barriers and who uses them --------------------------------------------------
+
+
+def barrier_of(op: ir.Operation) -> tuple[ir.Value, str] | None:
+    """What a wait or a signal is about: one of the two sides of a channel.
+
+    Those of a channel are named by what they say; an mbarrier is a side of its own.
+    """
+    side = {
+        "tile.acquire": "empty",
+        "tile.release": "empty",
+        "tile.wait": "full",
+        "tile.commit": "full",
+        "tile.mbarrier_wait": "",
+        "tile.mbarrier_arrive": "",
+        "tile.mbarrier_expect": "",
+    }.get(op.name)
+    return None if side is None else (op.operands[0], side)
+
+
+BLOCKING = {"tile.acquire", "tile.wait", "tile.mbarrier_wait"}
+SIGNALING = {"tile.commit", "tile.release", "tile.mbarrier_arrive"}
+
+
+def role_of(op: ir.Operation) -> ir.Operation | None:
+    return _edits.enclosing(op, "tile.role")
+
+
+def kernel_of(op: ir.Operation) -> ir.Operation:
+    return _edits.enclosing(op, "gpu.func")
+
+
+def loops_around(op: ir.Operation) -> list[ir.Operation]:
+    """The loops of its role or kernel that `op` is in, from the inside out."""
+    return [
+        each for each in _edits.ancestors(op) if each.name in ("scf.for", "scf.while")
+    ]
+
+
+def using(names: set[str], barrier: tuple, root: ir.Operation) -> list[ir.Operation]:
+    """The operations in `root` that wait for, or signal, a barrier."""
+    return [
+        each
+        for each in _edits.walk(root)
+        if each.name in names and barrier_of(each) == barrier
+    ]
+
+
+def may_follow(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether `op` may run after `other`, of the same role, at some time."""
+    order = _edits.walk(kernel_of(op))
+    if order.index(op) > order.index(other):
+        return True
+    return any(loop in loops_around(other) for loop in loops_around(op))
+
+
+# --- What memory an operation touches --------------------------------------------
+
+
+def _is_shared(type_: ir.Type) -> bool:
+    return "#gpu.address_space<workgroup>" in str(type_)
+
+
+def _buffers(value: ir.Value) -> ir.Value:
+    """The allocation that a view is of."""
+    op = _edits.defining(value)
+    while op is not None and op.name in ("tile.slot", "tile.view"):
+        value = op.operands[0]
+        op = _edits.defining(value)
+    return value
+
+
+def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
+    """Whether an operation, or one in it, accesses buffers; None: any, or scratch."""
+    for each in _edits.walk(op):
+        if each.name == "tile.slot":
+            continue
+        shared = [_buffers(v) for v in each.operands if _is_shared(v.type)]
+        if any(buffers is None or v in buffers for v in shared):
+            return True
+        scratch = each.name not in ("tile.alloc_shared", "tile.channel")
+        if buffers is None and scratch and "tile.offset" in each.attributes:
+            return True
+    return False
+
+
+def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
+    """The buffers whose slots a transaction hands over; None if it is not known."""
+    channel = _edits.defining(op.operands[0])
+    if channel is None or channel.name != "tile.channel":
+        return None
+    return list(channel.operands) or None
+
+
+# --- Which operations a move crosses -----------------------------------------------
+
+
+def crossed_by(mutant: Mutant) -> list[ir.Operation] | None:
+    """What the changed operation was moved over; None if it was not, or elsewhere."""
+    op = mutant.op
+    if mutant.mutation == "move-in":
+        return [_edits.step(op, down=mutant.variant == 1)]
+    if mutant.mutation not in ("move-earlier", "move-later"):
+        return None
+    down = mutant.mutation == "move-later"
+    place = op
+    for _ in range(mutant.variant + 1):
+        place = _edits.step(place, down)
+    block = _edits.block_of(op)
+    first, last = sorted((block.index(op), block.index(place)))
+    return [each for each in block[first : last + 1] if each != op]
+
+
+def _first_number(value: ir.Value) -> int | None:
+    """What a number is where a role first computes it; None if it is not known."""
+    op = _edits.defining(value)
+    if op is None:
+        loop = value.owner.owner.operation
+        if loop.name != "scf.for" or value.arg_number == 0:
+            return None
+        return _first_number(loop.operands[2 + value.arg_number])
+    if op.name == "scf.for":
+        return _first_number(op.operands[3 + value.result_number])
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "arith.xori":
+        numbers = [_first_number(each) for each in op.operands]
+        return None if None in numbers else numbers[0] ^ numbers[1]
+    return None
+
+
+def is_for_a_release(op: ir.Operation) -> bool:
+    """Whether a wait finds its phase complete at first, as it is with free slots."""
+    if op.name == "tile.mbarrier_wait":
+        return _first_number(op.operands[2]) == 1
+    return op.name == "tile.acquire"
+
+
+def _barriers_in(root: ir.Operation) -> set[tuple[ir.Value, str]]:
+    return {
+        barrier_of(each)
+        for each in _edits.walk(root)
+        if each.name in BLOCKING | SIGNALING
+    }
+
+
+def is_in_turns(op: ir.Operation) -> bool:
+    """Whether the turns of the loop that `op` is in go with those of one other role.
+
+    That role has as many loops with transactions, and in the one that corresponds it
+    uses the same barriers. Either role waits for releases only, or for fills only.
+    """
+    role = role_of(op)
+    loops = loops_around(op)
+    if role is None or not loops:
+        return False
+    number = _transacting_loops(role).index(loops[0])
+    for other in _edits.block_of(role):
+        if other == role:
+            continue
+        others = _transacting_loops(other)
+        if len(others) != len(_transacting_loops(role)):
+            return False
+        if _barriers_in(others[number]) != _barriers_in(loops[0]):
+            return False
+    waits = [each for each in _edits.walk(loops[0]) if each.name in BLOCKING]
+    return len({is_for_a_release(each) for each in waits}) == 1
+
+
+def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
+    return [
+        each
+        for each in _edits.walk(role)
+        if each.name in ("scf.for", "scf.while") and _barriers_in(each)
+    ]
+
+
+# --- Stores to global memory ----------------------------------------------------------
+
+
+def stores_apart(op: ir.Operation | None) -> bool:
+    """Whether `op` stores a tile that overlaps none that it stores in other turns."""
+    if op is None or op.name != "tile.store" or _is_shared(op.operands[1].type):
+        return False
+    target = op.operands[1]
+    if not isinstance(target.owner, ir.Block):
+        return False
+    if target.owner.owner.operation.name != "gpu.func":
+        return False
+    if [use.owner.operation for use in target.uses] != [op]:
+        return False
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    offsets = list(op.operands)[2:]
+    static = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
+    dynamic = [i for i, each in enumerate(static) if each == _DYNAMIC]
+    factors = [
+        _factor(offset, shape[dim])
+        for dim, offset in zip(dynamic, offsets, strict=False)
+    ]
+    turns = [
+        loop.regions[0].blocks[0].arguments[0]
+        for loop in loops_around(op)
+        if loop.name == "scf.for"
+    ]
+    return len(turns) == len(loops_around(op)) and all(
+        _tells_turns_apart(factors, turn) for turn in turns
+    )
+
+
+_DYNAMIC = -(2**63)
+
+
+def _factor(offset: ir.Value, extent: int) -> ir.Value | None:
+    """The value of which `offset` is a multiple, by at least `extent`."""
+    op = _edits.defining(offset)
+    if op is None or op.name != "arith.muli":
+        return None
+    constant = _edits.defining(op.operands[1])
+    if constant is None or constant.name != "arith.constant":
+        return None
+    value = ir.IntegerAttr(constant.attributes["value"]).value
+    return op.operands[0] if value >= extent else None
+
+
+def _tells_turns_apart(factors: list[ir.Value | None], turn: ir.Value) -> bool:
+    """Whether no two turns have the same factors: one is the turn itself, or two are
+    its quotient and its remainder by the same number."""
+    if any(each == turn for each in factors if each is not None):
+        return True
+    parts: dict[str, list[ir.Value]] = {"arith.remui": [], "arith.divui": []}
+    for each in factors:
+        op = None if each is None else _edits.defining(each)
+        if op is not None and op.name in parts and op.operands[0] == turn:
+            parts[op.name].append(op.operands[1])
+    return any(d == r for d in parts["arith.divui"] for r in parts["arith.remui"])
