@@ -31,6 +31,10 @@ static constexpr char kTilePasses[] =
     "tile-plan-shared-memory,"
     "tile-insert-barriers";
 
+/// What is laid out to per-thread code.
+static constexpr char kConversion[] =
+    "tile-lower-channels,convert-tile-to-{0}{{index-bitwidth={1}}";
+
 /// Software pipelines. Only where copies are asynchronous: elsewhere versions
 /// of buffers would gain nothing.
 static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
@@ -69,23 +73,21 @@ static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
 }
 
 static void addConversion(OpPassManager &passes, unsigned indexBitwidth,
-                          const char *conversion) {
-  addPipeline(passes, llvm::formatv("{0}{{index-bitwidth={1}}", conversion,
-                                    indexBitwidth)
-                          .str());
+                          const char *dialect) {
+  addPipeline(passes, llvm::formatv(kConversion, dialect, indexBitwidth).str());
   addPipeline(passes, llvm::formatv(kLLVMPasses, indexBitwidth).str());
 }
 
 void tilews::buildLaidOutToNVVMPipeline(OpPassManager &passes,
                                         const LaidOutLoweringOptions &options) {
-  addConversion(passes, options.indexBitwidth, "convert-tile-to-nvvm");
+  addConversion(passes, options.indexBitwidth, "nvvm");
   // Operations that stand for inline assembly.
   addPipeline(passes, "convert-nvvm-to-llvm");
 }
 
 void tilews::buildLaidOutToROCDLPipeline(
     OpPassManager &passes, const LaidOutLoweringOptions &options) {
-  addConversion(passes, options.indexBitwidth, "convert-tile-to-rocdl");
+  addConversion(passes, options.indexBitwidth, "rocdl");
 }
 
 void tilews::buildToNVVMPipeline(OpPassManager &passes,

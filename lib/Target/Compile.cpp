@@ -82,8 +82,9 @@ public:
       : phase(phase), module(module), text(text) {}
 
   void runBeforePass(Pass *pass, Operation *) override {
-    if (phase == "laid_out" &&
-        pass->getArgument().starts_with("convert-tile-to-"))
+    StringRef name = pass->getArgument();
+    if ((phase == "laid_out" && name == "tile-lower-channels") ||
+        (phase == "barriers" && name.starts_with("convert-tile-to-")))
       print();
   }
   void runAfterPass(Pass *pass, Operation *) override {
@@ -169,7 +170,7 @@ Compilation::create(ModuleOp module, const CompileOptions &options) {
 
 ArrayRef<StringLiteral> tilews::getPhases() {
   static constexpr StringLiteral phases[] = {"tile", "planned", "laid_out",
-                                             "target"};
+                                             "barriers", "target"};
   return phases;
 }
 

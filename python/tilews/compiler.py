@@ -24,7 +24,7 @@ __all__ = [
     "targets",
 ]
 
-PHASES = ("tile", "planned", "laid_out", "target")
+PHASES = ("tile", "planned", "laid_out", "barriers", "target")
 """The phases of the IR that :meth:`CompiledKernel.mlir` prints."""
 
 

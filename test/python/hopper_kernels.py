@@ -7,7 +7,7 @@ from tilews import compiler, passmanager
 # From a schedule on; the passes before choose what the kernels here say.
 LOWER = (
     "builtin.module(gpu.module(tile-infer-layouts,tile-plan-shared-memory,"
-    "tile-insert-barriers,convert-tile-to-nvvm,cse,tile-expand-math,lower-affine,"
+    "tile-insert-barriers,tile-lower-channels,convert-tile-to-nvvm,cse,tile-expand-math,lower-affine,"
     "convert-scf-to-cf,convert-tile-threads-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse,convert-nvvm-to-llvm))"
 )

@@ -51,6 +51,17 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Channels have become barriers.
+static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (!isa<ChannelOp, CursorOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("is for schedules; run --tile-lower-channels first");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
     : target(target), block({0, getNumThreads(kernel), 0}) {
@@ -60,6 +71,7 @@ LoweringContext::LoweringContext(const TargetLowering &target,
     for (RoleOp role : specialize.getRoles()) {
       ThreadGroup group = {role.getFirstThread(), role.getNumThreads(),
                            ++barrier};
+      group.elected = role.getElected();
       role->walk([&](Operation *op) { roles[op] = group; });
     }
   });
@@ -95,7 +107,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    AddPatternsFn addPatterns) {
   MLIRContext *context = kernel.getContext();
   LoweringContext lowering(target, kernel);
-  if (failed(checkFragments(kernel)))
+  if (failed(checkFragments(kernel)) || failed(checkChannels(kernel)))
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);
@@ -105,7 +117,6 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
-  populateChannelPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
   populateScanPatterns(converter, lowering, patterns);
   populateConvertLayoutPatterns(converter, lowering, patterns);
@@ -121,9 +132,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
   legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
       [](Operation *op) {
-        auto isScalar = [](Type type) {
-          return !isa<RankedTensorType, CursorType>(type);
-        };
+        auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
         return llvm::all_of(op->getResultTypes(), isScalar) &&
                llvm::all_of(op->getOperandTypes(), isScalar);
       });

@@ -49,6 +49,30 @@ struct ViewPattern : TilePattern<ViewOp> {
   }
 };
 
+struct SlotPattern : TilePattern<SlotOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(SlotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    SmallVector<Mode> versions = getSharedLayout(type).getModes(0);
+    if (type.getDimSize(0) == 1) {
+      rewriter.replaceOp(op, adaptor.getSource());
+      return success();
+    }
+    if (versions.size() != 1)
+      return op.emitError("expected versions at equal distances, found ")
+             << type;
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    int64_t bytes =
+        versions[0].stride * getStorageBits(type.getElementType()) / 8;
+    rewriter.replaceOp(op, createElementPointer(b, adaptor.getSource(),
+                                                adaptor.getCursor(), bytes));
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
@@ -373,21 +397,41 @@ struct DimPattern : TilePattern<memref::DimOp> {
   }
 };
 
-struct BarrierPattern : TilePattern<BarrierOp> {
-  using TilePattern::TilePattern;
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// An operation that becomes an instruction of each thread.
+template <typename OpT>
+struct OrderPattern : TilePattern<OpT> {
+  using TilePattern<OpT>::TilePattern;
 
   LogicalResult
-  matchAndRewrite(BarrierOp op, OpAdaptor,
+  matchAndRewrite(OpT op, typename OpT::Adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    if (op.getDrainCopies())
-      getTarget().emitDrainCopies(b);
-    // Each writer publishes its own writes before it arrives.
-    if (op.getProxyFence())
-      getTarget().emitProxyFence(b);
-    emitBarrier(b, op);
+    emit(b, op);
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  void emit(ImplicitLocOpBuilder &b, CommitGroupOp) const {
+    this->getTarget().emitCommitGroup(b);
+  }
+  void emit(ImplicitLocOpBuilder &b, CopyGroupWaitOp op) const {
+    this->getTarget().emitWaitGroup(b, op.getPending());
+  }
+  void emit(ImplicitLocOpBuilder &b, ProxyFenceOp) const {
+    this->getTarget().emitProxyFence(b);
+  }
+  void emit(ImplicitLocOpBuilder &b, BarrierOp op) const {
+    if (op.getDrainCopies())
+      this->getTarget().emitDrainCopies(b);
+    // Each writer publishes its own writes before it arrives.
+    if (op.getProxyFence())
+      this->getTarget().emitProxyFence(b);
+    this->emitBarrier(b, op);
   }
 };
 
@@ -396,8 +440,9 @@ struct BarrierPattern : TilePattern<BarrierOp> {
 void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
-  patterns.add<AllocSharedPattern, ViewPattern, LoadPattern, StorePattern,
-               AtomicRMWPattern, CopyPattern, ScalarLoadPattern,
-               ScalarStorePattern, DimPattern, BarrierPattern>(converter,
-                                                               lowering);
+  patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, LoadPattern,
+               StorePattern, AtomicRMWPattern, CopyPattern, ScalarLoadPattern,
+               ScalarStorePattern, DimPattern, OrderPattern<CommitGroupOp>,
+               OrderPattern<CopyGroupWaitOp>, OrderPattern<ProxyFenceOp>,
+               OrderPattern<BarrierOp>>(converter, lowering);
 }

@@ -38,13 +38,8 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context,
       return std::nullopt;
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });
-  // Two integers: the slot, and the phase as 0 or 1.
-  addConversion([](CursorType type) -> std::optional<Type> {
-    Type i32 = IntegerType::get(type.getContext(), 32);
-    return LLVM::LLVMStructType::getLiteral(type.getContext(), {i32, i32});
-  });
-  // The first of its barriers.
-  addConversion([](ChannelType type) -> std::optional<Type> {
+  // The first of the barriers.
+  addConversion([](MBarrierType type) -> std::optional<Type> {
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });
   addTypeAttributeConversion([](BaseMemRefType,
@@ -76,6 +71,13 @@ Value tilews::createArenaPointer(ImplicitLocOpBuilder &b, int64_t offset) {
   return LLVM::GEPOp::create(
       b, pointer, b.getI8Type(), arena,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+}
+
+Value tilews::createElementPointer(ImplicitLocOpBuilder &b, Value base,
+                                   Value index, int64_t stride) {
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), stride);
+  return LLVM::GEPOp::create(b, base.getType(), type, base,
+                             ArrayRef<LLVM::GEPArg>{index});
 }
 
 SmallVector<SplitOffset> tilews::splitOffsets(ImplicitLocOpBuilder &b,

@@ -25,19 +25,14 @@ static int64_t getInitialRegisters(int64_t threads) {
 
 namespace {
 
-struct SpecializePattern : AsyncPattern<SpecializeOp> {
-  using AsyncPattern::AsyncPattern;
+struct SpecializePattern : TilePattern<SpecializeOp> {
+  using TilePattern::TilePattern;
 
   LogicalResult
   matchAndRewrite(SpecializeOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t threads = getNumThreads(op);
-    // The barriers of the channels are ready before any role uses them.
-    if (!plan->channels.empty()) {
-      NVVM::FenceMbarrierInitOp::create(b);
-      NVVM::Barrier0Op::create(b);
-    }
     // All lanes of a warp have the same role; the shuffle says so.
     Value warp = arith::DivUIOp::create(
         b, NVVM::ThreadIdXOp::create(b, b.getI32Type()), constantI32(b, 32));
@@ -81,7 +76,7 @@ private:
               b.getContext(), *registers < getInitialRegisters(threads)
                                   ? NVVM::SetMaxRegisterAction::decrease
                                   : NVVM::SetMaxRegisterAction::increase));
-    if (plan->electedRoles.contains(role)) {
+    if (group.elected) {
       // A lane of the role's first warp.
       Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp,
                                             constantI32(b, group.first / 32));
@@ -118,7 +113,6 @@ private:
 
 void tilews::populateRolePatterns(const TileTypeConverter &converter,
                                   LoweringContext &lowering,
-                                  std::shared_ptr<const AsyncPlan> plan,
                                   RewritePatternSet &patterns) {
-  patterns.add<SpecializePattern>(converter, lowering, plan);
+  patterns.add<SpecializePattern>(converter, lowering);
 }

@@ -33,9 +33,8 @@ static LogicalResult addPatterns(gpu::GPUFuncOp kernel,
     return failure();
   populateWgmmaPatterns(converter, lowering, patterns);
   populateTmaPatterns(converter, lowering, *plan, patterns);
-  if (!(*plan)->channels.empty())
-    populateChannelPatterns(converter, lowering, *plan, patterns);
-  populateRolePatterns(converter, lowering, *plan, patterns);
+  populateBarrierPatterns(converter, lowering, patterns);
+  populateRolePatterns(converter, lowering, patterns);
   return success();
 }
 

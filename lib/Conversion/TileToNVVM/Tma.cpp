@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // PTX ISA, "cp.async.bulk.tensor". One thread issues the copies of all boxes. A
-// load completes on the barrier of its channel's slot; a store belongs to a
+// load completes on the barrier that it signals; a store belongs to a
 // group of its thread, which waits for it where the buffer is written again.
 //
 //===----------------------------------------------------------------------===//
@@ -47,6 +47,19 @@ void NVVMLowering::setTensorMapParameters(ImplicitLocOpBuilder &b,
 
 namespace {
 
+/// A pattern with access to the plan, tried before those of all targets.
+template <typename OpT>
+class AsyncPattern : public TilePattern<OpT> {
+public:
+  AsyncPattern(const TileTypeConverter &converter, LoweringContext &lowering,
+               std::shared_ptr<const AsyncPlan> plan)
+      : TilePattern<OpT>(converter, lowering, /*benefit=*/2),
+        plan(std::move(plan)) {}
+
+protected:
+  std::shared_ptr<const AsyncPlan> plan;
+};
+
 struct TmaCopyPattern : AsyncPattern<CopyOp> {
   using AsyncPattern::AsyncPattern;
 
@@ -61,11 +74,15 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
     unsigned firstMap = kernel.getNumArguments() - lowering.tensorMaps.size();
     Value map = kernel.getArgument(firstMap + planned.map);
+    Value barrier;
+    if (!planned.copy.isStore)
+      barrier =
+          createBarrierPointer(b, adaptor.getSignal(), adaptor.getSignalSlot());
     createForOneThread(b, lowering.getThreads(op), [&] {
       if (planned.copy.isStore)
         createStores(b, op, adaptor, planned, map);
       else
-        createLoads(b, op, adaptor, planned, map, rewriter);
+        createLoads(b, op, adaptor, planned, map, barrier);
     });
     rewriter.eraseOp(op);
     return success();
@@ -73,26 +90,18 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
 
 private:
   void createLoads(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
-                   const PlannedCopy &planned, Value map,
-                   ConversionPatternRewriter &rewriter) const {
-    SlotBarriers barriers(b, rewriter.getRemappedValue(planned.channel),
-                          rewriter.getRemappedValue(planned.cursor),
-                          planned.channel.getType().getDepth());
-    Value full = barriers.getFull();
-    if (planned.expectsAlone)
-      NVVM::MBarrierExpectTxOp::create(
-          b, full, constantI32(b, planned.copy.bytes), NVVM::MemScopeKind::CTA);
+                   const PlannedCopy &planned, Value map, Value barrier) const {
     auto cluster = LLVM::LLVMPointerType::get(b.getContext(), 7);
-    forEachBox(b, planned, op.getStaticSourceOffsets(),
-               adaptor.getSourceOffsets(), adaptor.getDest(),
-               [&](Value shared, ValueRange coords) {
-                 Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
-                 NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-                     b, dest, map, coords, full, /*im2colOffsets=*/ValueRange(),
-                     /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-                     NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-                     NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
-               });
+    forEachBox(
+        b, planned, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
+        adaptor.getDest(), [&](Value shared, ValueRange coords) {
+          Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
+          NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+              b, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
+              /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+              NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+              NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+        });
   }
 
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,

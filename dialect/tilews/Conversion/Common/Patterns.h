@@ -121,12 +121,10 @@ splitOffsets(mlir::ImplicitLocOpBuilder &b,
              llvm::ArrayRef<int64_t> staticOffsets, mlir::ValueRange dynamic,
              int64_t rank);
 
-/// The slot of a converted cursor, an i32.
-mlir::Value getCursorSlot(mlir::ImplicitLocOpBuilder &b, mlir::Value cursor);
-/// A pointer `index * stride + offset` bytes behind `base`.
+/// A pointer `index * stride` bytes behind `base`.
 mlir::Value createElementPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value base, mlir::Value index,
-                                 int64_t stride, int64_t offset);
+                                 int64_t stride);
 
 /// Loads `count` neighbours as values of `element`, and stores them.
 mlir::Value createLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
@@ -241,14 +239,11 @@ void populateKernelPatterns(const TileTypeConverter &converter,
 void populateElementwisePatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
                                  mlir::RewritePatternSet &patterns);
-/// Allocation, views, loads, stores, copies, atomics, scalar accesses.
+/// Allocation, views, loads, stores, copies, atomics, scalar accesses, and
+/// barriers for all threads.
 void populateMemoryPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);
-/// Channels of kernels without roles; cursors and slots of all kernels.
-void populateChannelPatterns(const TileTypeConverter &converter,
-                             LoweringContext &lowering,
-                             mlir::RewritePatternSet &patterns);
 /// Reductions, and scans.
 void populateReductionPatterns(const TileTypeConverter &converter,
                                LoweringContext &lowering,

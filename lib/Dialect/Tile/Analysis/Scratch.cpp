@@ -94,5 +94,5 @@ int64_t tile::getBarrierBytes(ChannelOp channel) {
   });
   if (!joinsRoles)
     return 0;
-  return 2 * 8 * channel.getChannel().getType().getDepth();
+  return 2 * kBarrierBytes * channel.getChannel().getType().getDepth();
 }

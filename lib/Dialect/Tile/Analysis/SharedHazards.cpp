@@ -113,11 +113,6 @@ bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
 // Bytes of an access
 //===----------------------------------------------------------------------===//
 
-static bool hasInst(Operation *op, InstKind kind) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == kind;
-}
-
 static bool isAsyncProduct(Operation *op) {
   auto gemm = dyn_cast<MatmulOpInterface>(op);
   return gemm && gemm.getAsync();

@@ -13,10 +13,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-bool tile::isTma(Operation *op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == InstKind::Tma;
-}
+bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
   if (llvm::Error error = checkTma(op))

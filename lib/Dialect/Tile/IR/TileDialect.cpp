@@ -414,6 +414,11 @@ FragmentLayout tile::getFragmentLayout(Type type) {
       .getLayout();
 }
 
+bool tile::hasInst(Operation *op, InstKind kind) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst && inst.getValue() == kind;
+}
+
 int64_t tile::getNumThreads(Operation *op) {
   auto role = dyn_cast<RoleOp>(op);
   if (!role)

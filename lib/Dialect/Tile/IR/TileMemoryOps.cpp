@@ -176,8 +176,7 @@ static LogicalResult verifySignal(CopyOp op) {
       !isShared(op.getDest()))
     return op.emitOpError("signals a barrier, which only copies from global to "
                           "shared memory do");
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  if (!inst || inst.getValue() != InstKind::Tma)
+  if (!hasInst(op, InstKind::Tma))
     return op.emitOpError("signals a barrier, which only TMA does; expected "
                           "tile.inst = #tile.inst<tma>");
   return success();

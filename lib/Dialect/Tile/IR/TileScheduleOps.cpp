@@ -281,18 +281,18 @@ LogicalResult RoleOp::verify() {
 }
 
 bool tile::runsOnOneThread(Operation *op) {
-  if (isa<CopyOp>(op)) {
-    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-    return inst && inst.getValue() == InstKind::Tma;
-  }
+  if (isa<CopyOp>(op))
+    return hasInst(op, InstKind::Tma);
   if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
     return arrive.getBy() == Agents::Thread;
   if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, AdvanceOp, CursorOp, SlotOp,
-          MBarrierExpectOp, MBarrierWaitOp, memref::LoadOp, memref::DimOp,
-          scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp,
-          gpu::BlockIdOp, gpu::GridDimOp>(op))
+          MBarrierExpectOp, MBarrierWaitOp, ProxyFenceOp, memref::LoadOp,
+          memref::DimOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp,
+          scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
     return true;
-  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  auto isScalar = [](Type type) {
+    return type.isIntOrIndexOrFloat() || isa<CursorType>(type);
+  };
   return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::all_of(op->getOperandTypes(), isScalar) &&
          llvm::all_of(op->getResultTypes(), isScalar);

@@ -72,8 +72,7 @@ static constexpr int64_t kTmaAlignment = 128;
 /// Whether TMA copies to or from the buffer or a view of it.
 static bool isCopiedByTma(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
-    auto inst = user->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-    if (inst && inst.getValue() == InstKind::Tma)
+    if (hasInst(user, InstKind::Tma))
       return true;
     return isa<ViewLikeOpInterface>(user) && isCopiedByTma(user->getResult(0));
   });
@@ -118,6 +117,11 @@ static LogicalResult collect(gpu::GPUFuncOp kernel, const TargetInfo &target,
         ops.push_back(op);
         items.push_back({bytes, kMinAlignment, kAlways});
       }
+    } else if (auto barrier = dyn_cast<MBarrierOp>(op)) {
+      ops.push_back(op);
+      items.push_back(
+          {kBarrierBytes * barrier.getBarrier().getType().getDepth(),
+           kMinAlignment, kAlways});
     } else if (int64_t bytes = getScratchBytes(op, target)) {
       ops.push_back(op);
       items.push_back({bytes, kMinAlignment, liveness.getInterval(op)});
@@ -156,9 +160,9 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                             << " for a block; use smaller tiles";
   for (auto [op, item] : llvm::zip_equal(ops, items))
     diag.attachNote(op->getLoc())
-        << (isa<AllocSharedOp>(op) ? "buffer"
-            : isa<ChannelOp>(op)   ? "barriers"
-                                   : "scratch memory")
+        << (isa<AllocSharedOp>(op)           ? "buffer"
+            : isa<ChannelOp, MBarrierOp>(op) ? "barriers"
+                                             : "scratch memory")
         << " of " << item.bytes << " bytes at offset " << item.offset;
   return diag;
 }

@@ -60,9 +60,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  gpu.func @no_channel(%x: memref<64x64xf16>) kernel {
+  gpu.func @no_barrier(%x: memref<64x64xf16>) kernel {
     %a = tile.alloc_shared {tile.offset = 0 : i64} : memref<64x64xf16, #gpu.address_space<workgroup>>
-    // expected-error @below {{'tile.copy' op by TMA completes through a channel: expected as destination the tile.slot of a channel's buffer, in a role}}
+    // expected-error @below {{'tile.copy' op by TMA signals no barrier; run --tile-lower-channels first}}
     tile.copy %x to %a {tile.inst = #tile.inst<tma>} : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
     gpu.return
   }
@@ -82,19 +82,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  gpu.func @producers(%x: memref<64xf32>) kernel attributes {tile.threads = 64 : i32} {
-    // expected-error @below {{'tile.channel' op has commits in 2 roles, expected one producer}}
+  gpu.func @channel() kernel {
+    // expected-error @below {{'tile.channel' op is for schedules; run --tile-lower-channels first}}
     %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
-    tile.specialize {
-      tile.role @a warps(1) {
-        %p = tile.cursor : !tile.cursor<1>
-        tile.commit %ch[%p] : !tile.channel<1>
-      }
-      tile.role @b warps(1) {
-        %p = tile.cursor : !tile.cursor<1>
-        tile.commit %ch[%p] : !tile.channel<1>
-      }
-    }
     gpu.return
   }
 }
@@ -102,15 +92,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  gpu.func @outside(%x: memref<64xf32>) kernel attributes {tile.threads = 32 : i32} {
-    %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
+  gpu.func @cursor() kernel {
+    // expected-error @below {{'tile.cursor' op is for schedules; run --tile-lower-channels first}}
     %p = tile.cursor : !tile.cursor<1>
-    // expected-error @below {{'tile.commit' op stands outside of the roles of the kernel}}
-    tile.commit %ch[%p] : !tile.channel<1>
-    tile.specialize {
-      tile.role @a warps(1) {
-      }
-    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @barrier_plan() kernel {
+    // expected-error @below {{has no place in shared memory; run --tile-plan-shared-memory first}}
+    // expected-error @below {{failed to legalize operation 'tile.mbarrier'}}
+    %full = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<1>
     gpu.return
   }
 }

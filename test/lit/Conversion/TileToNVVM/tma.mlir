@@ -1,5 +1,5 @@
 // Copies by TMA: boxes, tensor maps and their order, and stores.
-// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm --cse | FileCheck %s
+// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers --tile-lower-channels --convert-tile-to-nvvm --cse | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>
 #acc = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 8):(1*d1, 8*d0, 8*d1)>

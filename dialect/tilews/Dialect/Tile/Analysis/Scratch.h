@@ -35,6 +35,9 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 /// Without layouts yet, the most that a usual layout needs.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
+/// Bytes of a barrier in shared memory (PTX ISA, "mbarrier").
+constexpr int64_t kBarrierBytes = 8;
+
 /// Bytes of shared memory for the barriers of a channel: of each slot one that
 /// says "full" and one that says "empty"; none in a kernel without roles.
 int64_t getBarrierBytes(ChannelOp channel);

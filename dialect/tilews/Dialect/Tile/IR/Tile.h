@@ -146,6 +146,8 @@ bool hasFragmentLayout(mlir::Type type);
 /// The number of threads that execute `op`: those of the role around it or, if
 /// there is none, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);
+/// Whether `op` has `tile.inst = #tile.inst<kind>`.
+bool hasInst(mlir::Operation *op, InstKind kind);
 /// Whether one thread alone can do what `op` does for its role, without regard
 /// to its regions.
 bool runsOnOneThread(mlir::Operation *op);

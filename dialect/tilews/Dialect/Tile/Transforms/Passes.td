@@ -405,6 +405,98 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
   }];
 }
 
+def LowerChannelsPass : Pass<"tile-lower-channels"> {
+  let summary = "make barriers of channels and numbers of cursors";
+  let description = [{
+    Says what the transactions of channels are, on barriers in shared memory. A
+    channel becomes two `tile.mbarrier`s with one barrier a slot: one says that
+    the slot is full, the other that it is empty. They are ready
+    (`tile.mbarrier_ready`) before the roles begin.
+
+    | | becomes |
+    |---|---|
+    | `tile.acquire` | a wait for the phase before the cursor's on the empty barrier: the first ones find it complete |
+    | `tile.commit` | for each kind of copy that fills the slot an arrival at the full barrier: of one thread, with the bytes to expect, for TMA copies; of each thread, when its copies have landed, for cp.async; of each thread for stores, behind a `tile.proxy_fence` if wgmma or TMA read the slot |
+    | `tile.wait` | a wait for the cursor's phase on the full barrier; with a `tile.proxy_fence` behind it if wgmma or TMA read what cp.async wrote |
+    | `tile.release` | an arrival of each warp at the empty barrier; behind a `tile.proxy_fence` if the role has stored to what TMA fills |
+
+    A TMA copy `signals` the full barrier of its slot. Its bytes are expected by
+    the commit, or by a `tile.mbarrier_expect` of its own where it runs under
+    another condition than the commit. A role that does nothing but what one
+    thread can do is `elected`, and arrives as one thread.
+
+    A cursor becomes two i32, the slot and the parity of its phase, which
+    control flow carries; `tile.advance` becomes arithmetic on them.
+
+    Without roles the threads that fill a slot are those that read it: a
+    `tile.wait` becomes a `tile.copy_group_wait` for their own copies and a
+    `tile.barrier`; of the other transactions nothing is left.
+
+    Runs on kernels with layouts. Barriers lie where `--tile-plan-shared-memory`
+    has placed the channel.
+
+    ```mlir
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>, tile.offset = 65536 : i64} : ... -> !tile.channel<4>
+    tile.specialize {
+      tile.role @math warps(8) {
+        %q0 = tile.cursor : !tile.cursor<4>
+        %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero, %q = %q0) -> ... {
+          tile.wait %ch[%q] : !tile.channel<4>
+          %a = tile.slot %as[%q] : ...
+          %d = tile.gemm %a, %b, %acc {tile.inst = #tile.inst<wgmma>} : ...
+          tile.release %ch[%q] : !tile.channel<4>
+          %q1 = tile.advance %q : !tile.cursor<4>
+          scf.yield %d, %q1 : ...
+        }
+      }
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !tile.cursor<4>
+        %r = scf.for %k = %c0 to %n step %c64 iter_args(%p = %p0) -> ... {
+          tile.acquire %ch[%p] : !tile.channel<4>
+          %a = tile.slot %as[%p] : ...
+          tile.copy %A[%m, %k] to %a {tile.inst = #tile.inst<tma>} : ...
+          tile.commit %ch[%p] : !tile.channel<4>
+          %p1 = tile.advance %p : !tile.cursor<4>
+          scf.yield %p1 : !tile.cursor<4>
+        }
+      }
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %full = tile.mbarrier {count = 1 : i64, tile.offset = 65536 : i64} : !tile.mbarrier<4>
+    %empty = tile.mbarrier {count = 8 : i64, tile.offset = 65568 : i64} : !tile.mbarrier<4>
+    tile.mbarrier_ready
+    tile.specialize {
+      tile.role @math warps(8) {
+        %r:3 = scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero, %slot = %zero_i32, %phase = %zero_i32) -> ... {
+          tile.mbarrier_wait %full[%slot], %phase : !tile.mbarrier<4>
+          %a = tile.slot %as[%slot] : ..., i32 -> ...
+          %d = tile.gemm %a, %b, %acc {tile.inst = #tile.inst<wgmma>} : ...
+          tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>, converged} : !tile.mbarrier<4>
+          %slot1, %phase1 = ... // arith operations
+          scf.yield %d, %slot1, %phase1 : ...
+        }
+      }
+      tile.role @load warps(1) elected {
+        %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%slot = %zero_i32, %phase = %zero_i32) -> ... {
+          %before = arith.xori %phase, %one_i32 : i32
+          tile.mbarrier_wait %empty[%slot], %before : !tile.mbarrier<4>
+          %a = tile.slot %as[%slot] : ..., i32 -> ...
+          tile.copy %A[%m, %k] to %a signals(%full[%slot]) {tile.inst = #tile.inst<tma>} : ...
+          tile.mbarrier_arrive %full[%slot] {by = #tile.agents<thread>, bytes = 16384 : i64} : !tile.mbarrier<4>
+          %slot1, %phase1 = ... // arith operations
+          scf.yield %slot1, %phase1 : i32, i32
+        }
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def OverlapProductsPass : Pass<"tile-overlap-products"> {
   let summary = "do arithmetic on one product beside the other";
   let description = [{

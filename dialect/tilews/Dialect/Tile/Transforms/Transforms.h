@@ -94,6 +94,10 @@ void assignRegisters(mlir::gpu::GPUFuncOp kernel);
 /// starts, and releases what they read one turn late.
 void deferGemmWaits(mlir::gpu::GPUFuncOp kernel);
 
+/// Replaces the channels of a kernel by barriers and its cursors by numbers.
+/// Fails with an error, and changes nothing, if they cannot be what they say.
+mlir::LogicalResult lowerChannels(mlir::gpu::GPUFuncOp kernel);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_TRANSFORMS_H

@@ -10,6 +10,7 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -53,6 +54,33 @@ private:
   llvm::MapVector<mlir::Value, unsigned> numbers;
   llvm::DenseMap<mlir::Value, mlir::Value> lasts;
 };
+
+/// Constants of type i32 at the begin of a kernel, each of which is made once.
+class I32Constants {
+public:
+  explicit I32Constants(mlir::gpu::GPUFuncOp kernel)
+      : block(&kernel.getBody().front()) {}
+
+  mlir::Value get(mlir::OpBuilder &b, int64_t value);
+
+private:
+  mlir::Block *block;
+  llvm::DenseMap<int64_t, mlir::Value> values;
+};
+
+/// A cursor as two i32: the slot, and its phase as 0 or 1.
+struct CursorNumbers {
+  mlir::Value slot, phase;
+};
+/// The numbers of a cursor, which `lowerCursors` puts in the place of a cast.
+CursorNumbers castCursor(mlir::ImplicitLocOpBuilder &b, mlir::Value cursor);
+/// Fails with an error if something carries a cursor that `lowerCursors` does
+/// not know.
+mlir::LogicalResult checkCursors(mlir::gpu::GPUFuncOp kernel);
+/// Makes two numbers of each cursor. No operation may be left that uses one but
+/// those that carry and advance it, and casts.
+mlir::LogicalResult lowerCursors(mlir::gpu::GPUFuncOp kernel,
+                                 I32Constants &constants);
 
 } // namespace tilews::tile
 

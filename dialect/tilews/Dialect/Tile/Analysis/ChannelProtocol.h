@@ -1,0 +1,62 @@
+//===- ChannelProtocol.h - Who signals what to whom -------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What has to happen at a channel's transactions so that they mean what they
+// say: it follows from all that fills its slots and all that reads them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_CHANNELPROTOCOL_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_CHANNELPROTOCOL_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tilews::tile {
+
+/// How the slots of a channel are handed from role to role. Each slot has a
+/// barrier that says "full" and one that says "empty".
+struct ChannelProtocol {
+  /// What fills its slots: each kind arrives on its own when a fill completes.
+  bool byTma = false, byCpAsync = false, byStores = false;
+  /// Whether wgmma or TMA read its slots, and whether ordinary loads do.
+  bool hasAsyncReaders = false, hasGenericReaders = false;
+  /// Whether consumers store to its slots.
+  bool isWrittenByConsumers = false;
+  /// How many times a barrier is arrived at in a phase.
+  int64_t fullArrivals = 0, emptyArrivals = 0;
+};
+
+/// A TMA load as part of a channel's transaction.
+struct ChannelCopy {
+  ChannelOp channel;
+  mlir::Value cursor;
+  int64_t bytes = 0;
+  /// No single commit counts its bytes.
+  bool expectsAlone = false;
+};
+
+struct ChannelProtocols {
+  /// Fails with an error if a channel's transactions cannot be what they say.
+  static mlir::FailureOr<ChannelProtocols> get(mlir::gpu::GPUFuncOp kernel);
+
+  /// The channels; without a protocol in a kernel without roles, whose threads
+  /// fill slots and read them.
+  llvm::MapVector<ChannelOp, ChannelProtocol> channels;
+  llvm::MapVector<CopyOp, ChannelCopy> copies;
+  /// The bytes that a commit expects.
+  llvm::DenseMap<CommitOp, int64_t> committedBytes;
+  /// Roles that do nothing but what one thread can do.
+  llvm::SetVector<RoleOp> electedRoles;
+  bool hasRoles = false;
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_CHANNELPROTOCOL_H
