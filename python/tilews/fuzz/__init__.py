@@ -1,0 +1,1 @@
+"""Random kernels that every pass and the simulator are tried on."""

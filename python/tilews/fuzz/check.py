@@ -1,0 +1,183 @@
+"""Checks one random kernel: the interpreter's result is the same after every pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ir, passes, sim
+from ..compiler import compile_module
+from ..decorator import target_attribute
+from ..errors import CompileError, KernelError
+from . import reference
+from .generator import Program, generate
+
+CHIPS = ("sm_80", "sm_90a", "gfx942")
+
+#: Operations that a block may execute, many times what any kernel here needs.
+MOST_STEPS = 20_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A kernel that went wrong.
+
+    Attributes:
+        kind: ``invalid`` for a kernel that is wrong itself, ``build`` for one that
+            the frontend refuses, ``reference`` where numpy and the interpreter
+            differ, ``pass`` for a pass that fails, ``differs`` for results that a
+            pass changes, ``error`` for a failing simulation after a pass, ``emit``
+            for device code that cannot be made; ``crash`` and ``hang`` of the
+            process.
+        step: the pass, and the chip that it ran for.
+    """
+
+    seed: int
+    kind: str
+    step: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f" after {self.step}" if self.step else ""
+        return f"seed {self.seed}: {self.kind}{where}: {self.message}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What is checked of which kernels.
+
+    Attributes:
+        chips: the targets whose pipelines run.
+        reference_every: of so many kernels one is compared with numpy.
+        emit_every: of so many kernels one is compiled to assembly, for one chip.
+    """
+
+    chips: tuple[str, ...] = CHIPS
+    reference_every: int = 4
+    emit_every: int = 8
+
+
+def check_seed(seed: int, options: Options) -> list[Finding]:
+    """Checks the kernel of a seed."""
+    return list(_check(generate(seed), options))
+
+
+def _check(program: Program, options: Options) -> Iterator[Finding]:
+    seed = program.seed
+    try:
+        module = program.kernel().build()
+    except KernelError as error:
+        yield Finding(seed, "build", "", str(error))
+        return
+    expected = program.arguments()
+    try:
+        simulate(module, expected)
+    except sim.SimulationError as error:
+        yield Finding(seed, "invalid", "", str(error))
+        return
+    if options.reference_every and seed % options.reference_every == 0:
+        found = program.arguments()
+        reference.run(program, found)
+        if message := difference(found, expected, exact=program.exact):
+            yield Finding(seed, "reference", "", message)
+    for index, chip in enumerate(options.chips):
+        copy = with_target(module, chip)
+        # Checked on each chip in turn.
+        turn, rest = divmod(seed, options.emit_every) if options.emit_every else (0, 1)
+        emits = rest == 0 and turn % len(options.chips) == index
+        if emits:
+            yield from _emit(copy, seed, chip)
+        yield from _compare_steps(copy, program, expected, chip)
+
+
+def with_target(module: ir.Module, chip: str) -> ir.Module:
+    """A copy of a module for a chip."""
+    with module.context, ir.Location.unknown():
+        copy = ir.Module.parse(str(module))
+        targets = ir.ArrayAttr.get([ir.Attribute.parse(target_attribute(chip))])
+        copy.body.operations[0].attributes["targets"] = targets
+    return copy
+
+
+def tile_passes(chip: str) -> list[str]:
+    """The default pipeline for a chip, up to where threads appear."""
+    dialect = "nvvm" if chip.startswith("sm_") else "rocdl"
+    steps = passes.expand(f"tilews-to-{dialect}{{chip={chip}}}")
+    conversion = f"convert-tile-to-{dialect}"
+    return steps[: next(i for i, s in enumerate(steps) if s.startswith(conversion))]
+
+
+def _compare_steps(
+    module: ir.Module, program: Program, expected: Sequence[Any], chip: str
+) -> Iterator[Finding]:
+    text = ""
+    for step in tile_passes(chip):
+        place = f"{step.partition('{')[0]} for {chip}"
+        try:
+            passes.run(module, step)
+        except CompileError as error:
+            yield Finding(program.seed, "pass", place, _errors(error))
+            return
+        before, text = text, str(module)
+        if text == before:
+            continue
+        arguments = program.arguments()
+        try:
+            simulate(module, arguments)
+        except sim.SimulationError as error:
+            yield Finding(program.seed, "error", place, str(error))
+            return
+        if message := difference(arguments, expected):
+            yield Finding(program.seed, "differs", place, message)
+            return
+
+
+def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[Finding]:
+    try:
+        compile_module(module, chip).asm  # noqa: B018 (it is made when asked for)
+    except CompileError as error:
+        message = _errors(error)
+        # Not every chip has fp8.
+        if not re.search("cannot (convert|compute with) '.*f8", message):
+            yield Finding(seed, "emit", f"emission for {chip}", message)
+
+
+def _errors(error: CompileError) -> str:
+    """What went wrong, without the remarks."""
+    lines = str(error).splitlines()
+    return "\n".join(line for line in lines if ": remark: " not in line)
+
+
+def simulate(module: ir.Module, arguments: Sequence[Any]) -> None:
+    """Runs the one kernel of a module; updates the arrays."""
+    sim.run(module, None, arguments, max_steps=MOST_STEPS, threads=1)
+
+
+def difference(
+    found: Sequence[Any], expected: Sequence[Any], exact: bool = True
+) -> str:
+    """Where results differ first, or nothing.
+
+    Args:
+        exact: whether they have to be the same bits; otherwise what rounding a sum
+            of weights in another order explains is no difference.
+    """
+    for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if not isinstance(one, np.ndarray):
+            continue
+        one, other = one.astype(np.float64), other.astype(np.float64)
+        if exact:
+            same = (one == other) | (np.isnan(one) & np.isnan(other))
+        else:
+            same = np.isclose(one, other, rtol=2e-2, atol=0.2, equal_nan=True)
+        if not same.all():
+            place = tuple(map(int, np.argwhere(~same)[0]))
+            return (
+                f"argument {index} has {one[place]} at {place}, expected "
+                f"{other[place]} ({np.sum(~same)} of {same.size} differ)"
+            )
+    return ""

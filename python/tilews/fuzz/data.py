@@ -1,0 +1,84 @@
+"""Parameters of random kernels, and the arrays and numbers they are run with."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+#: The dtype of each of the language's element types that kernels here use.
+DTYPES: dict[str, np.dtype] = {
+    "f32": np.dtype("float32"),
+    "f16": np.dtype("float16"),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "i1": np.dtype(bool),
+    "i8": np.dtype("int8"),
+    "i32": np.dtype("int32"),
+    "i64": np.dtype("int64"),
+    "index": np.dtype("int64"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A scalar."""
+
+    name: str
+    value: int
+    dtype: str = "index"
+
+    def annotation(self) -> str:
+        return f"{self.name}: tl.{self.dtype}"
+
+    def make(self, random: np.random.Generator) -> int:
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """A tensor in global memory.
+
+    Attributes:
+        fill: ``small`` for integers from -3 to 3, ``zeros``, ``ones``, ``random``
+            for 0 and 1, or ``below N`` for integers from 0 to N - 1.
+        divisor: of the innermost extent, as the annotation says.
+        is_static: whether the annotation has the extents.
+        gap: elements between two rows.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    fill: str = "small"
+    divisor: int = 1
+    is_static: bool = False
+    gap: int = 0
+
+    def annotation(self) -> str:
+        extents = [
+            str(extent) if self.is_static else f"{self.name}_{dim}"
+            for dim, extent in enumerate(self.shape)
+        ]
+        if self.divisor > 1:
+            extents[-1] += f":{self.divisor}"
+        strides = f', "{self.shape[-1] + self.gap}, 1"' if self.gap else ""
+        shape = ", ".join(extents)
+        return f'{self.name}: tl.Tensor["{shape}", tl.{self.dtype}{strides}]'
+
+    def make(self, random: np.random.Generator) -> np.ndarray:
+        shape = (*self.shape[:-1], self.shape[-1] + self.gap)
+        values: Any
+        if self.fill == "small":
+            values = random.integers(-3, 4, shape)
+        elif self.fill == "random":
+            values = random.integers(0, 2, shape)
+        elif self.fill.startswith("below"):
+            values = random.integers(0, int(self.fill.split()[1]), shape)
+        else:
+            values = np.full(shape, self.fill == "ones")
+        array = np.asarray(values).astype(np.float32).astype(DTYPES[self.dtype])
+        return array[..., : self.shape[-1]]
