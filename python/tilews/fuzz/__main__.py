@@ -12,7 +12,8 @@ import click
 
 from . import runner
 from .check import CHIPS, Finding, Options, with_target
-from .generator import generate
+from .generator import Program, generate
+from .reduce import reduce
 
 
 def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> range:
@@ -39,6 +40,7 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> ran
 @click.option("--numpy", "reference_every", default=4, help="One of N against numpy.")
 @click.option("--emit", "emit_every", default=8, help="One of N to assembly.")
 @click.option("--save", type=click.Path(), help="Folder for kernels of findings.")
+@click.option("--reduce", "reduces", is_flag=True, help="Make what is saved smaller.")
 @click.option("--show", is_flag=True, help="Print the kernels and check nothing.")
 def main(
     seeds: range,
@@ -47,6 +49,7 @@ def main(
     reference_every: int,
     emit_every: int,
     save: str | None,
+    reduces: bool,
     show: bool,
 ) -> None:
     """Check that the passes keep what random kernels compute.
@@ -62,6 +65,7 @@ def main(
     options = Options(chips or CHIPS, reference_every, emit_every)
     counts: collections.Counter[str] = collections.Counter()
     lock = threading.Lock()
+    found: list[Finding] = []
 
     def progress(seed: int, findings: list[Finding]) -> None:
         with lock:
@@ -70,11 +74,16 @@ def main(
                 counts[finding.kind] += 1
                 click.echo(str(finding))
                 if save and finding.kind != "invalid":
-                    _save(pathlib.Path(save), finding)
+                    found.append(finding)
 
     start = time.monotonic()
     runner.run(seeds, options, jobs, progress)
     seconds = time.monotonic() - start
+    for finding in found:
+        program = generate(finding.seed)
+        if reduces:
+            program = reduce(program, finding, options)
+        _save(pathlib.Path(save), program, finding)
     total, invalid = counts.pop("kernels"), counts.pop("invalid", 0)
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
     click.echo(
@@ -84,10 +93,9 @@ def main(
     raise SystemExit(bool(counts))
 
 
-def _save(folder: pathlib.Path, finding: Finding) -> None:
+def _save(folder: pathlib.Path, program: Program, finding: Finding) -> None:
     """Writes a finding's kernel as Python and as IR, and what is wrong."""
     folder.mkdir(parents=True, exist_ok=True)
-    program = generate(finding.seed)
     stem = folder / f"{finding.seed}-{finding.kind}"
     stem.with_suffix(".txt").write_text(f"{finding}\n")
     stem.with_suffix(".py").write_text(program.text)

@@ -14,7 +14,7 @@ from ..compiler import compile_module
 from ..decorator import target_attribute
 from ..errors import CompileError, KernelError
 from . import reference
-from .generator import Program, generate
+from .generator import Program
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
 
@@ -61,9 +61,9 @@ class Options:
     emit_every: int = 8
 
 
-def check_seed(seed: int, options: Options) -> list[Finding]:
-    """Checks the kernel of a seed."""
-    return list(_check(generate(seed), options))
+def check(program: Program, options: Options) -> list[Finding]:
+    """Checks a kernel."""
+    return list(_check(program, options))
 
 
 def _check(program: Program, options: Options) -> Iterator[Finding]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 import multiprocessing
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 
-from .check import Finding, Options, check_seed
+from .check import Finding, Options, check
+from .generator import Program, generate
 
 #: Seconds for one kernel, and kernels for one process.
 TIMEOUT = 60.0
@@ -27,39 +28,52 @@ def run(seeds: range, options: Options, jobs: int, progress: Progress) -> None:
     """
     if jobs == 0:
         for seed in seeds:
-            progress(seed, check_seed(seed, options))
+            progress(seed, check(generate(seed), options))
         return
+
+    def check_share(share: range) -> None:
+        results = _watch([generate(seed) for seed in share], options)
+        for seed, findings in zip(share, results, strict=True):
+            progress(seed, findings)
+
     shares = [seeds[i : i + SHARE] for i in range(0, len(seeds), SHARE)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as threads:
-        tasks = [threads.submit(_watch, share, options, progress) for share in shares]
-        for task in concurrent.futures.as_completed(tasks):
-            task.result()
+        list(threads.map(check_share, shares))
 
 
-def _watch(seeds: Sequence[int], options: Options, progress: Progress) -> None:
+def check_apart(program: Program, options: Options) -> list[Finding]:
+    """Checks one kernel in another process."""
+    return next(_watch([program], options))
+
+
+def _watch(programs: Sequence[Program], options: Options) -> Iterator[list[Finding]]:
     """Checks kernels in another process, and in a new one after a crash."""
-    context = multiprocessing.get_context("spawn")
-    todo = list(seeds)
-    while todo:
+    # A copy of this one starts faster, and has started no threads of its own.
+    context = multiprocessing.get_context("fork")
+    done = 0
+    while done < len(programs):
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_work, args=(todo, options, theirs))
+        process = context.Process(
+            target=_work, args=(programs[done:], options, theirs), daemon=True
+        )
         process.start()
         theirs.close()
         kind = ""
-        while todo and not kind:
+        while done < len(programs) and not kind:
             try:
                 kind = "" if ours.poll(TIMEOUT) else "hang"
                 if not kind:
-                    progress(todo[0], ours.recv())
-                    todo.pop(0)
+                    yield ours.recv()
+                    done += 1
             except EOFError:
                 kind = "crash"
-        if kind:
-            process.kill() if kind == "hang" else None
-            process.join()
-            progress(todo[0], [Finding(todo[0], kind, "", _describe(process.exitcode))])
-            todo.pop(0)
+        if kind == "hang":
+            process.kill()
         process.join()
+        if kind:
+            message = _describe(process.exitcode)
+            yield [Finding(programs[done].seed, kind, "", message)]
+            done += 1
 
 
 def _describe(exit_code: int | None) -> str:
@@ -68,6 +82,8 @@ def _describe(exit_code: int | None) -> str:
     return f"the process ended with status {exit_code}"
 
 
-def _work(seeds: Sequence[int], options: Options, results: Connection) -> None:
-    for seed in seeds:
-        results.send(check_seed(seed, options))
+def _work(
+    programs: Sequence[Program], options: Options, results: Connection
+) -> None:
+    for program in programs:
+        results.send(check(program, options))

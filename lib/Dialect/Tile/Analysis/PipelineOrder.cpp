@@ -195,23 +195,26 @@ bool PipelinePlan::readAttributes(RefuseFn refuse) {
 }
 
 /// Statements that only fill shared memory and run in an earlier stage than all
-/// that read it, or read it for such statements only, produce.
+/// that read it, or read it for such statements only, produce. What nothing reads
+/// is none of them: it has nowhere to run ahead to.
 void PipelinePlan::readParts() {
   auto feedsOnlyLater = [&](const Statement &statement) {
-    bool writes = false;
+    bool isRead = false;
     for (const MemoryAccess &write : statement.accesses) {
       if (!write.writes())
         continue;
-      writes = true;
       if (!write.shared)
         return false;
       for (const Statement &other : statements.getAll())
-        for (const MemoryAccess &read : other.accesses)
-          if (read.reads() && read.mayAlias(write) &&
-              other.part != Part::Produce && other.stage <= statement.stage)
+        for (const MemoryAccess &read : other.accesses) {
+          if (!read.reads() || !read.mayAlias(write))
+            continue;
+          isRead = true;
+          if (other.part != Part::Produce && other.stage <= statement.stage)
             return false;
+        }
     }
-    return writes;
+    return isRead;
   };
   for (bool changed = true; changed;) {
     changed = false;

@@ -1,0 +1,79 @@
+"""Makes a kernel that something is wrong with smaller, statement by statement."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+from .check import Finding, Options
+from .generator import Program
+from .runner import check_apart
+
+
+def reduce(program: Program, finding: Finding, options: Options) -> Program:
+    """The smallest kernel found in which the same goes wrong.
+
+    Args:
+        finding: what is wrong with `program`. Other findings are not followed.
+        options: as they were for the finding; only its chip counts.
+    """
+    chip = finding.step.rpartition(" ")[2]
+    chips = (chip,) if chip else options.chips
+    # What is said of device code and of numpy needs its own check, on this seed.
+    options = dataclasses.replace(
+        options,
+        chips=chips,
+        emit_every=1 if finding.kind in ("emit", "crash", "hang") else 0,
+        reference_every=1 if finding.kind == "reference" else 0,
+    )
+
+    def is_wrong(candidate: Program) -> bool:
+        try:
+            candidate.function()
+        except SyntaxError:
+            return False
+        return any(
+            (one.kind, one.step) == (finding.kind, finding.step)
+            for one in check_apart(candidate, options)
+        )
+
+    changed = True
+    while changed:
+        changed = False
+        for source in _smaller(program.source):
+            candidate = dataclasses.replace(program, source=source)
+            if is_wrong(candidate):
+                program, changed = candidate, True
+                break
+    return program
+
+
+def _smaller(source: str) -> Iterator[str]:
+    """Sources with less in them, those that lack most first."""
+    lines = source.splitlines()
+    body = next(i for i, line in enumerate(lines) if line == "):") + 1
+    ends = {i: _end(lines, i) for i in range(body, len(lines))}
+    for first in sorted(ends, key=lambda i: i - ends[i]):
+        last = ends[first]
+        indent = re.match(" *", lines[first]).group()
+        # Without the statement; a block must not end up empty.
+        for less in ([], [f"{indent}pass"]):
+            if lines[first:last] != less:
+                yield _join(lines[:first] + less + lines[last:])
+        if last - first > 1:
+            inside = [line[4:] for line in lines[first + 1 : last]]
+            yield _join(lines[:first] + inside + lines[last:])
+
+
+def _end(lines: list[str], first: int) -> int:
+    """The line behind a statement and what is in it."""
+    depth = len(re.match(" *", lines[first]).group())
+    last = first + 1
+    while last < len(lines) and len(re.match(" *", lines[last]).group()) > depth:
+        last += 1
+    return last
+
+
+def _join(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
