@@ -597,6 +597,53 @@ def _pieces(random):
     ]
 
 
+@tilews.kernel(threads=128)
+def never_read(
+    A: tl.Tensor["32, K:16", tl.f16],
+    C: tl.Tensor["32, 16", tl.f32],
+    steps: tl.index,
+):
+    """A copy that nothing reads, beside one that runs ahead."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((32, 16), tl.f16)
+    acc = tl.zeros((32, 16), tl.f32)
+    for k in tl.range(steps, num_stages=2):
+        tl.copy(A[0, (k + 1) * 16], Bs)
+        tl.copy(A[0, k * 16], As)
+        acc = acc * 2.0 + tl.load(As).to(tl.f32)
+    C[0, 0] = acc
+
+
+def _one_sum(random):
+    return [integers(random, (32, 112)), np.zeros((32, 16), np.float32), 7]
+
+
+@tilews.kernel(threads=128)
+def guard_by_state(
+    A: tl.Tensor["32, K:16", tl.f16],
+    mask: tl.Tensor["KB", tl.i1],
+    C: tl.Tensor["32, 16", tl.f32],
+    steps: tl.index,
+):
+    """The number in a copy's guard is counted beside a store that stays behind."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((32, 16), tl.f16)
+    tl.store(tl.zeros((32, 16), tl.f16), As)
+    acc = tl.zeros((32, 16), tl.f32)
+    turns = 0
+    for k in tl.range(steps, num_stages=2):
+        if turns < 2:
+            if tl.load(mask[k]):
+                tl.store(tl.load(A[0, k * 16], (32, 16)), As)
+                turns = turns + 1
+        else:
+            tl.copy(A[0, k * 16], Bs)
+            acc = acc * 2.0 + tl.load(Bs).to(tl.f32) + tl.load(As).to(tl.f32)
+    C[0, 0] = acc
+
+
 CASES = [
     *(Case(f"gemm-s{s}", gemm, _gemm(0, 7), {"STAGES": s}) for s in range(1, 6)),
     *(
@@ -646,4 +693,6 @@ CASES = [
     Case("gather", gather, _gather),
     Case("counters", counters, _counters),
     Case("pieces", pieces, _pieces),
+    Case("never-read", never_read, _one_sum),
+    Case("guard-by-state", guard_by_state, _two_branches),
 ]

@@ -400,7 +400,9 @@ class _Generator:
             self.busy = busy
             return [line for unit in units for line in unit]
         # What is ready in one part may not be when another one begins.
-        scopes = [dataclasses.replace(scope, ready=set(scope.ready)) for _ in range(count)]
+        scopes = [
+            dataclasses.replace(scope, ready=set(scope.ready)) for _ in range(count)
+        ]
         parts = [self.part(one) for one in scopes]
         self.busy = busy
         scope.ready.update(*(one.ready for one in scopes))
@@ -510,7 +512,7 @@ class _Generator:
         def piece(first: int, last: int) -> str:
             source = f"{row}:{row} + {last - first}, {column}:{column} + {columns}"
             if first:
-                source = f"{row} + {first}:{row} + {last}{source[source.index(','):]}"
+                source = f"{row} + {first}:{row} + {last}{source[source.index(',') :]}"
             return f"tl.copy({array}[{source}], {name}[{first}:{last}, :])"
 
         if self.chance(0.3):

@@ -82,8 +82,6 @@ def _describe(exit_code: int | None) -> str:
     return f"the process ended with status {exit_code}"
 
 
-def _work(
-    programs: Sequence[Program], options: Options, results: Connection
-) -> None:
+def _work(programs: Sequence[Program], options: Options, results: Connection) -> None:
     for program in programs:
         results.send(check(program, options))

@@ -195,8 +195,8 @@ bool PipelinePlan::readAttributes(RefuseFn refuse) {
 }
 
 /// Statements that only fill shared memory and run in an earlier stage than all
-/// that read it, or read it for such statements only, produce. What nothing reads
-/// is none of them: it has nowhere to run ahead to.
+/// that read it, or read it for such statements only, produce. What nothing
+/// reads is none of them: it has nowhere to run ahead to.
 void PipelinePlan::readParts() {
   auto feedsOnlyLater = [&](const Statement &statement) {
     bool isRead = false;

@@ -386,6 +386,39 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
     ;
 }
 
+/// The same with fewer guards: an `scf.if` none of whose copies is left is a
+/// statement like others, unless it is one of `guards`.
+PipelinePlan
+PipelinePlan::withGuards(const MemoryAccesses &memory,
+                         const llvm::SmallPtrSetImpl<Operation *> &producers,
+                         const llvm::SmallPtrSetImpl<Operation *> &guards) {
+  PipelinePlan plan(LoopStatements(getLoop(), memory, [&](scf::IfOp op) {
+    return guards.contains(op) || llvm::any_of(producers, [&](Operation *p) {
+             return op->isAncestor(p);
+           });
+  }));
+  for (Statement &statement : plan.statements.getAll())
+    if (producers.contains(statement.op))
+      statement.part = Part::Produce;
+  return plan;
+}
+
+/// Producers may need a scalar that an `scf.if` updates beside other things: as
+/// a guard it is split. Returns whether there are such.
+bool PipelinePlan::addNeededGuards(
+    llvm::SmallPtrSetImpl<Operation *> &guards) const {
+  bool found = false;
+  auto enter = [](const Statement &) { return true; };
+  for (const Statement &statement : statements.getAll())
+    if (statement.part == Part::Produce)
+      for (auto need : statements.getNeeds(statement, enter))
+        if (isa<scf::IfOp>(need.statement->op) &&
+            need.statement->part == Part::Consume &&
+            !statements.isReplayable(*need.statement))
+          found |= guards.insert(need.statement->op).second;
+  return found;
+}
+
 PipelinePlan PipelinePlan::compute(scf::ForOp loop,
                                    const MemoryAccesses &memory,
                                    const ForbiddenBuffers &forbidden,
@@ -395,18 +428,13 @@ PipelinePlan PipelinePlan::compute(scf::ForOp loop,
   plan.choose(forbidden, refuse);
   if (plan.buffers.empty())
     return plan;
-  // An `scf.if` none of whose copies is left is a statement like others.
-  llvm::SmallPtrSet<Operation *, 4> producers;
+  llvm::SmallPtrSet<Operation *, 4> producers, guards;
   for (Statement &statement : plan.statements.getAll())
     if (statement.part == Part::Produce)
       producers.insert(statement.op);
-  PipelinePlan result(LoopStatements(loop, memory, [&](scf::IfOp op) {
-    return llvm::any_of(producers,
-                        [&](Operation *p) { return op->isAncestor(p); });
-  }));
-  for (Statement &statement : result.statements.getAll())
-    if (producers.contains(statement.op))
-      statement.part = Part::Produce;
+  PipelinePlan result = plan.withGuards(memory, producers, guards);
+  while (result.addNeededGuards(guards))
+    result = plan.withGuards(memory, producers, guards);
   (void)result.findBuffers(forbidden);
   result.classifyRest();
   result.assignOrder();

@@ -170,6 +170,11 @@ private:
   Refusal findBuffers(const ForbiddenBuffers &forbidden);
   Refusal checkBuffer(PipedBuffer &buffer);
   Refusal checkOrderOfAccesses(const PipedBuffer &buffer);
+  PipelinePlan
+  withGuards(const MemoryAccesses &memory,
+             const llvm::SmallPtrSetImpl<mlir::Operation *> &producers,
+             const llvm::SmallPtrSetImpl<mlir::Operation *> &guards);
+  bool addNeededGuards(llvm::SmallPtrSetImpl<mlir::Operation *> &guards) const;
   void classifyRest();
 
   void assignOrder();
