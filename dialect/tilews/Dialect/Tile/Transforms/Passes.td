@@ -742,4 +742,34 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   }];
 }
 
+def VerifySchedulePass : Pass<"tile-verify-schedule"> {
+  let summary = "prove that schedules are right, or show how they fail";
+  let description = [{
+    Checks the protocol of each kernel's channels for all arguments: that roles
+    never wait for each other for ever, that every slot is filled, completed,
+    read and released once and in turn, that every access lies in a
+    transaction, and, in kernels without roles, that waits permit few enough
+    pending copies. `docs/verifier.md` says how. The IR stays as it is.
+
+    A schedule that is right is passed over in silence, or with `report` with
+    the remark `tile-verify-0002`. One that is wrong is an error, whose notes
+    are the arguments and the events that lead to the fault. Of one for which
+    neither is found the remark `tile-verify-0001` says what is in the way.
+
+    ```mlir
+    tile.role @math warps(4) {
+      %q = tile.cursor : !tile.cursor<2>
+      tile.wait %ch[%q] : !tile.channel<2>
+      %a = tile.slot %as[%q] : ...
+      tile.release %ch[%q] : !tile.channel<2>
+      %x = tile.load %a : ...
+    }
+    ```
+
+    is an error: `reads slot 0 of a channel outside of a transaction`.
+  }];
+  let options = [Option<"report", "report", "bool", /*default=*/"false",
+                        "Say of each kernel that is proved what was checked">];
+}
+
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD

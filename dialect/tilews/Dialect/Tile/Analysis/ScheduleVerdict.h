@@ -1,0 +1,58 @@
+//===- ScheduleVerdict.h - Whether a schedule is right ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_SCHEDULEVERDICT_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_SCHEDULEVERDICT_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+#include <string>
+#include <vector>
+
+namespace tilews::tile {
+
+/// What is known about the schedule of a kernel.
+struct ScheduleVerdict {
+  enum class Kind {
+    /// It is right for all arguments, on all ways through the kernel.
+    Proved,
+    /// It is wrong: `trace` leads there.
+    Counterexample,
+    /// Neither was found.
+    Unsupported
+  };
+  /// An event of a counterexample.
+  struct Step {
+    mlir::Operation *op;
+    /// Who does it, and what.
+    std::string text;
+  };
+
+  Kind kind = Kind::Proved;
+  /// What is wrong, or in the way, and where.
+  mlir::Operation *op = nullptr;
+  std::string text;
+  /// Another operation that has to do with it, if there is one.
+  mlir::Operation *other = nullptr;
+  std::string otherText;
+  /// Counterexamples: the arguments and loaded values, as `name = value`, and
+  /// the last events before the fault. Without a trace the fault does not
+  /// depend on arguments.
+  std::vector<std::string> inputs;
+  std::vector<Step> trace;
+  /// What was checked: links between tasks (channels, or barriers), operations
+  /// that are events, and states that were gone through.
+  unsigned links = 0, events = 0, states = 0;
+};
+
+/// Checks the schedule of a kernel, in any form from `tile.channel` to
+/// `tile.mbarrier`. Kernels without a schedule are proved.
+ScheduleVerdict verifySchedule(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_SCHEDULEVERDICT_H

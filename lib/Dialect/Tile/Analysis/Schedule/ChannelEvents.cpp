@@ -1,0 +1,205 @@
+//===- ChannelEvents.cpp - The events of channels -------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelProtocol.h"
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+ChannelProtocol::ChannelProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
+  taskNames.push_back("the kernel");
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto role = dyn_cast<RoleOp>(op))
+      taskNames.push_back(("role @" + role.getName()).str());
+    if (auto alloc = dyn_cast<AllocSharedOp>(op))
+      isPlanned |= alloc->hasAttr(TileDialect::kOffset);
+  });
+  tasks = taskNames.size();
+  addChannels();
+  if (obstacle || channels.empty())
+    return;
+  addEvents();
+  followProducts();
+  numWords += tasks * kProductWords;
+}
+
+unsigned ChannelProtocol::getTask(Operation *op) const {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return 0;
+  unsigned task = 1;
+  for (RoleOp other :
+       cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+    if (other == role)
+      break;
+    ++task;
+  }
+  return task;
+}
+
+void ChannelProtocol::addChannels() {
+  int64_t slots = 0;
+  kernel.walk([&](ChannelOp op) {
+    Channel channel{op, op.getChannel().getType().getDepth(), numWords};
+    slots += channel.depth;
+    numWords += 1 + tasks + channel.depth * NumSlotWords;
+    llvm::SmallSetVector<unsigned, 2> producers;
+    for (Operation *user : op.getChannel().getUsers()) {
+      if (isa<AcquireOp, CommitOp>(user))
+        producers.insert(getTask(user));
+      else if (isa<WaitOp, ReleaseOp>(user))
+        channel.consumers |= int64_t(1) << getTask(user);
+      if (isa<CommitOp>(user))
+        channel.commit = user;
+      if (isa<ReleaseOp>(user))
+        channel.release = user;
+    }
+    if (producers.size() > 1)
+      errors.push_back({op, "a channel has one producer, but " +
+                                getTaskName(producers[0]) + " and " +
+                                getTaskName(producers[1]) + " both fill it"});
+    for (Value buffer : op.getBuffers())
+      if (!numbers.try_emplace(buffer, channels.size()).second)
+        errors.push_back({op, "hands on a buffer of another channel"});
+    numbers[op.getChannel()] = channels.size();
+    channels.push_back(channel);
+  });
+  if (slots > 63 || tasks > 32)
+    obstacle = Finding{kernel, "its channels have more than 63 slots, or it "
+                               "has more than 31 roles"};
+}
+
+void ChannelProtocol::addEvents() {
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    unsigned number = eventOps.size();
+    auto gemm = dyn_cast<GemmOp>(op);
+    if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op)) {
+      auto it = numbers.find(op->getOperand(0));
+      if (it == numbers.end()) {
+        obstacle = Finding{op, "its channel is passed on as a value"};
+        return;
+      }
+      events[op] = {number, it->second};
+    } else if (isa<CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
+               (gemm && gemm.getAsync())) {
+      events[op] = {number};
+    }
+    addAccesses(op);
+    if (events.contains(op))
+      eventOps.push_back(op);
+  });
+}
+
+static bool hasInst(Operation *op, InstKind kind) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst && inst.getValue() == kind;
+}
+
+void ChannelProtocol::addAccesses(Operation *op) {
+  for (const SharedAccess &shared : getSharedAccesses(op)) {
+    // Through views to the slot.
+    Value buffer = shared.operand->get();
+    SlotOp slot;
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+      buffer = view.getViewSource();
+      if (auto found = dyn_cast<SlotOp>(view.getOperation()))
+        slot = found;
+    }
+    auto it = numbers.find(buffer);
+    if (it == numbers.end()) {
+      if (!buffer.getDefiningOp<AllocSharedOp>())
+        obstacle = Finding{op, "the shared buffer that it accesses is selected "
+                               "or carried by control flow"};
+      continue;
+    }
+    if (!slot) {
+      obstacle = Finding{op, "it accesses a channel's buffer without tile.slot"};
+      continue;
+    }
+    Channel &channel = channels[it->second];
+    unsigned number = llvm::find(ChannelOp(channel.op).getBuffers(), buffer) -
+                      ChannelOp(channel.op).getBuffers().begin();
+    bool isTma = hasInst(op, InstKind::Tma);
+    auto &event =
+        events.try_emplace(op, Event{unsigned(eventOps.size())}).first->second;
+    event.accesses.push_back(
+        {it->second, number, slot.getCursor(), shared.reads(), shared.writes(),
+         isTma || hasInst(op, InstKind::CpAsync),
+         isTma || hasInst(op, InstKind::Wgmma)});
+  }
+}
+
+/// The results of asynchronous products are finished by a wait, or accumulated
+/// to, before anything else uses them.
+void ChannelProtocol::followProducts() {
+  for (Operation *op : eventOps)
+    if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAsync())
+      followProduct(gemm);
+}
+
+void ChannelProtocol::followProduct(GemmOp product) {
+  SmallVector<Value> todo = {product.getResult()};
+  llvm::DenseSet<Value> seen;
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      auto gemm = dyn_cast<GemmOp>(user);
+      if (isa<GemmWaitOp>(user)) {
+        events[user].products.push_back(events[product].number);
+        continue;
+      }
+      if (gemm && gemm.getAsync() && &use == &gemm.getAccMutable())
+        continue;
+      Operation *branch = user->hasTrait<OpTrait::IsTerminator>()
+                              ? user->getParentOp()
+                              : user;
+      if (auto control = dyn_cast<RegionBranchOpInterface>(branch)) {
+        RegionBranchSuccessorMapping mapping;
+        control.getSuccessorOperandInputMapping(mapping);
+        llvm::append_range(todo, mapping.lookup(&use));
+        continue;
+      }
+      errors.push_back({user,
+                        "uses the result of an asynchronous product before a "
+                        "tile.gemm_wait has finished it",
+                        product, "the product"});
+    }
+  }
+}
+
+SmallVector<Value> ChannelProtocol::getInputs(Operation *op) const {
+  if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op))
+    return {op->getOperand(1)};
+  SmallVector<Value> cursors;
+  for (const Access &access : events.at(op).accesses)
+    cursors.push_back(access.cursor);
+  return cursors;
+}
+
+SmallVector<unsigned> ChannelProtocol::getInputLinks(Operation *op) const {
+  const Event &event = events.at(op);
+  if (event.accesses.empty())
+    return {event.channel};
+  return llvm::map_to_vector(event.accesses,
+                             [](const Access &a) { return a.channel; });
+}
+
+SmallVector<unsigned> ChannelProtocol::getLinks(Operation *op) const {
+  if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op))
+    return {events.at(op).channel};
+  return {};
+}

@@ -1,0 +1,473 @@
+//===- ChannelProtocol.cpp - Rules of channels ----------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChannelProtocol.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+//===----------------------------------------------------------------------===//
+// Places in the state
+//===----------------------------------------------------------------------===//
+
+unsigned ChannelProtocol::getSlot(unsigned channel, int64_t cursor) const {
+  const Channel &c = channels[channel];
+  return c.first + 1 + tasks + (cursor % c.depth) * NumSlotWords;
+}
+
+unsigned ChannelProtocol::getProducts(unsigned task) const {
+  return numWords - (tasks - task) * kProductWords;
+}
+
+int64_t ChannelProtocol::getSlotBit(unsigned channel, int64_t cursor) const {
+  unsigned bit = cursor % channels[channel].depth;
+  for (unsigned i = 0; i < channel; ++i)
+    bit += channels[i].depth;
+  return int64_t(1) << bit;
+}
+
+template <typename FnT>
+void ChannelProtocol::forEachSlot(FnT fn) const {
+  for (unsigned channel = 0; channel < channels.size(); ++channel)
+    for (int64_t slot = 0; slot < channels[channel].depth; ++slot)
+      fn(getSlot(channel, slot));
+}
+
+State ChannelProtocol::getInitial() const {
+  State state(numWords, 0);
+  forEachSlot([&](unsigned slot) {
+    state[slot + Age] = kLanded;
+    state[slot + Cursor] = kNone;
+  });
+  return state;
+}
+
+std::string ChannelProtocol::getTaskName(unsigned task) const {
+  return taskNames[task];
+}
+
+std::string ChannelProtocol::getPlace(unsigned channel, int64_t cursor) const {
+  int64_t depth = channels[channel].depth;
+  return ("slot " + Twine(cursor % depth) + " in phase " +
+          Twine(cursor / depth))
+      .str();
+}
+
+//===----------------------------------------------------------------------===//
+// Transactions
+//===----------------------------------------------------------------------===//
+
+static Outcome fail(Finding &finding, Operation *op, const Twine &text,
+                    Outcome outcome = Outcome::Wrong) {
+  finding = {op, text.str()};
+  return outcome;
+}
+
+Outcome ChannelProtocol::step(State &state, unsigned task, Operation *op,
+                              ArrayRef<int64_t> inputs,
+                              Finding &finding) const {
+  const Event &event = events.at(op);
+  if (isa<AcquireOp>(op))
+    return acquire(state, task, event, inputs[0], finding);
+  if (isa<CommitOp>(op))
+    return commit(state, task, event, inputs[0], finding);
+  if (auto wait = dyn_cast<WaitOp>(op))
+    return this->wait(state, task, event, wait, inputs[0], finding);
+  if (isa<ReleaseOp>(op))
+    return release(state, task, event, inputs[0], finding);
+  if (auto wait = dyn_cast<GemmWaitOp>(op))
+    return waitForProducts(state, task, event, wait, finding);
+  if (!event.accesses.empty() || isa<GemmOp>(op))
+    return access(state, task, op, event, inputs, finding);
+  if (hasRoles()) // Groups and barriers are matters of one role.
+    return Outcome::Done;
+  if (isa<CommitGroupOp>(op)) {
+    closeGroup(state);
+    return Outcome::Done;
+  }
+  auto barrier = dyn_cast<BarrierOp>(op);
+  if (barrier && barrier.getDrainCopies())
+    land(state, 0, /*openToo=*/true);
+  meet(state, barrier && barrier.getProxyFence());
+  return Outcome::Done;
+}
+
+Outcome ChannelProtocol::acquire(State &state, unsigned task,
+                                 const Event &event, int64_t cursor,
+                                 Finding &finding) const {
+  Operation *op = eventOps[event.number];
+  const Channel &channel = channels[event.channel];
+  int64_t *slot = &state[getSlot(event.channel, cursor)];
+  int64_t &next = state[channel.first];
+  bool isSame = slot[Cursor] == cursor;
+  if (slot[Filler] == task + 1 && isSame)
+    return Outcome::Done; // Nothing has changed since.
+  std::string place = getPlace(event.channel, cursor);
+  if (cursor != next)
+    return fail(finding, op,
+                getTaskName(task) + " acquires " + place +
+                    ", but the next transaction is at " +
+                    getPlace(event.channel, next) + ": slots take turns");
+  if (slot[Loose]) {
+    finding = {eventOps[slot[Loose] - 1],
+               "reads slot " + std::to_string(cursor % channel.depth) +
+                   " of a channel outside of a transaction, between no "
+                   "tile.wait and tile.release of it, and the slot is filled "
+                   "again",
+               op, "here"};
+    return Outcome::Wrong;
+  }
+  if (slot[Filler])
+    return fail(finding, op, "waits for " + place + ", which " +
+                                 getTaskName(slot[Filler] - 1) +
+                                 " fills and does not commit",
+                hasRoles() ? Outcome::Blocked : Outcome::Wrong);
+  if (slot[Full])
+    return hasRoles()
+               ? fail(finding, op, "waits for " + place + " to be released",
+                      Outcome::Blocked)
+               : fail(finding, op,
+                      place + " is acquired before what it holds was released");
+  slot[Filler] = task + 1;
+  slot[Cursor] = cursor;
+  slot[Filled] = 0;
+  slot[Age] = kLanded;
+  slot[Unfenced] = 0;
+  next = (next + 1) % (2 * channel.depth);
+  return Outcome::Done;
+}
+
+Outcome ChannelProtocol::commit(State &state, unsigned task, const Event &event,
+                                int64_t cursor, Finding &finding) const {
+  int64_t *slot = &state[getSlot(event.channel, cursor)];
+  Operation *op = eventOps[event.number];
+  if (slot[Filler] != task + 1 || slot[Cursor] != cursor)
+    return fail(finding, op,
+                getTaskName(task) + " commits " +
+                    getPlace(event.channel, cursor) +
+                    ", which it has not acquired or has committed already");
+  slot[Filler] = 0;
+  // Without consumers it stays full.
+  slot[Full] = std::max<int64_t>(channels[event.channel].consumers, 1);
+  return Outcome::Done;
+}
+
+Outcome ChannelProtocol::wait(State &state, unsigned task, const Event &event,
+                              WaitOp op, int64_t cursor,
+                              Finding &finding) const {
+  const Channel &channel = channels[event.channel];
+  int64_t *slot = &state[getSlot(event.channel, cursor)];
+  int64_t bit = int64_t(1) << task;
+  bool isOpen = (slot[Open] & bit) && slot[Cursor] == cursor;
+  if (!isOpen) {
+    int64_t &next = state[getNextWait(event.channel, task)];
+    std::string place = getPlace(event.channel, cursor);
+    if (cursor != next)
+      return fail(finding, op,
+                  getTaskName(task) + " waits for " + place +
+                      ", but its next transaction is at " +
+                      getPlace(event.channel, next) + ": slots take turns");
+    if (!(slot[Full] & bit) || (slot[Open] & bit))
+      return hasRoles()
+                 ? fail(finding, op, "waits for " + place + " to be filled",
+                        Outcome::Blocked)
+                 : fail(finding, op,
+                        place + " is waited for before it was committed");
+    slot[Open] |= bit;
+    next = (next + 1) % (2 * channel.depth);
+  }
+  if (hasRoles())
+    return Outcome::Done;
+  if (std::optional<int64_t> pending = op.getPending())
+    land(state, *pending, /*openToo=*/false);
+  else if (ChannelOp(channel.op).getProducer() != ProducerKind::Simt)
+    land(state, 0, /*openToo=*/true);
+  meet(state, op.getProxyFence());
+  return Outcome::Done;
+}
+
+Outcome ChannelProtocol::release(State &state, unsigned task,
+                                 const Event &event, int64_t cursor,
+                                 Finding &finding) const {
+  int64_t *slot = &state[getSlot(event.channel, cursor)];
+  int64_t bit = int64_t(1) << task;
+  Operation *op = eventOps[event.number];
+  std::string place = getPlace(event.channel, cursor);
+  if (!(slot[Open] & bit) || slot[Cursor] != cursor)
+    return fail(finding, op,
+                getTaskName(task) + " releases " + place +
+                    ", which it has not waited for or has released already");
+  const int64_t *products = &state[getProducts(task)];
+  for (int64_t i = 1; i <= products[0]; ++i)
+    if (products[2 * i - 1] & getSlotBit(event.channel, cursor))
+      return fail(finding, op,
+                  getTaskName(task) + " releases " + place +
+                      " while an asynchronous product may still read it: a "
+                      "tile.gemm_wait has to come before");
+  slot[Open] &= ~bit;
+  slot[Full] &= ~bit;
+  if (!slot[Full]) {
+    slot[Cursor] = kNone;
+    slot[Filled] = slot[Unfenced] = 0;
+  }
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+Outcome ChannelProtocol::access(State &state, unsigned task, Operation *op,
+                                const Event &event, ArrayRef<int64_t> cursors,
+                                Finding &finding) const {
+  State before = state;
+  for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
+    if (accessSlot(state, task, event, access, cursor, finding) !=
+        Outcome::Done) {
+      state = std::move(before);
+      return Outcome::Wrong;
+    }
+  auto gemm = dyn_cast<GemmOp>(op);
+  if (gemm && gemm.getAsync())
+    startProduct(state, task, event, cursors);
+  return Outcome::Done;
+}
+
+void ChannelProtocol::startProduct(State &state, unsigned task,
+                                   const Event &event,
+                                   ArrayRef<int64_t> cursors) const {
+  int64_t *products = &state[getProducts(task)];
+  int64_t read = 0;
+  for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
+    if (access.reads)
+      read |= getSlotBit(access.channel, cursor);
+  if (products[0] == kMaxProducts) {
+    // The oldest two as one: no less is known to be read.
+    products[3] |= products[1];
+    std::copy(products + 3, products + kProductWords, products + 1);
+    --products[0];
+  }
+  int64_t *last = products + 1 + 2 * products[0]++;
+  last[0] = read;
+  last[1] = event.number;
+}
+
+/// Ends all products but the last ones to be started.
+Outcome ChannelProtocol::waitForProducts(State &state, unsigned task,
+                                         const Event &event, GemmWaitOp op,
+                                         Finding &finding) const {
+  int64_t *products = &state[getProducts(task)];
+  int64_t left = std::min<int64_t>(op.getPending(), products[0]);
+  int64_t ended = products[0] - left;
+  for (int64_t i = ended; i < products[0]; ++i)
+    if (llvm::is_contained(event.products, products[2 + 2 * i])) {
+      finding = {op,
+                 "its fragment may belong to a product that is still under "
+                 "way: it permits too many pending products",
+                 eventOps[products[2 + 2 * i]], "the product"};
+      return Outcome::Wrong;
+    }
+  std::copy(products + 1 + 2 * ended, products + 1 + 2 * products[0],
+            products + 1);
+  std::fill(products + 1 + 2 * left, products + kProductWords, 0);
+  products[0] = left;
+  return Outcome::Done;
+}
+
+Outcome ChannelProtocol::accessSlot(State &state, unsigned task,
+                                    const Event &event, const Access &access,
+                                    int64_t cursor, Finding &finding) const {
+  int64_t *slot = &state[getSlot(access.channel, cursor)];
+  Operation *op = eventOps[event.number];
+  int64_t number = cursor % channels[access.channel].depth;
+  std::string who = getTaskName(task);
+  if (slot[Filler] == task + 1 && access.writes) {
+    if (isPlanned && !hasRoles() && slot[Dirty])
+      return fail(finding, op,
+                  "fills slot " + Twine(number) +
+                      " while other threads may still read it: a tile.barrier "
+                      "has to come before");
+    slot[Filled] |= int64_t(1) << access.buffer;
+    if (access.isCopy && !hasRoles())
+      slot[Age] = kOpenGroup;
+    slot[Unfenced] |= !access.byProxy;
+    return Outcome::Done;
+  }
+  if (!(slot[Open] & (int64_t(1) << task)))
+    return accessLoosely(state, task, event, access, cursor, finding);
+  if (access.reads) {
+    if (!(slot[Filled] & (int64_t(1) << access.buffer)))
+      return fail(finding, op,
+                  who + " reads slot " + Twine(number) +
+                      " of a buffer that the transaction has not filled");
+    if (slot[Age] != kLanded)
+      return fail(finding, op,
+                  "reads slot " + Twine(number) +
+                      " while copies to it may still be under way: the "
+                      "tile.wait before permits too many pending groups");
+    if (isPlanned && !hasRoles() && access.byProxy && slot[Unfenced])
+      return fail(finding, op,
+                  "reads slot " + Twine(number) +
+                      " by the asynchronous proxy, which may not see what "
+                      "threads wrote: the tile.wait needs a proxy_fence");
+    slot[Dirty] = !hasRoles();
+  }
+  if (access.writes)
+    slot[Unfenced] |= !access.byProxy;
+  return Outcome::Done;
+}
+
+/// Outside of a transaction nothing may be written, and only a slot may be read
+/// that nobody fills from then on.
+Outcome ChannelProtocol::accessLoosely(State &state, unsigned task,
+                                       const Event &event, const Access &access,
+                                       int64_t cursor,
+                                       Finding &finding) const {
+  int64_t *slot = &state[getSlot(access.channel, cursor)];
+  Operation *op = eventOps[event.number];
+  std::string number =
+      std::to_string(cursor % channels[access.channel].depth);
+  std::string who = getTaskName(task);
+  if (access.writes)
+    return fail(finding, op,
+                who + " writes to slot " + number +
+                    " of a channel outside of a transaction: it has neither "
+                    "acquired the slot nor waited for it");
+  bool isConsumer = channels[access.channel].consumers >> task & 1;
+  int64_t full = isConsumer ? slot[Full] & (int64_t(1) << task) : slot[Full];
+  if (slot[Filler] || full)
+    return fail(finding, op,
+                who + " reads slot " + number +
+                    (slot[Filler] ? " of a channel while it is filled"
+                                  : " of a channel without a tile.wait for its "
+                                    "fill"));
+  if (slot[Filled] && slot[Age] != kLanded)
+    return fail(finding, op,
+                "reads slot " + number +
+                    " while copies to it may still be under way");
+  if (!slot[Loose])
+    slot[Loose] = event.number + 1;
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups and meetings, without roles
+//===----------------------------------------------------------------------===//
+
+void ChannelProtocol::closeGroup(State &state) const {
+  forEachSlot([&](unsigned slot) {
+    int64_t &age = state[slot + Age];
+    if (age == kOpenGroup)
+      age = 0;
+    else if (age != kLanded)
+      age = std::min<int64_t>(age + 1, kOpenGroup - 1);
+  });
+}
+
+void ChannelProtocol::land(State &state, int64_t pending, bool openToo) const {
+  forEachSlot([&](unsigned slot) {
+    int64_t &age = state[slot + Age];
+    if (age == kOpenGroup ? openToo : age >= pending)
+      age = kLanded;
+  });
+}
+
+void ChannelProtocol::meet(State &state, bool fence) const {
+  forEachSlot([&](unsigned slot) {
+    state[slot + Dirty] = 0;
+    if (fence && state[slot + Age] == kLanded)
+      state[slot + Unfenced] = 0;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+bool ChannelProtocol::finish(const State &state, Finding &finding) const {
+  for (auto [i, channel] : llvm::enumerate(channels))
+    for (int64_t s = 0; s < channel.depth; ++s) {
+      const int64_t *slot = &state[getSlot(i, s)];
+      std::string number = std::to_string(s);
+      if (slot[Filler]) {
+        finding = {ChannelOp(channel.op), "slot " + number +
+                                   " is acquired and never committed"};
+        return false;
+      }
+      if (!slot[Full])
+        continue;
+      bool isOpen = slot[Full] & slot[Open];
+      finding = {isOpen && channel.release ? channel.release
+                                           : ChannelOp(channel.op).getOperation(),
+                 "slot " + number +
+                     (isOpen ? " is waited for and never released"
+                             : " is filled and never waited for: producer and "
+                               "consumer make different numbers of "
+                               "transactions")};
+      if (channel.commit && !isOpen) {
+        finding.other = channel.commit;
+        finding.otherText = "filled here";
+      }
+      return false;
+    }
+  for (unsigned task = 0; task < tasks; ++task)
+    if (state[getProducts(task)] > 0) {
+      finding = {kernel, getTaskName(task) +
+                             " ends while an asynchronous product may still "
+                             "run: no tile.gemm_wait comes after it"};
+      return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Symmetry
+//===----------------------------------------------------------------------===//
+
+int64_t ChannelProtocol::rotateInput(int64_t input, unsigned link,
+                                     int64_t base) const {
+  int64_t period = 2 * channels[link].depth;
+  return (input - base + period) % period;
+}
+
+void ChannelProtocol::rotate(State &state, unsigned link, int64_t base) const {
+  const Channel &channel = channels[link];
+  auto move = [&](int64_t &cursor) { cursor = rotateInput(cursor, link, base); };
+  for (unsigned i = 0; i < 1 + tasks; ++i)
+    move(state[channel.first + i]);
+  auto slots = state.begin() + channel.first + 1 + tasks;
+  int64_t first = base % channel.depth;
+  std::rotate(slots, slots + first * NumSlotWords,
+              slots + channel.depth * NumSlotWords);
+  for (int64_t slot = 0; slot < channel.depth; ++slot)
+    if (int64_t &cursor = slots[slot * NumSlotWords + Cursor]; cursor != kNone)
+      move(cursor);
+  // What products read.
+  int64_t all = getSlotBit(link, channel.depth - 1) * 2 - getSlotBit(link, 0);
+  for (unsigned task = 0; task < tasks; ++task)
+    for (unsigned i = 0; i < kMaxProducts; ++i) {
+      int64_t &read = state[getProducts(task) + 1 + 2 * i];
+      int64_t own = (read & all) / getSlotBit(link, 0);
+      own = (own >> first) | (own << (channel.depth - first));
+      own &= all / getSlotBit(link, 0);
+      read = (read & ~all) | own * getSlotBit(link, 0);
+    }
+}
+
+std::string ChannelProtocol::describe(Operation *op,
+                                      ArrayRef<int64_t> inputs) const {
+  const Event &event = events.at(op);
+  std::string text = op->getName().getStringRef().str();
+  if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op))
+    return text + " " + getPlace(event.channel, inputs[0]);
+  for (auto [access, cursor] : llvm::zip(event.accesses, inputs))
+    text += (access.writes ? " writes " : " reads ") +
+            getPlace(access.channel, cursor);
+  return text;
+}

@@ -1,0 +1,162 @@
+//===- ChannelProtocol.h - Rules of channels --------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Slots take turns: each is acquired, filled, committed, waited for, read and
+// released. With roles, an acquire and a wait block; without, they have to find
+// what they need, copies are waited for by groups, and the threads meet at
+// waits and barriers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_CHANNELPROTOCOL_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_CHANNELPROTOCOL_H
+
+#include "Protocol.h"
+
+namespace tilews::tile::schedule {
+
+class ChannelProtocol : public Protocol {
+public:
+  explicit ChannelProtocol(mlir::gpu::GPUFuncOp kernel);
+
+  /// What it does not know how to follow, if there is anything.
+  const std::optional<Finding> &getObstacle() const { return obstacle; }
+  /// What is wrong whatever happens.
+  llvm::ArrayRef<Finding> getErrors() const { return errors; }
+  unsigned getNumLinks() const override { return channels.size(); }
+  bool isEmpty() const override { return channels.empty(); }
+  bool isEvent(mlir::Operation *op) const override {
+    return events.contains(op);
+  }
+  llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const override;
+  llvm::SmallVector<unsigned> getInputLinks(mlir::Operation *op) const override;
+  llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const override;
+  State getInitial() const override;
+  Outcome step(State &state, unsigned task, mlir::Operation *op,
+               llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
+  bool finish(const State &state, Finding &finding) const override;
+  int64_t getBase(const State &state, unsigned link) const override {
+    return state[channels[link].first];
+  }
+  void rotate(State &state, unsigned link, int64_t base) const override;
+  int64_t rotateInput(int64_t input, unsigned link,
+                      int64_t base) const override;
+  std::string describe(mlir::Operation *op,
+                       llvm::ArrayRef<int64_t> inputs) const override;
+
+private:
+  /// An access to the slot of a channel's buffer.
+  struct Access {
+    unsigned channel, buffer;
+    mlir::Value cursor;
+    bool reads, writes;
+    /// Lands some time later: cp.async, TMA.
+    bool isCopy;
+    /// By a unit that reads shared memory on its own (wgmma, TMA).
+    bool byProxy;
+  };
+  struct Event {
+    unsigned number;
+    /// Of transactions.
+    unsigned channel = 0;
+    llvm::SmallVector<Access, 2> accesses = {};
+    /// Waits for products: those that its fragments may belong to.
+    llvm::SmallVector<int64_t> products = {};
+  };
+  struct Channel {
+    ChannelOp op;
+    int64_t depth;
+    /// Where its words begin; the slots' follow.
+    unsigned first;
+    int64_t consumers = 0;
+    mlir::Operation *commit = nullptr, *release = nullptr;
+  };
+  /// The words of a slot.
+  enum SlotWord : unsigned {
+    /// The task that fills it, plus 1.
+    Filler,
+    /// The cursor of the acquire; kNone when released.
+    Cursor,
+    /// Consumers that have yet to release what was committed.
+    Full,
+    /// Consumers that have waited and not released.
+    Open,
+    /// The read outside of a transaction, an event's number plus 1.
+    Loose,
+    /// Buffers written since the acquire.
+    Filled,
+    /// Groups of copies closed since the one that fills it; or one of below.
+    Age,
+    /// Ordinary writes that the asynchronous proxy may not see.
+    Unfenced,
+    /// Read since the threads met.
+    Dirty,
+    NumSlotWords
+  };
+  static constexpr int64_t kLanded = -1, kOpenGroup = 1000, kNone = -1;
+  static constexpr unsigned kMaxProducts = 8;
+  /// Of a task: how many products run, then what each reads and its event.
+  static constexpr unsigned kProductWords = 1 + 2 * kMaxProducts;
+
+  void addChannels();
+  void addEvents();
+  void addAccesses(mlir::Operation *op);
+  void followProducts();
+  void followProduct(GemmOp product);
+  unsigned getTask(mlir::Operation *op) const;
+  bool hasRoles() const { return tasks > 1; }
+  std::string getTaskName(unsigned task) const;
+  std::string getPlace(unsigned channel, int64_t cursor) const;
+
+  unsigned getSlot(unsigned channel, int64_t cursor) const;
+  unsigned getNextWait(unsigned channel, unsigned task) const {
+    return channels[channel].first + 1 + task;
+  }
+  unsigned getProducts(unsigned task) const;
+  /// The bit of a slot in the words of products.
+  int64_t getSlotBit(unsigned channel, int64_t cursor) const;
+  template <typename FnT>
+  void forEachSlot(FnT fn) const;
+
+  Outcome acquire(State &, unsigned task, const Event &, int64_t cursor,
+                  Finding &) const;
+  Outcome commit(State &, unsigned task, const Event &, int64_t cursor,
+                 Finding &) const;
+  Outcome wait(State &, unsigned task, const Event &, WaitOp, int64_t cursor,
+               Finding &) const;
+  Outcome release(State &, unsigned task, const Event &, int64_t cursor,
+                  Finding &) const;
+  Outcome access(State &, unsigned task, mlir::Operation *op, const Event &,
+                 llvm::ArrayRef<int64_t> cursors, Finding &) const;
+  Outcome accessSlot(State &, unsigned task, const Event &, const Access &,
+                     int64_t cursor, Finding &) const;
+  Outcome accessLoosely(State &, unsigned task, const Event &, const Access &,
+                        int64_t cursor, Finding &) const;
+  void startProduct(State &, unsigned task, const Event &,
+                    llvm::ArrayRef<int64_t> cursors) const;
+  Outcome waitForProducts(State &, unsigned task, const Event &, GemmWaitOp,
+                          Finding &) const;
+  void closeGroup(State &) const;
+  void land(State &, int64_t pending, bool openToo) const;
+  void meet(State &, bool fence) const;
+
+  mlir::gpu::GPUFuncOp kernel;
+  std::optional<Finding> obstacle;
+  llvm::SmallVector<Finding> errors;
+  llvm::SmallVector<Channel> channels;
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::SmallVector<mlir::Operation *> eventOps;
+  llvm::SmallVector<std::string> taskNames;
+  unsigned tasks = 1, numWords = 0;
+  /// Whether barriers have been placed.
+  bool isPlanned = false;
+};
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_CHANNELPROTOCOL_H

@@ -1,0 +1,370 @@
+//===- Explorer.cpp - A search for counterexamples ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explorer.h"
+
+#include "Expressions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/Hashing.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+/// Events of a task, steps of all scenarios, and steps shown.
+static constexpr size_t kMaxEvents = 2000;
+static constexpr unsigned kMaxSteps = 300000;
+static constexpr size_t kMaxShown = 16;
+static constexpr size_t kMaxInputs = 16;
+
+Explorer::Explorer(const Program &program, const Protocol &protocol)
+    : program(program), protocol(protocol) {
+  findScales();
+}
+
+std::optional<Counterexample> Explorer::run() {
+  // Few turns first: short traces are easy to read.
+  for (int64_t number : {1, 2, 3, 4, 5, 6, 8, 11, 0})
+    if (auto found = tryScenario({number, 0}))
+      return found;
+  for (uint64_t seed = 1; seed < 200 && steps < kMaxSteps; ++seed)
+    if (auto found = tryScenario({-1, seed}))
+      return found;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+static std::optional<std::pair<Value, int64_t>> getExtent(Value value) {
+  if (auto dim = value.getDefiningOp<memref::DimOp>())
+    if (std::optional<int64_t> index = dim.getConstantIndex())
+      return std::pair(dim.getSource(), *index);
+  if (isa<BlockArgument>(value))
+    return std::pair(value, int64_t(-1));
+  return std::nullopt;
+}
+
+/// Extents are chosen as so many tiles.
+void Explorer::findScales() {
+  gpu::GPUFuncOp(program.getKernel()).walk([&](Operation *op) {
+    if (!isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
+             arith::DivUIOp, arith::FloorDivSIOp>(op))
+      return;
+    IntegerAttr divisor;
+    auto extent = getExtent(op->getOperand(0));
+    if (!extent || !matchPattern(op->getOperand(1), m_Constant(&divisor)))
+      return;
+    int64_t &scale = scales[*extent];
+    scale = std::max(scale, divisor.getInt());
+  });
+}
+
+int64_t Explorer::chooseInteger(Type type, uint64_t identity, int64_t scale) {
+  uint64_t random = llvm::hash_combine(identity, scenario.seed);
+  if (type.isInteger(1))
+    return scenario.number >= 0 ? 1 : random >> 7 & 1;
+  if (!type.isIntOrIndex())
+    return random;
+  static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 9};
+  return scale * (scenario.number >= 0 ? scenario.number
+                                       : kNumbers[random >> 7 & 7]);
+}
+
+static std::string getName(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return "";
+  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+  unsigned number = argument.getArgNumber();
+  auto name = kernel ? kernel.getArgAttrOfType<StringAttr>(number, "tile.name")
+                     : StringAttr();
+  return name ? name.str() : "argument " + std::to_string(number);
+}
+
+int64_t Explorer::get(Value value) {
+  int64_t number = program.getNumber(value);
+  if (number >= 0 && defined[number])
+    return values[number];
+  uint64_t identity = llvm::hash_value(value.getAsOpaquePointer());
+  int64_t scale = 1;
+  if (auto it = scales.find({value, -1}); it != scales.end())
+    scale = it->second;
+  int64_t chosen = chooseInteger(value.getType(), identity, scale);
+  if (value.getType().isIntOrIndex() && isa<BlockArgument>(value))
+    inputs[getName(value)] = chosen;
+  return chosen;
+}
+
+/// The value of an operation that is not computed from integers.
+int64_t Explorer::choose(OpResult result, uint64_t identity) {
+  Operation *op = result.getOwner();
+  if (isa<gpu::BlockIdOp>(op))
+    return 0;
+  if (isa<gpu::GridDimOp>(op))
+    return 1;
+  int64_t scale = 1;
+  if (auto extent = getExtent(result))
+    if (auto it = scales.find(*extent); it != scales.end())
+      scale = it->second;
+  int64_t value = chooseInteger(result.getType(), identity, scale);
+  if (result.getType().isIntOrIndex())
+    note(result, value);
+  return value;
+}
+
+/// Remembers a choice for those who want to see it happen.
+void Explorer::note(OpResult result, int64_t value) {
+  std::string name;
+  if (auto extent = getExtent(result)) {
+    name = "extent " + std::to_string(extent->second) + " of " +
+           getName(extent->first);
+  } else if (auto load = dyn_cast<memref::LoadOp>(result.getOwner())) {
+    name = getName(load.getMemRef()) + "[";
+    for (auto [i, index] : llvm::enumerate(load.getIndices()))
+      name += (i ? ", " : "") + std::to_string(get(index));
+    name += "]";
+  } else {
+    name = "'" + result.getOwner()->getName().getStringRef().str() + "'";
+  }
+  if (inputs.size() < kMaxInputs)
+    inputs.try_emplace(name, value);
+}
+
+void Explorer::evaluate(Operation *op, unsigned task) {
+  if (llvm::none_of(op->getResults(), [&](Value result) {
+        return program.getNumber(result) >= 0;
+      }))
+    return;
+  auto set = [&](Value result, int64_t value) {
+    int64_t number = program.getNumber(result);
+    if (number < 0)
+      return;
+    values[number] = value;
+    defined[number] = true;
+  };
+  IntegerAttr constant;
+  if (matchPattern(op, m_Constant(&constant))) {
+    const APInt &value = constant.getValue();
+    set(op->getResult(0), value.getBitWidth() == 1 ? value.getZExtValue()
+                                                   : value.getSExtValue());
+    return;
+  }
+  SmallVector<int64_t> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  if (isa<CursorOp>(op))
+    return set(op->getResult(0), 0);
+  if (auto advance = dyn_cast<AdvanceOp>(op))
+    return set(op->getResult(0),
+               (operands[0] + 1) %
+                   (2 * advance.getCursor().getType().getDepth()));
+  bool areIntegers = llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return type.isIntOrIndex();
+  });
+  if (areIntegers)
+    if (std::optional<int64_t> folded = foldIntegers(op, operands))
+      return set(op->getResult(0), *folded);
+  if (isa<ConvertLayoutOp>(op))
+    return set(op->getResult(0), operands[0]);
+  bool isKnown = isMemoryEffectFree(op) || program.readsStableMemory(op);
+  for (OpResult result : op->getResults()) {
+    Identity identity = getIdentity(result);
+    SmallVector<int64_t> words = identity.words;
+    for (OpFoldResult operand : identity.operands) {
+      auto value = dyn_cast<Value>(operand);
+      words.push_back(value ? get(value) : *getConstantIntValue(operand));
+    }
+    if (!isKnown) // Another value each time, for each role.
+      words.append({int64_t(++occurrences), task});
+    set(result, choose(result, llvm::hash_combine_range(words.begin(),
+                                                        words.end())));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Listing events
+//===----------------------------------------------------------------------===//
+
+void Explorer::pass(ValueRange from, ValueRange to) {
+  SmallVector<int64_t> passed;
+  for (auto [source, dest] : llvm::zip(from, to))
+    passed.push_back(program.getNumber(dest) >= 0 ? get(source) : 0);
+  for (auto [value, dest] : llvm::zip(passed, to))
+    if (int64_t number = program.getNumber(dest); number >= 0) {
+      values[number] = value;
+      defined[number] = true;
+    }
+}
+
+void Explorer::list(Block &block, unsigned task, Trace &trace) {
+  for (Operation &op : block) {
+    if (!program.matters(&op))
+      continue;
+    ++steps;
+    if (trace.isCut || trace.events.size() > kMaxEvents || steps > kMaxSteps) {
+      trace.isCut = true;
+      return;
+    }
+    if (isa<SpecializeOp>(op)) {
+      trace.events.push_back({&op, {}});
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      mlir::Region &region = get(branch.getCondition())
+                                 ? branch.getThenRegion()
+                                 : branch.getElseRegion();
+      if (region.empty())
+        continue;
+      list(region.front(), task, trace);
+      pass(region.front().getTerminator()->getOperands(), op.getResults());
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      listFor(loop, task, trace);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      listWhile(loop, task, trace);
+    } else {
+      if (protocol.isEvent(&op)) {
+        Event event{&op, {}};
+        for (Value input : protocol.getInputs(&op))
+          event.inputs.push_back(get(input));
+        trace.events.push_back(std::move(event));
+      }
+      evaluate(&op, task);
+    }
+  }
+}
+
+void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
+  int64_t upper = get(loop.getUpperBound()), step = get(loop.getStep());
+  int64_t counter = get(loop.getLowerBound());
+  int64_t number = program.getNumber(loop.getInductionVar());
+  pass(loop.getInitArgs(), loop.getRegionIterArgs());
+  trace.isCut |= step <= 0;
+  for (; counter < upper && !trace.isCut; counter += step) {
+    ++steps;
+    values[number] = counter;
+    defined[number] = true;
+    list(*loop.getBody(), task, trace);
+    pass(loop.getBody()->getTerminator()->getOperands(),
+         loop.getRegionIterArgs());
+  }
+  pass(loop.getRegionIterArgs(), loop.getResults());
+}
+
+void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
+  pass(loop.getInits(), loop.getBeforeArguments());
+  while (!trace.isCut) {
+    list(*loop.getBeforeBody(), task, trace);
+    scf::ConditionOp condition = loop.getConditionOp();
+    // What never ends is no example of anything.
+    trace.isCut |= ++steps > kMaxSteps;
+    if (!get(condition.getCondition()))
+      break;
+    pass(condition.getArgs(), loop.getAfterArguments());
+    list(*loop.getAfterBody(), task, trace);
+    pass(loop.getYieldOp().getOperands(), loop.getBeforeArguments());
+  }
+  pass(loop.getConditionOp().getArgs(), loop.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Ordering events
+//===----------------------------------------------------------------------===//
+
+std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
+  scenario = chosen;
+  values.assign(program.getNumValues(), 0);
+  defined.assign(program.getNumValues(), false);
+  inputs.clear();
+  std::vector<Trace> traces;
+  for (auto [i, task] : llvm::enumerate(program.getTasks())) {
+    traces.emplace_back();
+    list(*task.body, i, traces.back());
+  }
+  return order(traces);
+}
+
+std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
+  State state = protocol.getInitial();
+  SmallVector<size_t> next(traces.size(), 0);
+  std::vector<std::pair<unsigned, const Event *>> past;
+  SmallVector<Finding> blocked(traces.size());
+  bool begun = false;
+  auto hasEnded = [&](unsigned task) {
+    return next[task] == traces[task].events.size();
+  };
+  for (bool made = true; made;) {
+    made = false;
+    for (unsigned task = 0; task < traces.size(); ++task) {
+      blocked[task] = {};
+      while (!hasEnded(task) && (task == 0 || begun)) {
+        const Event &event = traces[task].events[next[task]];
+        ++steps;
+        if (isa<SpecializeOp>(event.op)) {
+          bool allEnded = begun;
+          for (unsigned role = 1; role < traces.size(); ++role)
+            allEnded &= hasEnded(role) && !traces[role].isCut;
+          made |= !begun;
+          begun = true;
+          if (!allEnded)
+            break;
+          ++next[task];
+          made = true;
+          continue;
+        }
+        Finding finding;
+        Outcome outcome =
+            protocol.step(state, task, event.op, event.inputs, finding);
+        if (outcome == Outcome::Blocked) {
+          blocked[task] = finding;
+          break;
+        }
+        past.push_back({task, &event});
+        if (outcome == Outcome::Wrong)
+          return describe(finding, past);
+        ++next[task];
+        made = true;
+      }
+    }
+  }
+  // What was cut off might have helped.
+  if (llvm::any_of(traces, [](const Trace &trace) { return trace.isCut; }))
+    return std::nullopt;
+  Finding stuck;
+  for (auto [task, finding] : llvm::enumerate(blocked)) {
+    if (!finding.op)
+      continue;
+    std::string text = program.getTasks()[task].name + " " + finding.text;
+    if (!stuck.op)
+      stuck = {finding.op, text + ", for ever"};
+    else
+      stuck = {stuck.op, stuck.text, finding.op, text};
+  }
+  if (!stuck.op && protocol.finish(state, stuck))
+    return std::nullopt;
+  return describe(stuck, past);
+}
+
+Counterexample Explorer::describe(
+    const Finding &finding,
+    ArrayRef<std::pair<unsigned, const Event *>> past) const {
+  Counterexample result{finding, {}, {}};
+  for (auto &[name, value] : inputs)
+    result.inputs.push_back(name + " = " + std::to_string(value));
+  size_t first = past.size() > kMaxShown ? past.size() - kMaxShown : 0;
+  for (size_t i = first; i < past.size(); ++i) {
+    auto [task, event] = past[i];
+    result.trace.push_back(
+        {event->op, std::to_string(i + 1) + ": " +
+                        program.getTasks()[task].name + ": " +
+                        protocol.describe(event->op, event->inputs)});
+  }
+  return result;
+}

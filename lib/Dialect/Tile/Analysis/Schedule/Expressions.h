@@ -1,0 +1,136 @@
+//===- Expressions.h - Values that a schedule is checked with ---*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Scalars as expressions of which there is one copy each: two roles that
+// compute the same scalar have the same expression. Integers are sums of atoms
+// with coefficients and a constant; overflow is left out of account.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_EXPRESSIONS_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_EXPRESSIONS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace tilews::tile::schedule {
+
+/// A number in a table; 0 is no expression.
+using Expr = uint32_t;
+
+class ExpressionTable {
+public:
+  enum class Kind {
+    /// A sum: coefficients of atoms and a constant.
+    Linear,
+    /// What is known by its name and operands only.
+    Atom,
+    /// Conditions: a sum is positive, or zero; a negation, both, either.
+    Positive,
+    Zero,
+    Not,
+    And,
+    Or
+  };
+  using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
+
+  ExpressionTable() : nodes(1) {}
+
+  Expr getConstant(int64_t value) { return getLinear({}, value); }
+  /// What is named by `name`. A variable changes its value: see `mentions`.
+  Expr getAtom(llvm::ArrayRef<int64_t> name, llvm::ArrayRef<Expr> operands,
+               bool isVariable = false);
+  /// The sum of one atom.
+  Expr getInteger(Expr atom) { return getLinear({{atom, 1}}, 0); }
+  /// a + factor * b, of sums.
+  Expr add(Expr a, Expr b, int64_t factor = 1);
+  Expr addConstant(Expr a, int64_t value);
+  Expr getPositive(Expr sum);
+  Expr getZero(Expr sum);
+  Expr getNot(Expr condition);
+  Expr getBoth(Expr a, Expr b, bool isAnd);
+
+  Kind getKind(Expr e) const { return nodes[e].kind; }
+  std::optional<int64_t> getConstantValue(Expr e) const;
+  /// Sums: the terms in order of their atoms, and the constant.
+  Terms getTerms(Expr sum) const;
+  int64_t getOffset(Expr sum) const { return nodes[sum].words[0]; }
+  /// The sum without its constant.
+  Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
+  llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
+  /// An atom's name.
+  llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
+
+  /// Whether the value of `e` depends on the variable `atom`.
+  bool mentions(Expr e, Expr atom) const;
+  /// `e` with the sum `by` in the place of `atom`.
+  Expr substitute(Expr e, Expr atom, Expr by);
+
+private:
+  struct Node {
+    Kind kind = Kind::Atom;
+    /// Linear: the constant, then a coefficient for each operand.
+    llvm::SmallVector<int64_t, 2> words;
+    llvm::SmallVector<Expr, 2> operands;
+    /// The variables that it depends on, sorted.
+    llvm::SmallVector<Expr, 2> variables;
+  };
+
+  Expr getLinear(Terms terms, int64_t constant);
+  Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
+              llvm::ArrayRef<Expr> operands, bool isVariable = false);
+
+  std::vector<Node> nodes;
+  std::map<std::vector<int64_t>, Expr> known;
+};
+
+/// What is known about conditions on one path.
+class Facts {
+public:
+  /// Bounds of a sum, both included.
+  struct Interval {
+    int64_t low = INT64_MIN, high = INT64_MAX;
+  };
+
+  std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
+  /// A part of `condition` that has to be decided for it to be.
+  Expr findUndecided(ExpressionTable &table, Expr condition) const;
+  /// Learns a part that was undecided.
+  void assume(ExpressionTable &table, Expr part, bool holds);
+
+  Interval getInterval(ExpressionTable &table, Expr sum) const;
+  /// Sets what is known of a sum that is no constant.
+  void setInterval(ExpressionTable &table, Expr sum, Interval interval);
+
+  /// Forgets what depends on the variable `atom`.
+  void forget(const ExpressionTable &table, Expr atom);
+  /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
+  void shift(ExpressionTable &table, Expr atom, Expr by);
+  /// The variable `counter` begins at `first`: what is known of atoms with
+  /// `first` among their operands is known of them with `counter`, too.
+  void lift(ExpressionTable &table, Expr counter, Expr first);
+  /// Forgets what is known of elements before `counter`, which moves by `step`,
+  /// and bounds that are too far off to matter.
+  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach);
+  void appendTo(std::string &key) const;
+
+private:
+  std::map<Expr, Interval> bounds;
+  std::map<Expr, bool> truths;
+};
+
+/// The result of an integer operation, if it can be computed from constants.
+std::optional<int64_t> foldIntegers(mlir::Operation *op,
+                                    llvm::ArrayRef<int64_t> operands);
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_EXPRESSIONS_H

@@ -1,0 +1,298 @@
+//===- Program.cpp - What a schedule is checked on ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+std::optional<Finding> Program::addTasks() {
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return Finding{kernel, "its control flow is not structured"};
+  tasks.push_back({kernel, &kernel.getBody().front(), "the kernel"});
+  SmallVector<SpecializeOp> specialized;
+  kernel.walk([&](SpecializeOp op) { specialized.push_back(op); });
+  if (specialized.empty())
+    return std::nullopt;
+  SpecializeOp first = specialized.front();
+  if (specialized.size() > 1 || first->getParentOp() != kernel)
+    return Finding{specialized.back(),
+                   "only one tile.specialize, in the body of the kernel, is "
+                   "supported"};
+  for (RoleOp role : first.getRoles())
+    tasks.push_back(
+        {role, &role.getBody().front(), ("role @" + role.getName()).str()});
+  return std::nullopt;
+}
+
+unsigned Program::getTaskOf(Operation *op) const {
+  auto role = dyn_cast<RoleOp>(op);
+  if (!role)
+    role = op->getParentOfType<RoleOp>();
+  for (auto [i, task] : llvm::enumerate(tasks))
+    if (role && task.op == role)
+      return i;
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// What matters
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> schedule::getSources(Value value) {
+  SmallVector<Value> sources;
+  auto addYields = [&](mlir::Region &region, unsigned number) {
+    if (!region.empty())
+      sources.push_back(
+          region.front().getTerminator()->getOperand(number));
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned number = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && number > 0) {
+      sources.push_back(loop.getInitArgs()[number - 1]);
+      addYields(loop.getRegion(), number - 1);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      if (argument.getOwner() == loop.getBeforeBody()) {
+        sources.push_back(loop.getInits()[number]);
+        addYields(loop.getAfter(), number);
+      } else {
+        sources.push_back(loop.getConditionOp().getArgs()[number]);
+      }
+    }
+    return sources;
+  }
+  Operation *op = value.getDefiningOp();
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    sources.push_back(loop.getInitArgs()[number]);
+    addYields(loop.getRegion(), number);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    sources.push_back(loop.getConditionOp().getArgs()[number]);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    addYields(branch.getThenRegion(), number);
+    addYields(branch.getElseRegion(), number);
+  } else {
+    llvm::append_range(sources, op->getOperands());
+  }
+  return sources;
+}
+
+static Type dropLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? RankedTensorType::get(tensor.getShape(),
+                                        tensor.getElementType())
+                : type;
+}
+
+Identity schedule::getIdentity(OpResult result) {
+  Operation *op = result.getOwner();
+  Identity identity;
+  Attribute properties = op->getPropertiesAsAttribute();
+  DenseElementsAttr dense;
+  if (matchPattern(op, m_Constant(&dense)))
+    properties = dense.reshape(cast<ShapedType>(dropLayout(dense.getType())));
+  llvm::append_range(identity.operands, op->getOperands());
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    // An offset is a value here and a constant there.
+    TileRegion region = load.getRegion();
+    properties = DenseI64ArrayAttr::get(op->getContext(), region.sizes);
+    identity.operands.assign({load.getSource()});
+    llvm::append_range(identity.operands, region.offsets);
+    if (load.getPadding())
+      identity.operands.push_back(load.getPadding());
+  }
+  auto add = [&](const void *pointer) {
+    identity.words.push_back(reinterpret_cast<int64_t>(pointer));
+  };
+  add(op->getName().getAsOpaquePointer());
+  add(properties.getAsOpaquePointer());
+  add(dropLayout(result.getType()).getAsOpaquePointer());
+  identity.words.push_back(result.getResultNumber());
+  return identity;
+}
+
+void Program::need(Value value) {
+  if (!values.try_emplace(value, values.size()).second)
+    return;
+  byNumber.push_back(value);
+  pending.push_back(value);
+}
+
+/// `op` decides on what happens: so does everything around it.
+void Program::needControl(Operation *op) {
+  if (op == kernel || !relevant.insert(op).second)
+    return;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    need(loop.getLowerBound());
+    need(loop.getUpperBound());
+    need(loop.getStep());
+    need(loop.getInductionVar());
+    relevant.insert(loop.getBody()->getTerminator());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    need(branch.getCondition());
+    for (mlir::Region *region : branch.getRegions())
+      if (!region->empty())
+        relevant.insert(region->front().getTerminator());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    need(loop.getConditionOp().getCondition());
+    relevant.insert(loop.getConditionOp());
+    relevant.insert(loop.getYieldOp());
+  }
+  needControl(op->getParentOp());
+}
+
+void Program::drain() {
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (parent != kernel)
+        needControl(parent);
+    } else {
+      needControl(value.getDefiningOp());
+    }
+    for (Value source : getSources(value))
+      need(source);
+  }
+}
+
+/// Events may stand in control flow that can be followed only.
+std::optional<Finding> Program::addOperation(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent != kernel;
+       parent = parent->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(parent))
+      return Finding{parent, ("an event of the schedule stands in '" +
+                              parent->getName().getStringRef() +
+                              "', not in scf.for, scf.if or scf.while")
+                                 .str()};
+  needControl(op);
+  for (Value input : protocol.getInputs(op))
+    need(input);
+  for (Operation *at = op; at != kernel; at = at->getParentOp())
+    for (unsigned link : protocol.getLinks(op))
+      links[at].insert(link);
+  return std::nullopt;
+}
+
+/// Cursors, slots and parities take few values, and so does what they are
+/// computed from.
+void Program::track() {
+  SmallVector<Value> todo;
+  for (Operation *op : relevant)
+    if (protocol.isEvent(op))
+      llvm::append_range(todo, protocol.getInputs(op));
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    if (tracked.insert(value).second)
+      llvm::append_range(todo, getSources(value));
+  }
+}
+
+bool Program::isTracked(Value value) const {
+  return isa<CursorType>(value.getType()) || value.getType().isInteger(1) ||
+         tracked.contains(value);
+}
+
+void Program::collectInner() {
+  for (auto [value, number] : values)
+    for (Operation *op = value.getParentBlock()->getParentOp(); op != kernel;
+         op = op->getParentOp())
+      inner[op].push_back(number);
+}
+
+/// Follows cursors back from events.
+void Program::collectPlaces() {
+  places.resize(values.size());
+  for (Operation *op : relevant) {
+    if (!protocol.isEvent(op))
+      continue;
+    SmallVector<std::pair<Value, unsigned>> todo;
+    SmallVector<Value> inputs = protocol.getInputs(op);
+    for (auto [value, link] : llvm::zip(inputs, protocol.getInputLinks(op)))
+      todo.push_back({value, link});
+    while (!todo.empty()) {
+      auto [value, link] = todo.pop_back_val();
+      if (!isa<CursorType>(value.getType()) ||
+          !places[getNumber(value)].insert(link).second)
+        continue;
+      for (Value source : getSources(value))
+        todo.push_back({source, link});
+    }
+  }
+}
+
+/// Memory that nothing writes from the first transaction on.
+void Program::findStableReads() {
+  MemoryAccesses memory(kernel);
+  auto accesses = memory.get(kernel);
+  Block &body = kernel.getBody().front();
+  Operation *first = nullptr;
+  for (Operation &op : body)
+    if (!first && (isa<SpecializeOp>(op) || links.contains(&op)))
+      first = &op;
+  for (const MemoryAccess &read : accesses) {
+    if (!read.reads() || !relevant.contains(read.op))
+      continue;
+    bool stable = llvm::none_of(accesses, [&](const MemoryAccess &write) {
+      if (!write.writes() || !write.mayAlias(read))
+        return false;
+      Operation *top = body.findAncestorOpInBlock(*write.op);
+      return !first || !top->isBeforeInBlock(first);
+    });
+    if (stable)
+      stableReads.insert(read.op);
+  }
+}
+
+std::optional<Finding> Program::build() {
+  if (std::optional<Finding> obstacle = addTasks())
+    return obstacle;
+  std::optional<Finding> obstacle;
+  kernel.walk([&](Operation *op) {
+    if (obstacle || op == kernel)
+      return;
+    if (isa<SpecializeOp, RoleOp>(op))
+      needControl(op);
+    else if (protocol.isEvent(op))
+      obstacle = addOperation(op);
+  });
+  if (obstacle)
+    return obstacle;
+  drain();
+  track();
+  collectInner();
+  collectPlaces();
+  findStableReads();
+  return std::nullopt;
+}
+
+int64_t Program::getNumber(Value value) const {
+  auto it = values.find(value);
+  return it == values.end() ? -1 : int64_t(it->second);
+}
+
+ArrayRef<unsigned> Program::getInnerValues(Operation *op) const {
+  auto it = inner.find(op);
+  return it == inner.end() ? ArrayRef<unsigned>() : it->second;
+}
+
+const llvm::SmallSet<unsigned, 4> &Program::getLinks(Operation *op) const {
+  static const llvm::SmallSet<unsigned, 4> none;
+  auto it = links.find(op);
+  return it == links.end() ? none : it->second;
+}

@@ -1,0 +1,101 @@
+//===- Program.h - What a schedule is checked on ----------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel as tasks that run beside each other: task 0 is the body of the
+// kernel, the others are roles. Of each only those operations count that the
+// order of events depends on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROGRAM_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROGRAM_H
+
+#include "Protocol.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilews::tile::schedule {
+
+struct Task {
+  mlir::Operation *op;
+  mlir::Block *body;
+  /// As messages name it.
+  std::string name;
+};
+
+class Program {
+public:
+  Program(mlir::gpu::GPUFuncOp kernel, const Protocol &protocol)
+      : kernel(kernel), protocol(protocol) {}
+
+  /// What is in the way if the kernel cannot be checked.
+  std::optional<Finding> build();
+
+  llvm::ArrayRef<Task> getTasks() const { return tasks; }
+  unsigned getTaskOf(mlir::Operation *op) const;
+  /// Whether the order of events depends on `op`.
+  bool matters(mlir::Operation *op) const { return relevant.contains(op); }
+  /// The number of a value that matters, from 0; -1 for others.
+  int64_t getNumber(mlir::Value value) const;
+  unsigned getNumValues() const { return values.size(); }
+  /// Whether the number of states stays small if `value` is known exactly.
+  bool isTracked(mlir::Value value) const;
+  /// The links whose places `value`, by number, tells.
+  const llvm::SmallSet<unsigned, 2> &getPlacesOf(unsigned number) const {
+    return places[number];
+  }
+  mlir::Value getValue(unsigned number) const { return byNumber[number]; }
+  /// The numbers of the values that the regions of `op` define.
+  llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
+  /// The links of which steps are in the regions of `op`.
+  const llvm::SmallSet<unsigned, 4> &getLinks(mlir::Operation *op) const;
+  /// Whether the memory that `op` reads stays as it is while transactions are
+  /// made, so that every read gives the same.
+  bool readsStableMemory(mlir::Operation *op) const {
+    return stableReads.contains(op);
+  }
+  mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
+
+private:
+  std::optional<Finding> addTasks();
+  std::optional<Finding> addOperation(mlir::Operation *op);
+  void need(mlir::Value value);
+  void needControl(mlir::Operation *op);
+  void drain();
+  void track();
+  void collectInner();
+  void collectPlaces();
+  void findStableReads();
+
+  mlir::gpu::GPUFuncOp kernel;
+  const Protocol &protocol;
+  llvm::SmallVector<Task> tasks;
+  llvm::DenseSet<mlir::Operation *> relevant, stableReads;
+  llvm::DenseMap<mlir::Value, unsigned> values;
+  std::vector<mlir::Value> byNumber;
+  std::vector<llvm::SmallSet<unsigned, 2>> places;
+  llvm::SmallVector<mlir::Value> pending;
+  llvm::DenseSet<mlir::Value> tracked;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> inner;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallSet<unsigned, 4>> links;
+};
+
+/// What tells the results of operations without effects apart: equal ones have
+/// the same value, whatever their layouts are.
+struct Identity {
+  llvm::SmallVector<int64_t> words;
+  llvm::SmallVector<mlir::OpFoldResult> operands;
+};
+Identity getIdentity(mlir::OpResult result);
+
+/// The values that flow into `value`: operands of what computes it, or what
+/// control flow passes on.
+llvm::SmallVector<mlir::Value> getSources(mlir::Value value);
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROGRAM_H

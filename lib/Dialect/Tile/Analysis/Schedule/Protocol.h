@@ -1,0 +1,91 @@
+//===- Protocol.h - Rules that events of tasks have to keep -----*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROTOCOL_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROTOCOL_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilews::tile::schedule {
+
+/// Something wrong, or something in the way, and where.
+struct Finding {
+  mlir::Operation *op = nullptr;
+  std::string text;
+  /// Another operation that has to do with it.
+  mlir::Operation *other = nullptr;
+  std::string otherText = {};
+};
+
+/// What has happened on one way through a kernel. The words are of the protocol;
+/// equal words have the same future.
+using State = std::vector<int64_t>;
+
+enum class Outcome {
+  Done,
+  /// The task has to wait for others.
+  Blocked,
+  /// A rule is broken.
+  Wrong
+};
+
+/// The rules of one form of schedules: which operations are events, and what
+/// they do to the state.
+class Protocol {
+public:
+  virtual ~Protocol() = default;
+
+  /// Whether the kernel has anything to check.
+  virtual bool isEmpty() const = 0;
+  virtual bool isEvent(mlir::Operation *op) const = 0;
+  /// Links between tasks: channels, or barriers.
+  virtual unsigned getNumLinks() const = 0;
+  /// The integers whose values an event depends on: cursors, slots, parities.
+  virtual llvm::SmallVector<mlir::Value>
+  getInputs(mlir::Operation *op) const = 0;
+  /// The link that each input is a place of.
+  virtual llvm::SmallVector<unsigned>
+  getInputLinks(mlir::Operation *op) const = 0;
+  /// The links between tasks, by number, that an event is a step of.
+  virtual llvm::SmallVector<unsigned>
+  getLinks(mlir::Operation *op) const = 0;
+
+  virtual State getInitial() const = 0;
+  /// Lets `task` do `op`. If the outcome is not `Done` the state is as it was,
+  /// and `finding` says why.
+  virtual Outcome step(State &state, unsigned task, mlir::Operation *op,
+                       llvm::ArrayRef<int64_t> inputs,
+                       Finding &finding) const = 0;
+  /// Whether all is settled after all tasks have ended.
+  virtual bool finish(const State &state, Finding &finding) const = 0;
+  /// Channels take turns through their slots: a state in which all of `link`'s
+  /// places are moved on by one is as good as the other. The place from which
+  /// on they may be counted; 0 where that does not hold.
+  virtual int64_t getBase(const State &state, unsigned link) const {
+    return 0;
+  }
+  /// Counts the places of `link` from `base` on.
+  virtual void rotate(State &state, unsigned link, int64_t base) const {}
+  /// The same for an input of events.
+  virtual int64_t rotateInput(int64_t input, unsigned link,
+                              int64_t base) const {
+    return input;
+  }
+  /// An event as a line of a trace, without the task's name.
+  virtual std::string describe(mlir::Operation *op,
+                               llvm::ArrayRef<int64_t> inputs) const = 0;
+};
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROTOCOL_H

@@ -1,0 +1,428 @@
+//===- Prover.cpp - All ways through a schedule ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prover.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+/// More states than any schedule has that is written with some care.
+static constexpr unsigned kMaxSteps = 1000000;
+static constexpr unsigned kMaxRestarts = 32;
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+std::optional<Finding> Prover::run() {
+  for (unsigned i = 0; i < kMaxRestarts; ++i) {
+    restart = false;
+    finding.reset();
+    paths.clear();
+    seen.clear();
+    bool proved = explore();
+    if (!restart)
+      return proved ? std::nullopt : finding;
+  }
+  return Finding{program.getKernel(),
+                 "no end was found of what its loops carry"};
+}
+
+bool Prover::explore() {
+  Path first;
+  first.tasks.resize(program.getTasks().size());
+  first.values.assign(program.getNumValues(), 0);
+  first.state = protocol.getInitial();
+  const Task &kernel = program.getTasks().front();
+  first.tasks[0].push_back({kernel.op, &kernel.body->front()});
+  paths.push_back(std::move(first));
+  while (!paths.empty() && !restart) {
+    Path path = std::move(paths.back());
+    paths.pop_back();
+    if (advance(path) == Progress::Failed)
+      return false;
+  }
+  return true;
+}
+
+Prover::Progress Prover::fail(Operation *op, const Twine &text) {
+  if (!finding)
+    finding = Finding{op, text.str()};
+  return Progress::Failed;
+}
+
+Prover::Progress Prover::advance(Path &path) {
+  for (;;) {
+    bool made = false;
+    for (unsigned task = 0; task < path.tasks.size(); ++task) {
+      Progress progress = advanceTask(path, task);
+      if (progress == Progress::Failed || restart)
+        return progress;
+      made |= progress == Progress::Made;
+    }
+    if (made)
+      continue;
+    Progress progress = meet(path);
+    if (progress != Progress::Made)
+      return progress;
+  }
+}
+
+/// All tasks have gone as far as each can alone.
+Prover::Progress Prover::meet(Path &path) {
+  if (llvm::all_of(path.tasks, [](auto &frames) { return frames.empty(); })) {
+    Finding end;
+    if (protocol.finish(path.state, end))
+      return Progress::Ended;
+    finding = end;
+    return Progress::Failed;
+  }
+  for (int group = 0; group < int(groups.size()); ++group) {
+    Progress progress = turnLoops(path, group);
+    if (progress != Progress::None)
+      return progress;
+  }
+  Progress entered = enterLoops(path);
+  if (entered != Progress::None)
+    return entered;
+  // Where the tasks stand is all there is to say.
+  Finding stuck;
+  for (auto [i, frames] : llvm::enumerate(path.tasks)) {
+    if (frames.empty() || isa_and_present<SpecializeOp>(frames.back().next))
+      continue;
+    Operation *op = frames.back().next ? frames.back().next : frames.back().op;
+    std::string text = program.getTasks()[i].name;
+    Finding own;
+    if (protocol.isEvent(op)) {
+      State copy = path.state;
+      SmallVector<int64_t> inputs;
+      for (Value input : protocol.getInputs(op))
+        inputs.push_back(
+            table.getConstantValue(get(path, input)).value_or(0));
+      if (protocol.step(copy, i, op, inputs, own) == Outcome::Blocked)
+        text += " " + own.text;
+    } else {
+      text += " is at '" + op->getName().getStringRef().str() + "'";
+    }
+    if (!stuck.op)
+      stuck = {op, text};
+    else if (!stuck.other)
+      stuck = {stuck.op, stuck.text, op, text};
+  }
+  finding = stuck;
+  finding->text = "no order of the roles' events was found in which all go on: " +
+                  finding->text;
+  return Progress::Failed;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+Prover::Progress Prover::advanceTask(Path &path, unsigned task) {
+  bool made = false;
+  if (numStates > kMaxStates || ++numSteps > kMaxSteps)
+    return fail(program.getKernel(),
+                "its loops and conditions have too many states");
+  for (;;) {
+    auto &frames = path.tasks[task];
+    if (frames.empty())
+      return made ? Progress::Made : Progress::None;
+    Operation *op = frames.back().next;
+    if (!op) { // The end of a role.
+      frames.pop_back();
+      made = true;
+      continue;
+    }
+    Progress progress = perform(path, task, op);
+    if (progress == Progress::Failed || restart)
+      return progress;
+    if (progress == Progress::None)
+      return made ? Progress::Made : Progress::None;
+    made = true;
+  }
+}
+
+/// Does the next operation of a task: `None` if the task has to wait there.
+Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
+  auto &frames = path.tasks[task];
+  auto goOn = [&] {
+    path.tasks[task].back().next = op->getNextNode();
+    return Progress::Made;
+  };
+  if (isa<gpu::ReturnOp>(op)) {
+    frames.pop_back();
+    return Progress::Made;
+  }
+  if (!program.matters(op))
+    return goOn();
+  if (isa<SpecializeOp>(op)) {
+    if (!path.rolesBegun) {
+      path.rolesBegun = true;
+      for (unsigned i = 1; i < path.tasks.size(); ++i) {
+        const Task &role = program.getTasks()[i];
+        Block &body = *role.body;
+        path.tasks[i].push_back(
+            {role.op, body.empty() ? nullptr : &body.front()});
+      }
+      return Progress::Made;
+    }
+    for (unsigned i = 1; i < path.tasks.size(); ++i)
+      if (!path.tasks[i].empty())
+        return Progress::None;
+    return goOn();
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    Expr condition = get(path, branch.getCondition());
+    if (!checkUniform(op, condition))
+      return Progress::Failed;
+    bool holds = decide(path, condition);
+    if (restart)
+      return Progress::Failed;
+    mlir::Region &region =
+        holds ? branch.getThenRegion() : branch.getElseRegion();
+    if (region.empty())
+      return goOn();
+    path.tasks[task].push_back({op, &region.front().front()});
+    return Progress::Made;
+  }
+  if (op->hasTrait<OpTrait::IsTerminator>() && isa<scf::IfOp>(frames.back().op)) {
+    leaveBranch(path, task);
+    return Progress::Made;
+  }
+  if (isa<scf::ForOp, scf::WhileOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return Progress::None; // Done by all loops of a group.
+  if (protocol.isEvent(op)) {
+    SmallVector<int64_t> inputs;
+    for (Value input : protocol.getInputs(op)) {
+      std::optional<int64_t> value = table.getConstantValue(get(path, input));
+      if (!value)
+        return fail(op, "the slot or phase that it uses is not computed by "
+                        "counting transactions from the start");
+      inputs.push_back(*value);
+    }
+    Finding wrong;
+    switch (protocol.step(path.state, task, op, inputs, wrong)) {
+    case Outcome::Blocked:
+      return Progress::None;
+    case Outcome::Wrong:
+      finding = wrong;
+      return Progress::Failed;
+    case Outcome::Done:
+      break;
+    }
+  }
+  if (evaluate(path, task, op) == Progress::Failed)
+    return Progress::Failed;
+  return goOn();
+}
+
+void Prover::leaveBranch(Path &path, unsigned task) {
+  Frame frame = path.tasks[task].pop_back_val();
+  SmallVector<Expr> yielded =
+      getOperands(path, frame.next->getOperands());
+  for (unsigned number : program.getInnerValues(frame.op))
+    path.values[number] = 0;
+  for (auto [result, expr] : llvm::zip(frame.op->getResults(), yielded))
+    set(path, result, expr);
+  path.tasks[task].back().next = frame.op->getNextNode();
+}
+
+/// All threads that execute `op` have to come to the same decision.
+bool Prover::checkUniform(Operation *op, Expr condition) {
+  if (!table.mentions(condition, getThreadVariable()))
+    return true;
+  fail(op, "threads of a role may decide differently here, but transactions are "
+           "made by all of them");
+  return false;
+}
+
+bool Prover::decide(Path &path, Expr condition) {
+  for (;;) {
+    if (std::optional<bool> known = path.facts.decide(table, condition))
+      return *known;
+    Expr part = path.facts.findUndecided(table, condition);
+    auto kind = table.getKind(part);
+    if (kind == ExpressionTable::Kind::Positive ||
+        kind == ExpressionTable::Kind::Zero) {
+      auto terms = table.getTerms(table.getOperands(part)[0]);
+      for (int group = 0; group < int(groups.size()); ++group)
+        if (terms.size() == 1 && terms[0].first == groups[group].counter &&
+            exactCounters.insert(group).second) {
+          restart = true;
+          return false;
+        }
+    }
+    Path other = path;
+    other.facts.assume(table, part, false);
+    paths.push_back(std::move(other));
+    path.facts.assume(table, part, true);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+static bool isSum(Type type) {
+  return type.isIndex() || isa<CursorType>(type) ||
+         (type.isInteger() && !type.isInteger(1));
+}
+
+Expr Prover::getThreadVariable() const {
+  return table.getAtom({4}, {}, /*isVariable=*/true);
+}
+
+Expr Prover::get(const Path &path, Value value) const {
+  int64_t number = program.getNumber(value);
+  if (number >= 0 && path.values[number])
+    return path.values[number];
+  Expr atom =
+      table.getAtom({1, reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
+                    {});
+  return isSum(value.getType()) ? table.getInteger(atom) : atom;
+}
+
+void Prover::set(Path &path, Value value, Expr expr) const {
+  int64_t number = program.getNumber(value);
+  if (number >= 0)
+    path.values[number] = expr;
+}
+
+SmallVector<Expr> Prover::getOperands(const Path &path,
+                                      ValueRange operands) const {
+  return llvm::map_to_vector(operands,
+                             [&](Value value) { return get(path, value); });
+}
+
+/// Sums and conditions; 0 for other operations.
+static Expr getArithmetic(ExpressionTable &table, Operation *op,
+                          ArrayRef<Expr> v) {
+  using namespace arith;
+  bool ofSums = op->getNumOperands() > 0 && isSum(op->getOperand(0).getType());
+  if (auto cmp = dyn_cast<CmpIOp>(op); cmp && ofSums) {
+    Expr difference = table.add(v[0], v[1], -1), minus = table.add(v[1], v[0], -1);
+    switch (cmp.getPredicate()) {
+    case CmpIPredicate::eq:
+      return table.getZero(difference);
+    case CmpIPredicate::ne:
+      return table.getNot(table.getZero(difference));
+    case CmpIPredicate::slt:
+      return table.getPositive(minus);
+    case CmpIPredicate::sle:
+      return table.getPositive(table.addConstant(minus, 1));
+    case CmpIPredicate::sgt:
+      return table.getPositive(difference);
+    case CmpIPredicate::sge:
+      return table.getPositive(table.addConstant(difference, 1));
+    default:
+      return 0;
+    }
+  }
+  if (isa<AddIOp, SubIOp>(op) && ofSums)
+    return table.add(v[0], v[1], isa<SubIOp>(op) ? -1 : 1);
+  if (isa<MulIOp>(op) && ofSums)
+    for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
+      if (std::optional<int64_t> factor = table.getConstantValue(b))
+        return table.add(table.getConstant(0), a, *factor);
+  if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
+      ofSums && isSum(op->getResult(0).getType()))
+    return v[0];
+  if (isa<AndIOp, OrIOp>(op) && !ofSums && op->getResult(0).getType().isInteger(1))
+    return table.getBoth(v[0], v[1], isa<AndIOp>(op));
+  if (isa<XOrIOp>(op) && op->getResult(0).getType().isInteger(1))
+    for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
+      if (std::optional<int64_t> value = table.getConstantValue(b))
+        return *value ? table.getNot(a) : a;
+  if (isa<ConvertLayoutOp>(op))
+    return v[0];
+  return 0;
+}
+
+Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
+  if (llvm::none_of(op->getResults(), [&](Value result) {
+        return program.getNumber(result) >= 0;
+      }))
+    return Progress::Made;
+  IntegerAttr constant;
+  if (matchPattern(op, m_Constant(&constant))) {
+    const APInt &value = constant.getValue();
+    set(path, op->getResult(0),
+        table.getConstant(value.getBitWidth() == 1 ? value.getZExtValue()
+                                                   : value.getSExtValue()));
+    return Progress::Made;
+  }
+  SmallVector<Expr> operands = getOperands(path, op->getOperands());
+  if (isa<CursorOp>(op)) {
+    set(path, op->getResult(0), table.getConstant(0));
+    return Progress::Made;
+  }
+  SmallVector<int64_t> constants;
+  for (Expr operand : operands)
+    if (std::optional<int64_t> value = table.getConstantValue(operand))
+      constants.push_back(*value);
+  if (auto advance = dyn_cast<AdvanceOp>(op); advance && constants.size() == 1) {
+    int64_t depth = advance.getCursor().getType().getDepth();
+    set(path, advance.getNext(),
+        table.getConstant((constants[0] + 1) % (2 * depth)));
+    return Progress::Made;
+  }
+  if (constants.size() == operands.size())
+    if (std::optional<int64_t> folded = foldIntegers(op, constants)) {
+      set(path, op->getResult(0), table.getConstant(*folded));
+      return Progress::Made;
+    }
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (select && select.getCondition().getType().isInteger(1)) {
+    std::optional<bool> known = path.facts.decide(table, operands[0]);
+    if (!known && program.isTracked(select.getResult()))
+      known = decide(path, operands[0]);
+    if (restart)
+      return Progress::Failed;
+    if (known) {
+      set(path, select.getResult(), operands[*known ? 1 : 2]);
+      return Progress::Made;
+    }
+  }
+  if (Expr result = getArithmetic(table, op, operands)) {
+    set(path, op->getResult(0), result);
+    return Progress::Made;
+  }
+  bool isKnown = isMemoryEffectFree(op) || program.readsStableMemory(op);
+  for (OpResult result : op->getResults()) {
+    Expr atom;
+    if (isKnown && op->getNumRegions() == 0) {
+      Identity identity = getIdentity(result);
+      operands.clear();
+      for (OpFoldResult operand : identity.operands) {
+        auto value = dyn_cast<Value>(operand);
+        operands.push_back(value ? get(path, value)
+                                 : table.getConstant(
+                                       *getConstantIntValue(operand)));
+      }
+      if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
+        operands.push_back(getThreadVariable());
+      identity.words.insert(identity.words.begin(), 2);
+      atom = table.getAtom(identity.words, operands);
+    } else {
+      // Another value each time.
+      atom = table.getAtom({3, reinterpret_cast<int64_t>(op),
+                            int64_t(result.getResultNumber())},
+                           {}, /*isVariable=*/true);
+      path.facts.forget(table, atom);
+    }
+    set(path, result, isSum(result.getType()) ? table.getInteger(atom) : atom);
+  }
+  return Progress::Made;
+}

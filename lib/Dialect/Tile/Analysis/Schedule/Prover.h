@@ -1,0 +1,124 @@
+//===- Prover.h - All ways through a schedule -------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs all tasks on symbolic scalars, on every way that conditions may turn
+// out, until nothing new comes up. Loops with the same bounds that are linked
+// are run turn by turn in all tasks. One order of events stands for all: what a
+// task may do once it can, no other task takes away (docs/verifier.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROVER_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROVER_H
+
+#include "Expressions.h"
+#include "Program.h"
+
+#include <set>
+#include <unordered_set>
+
+namespace tilews::tile::schedule {
+
+class Prover {
+public:
+  Prover(const Program &program, const Protocol &protocol)
+      : program(program), protocol(protocol) {}
+
+  /// What keeps it from a proof: not always a fault of the schedule.
+  std::optional<Finding> run();
+  /// How many states it went through.
+  unsigned getNumStates() const { return numStates; }
+
+private:
+  /// Where a task is in the body of an operation.
+  struct Frame {
+    mlir::Operation *op = nullptr;
+    /// The next operation; null at the end of a task.
+    mlir::Operation *next = nullptr;
+    /// Loops: the number of the set of loops that run together.
+    int group = -1;
+  };
+  /// A way through the kernel, up to some point.
+  struct Path {
+    std::vector<llvm::SmallVector<Frame, 6>> tasks;
+    std::vector<Expr> values;
+    Facts facts;
+    State state;
+    bool rolesBegun = false;
+  };
+  /// Loops of different tasks that run turn by turn.
+  struct Group {
+    llvm::SmallVector<unsigned> tasks;
+    llvm::SmallVector<mlir::Operation *> loops;
+    Expr counter = 0;
+    /// Carried values of all loops, one after the other: which are always the
+    /// same, by number.
+    std::vector<int64_t> classes;
+  };
+  static constexpr unsigned kMaxStates = 20000;
+  enum class Progress { Made, None, Ended, Failed };
+
+  bool explore();
+  /// Runs `path` until it ends or fails; other ways to go are left in `paths`.
+  Progress advance(Path &path);
+  Progress advanceTask(Path &path, unsigned task);
+  Progress perform(Path &path, unsigned task, mlir::Operation *op);
+  Progress evaluate(Path &path, unsigned task, mlir::Operation *op);
+  Progress meet(Path &path);
+  void leaveBranch(Path &path, unsigned task);
+
+  /// Whether `condition` holds; where it is open, the other way is left in
+  /// `paths`.
+  bool decide(Path &path, Expr condition);
+  bool checkUniform(mlir::Operation *op, Expr condition);
+  Expr getThreadVariable() const;
+
+  Progress enterLoops(Path &path);
+  std::optional<Group> findGroup(const Path &path, unsigned task) const;
+  bool isParked(const Path &path, unsigned task) const;
+  bool haveSameBounds(const Path &path, mlir::Operation *a,
+                      mlir::Operation *b) const;
+  Progress enter(Path &path, int group);
+  Progress turnLoops(Path &path, int group);
+  Progress turnFor(Path &path, int group);
+  Progress turnWhile(Path &path, int group);
+  Progress chooseWhile(Path &path, int group);
+  void beginTurn(Path &path, int group, llvm::ArrayRef<Expr> carried,
+                 bool isFirst);
+  void endLoops(Path &path, int group, llvm::ArrayRef<Expr> results,
+                bool wasEntered);
+  void clearInner(Path &path, int group);
+  int getGroup(Group group);
+  llvm::SmallVector<mlir::Value> getCarried(const Group &group) const;
+  llvm::SmallVector<Expr> getOperands(const Path &path,
+                                      mlir::ValueRange operands) const;
+  llvm::SmallVector<Expr> collect(const Path &path, int group) const;
+  bool splitClasses(Group &group, llvm::ArrayRef<Expr> values);
+  bool isLive(const Path &path, mlir::Value value) const;
+  bool isNew(const Path &path);
+  Progress fail(mlir::Operation *op, const llvm::Twine &text);
+
+  Expr get(const Path &path, mlir::Value value) const;
+  void set(Path &path, mlir::Value value, Expr expr) const;
+
+  const Program &program;
+  const Protocol &protocol;
+  mutable ExpressionTable table;
+  std::vector<Group> groups;
+  std::map<std::vector<mlir::Operation *>, int> groupNumbers;
+  std::vector<Path> paths;
+  std::unordered_set<std::string> seen;
+  /// Loops whose counters are compared with constants.
+  std::set<int> exactCounters;
+  unsigned numStates = 0, numSteps = 0;
+  bool restart = false;
+  std::optional<Finding> finding;
+};
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_PROVER_H

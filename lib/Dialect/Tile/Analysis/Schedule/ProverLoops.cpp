@@ -1,0 +1,424 @@
+//===- ProverLoops.cpp - Loops of tasks, turn by turn ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prover.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+/// Turns whose counters are told apart where that matters. More than there are
+/// stages.
+static constexpr int64_t kExactTurns = 12;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// Whether a task stands before a loop.
+bool Prover::isParked(const Path &path, unsigned task) const {
+  const auto &frames = path.tasks[task];
+  return !frames.empty() && frames.back().next &&
+         isa<scf::ForOp, scf::WhileOp>(frames.back().next) &&
+         program.matters(frames.back().next);
+}
+
+bool Prover::haveSameBounds(const Path &path, Operation *a,
+                            Operation *b) const {
+  auto x = dyn_cast<scf::ForOp>(a), y = dyn_cast<scf::ForOp>(b);
+  if (!x || !y)
+    return !x && !y;
+  return get(path, x.getLowerBound()) == get(path, y.getLowerBound()) &&
+         get(path, x.getUpperBound()) == get(path, y.getUpperBound()) &&
+         get(path, x.getStep()) == get(path, y.getStep());
+}
+
+/// The loops that run together with the one before which `task` stands: those
+/// of all tasks at the other ends of links in it. None if not all are there.
+std::optional<Prover::Group> Prover::findGroup(const Path &path,
+                                               unsigned task) const {
+  llvm::SmallSet<unsigned, 4> members;
+  members.insert(task);
+  SmallVector<unsigned> todo = {task};
+  Operation *first = path.tasks[task].back().next;
+  while (!todo.empty()) {
+    unsigned member = todo.pop_back_val();
+    Operation *loop = path.tasks[member].back().next;
+    for (unsigned link : program.getLinks(loop))
+      for (unsigned other = 0; other < path.tasks.size(); ++other) {
+        Operation *op = program.getTasks()[other].op;
+        if (other == member || op == program.getKernel() ||
+            !program.getLinks(op).contains(link))
+          continue;
+        if (!isParked(path, other) ||
+            !program.getLinks(path.tasks[other].back().next).contains(link) ||
+            !haveSameBounds(path, first, path.tasks[other].back().next))
+          return std::nullopt;
+        if (members.insert(other).second)
+          todo.push_back(other);
+      }
+  }
+  Group group;
+  for (unsigned member = 0; member < path.tasks.size(); ++member)
+    if (members.contains(member)) {
+      group.tasks.push_back(member);
+      group.loops.push_back(path.tasks[member].back().next);
+    }
+  return group;
+}
+
+int Prover::getGroup(Group group) {
+  std::vector<Operation *> key(group.loops.begin(), group.loops.end());
+  auto [it, isNew] = groupNumbers.try_emplace(key, groups.size());
+  if (isNew) {
+    group.counter = table.getAtom({5, it->second}, {}, /*isVariable=*/true);
+    groups.push_back(std::move(group));
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Carried values
+//===----------------------------------------------------------------------===//
+
+static Block::BlockArgListType getArguments(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return loop.getRegionIterArgs();
+  return cast<scf::WhileOp>(op).getBeforeArguments();
+}
+
+SmallVector<Value> Prover::getCarried(const Group &group) const {
+  SmallVector<Value> carried;
+  for (Operation *loop : group.loops)
+    llvm::append_range(carried, getArguments(loop));
+  return carried;
+}
+
+/// Gives values that have become unequal different classes: then all begins
+/// again. `values` are those of the carried ones that matter.
+bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
+  SmallVector<Value> carried = getCarried(group);
+  bool isFirst = group.classes.empty();
+  group.classes.resize(carried.size());
+  std::map<int64_t, Expr> representatives;
+  std::map<std::pair<int64_t, Expr>, int64_t> renamed;
+  int64_t next = 0;
+  for (int64_t number : group.classes)
+    next = std::max(next, number + 1);
+  bool changed = false;
+  for (auto [i, value] : llvm::enumerate(carried)) {
+    bool isExact = program.isTracked(value) && table.getConstantValue(values[i]);
+    if (program.getNumber(value) < 0 || (isExact && !isFirst))
+      continue;
+    int64_t &number = group.classes[i];
+    auto [it, isNew] = representatives.try_emplace(number, values[i]);
+    if (isNew || it->second == values[i])
+      continue;
+    auto [name, isNewName] =
+        renamed.try_emplace({number, values[i]}, next);
+    next += isNewName;
+    number = name->second;
+    changed = true;
+  }
+  restart |= changed && !isFirst;
+  return changed && !isFirst;
+}
+
+/// Begins a turn in all loops of a group.
+void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
+                       bool isFirst) {
+  const Group &group = groups[number];
+  clearInner(path, number);
+  std::set<Expr> changed;
+  for (auto [i, value] : llvm::enumerate(getCarried(group))) {
+    if (program.getNumber(value) < 0)
+      continue;
+    if (program.isTracked(value) && table.getConstantValue(carried[i])) {
+      set(path, value, carried[i]);
+      continue;
+    }
+    Expr atom = table.getAtom({6, number, group.classes[i]}, {},
+                              /*isVariable=*/true);
+    bool isSum = !value.getType().isInteger(1) &&
+                 value.getType().isIntOrIndex();
+    Expr expr = isSum ? table.getInteger(atom) : atom;
+    if (carried[i] != expr)
+      changed.insert(atom);
+    set(path, value, expr);
+  }
+  for (Expr atom : changed)
+    path.facts.forget(table, atom);
+  for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
+    auto &frames = path.tasks[task];
+    auto forOp = dyn_cast<scf::ForOp>(loop);
+    Block *body =
+        forOp ? forOp.getBody() : cast<scf::WhileOp>(loop).getBeforeBody();
+    if (forOp)
+      set(path, forOp.getInductionVar(), table.getInteger(group.counter));
+    if (isFirst)
+      frames.push_back({loop, nullptr, number});
+    frames.back().next = &body->front();
+  }
+}
+
+/// Leaves all loops of a group. What their bodies computed is gone.
+void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
+                      bool wasEntered) {
+  const Group &group = groups[number];
+  path.facts.forget(table, group.counter);
+  if (wasEntered)
+    clearInner(path, number);
+  unsigned next = 0;
+  for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
+    if (wasEntered)
+      path.tasks[task].pop_back();
+    path.tasks[task].back().next = loop->getNextNode();
+    for (Value result : loop->getResults()) {
+      Expr expr = results[next];
+      // Final values that are not constants are told apart by place only.
+      if (wasEntered && expr && !table.getConstantValue(expr)) {
+        int64_t place = isa<scf::ForOp>(loop) ? group.classes[next]
+                                              : int64_t(next) + (1 << 20);
+        Expr atom = table.getAtom({7, number, place}, {}, /*isVariable=*/true);
+        path.facts.forget(table, atom);
+        bool isSum = !result.getType().isInteger(1) &&
+                     result.getType().isIntOrIndex();
+        expr = isSum ? table.getInteger(atom) : atom;
+      }
+      set(path, result, expr);
+      ++next;
+    }
+  }
+}
+
+void Prover::clearInner(Path &path, int number) {
+  for (Operation *loop : groups[number].loops)
+    for (unsigned value : program.getInnerValues(loop))
+      path.values[value] = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Entering loops
+//===----------------------------------------------------------------------===//
+
+Prover::Progress Prover::enterLoops(Path &path) {
+  for (unsigned task = 0; task < path.tasks.size(); ++task) {
+    if (!isParked(path, task))
+      continue;
+    std::optional<Group> group = findGroup(path, task);
+    if (!group)
+      continue;
+    return enter(path, getGroup(std::move(*group)));
+  }
+  return Progress::None;
+}
+
+Prover::Progress Prover::enter(Path &path, int number) {
+  Group &group = groups[number];
+  SmallVector<Expr> inits;
+  for (Operation *loop : group.loops)
+    llvm::append_range(
+        inits, isa<scf::ForOp>(loop)
+                   ? getOperands(path, cast<scf::ForOp>(loop).getInitArgs())
+                   : getOperands(path, loop->getOperands()));
+  auto loop = dyn_cast<scf::ForOp>(group.loops.front());
+  if (!loop) {
+    if (splitClasses(group, inits))
+      return Progress::Failed;
+    beginTurn(path, number, inits, /*isFirst=*/true);
+    return Progress::Made;
+  }
+  Expr lower = get(path, loop.getLowerBound());
+  Expr upper = get(path, loop.getUpperBound());
+  Expr trips = table.add(upper, lower, -1);
+  if (!checkUniform(loop, trips))
+    return Progress::Failed;
+  bool runs = decide(path, table.getPositive(trips));
+  if (restart)
+    return Progress::Failed;
+  if (!runs) {
+    endLoops(path, number, inits, /*wasEntered=*/false);
+    return Progress::Made;
+  }
+  if (splitClasses(group, inits))
+    return Progress::Failed;
+  Facts::Interval turns = path.facts.getInterval(table, trips);
+  path.facts.forget(table, group.counter);
+  path.facts.lift(table, group.counter, lower);
+  Expr counter = table.getInteger(group.counter);
+  std::optional<int64_t> start = table.getConstantValue(lower);
+  if (start && (table.getConstantValue(upper) || exactCounters.count(number)))
+    path.facts.setInterval(table, counter, {*start, *start});
+  if (!table.getConstantValue(upper) || !start)
+    path.facts.setInterval(table, table.add(upper, counter, -1), turns);
+  beginTurn(path, number, inits, /*isFirst=*/true);
+  return Progress::Made;
+}
+
+//===----------------------------------------------------------------------===//
+// Next turns
+//===----------------------------------------------------------------------===//
+
+/// Takes the loops of a group to their next turn if all tasks have ended the
+/// present one.
+Prover::Progress Prover::turnLoops(Path &path, int number) {
+  const Group &group = groups[number];
+  Operation *first = nullptr;
+  for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
+    const auto &frames = path.tasks[task];
+    if (frames.empty() || frames.back().group != number ||
+        !frames.back().next->hasTrait<OpTrait::IsTerminator>())
+      return Progress::None;
+    Operation *end = frames.back().next;
+    if (first && first->getName() != end->getName())
+      return Progress::None;
+    first = end;
+  }
+  if (isa<scf::ForOp>(group.loops.front()))
+    return turnFor(path, number);
+  return isa<scf::ConditionOp>(first) ? chooseWhile(path, number)
+                                      : turnWhile(path, number);
+}
+
+/// What the loops of a group pass on at the end of a turn.
+SmallVector<Expr> Prover::collect(const Path &path, int number) const {
+  SmallVector<Expr> values;
+  for (unsigned task : groups[number].tasks) {
+    Operation *end = path.tasks[task].back().next;
+    unsigned skipped = isa<scf::ConditionOp>(end);
+    llvm::append_range(
+        values, getOperands(path, end->getOperands().drop_front(skipped)));
+  }
+  return values;
+}
+
+Prover::Progress Prover::turnFor(Path &path, int number) {
+  Group &group = groups[number];
+  auto loop = cast<scf::ForOp>(group.loops.front());
+  Expr counter = table.getInteger(group.counter);
+  Expr step = get(path, loop.getStep());
+  Expr left = table.add(get(path, loop.getUpperBound()), counter, -1);
+  bool goesOn = decide(path, table.getPositive(table.add(left, step, -1)));
+  if (restart)
+    return Progress::Failed;
+  SmallVector<Expr> carried = collect(path, number);
+  if (splitClasses(group, carried))
+    return Progress::Failed;
+  if (!goesOn) {
+    endLoops(path, number, carried, /*wasEntered=*/true);
+    return Progress::Made;
+  }
+  path.facts.shift(table, group.counter, table.add(counter, step, -1));
+  int64_t width = std::abs(table.getConstantValue(step).value_or(1));
+  int64_t start = std::abs(
+      table.getConstantValue(get(path, loop.getLowerBound())).value_or(0));
+  path.facts.trim(table, group.counter, step, start + kExactTurns * width);
+  beginTurn(path, number, carried, /*isFirst=*/false);
+  return isNew(path) ? Progress::Made : Progress::Ended;
+}
+
+/// All loops of a group decide whether they go on.
+Prover::Progress Prover::chooseWhile(Path &path, int number) {
+  Group &group = groups[number];
+  std::optional<bool> goesOn;
+  for (unsigned task : group.tasks) {
+    Operation *end = path.tasks[task].back().next;
+    Expr condition = get(path, cast<scf::ConditionOp>(end).getCondition());
+    if (!checkUniform(end, condition))
+      return Progress::Failed;
+    bool own = decide(path, condition);
+    if (restart)
+      return Progress::Failed;
+    if (goesOn && own != *goesOn)
+      return fail(end, "the loop of one role may end while the other's goes on");
+    goesOn = own;
+  }
+  SmallVector<Expr> passed = collect(path, number);
+  if (!*goesOn) {
+    endLoops(path, number, passed, /*wasEntered=*/true);
+    return Progress::Made;
+  }
+  unsigned next = 0;
+  for (auto [task, op] : llvm::zip(group.tasks, group.loops)) {
+    auto loop = cast<scf::WhileOp>(op);
+    for (Value argument : loop.getAfterArguments())
+      set(path, argument, passed[next++]);
+    path.tasks[task].back().next = &loop.getAfterBody()->front();
+  }
+  return Progress::Made;
+}
+
+Prover::Progress Prover::turnWhile(Path &path, int number) {
+  SmallVector<Expr> carried = collect(path, number);
+  if (splitClasses(groups[number], carried))
+    return Progress::Failed;
+  beginTurn(path, number, carried, /*isFirst=*/false);
+  return isNew(path) ? Progress::Made : Progress::Ended;
+}
+
+/// Whether `value` may still be used.
+bool Prover::isLive(const Path &path, Value value) const {
+  for (const auto &frames : path.tasks)
+    for (Operation *user : value.getUsers()) {
+      const Frame *inner = nullptr;
+      for (const Frame &frame : frames) {
+        if (!frame.op->isProperAncestor(user))
+          continue;
+        inner = &frame;
+        // Another turn may use it again.
+        if (frame.group >= 0 && !frame.op->isAncestor(
+                                    value.getParentBlock()->getParentOp()))
+          return true;
+      }
+      if (!inner || !inner->next)
+        continue;
+      Operation *at = inner->next->getBlock()->findAncestorOpInBlock(*user);
+      if (at && !at->isBeforeInBlock(inner->next))
+        return true;
+    }
+  return false;
+}
+
+/// Whether nothing like `path` has been seen, but for where the slots of
+/// channels begin.
+bool Prover::isNew(const Path &path) {
+  if (++numStates > kMaxStates)
+    return true;
+  std::string key;
+  auto append = [&](int64_t value) {
+    key.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  for (const auto &frames : path.tasks) {
+    append(frames.size());
+    for (const Frame &frame : frames)
+      append(reinterpret_cast<int64_t>(frame.next));
+  }
+  State state = path.state;
+  SmallVector<int64_t> bases;
+  for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
+    bases.push_back(protocol.getBase(state, link));
+    protocol.rotate(state, link, bases.back());
+  }
+  for (auto [number, value] : llvm::enumerate(path.values)) {
+    if (!value || !isLive(path, program.getValue(number)))
+      continue;
+    append(number);
+    std::optional<int64_t> place = table.getConstantValue(value);
+    const auto &links = program.getPlacesOf(number);
+    if (!place || links.empty()) {
+      append(value);
+      continue;
+    }
+    for (unsigned link : links)
+      append(protocol.rotateInput(*place, link, bases[link]));
+  }
+  for (int64_t word : state)
+    append(word);
+  path.facts.appendTo(key);
+  return seen.insert(std::move(key)).second;
+}
