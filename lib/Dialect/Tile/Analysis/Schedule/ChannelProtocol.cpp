@@ -439,8 +439,10 @@ int64_t ChannelProtocol::rotateInput(int64_t input, unsigned link,
 void ChannelProtocol::rotate(State &state, unsigned link, int64_t base) const {
   const Channel &channel = channels[link];
   auto move = [&](int64_t &cursor) { cursor = rotateInput(cursor, link, base); };
-  for (unsigned i = 0; i < 1 + tasks; ++i)
-    move(state[channel.first + i]);
+  move(state[channel.first]);
+  for (unsigned task = 0; task < tasks; ++task)
+    if (channel.consumers >> task & 1)
+      move(state[getNextWait(link, task)]);
   auto slots = state.begin() + channel.first + 1 + tasks;
   int64_t first = base % channel.depth;
   std::rotate(slots, slots + first * NumSlotWords,

@@ -314,35 +314,78 @@ void Facts::shift(ExpressionTable &table, Expr atom, Expr by) {
   }
 }
 
-void Facts::lift(ExpressionTable &table, Expr counter, Expr first) {
-  Expr counterSum = table.getInteger(counter);
-  auto firstTerms = table.getTerms(first);
-  std::map<Expr, bool> lifted;
-  std::vector<Expr> replaced;
-  for (auto [condition, holds] : truths) {
-    if (table.getKind(condition) != Kind::Atom)
-      continue;
-    SmallVector<Expr> operands(table.getOperands(condition));
-    SmallVector<int64_t> name(table.getName(condition));
-    for (Expr &operand : operands) {
-      if (table.getKind(operand) != Kind::Linear)
-        continue;
-      auto terms = table.getTerms(operand);
-      bool matches = firstTerms.empty()
-                         ? terms.empty()
-                         : llvm::is_contained(terms, firstTerms.front());
-      if (!matches)
-        continue;
-      Expr saved = operand;
-      operand = table.add(table.add(operand, first, -1), counterSum);
-      lifted[table.getAtom(name, operands)] = holds;
-      operand = saved;
-      replaced.push_back(condition);
+namespace {
+/// Rewrites one sum in an expression so that it counts from where a counter is,
+/// not from where it begins.
+class Lifter {
+public:
+  Lifter(ExpressionTable &table, Expr counter, Expr first,
+         const std::set<int64_t> &factors)
+      : table(table), counter(table.getInteger(counter)), first(first),
+        factors(factors) {}
+
+  /// All ways to do so.
+  std::vector<Expr> run(Expr e) {
+    std::vector<Expr> variants;
+    if (table.getKind(e) == Kind::Linear)
+      addSums(e, variants);
+    else if (table.getKind(e) == Kind::Atom)
+      addAtoms(e, variants);
+    return variants;
+  }
+
+private:
+  void addSums(Expr e, std::vector<Expr> &variants) {
+    auto terms = table.getTerms(e), firstTerms = table.getTerms(first);
+    auto add = [&](int64_t factor) {
+      Expr rest = table.add(e, first, -factor);
+      variants.push_back(table.add(rest, counter, factor));
+    };
+    if (firstTerms.empty() && terms.empty())
+      for (int64_t factor : factors)
+        add(factor);
+    for (auto [atom, factor] : terms) {
+      if (!firstTerms.empty() && atom == firstTerms.front().first &&
+          factor % firstTerms.front().second == 0)
+        add(factor / firstTerms.front().second);
+      Expr rest = table.add(e, table.getInteger(atom), -factor);
+      for (Expr variant : run(atom))
+        variants.push_back(
+            table.add(rest, table.getInteger(variant), factor));
     }
   }
-  for (Expr condition : replaced)
-    truths.erase(condition);
-  truths.insert(lifted.begin(), lifted.end());
+
+  void addAtoms(Expr e, std::vector<Expr> &variants) {
+    SmallVector<Expr> operands(table.getOperands(e));
+    SmallVector<int64_t> name(table.getName(e));
+    for (Expr &operand : operands) {
+      Expr saved = operand;
+      for (Expr variant : run(saved)) {
+        operand = variant;
+        variants.push_back(table.getAtom(name, operands));
+      }
+      operand = saved;
+    }
+  }
+
+  ExpressionTable &table;
+  Expr counter, first;
+  const std::set<int64_t> &factors;
+};
+} // namespace
+
+void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
+                 const std::set<int64_t> &factors) {
+  Lifter lifter(table, counter, first, factors);
+  std::map<Expr, bool> lifted;
+  for (auto [condition, holds] : truths) {
+    std::vector<Expr> variants = lifter.run(condition);
+    for (Expr variant : variants)
+      lifted[variant] = holds;
+    if (variants.empty())
+      lifted[condition] = holds;
+  }
+  truths = std::move(lifted);
 }
 
 /// Whether `e` depends on a sum that lies before `counter`: such an element is

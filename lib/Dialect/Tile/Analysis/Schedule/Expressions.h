@@ -19,6 +19,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace tilews::tile::schedule {
@@ -114,9 +115,11 @@ public:
   void forget(const ExpressionTable &table, Expr atom);
   /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
   void shift(ExpressionTable &table, Expr atom, Expr by);
-  /// The variable `counter` begins at `first`: what is known of atoms with
-  /// `first` among their operands is known of them with `counter`, too.
-  void lift(ExpressionTable &table, Expr counter, Expr first);
+  /// The variable `counter` begins at `first`: what is known of elements that
+  /// are counted from there is known of them as counted from `counter`, by
+  /// multiples in `factors` of it.
+  void lift(ExpressionTable &table, Expr counter, Expr first,
+            const std::set<int64_t> &factors);
   /// Forgets what is known of elements before `counter`, which moves by `step`,
   /// and bounds that are too far off to matter.
   void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach);

@@ -264,11 +264,29 @@ bool Prover::decide(Path &path, Expr condition) {
           return false;
         }
     }
+    if (kind == ExpressionTable::Kind::Atom && addFactors(part)) {
+      restart = true;
+      return false;
+    }
     Path other = path;
     other.facts.assume(table, part, false);
     paths.push_back(std::move(other));
     path.facts.assume(table, part, true);
   }
+}
+
+/// Notes by which multiples of counters the elements are counted that `e` is
+/// made of; returns whether there is a new one.
+bool Prover::addFactors(Expr e) {
+  bool isNew = false;
+  if (table.getKind(e) == ExpressionTable::Kind::Linear)
+    for (auto [atom, factor] : table.getTerms(e))
+      for (int group = 0; group < int(groups.size()); ++group)
+        if (atom == groups[group].counter)
+          isNew |= factors[group].insert(factor).second;
+  for (Expr operand : llvm::to_vector(table.getOperands(e)))
+    isNew |= addFactors(operand);
+  return isNew;
 }
 
 //===----------------------------------------------------------------------===//

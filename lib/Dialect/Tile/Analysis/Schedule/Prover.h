@@ -74,6 +74,7 @@ private:
   /// Whether `condition` holds; where it is open, the other way is left in
   /// `paths`.
   bool decide(Path &path, Expr condition);
+  bool addFactors(Expr e);
   bool checkUniform(mlir::Operation *op, Expr condition);
   Expr getThreadVariable() const;
 
@@ -114,6 +115,9 @@ private:
   std::unordered_set<std::string> seen;
   /// Loops whose counters are compared with constants.
   std::set<int> exactCounters;
+  /// The multiples of loops' counters by which elements are counted that
+  /// conditions depend on.
+  std::map<int, std::set<int64_t>> factors;
   unsigned numStates = 0, numSteps = 0;
   bool restart = false;
   std::optional<Finding> finding;

@@ -249,7 +249,7 @@ Prover::Progress Prover::enter(Path &path, int number) {
     return Progress::Failed;
   Facts::Interval turns = path.facts.getInterval(table, trips);
   path.facts.forget(table, group.counter);
-  path.facts.lift(table, group.counter, lower);
+  path.facts.lift(table, group.counter, lower, factors[number]);
   Expr counter = table.getInteger(group.counter);
   std::optional<int64_t> start = table.getConstantValue(lower);
   if (start && (table.getConstantValue(upper) || exactCounters.count(number)))
@@ -377,8 +377,12 @@ bool Prover::isLive(const Path &path, Value value) const {
       }
       if (!inner || !inner->next)
         continue;
+      // What a frame further in executes has got its operands.
       Operation *at = inner->next->getBlock()->findAncestorOpInBlock(*user);
-      if (at && !at->isBeforeInBlock(inner->next))
+      bool isUsed = at == inner->next &&
+                    (inner != &frames.back() ||
+                     (isa<SpecializeOp>(at) && path.rolesBegun));
+      if (at && !isUsed && !at->isBeforeInBlock(inner->next))
         return true;
     }
   return false;
