@@ -39,8 +39,7 @@ unsigned ChannelProtocol::getTask(Operation *op) const {
   if (!role)
     return 0;
   unsigned task = 1;
-  for (RoleOp other :
-       cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
     if (other == role)
       break;
     ++task;
@@ -124,7 +123,8 @@ void ChannelProtocol::addAccesses(Operation *op) {
       continue;
     }
     if (!slot) {
-      obstacle = Finding{op, "it accesses a channel's buffer without tile.slot"};
+      obstacle =
+          Finding{op, "it accesses a channel's buffer without tile.slot"};
       continue;
     }
     Channel &channel = channels[it->second];
@@ -133,10 +133,10 @@ void ChannelProtocol::addAccesses(Operation *op) {
     bool isTma = hasInst(op, InstKind::Tma);
     auto &event =
         events.try_emplace(op, Event{unsigned(eventOps.size())}).first->second;
-    event.accesses.push_back(
-        {it->second, number, slot.getCursor(), shared.reads(), shared.writes(),
-         isTma || hasInst(op, InstKind::CpAsync),
-         isTma || hasInst(op, InstKind::Wgmma)});
+    event.accesses.push_back({it->second, number, slot.getCursor(),
+                              shared.reads(), shared.writes(),
+                              isTma || hasInst(op, InstKind::CpAsync),
+                              isTma || hasInst(op, InstKind::Wgmma)});
   }
 }
 
@@ -164,9 +164,8 @@ void ChannelProtocol::followProduct(GemmOp product) {
       }
       if (gemm && gemm.getAsync() && &use == &gemm.getAccMutable())
         continue;
-      Operation *branch = user->hasTrait<OpTrait::IsTerminator>()
-                              ? user->getParentOp()
-                              : user;
+      Operation *branch =
+          user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
       if (auto control = dyn_cast<RegionBranchOpInterface>(branch)) {
         RegionBranchSuccessorMapping mapping;
         control.getSuccessorOperandInputMapping(mapping);

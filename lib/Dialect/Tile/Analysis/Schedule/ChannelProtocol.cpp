@@ -124,9 +124,10 @@ Outcome ChannelProtocol::acquire(State &state, unsigned task,
     return Outcome::Wrong;
   }
   if (slot[Filler])
-    return fail(finding, op, "waits for " + place + ", which " +
-                                 getTaskName(slot[Filler] - 1) +
-                                 " fills and does not commit",
+    return fail(finding, op,
+                "waits for " + place + ", which " +
+                    getTaskName(slot[Filler] - 1) +
+                    " fills and does not commit",
                 hasRoles() ? Outcome::Blocked : Outcome::Wrong);
   if (slot[Full])
     return hasRoles()
@@ -147,7 +148,7 @@ Outcome ChannelProtocol::commit(State &state, unsigned task, const Event &event,
                                 int64_t cursor, Finding &finding) const {
   int64_t *slot = &state[getSlot(event.channel, cursor)];
   Operation *op = eventOps[event.number];
-  if (slot[Filler] != task + 1 || slot[Cursor] != cursor)
+  if (slot[Filler] != task + 1)
     return fail(finding, op,
                 getTaskName(task) + " commits " +
                     getPlace(event.channel, cursor) +
@@ -199,7 +200,7 @@ Outcome ChannelProtocol::release(State &state, unsigned task,
   int64_t bit = int64_t(1) << task;
   Operation *op = eventOps[event.number];
   std::string place = getPlace(event.channel, cursor);
-  if (!(slot[Open] & bit) || slot[Cursor] != cursor)
+  if (!(slot[Open] & bit))
     return fail(finding, op,
                 getTaskName(task) + " releases " + place +
                     ", which it has not waited for or has released already");
@@ -327,12 +328,10 @@ Outcome ChannelProtocol::accessSlot(State &state, unsigned task,
 /// that nobody fills from then on.
 Outcome ChannelProtocol::accessLoosely(State &state, unsigned task,
                                        const Event &event, const Access &access,
-                                       int64_t cursor,
-                                       Finding &finding) const {
+                                       int64_t cursor, Finding &finding) const {
   int64_t *slot = &state[getSlot(access.channel, cursor)];
   Operation *op = eventOps[event.number];
-  std::string number =
-      std::to_string(cursor % channels[access.channel].depth);
+  std::string number = std::to_string(cursor % channels[access.channel].depth);
   std::string who = getTaskName(task);
   if (access.writes)
     return fail(finding, op,
@@ -396,15 +395,16 @@ bool ChannelProtocol::finish(const State &state, Finding &finding) const {
       const int64_t *slot = &state[getSlot(i, s)];
       std::string number = std::to_string(s);
       if (slot[Filler]) {
-        finding = {ChannelOp(channel.op), "slot " + number +
-                                   " is acquired and never committed"};
+        finding = {ChannelOp(channel.op),
+                   "slot " + number + " is acquired and never committed"};
         return false;
       }
       if (!slot[Full])
         continue;
       bool isOpen = slot[Full] & slot[Open];
-      finding = {isOpen && channel.release ? channel.release
-                                           : ChannelOp(channel.op).getOperation(),
+      finding = {isOpen && channel.release
+                     ? channel.release
+                     : ChannelOp(channel.op).getOperation(),
                  "slot " + number +
                      (isOpen ? " is waited for and never released"
                              : " is filled and never waited for: producer and "
@@ -438,7 +438,9 @@ int64_t ChannelProtocol::rotateInput(int64_t input, unsigned link,
 
 void ChannelProtocol::rotate(State &state, unsigned link, int64_t base) const {
   const Channel &channel = channels[link];
-  auto move = [&](int64_t &cursor) { cursor = rotateInput(cursor, link, base); };
+  auto move = [&](int64_t &cursor) {
+    cursor = rotateInput(cursor, link, base);
+  };
   move(state[channel.first]);
   for (unsigned task = 0; task < tasks; ++task)
     if (channel.consumers >> task & 1)

@@ -76,8 +76,8 @@ int64_t Explorer::chooseInteger(Type type, uint64_t identity, int64_t scale) {
   if (!type.isIntOrIndex())
     return random;
   static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 9};
-  return scale * (scenario.number >= 0 ? scenario.number
-                                       : kNumbers[random >> 7 & 7]);
+  return scale *
+         (scenario.number >= 0 ? scenario.number : kNumbers[random >> 7 & 7]);
 }
 
 static std::string getName(Value value) {
@@ -155,8 +155,8 @@ void Explorer::evaluate(Operation *op, unsigned task) {
   IntegerAttr constant;
   if (matchPattern(op, m_Constant(&constant))) {
     const APInt &value = constant.getValue();
-    set(op->getResult(0), value.getBitWidth() == 1 ? value.getZExtValue()
-                                                   : value.getSExtValue());
+    set(op->getResult(0),
+        value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue());
     return;
   }
   SmallVector<int64_t> operands;
@@ -168,9 +168,8 @@ void Explorer::evaluate(Operation *op, unsigned task) {
     return set(op->getResult(0),
                (operands[0] + 1) %
                    (2 * advance.getCursor().getType().getDepth()));
-  bool areIntegers = llvm::all_of(op->getOperandTypes(), [](Type type) {
-    return type.isIntOrIndex();
-  });
+  bool areIntegers = llvm::all_of(
+      op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); });
   if (areIntegers)
     if (std::optional<int64_t> folded = foldIntegers(op, operands))
       return set(op->getResult(0), *folded);
@@ -186,8 +185,8 @@ void Explorer::evaluate(Operation *op, unsigned task) {
     }
     if (!isKnown) // Another value each time, for each role.
       words.append({int64_t(++occurrences), task});
-    set(result, choose(result, llvm::hash_combine_range(words.begin(),
-                                                        words.end())));
+    set(result,
+        choose(result, llvm::hash_combine_range(words.begin(), words.end())));
   }
 }
 
@@ -352,9 +351,9 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   return describe(stuck, past);
 }
 
-Counterexample Explorer::describe(
-    const Finding &finding,
-    ArrayRef<std::pair<unsigned, const Event *>> past) const {
+Counterexample
+Explorer::describe(const Finding &finding,
+                   ArrayRef<std::pair<unsigned, const Event *>> past) const {
   Counterexample result{finding, {}, {}};
   for (auto &[name, value] : inputs)
     result.inputs.push_back(name + " = " + std::to_string(value));

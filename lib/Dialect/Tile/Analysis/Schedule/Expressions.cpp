@@ -130,9 +130,8 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
   if (node.kind == Kind::Linear) {
     Expr sum = getConstant(node.words[0]);
     for (auto [i, operand] : llvm::enumerate(node.operands)) {
-      Expr term = operand == atom
-                      ? by
-                      : getInteger(substitute(operand, atom, by));
+      Expr term =
+          operand == atom ? by : getInteger(substitute(operand, atom, by));
       sum = add(sum, term, node.words[i + 1]);
     }
     return sum;
@@ -350,8 +349,7 @@ private:
         add(factor / firstTerms.front().second);
       Expr rest = table.add(e, table.getInteger(atom), -factor);
       for (Expr variant : run(atom))
-        variants.push_back(
-            table.add(rest, table.getInteger(variant), factor));
+        variants.push_back(table.add(rest, table.getInteger(variant), factor));
     }
   }
 

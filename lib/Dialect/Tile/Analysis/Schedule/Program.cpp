@@ -57,8 +57,7 @@ SmallVector<Value> schedule::getSources(Value value) {
   SmallVector<Value> sources;
   auto addYields = [&](mlir::Region &region, unsigned number) {
     if (!region.empty())
-      sources.push_back(
-          region.front().getTerminator()->getOperand(number));
+      sources.push_back(region.front().getTerminator()->getOperand(number));
   };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
@@ -94,9 +93,9 @@ SmallVector<Value> schedule::getSources(Value value) {
 
 static Type dropLayout(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? RankedTensorType::get(tensor.getShape(),
-                                        tensor.getElementType())
-                : type;
+  return tensor
+             ? RankedTensorType::get(tensor.getShape(), tensor.getElementType())
+             : type;
 }
 
 Identity schedule::getIdentity(OpResult result) {

@@ -27,8 +27,8 @@ struct Finding {
   std::string otherText = {};
 };
 
-/// What has happened on one way through a kernel. The words are of the protocol;
-/// equal words have the same future.
+/// What has happened on one way through a kernel. The words are of the
+/// protocol; equal words have the same future.
 using State = std::vector<int64_t>;
 
 enum class Outcome {
@@ -57,8 +57,7 @@ public:
   virtual llvm::SmallVector<unsigned>
   getInputLinks(mlir::Operation *op) const = 0;
   /// The links between tasks, by number, that an event is a step of.
-  virtual llvm::SmallVector<unsigned>
-  getLinks(mlir::Operation *op) const = 0;
+  virtual llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const = 0;
 
   virtual State getInitial() const = 0;
   /// Lets `task` do `op`. If the outcome is not `Done` the state is as it was,
@@ -71,9 +70,7 @@ public:
   /// Channels take turns through their slots: a state in which all of `link`'s
   /// places are moved on by one is as good as the other. The place from which
   /// on they may be counted; 0 where that does not hold.
-  virtual int64_t getBase(const State &state, unsigned link) const {
-    return 0;
-  }
+  virtual int64_t getBase(const State &state, unsigned link) const { return 0; }
   /// Counts the places of `link` from `base` on.
   virtual void rotate(State &state, unsigned link, int64_t base) const {}
   /// The same for an input of events.

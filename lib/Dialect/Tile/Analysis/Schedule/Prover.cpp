@@ -107,8 +107,7 @@ Prover::Progress Prover::meet(Path &path) {
       State copy = path.state;
       SmallVector<int64_t> inputs;
       for (Value input : protocol.getInputs(op))
-        inputs.push_back(
-            table.getConstantValue(get(path, input)).value_or(0));
+        inputs.push_back(table.getConstantValue(get(path, input)).value_or(0));
       if (protocol.step(copy, i, op, inputs, own) == Outcome::Blocked)
         text += " " + own.text;
     } else {
@@ -120,8 +119,9 @@ Prover::Progress Prover::meet(Path &path) {
       stuck = {stuck.op, stuck.text, op, text};
   }
   finding = stuck;
-  finding->text = "no order of the roles' events was found in which all go on: " +
-                  finding->text;
+  finding->text =
+      "no order of the roles' events was found in which all go on: " +
+      finding->text;
   return Progress::Failed;
 }
 
@@ -196,7 +196,8 @@ Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
     path.tasks[task].push_back({op, &region.front().front()});
     return Progress::Made;
   }
-  if (op->hasTrait<OpTrait::IsTerminator>() && isa<scf::IfOp>(frames.back().op)) {
+  if (op->hasTrait<OpTrait::IsTerminator>() &&
+      isa<scf::IfOp>(frames.back().op)) {
     leaveBranch(path, task);
     return Progress::Made;
   }
@@ -230,8 +231,7 @@ Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
 
 void Prover::leaveBranch(Path &path, unsigned task) {
   Frame frame = path.tasks[task].pop_back_val();
-  SmallVector<Expr> yielded =
-      getOperands(path, frame.next->getOperands());
+  SmallVector<Expr> yielded = getOperands(path, frame.next->getOperands());
   for (unsigned number : program.getInnerValues(frame.op))
     path.values[number] = 0;
   for (auto [result, expr] : llvm::zip(frame.op->getResults(), yielded))
@@ -243,8 +243,9 @@ void Prover::leaveBranch(Path &path, unsigned task) {
 bool Prover::checkUniform(Operation *op, Expr condition) {
   if (!table.mentions(condition, getThreadVariable()))
     return true;
-  fail(op, "threads of a role may decide differently here, but transactions are "
-           "made by all of them");
+  fail(op,
+       "threads of a role may decide differently here, but transactions are "
+       "made by all of them");
   return false;
 }
 
@@ -306,9 +307,8 @@ Expr Prover::get(const Path &path, Value value) const {
   int64_t number = program.getNumber(value);
   if (number >= 0 && path.values[number])
     return path.values[number];
-  Expr atom =
-      table.getAtom({1, reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
-                    {});
+  Expr atom = table.getAtom(
+      {1, reinterpret_cast<int64_t>(value.getAsOpaquePointer())}, {});
   return isSum(value.getType()) ? table.getInteger(atom) : atom;
 }
 
@@ -330,7 +330,8 @@ static Expr getArithmetic(ExpressionTable &table, Operation *op,
   using namespace arith;
   bool ofSums = op->getNumOperands() > 0 && isSum(op->getOperand(0).getType());
   if (auto cmp = dyn_cast<CmpIOp>(op); cmp && ofSums) {
-    Expr difference = table.add(v[0], v[1], -1), minus = table.add(v[1], v[0], -1);
+    Expr difference = table.add(v[0], v[1], -1),
+         minus = table.add(v[1], v[0], -1);
     switch (cmp.getPredicate()) {
     case CmpIPredicate::eq:
       return table.getZero(difference);
@@ -357,7 +358,8 @@ static Expr getArithmetic(ExpressionTable &table, Operation *op,
   if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
       ofSums && isSum(op->getResult(0).getType()))
     return v[0];
-  if (isa<AndIOp, OrIOp>(op) && !ofSums && op->getResult(0).getType().isInteger(1))
+  if (isa<AndIOp, OrIOp>(op) && !ofSums &&
+      op->getResult(0).getType().isInteger(1))
     return table.getBoth(v[0], v[1], isa<AndIOp>(op));
   if (isa<XOrIOp>(op) && op->getResult(0).getType().isInteger(1))
     for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
@@ -390,7 +392,8 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
   for (Expr operand : operands)
     if (std::optional<int64_t> value = table.getConstantValue(operand))
       constants.push_back(*value);
-  if (auto advance = dyn_cast<AdvanceOp>(op); advance && constants.size() == 1) {
+  if (auto advance = dyn_cast<AdvanceOp>(op);
+      advance && constants.size() == 1) {
     int64_t depth = advance.getCursor().getType().getDepth();
     set(path, advance.getNext(),
         table.getConstant((constants[0] + 1) % (2 * depth)));
@@ -425,9 +428,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
       operands.clear();
       for (OpFoldResult operand : identity.operands) {
         auto value = dyn_cast<Value>(operand);
-        operands.push_back(value ? get(path, value)
-                                 : table.getConstant(
-                                       *getConstantIntValue(operand)));
+        operands.push_back(
+            value ? get(path, value)
+                  : table.getConstant(*getConstantIntValue(operand)));
       }
       if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
         operands.push_back(getThreadVariable());
@@ -435,9 +438,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
       atom = table.getAtom(identity.words, operands);
     } else {
       // Another value each time.
-      atom = table.getAtom({3, reinterpret_cast<int64_t>(op),
-                            int64_t(result.getResultNumber())},
-                           {}, /*isVariable=*/true);
+      atom = table.getAtom(
+          {3, reinterpret_cast<int64_t>(op), int64_t(result.getResultNumber())},
+          {}, /*isVariable=*/true);
       path.facts.forget(table, atom);
     }
     set(path, result, isSum(result.getType()) ? table.getInteger(atom) : atom);

@@ -112,15 +112,15 @@ bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
     next = std::max(next, number + 1);
   bool changed = false;
   for (auto [i, value] : llvm::enumerate(carried)) {
-    bool isExact = program.isTracked(value) && table.getConstantValue(values[i]);
+    bool isExact =
+        program.isTracked(value) && table.getConstantValue(values[i]);
     if (program.getNumber(value) < 0 || (isExact && !isFirst))
       continue;
     int64_t &number = group.classes[i];
     auto [it, isNew] = representatives.try_emplace(number, values[i]);
     if (isNew || it->second == values[i])
       continue;
-    auto [name, isNewName] =
-        renamed.try_emplace({number, values[i]}, next);
+    auto [name, isNewName] = renamed.try_emplace({number, values[i]}, next);
     next += isNewName;
     number = name->second;
     changed = true;
@@ -144,8 +144,8 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
     }
     Expr atom = table.getAtom({6, number, group.classes[i]}, {},
                               /*isVariable=*/true);
-    bool isSum = !value.getType().isInteger(1) &&
-                 value.getType().isIntOrIndex();
+    bool isSum =
+        !value.getType().isInteger(1) && value.getType().isIntOrIndex();
     Expr expr = isSum ? table.getInteger(atom) : atom;
     if (carried[i] != expr)
       changed.insert(atom);
@@ -186,8 +186,8 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                                               : int64_t(next) + (1 << 20);
         Expr atom = table.getAtom({7, number, place}, {}, /*isVariable=*/true);
         path.facts.forget(table, atom);
-        bool isSum = !result.getType().isInteger(1) &&
-                     result.getType().isIntOrIndex();
+        bool isSum =
+            !result.getType().isInteger(1) && result.getType().isIntOrIndex();
         expr = isSum ? table.getInteger(atom) : atom;
       }
       set(path, result, expr);
@@ -335,7 +335,8 @@ Prover::Progress Prover::chooseWhile(Path &path, int number) {
     if (restart)
       return Progress::Failed;
     if (goesOn && own != *goesOn)
-      return fail(end, "the loop of one role may end while the other's goes on");
+      return fail(end,
+                  "the loop of one role may end while the other's goes on");
     goesOn = own;
   }
   SmallVector<Expr> passed = collect(path, number);
@@ -371,17 +372,17 @@ bool Prover::isLive(const Path &path, Value value) const {
           continue;
         inner = &frame;
         // Another turn may use it again.
-        if (frame.group >= 0 && !frame.op->isAncestor(
-                                    value.getParentBlock()->getParentOp()))
+        if (frame.group >= 0 &&
+            !frame.op->isAncestor(value.getParentBlock()->getParentOp()))
           return true;
       }
       if (!inner || !inner->next)
         continue;
       // What a frame further in executes has got its operands.
       Operation *at = inner->next->getBlock()->findAncestorOpInBlock(*user);
-      bool isUsed = at == inner->next &&
-                    (inner != &frames.back() ||
-                     (isa<SpecializeOp>(at) && path.rolesBegun));
+      bool isUsed =
+          at == inner->next && (inner != &frames.back() ||
+                                (isa<SpecializeOp>(at) && path.rolesBegun));
       if (at && !isUsed && !at->isBeforeInBlock(inner->next))
         return true;
     }

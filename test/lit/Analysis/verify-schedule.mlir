@@ -1,0 +1,45 @@
+// RUN: tilews-opt %s --pass-pipeline='builtin.module(gpu.module(tile-verify-schedule{report}))' --verify-diagnostics
+
+!buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // expected-remark @below {{tile-verify-0002: schedule of @roles is proved: 1 channels, 7 events}}
+  gpu.func @roles(%A: memref<?xf32>, %C: memref<16xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.alloc_shared : !buffer
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>} : !buffer -> !tile.channel<2>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %q0 = tile.cursor : !tile.cursor<2>
+        %r = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0) -> !tile.cursor<2> {
+          tile.wait %ch[%q] : !tile.channel<2>
+          %a = tile.slot %as[%q] : !buffer -> !slot
+          %x = tile.load %a : !slot -> tensor<16xf32>
+          tile.atomic_rmw <add> %x to %C : tensor<16xf32> to memref<16xf32>
+          tile.release %ch[%q] : !tile.channel<2>
+          %qn = tile.advance %q : !tile.cursor<2>
+          scf.yield %qn : !tile.cursor<2>
+        }
+      }
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !tile.cursor<2>
+        %r = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !tile.cursor<2> {
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %a = tile.slot %as[%p] : !buffer -> !slot
+          tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.commit %ch[%p] : !tile.channel<2>
+          %pn = tile.advance %p : !tile.cursor<2>
+          scf.yield %pn : !tile.cursor<2>
+        }
+      }
+    }
+    gpu.return
+  }
+
+  // expected-remark @below {{tile-verify-0002: schedule of @nothing is proved: 0 channels}}
+  gpu.func @nothing(%n: index) kernel {
+    gpu.return
+  }
+}
