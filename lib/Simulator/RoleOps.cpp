@@ -13,6 +13,18 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
+/// Whether one thread runs a role: it says so or, before channels are lowered,
+/// nothing in it needs more.
+static bool runsOnOneThread(tile::RoleOp role, bool hasChannels) {
+  if (role.getElected() || !hasChannels)
+    return role.getElected();
+  WalkResult result = role.getBody().walk([](Operation *op) {
+    return tile::runsOnOneThread(op) ? WalkResult::advance()
+                                     : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   const std::vector<Instruction> &roles = inst.regions.front().body;
   BlockState &state = frame.getState();
@@ -29,7 +41,7 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   for (const Instruction &role : ArrayRef(roles).drop_back()) {
     auto op = cast<tile::RoleOp>(role.op);
     frames.push_back(frame.fork(state.addRole(
-        op, ("role @" + op.getName()).str(), op->hasAttr("elected"))));
+        op, ("role @" + op.getName()).str(), runsOnOneThread(op, hasChannels))));
     const BlockCode &code = role.regions.front();
     bodies.push_back([&frames, &code, number = bodies.size()] {
       return frames[number].run(code, {});

@@ -1,8 +1,4 @@
-"""The reference interpreter: runs kernels on the CPU as they are written.
-
-It executes phase-1 IR sequentially, block after block, and is the oracle for
-every lowering.
-"""
+"""Runs of kernels under the policies of the simulator."""
 
 from __future__ import annotations
 
@@ -15,15 +11,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from . import ir
-from ._mlir_libs import _tilews
+from .. import ir
+from .._mlir_libs import _tilews
 
-__all__ = ["Event", "SimulationError", "run"]
-
-
-_POLICIES = ("earliest", "latest", "random", "worst", "replay")
+POLICIES = ("earliest", "latest", "random", "worst", "replay")
 _UNITS = ("role", "tma", "cp_async", "tensor", "arrival")
-_BARRIERS = ("detect", "implied", "explicit")
+BARRIERS = ("detect", "implied", "explicit")
 
 
 class SimulationError(RuntimeError):
@@ -75,7 +68,7 @@ class Event:
 
 # The NumPy types that hold the elements of each MLIR type. Signless integers
 # have two.
-_DTYPES = {
+DTYPES = {
     "f64": ["float64"],
     "f32": ["float32"],
     "f16": ["float16"],
@@ -147,7 +140,7 @@ def run(
         SimulationError: Number, shape or strides of the arguments do not fit, or
             the kernel failed; the text names the place and the operation.
     """
-    kernel = _find_kernel(module_or_func, kernel_name)
+    kernel = find_kernel(module_or_func, kernel_name)
     types = ir.FunctionType(
         ir.TypeAttr(kernel.attributes["function_type"]).value
     ).inputs
@@ -166,12 +159,12 @@ def run(
         _get_grid(grid),
         max_steps,
         threads,
-        _get_number("policy", policy, _POLICIES),
+        _get_number("policy", policy, POLICIES),
         seed,
         runs,
         block,
         choices,
-        _get_number("barriers", barriers, _BARRIERS),
+        _get_number("barriers", barriers, BARRIERS),
         events,
         _get_block(record_block),
         _print,
@@ -224,7 +217,7 @@ def _print(text: str) -> None:
     print(text, end="")
 
 
-def _find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
+def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
     """The gpu.func that `module_or_func` is or holds."""
     root = getattr(module_or_func, "operation", module_or_func)
     if not isinstance(root, ir.Operation):
@@ -289,7 +282,7 @@ def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:
 def _convert_array(index: int, array: np.ndarray, declared: ir.Type | None) -> Any:
     if declared is not None and isinstance(declared, ir.MemRefType):
         element = str(declared.element_type)
-        dtypes = [np.dtype(dtype) for dtype in _DTYPES.get(element, [])]
+        dtypes = [np.dtype(dtype) for dtype in DTYPES.get(element, [])]
         if array.dtype not in dtypes:
             expected = " or ".join(map(str, dtypes)) or "no NumPy type"
             raise TypeError(

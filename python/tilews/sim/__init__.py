@@ -1,0 +1,22 @@
+"""The simulator: runs kernels on the CPU, with values and under hostile timing.
+
+:func:`run` runs a kernel in any form up to barriers in shared memory, from the tile
+operations as they are written to what ``--tile-lower-channels`` makes of them. Kernels
+as written run sequentially, which defines what every lowering has to compute.
+:func:`differential` runs a kernel after each pass of a pipeline and finds the first
+one that changes what it computes. ``docs/simulator.md`` says what is modelled.
+"""
+
+from ._differential import Difference, differential, list_passes
+from ._launch import BARRIERS, POLICIES, Event, SimulationError, run
+
+__all__ = [
+    "BARRIERS",
+    "POLICIES",
+    "Difference",
+    "Event",
+    "SimulationError",
+    "differential",
+    "list_passes",
+    "run",
+]

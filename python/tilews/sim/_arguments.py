@@ -1,0 +1,122 @@
+"""Arguments for kernels, by their types: numbers, files, or random values."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ._launch import DTYPES
+
+#: What an extent is that nobody has given, before it is rounded up.
+_DEFAULT_EXTENT = 128
+
+
+def make_arguments(
+    kernel: ir.Operation,
+    given: Mapping[str, str],
+    extents: Mapping[str, int],
+    seed: int,
+) -> dict[str, Any]:
+    """One value for each argument of a kernel, by name.
+
+    Args:
+        kernel: The ``gpu.func``.
+        given: By an argument's name or number, a number or the path of a ``.npy``
+            file. Other arrays get random small integers.
+        extents: By name (``tile.symbols``), or by argument and dimension as in
+            ``A.0``, the extents of random arrays.
+        seed: Of the random values.
+
+    Raises:
+        ValueError: A scalar is missing, or a name is not one of the kernel's.
+    """
+    types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
+    random = np.random.default_rng(seed)
+    known: dict[str, int] = dict(extents)
+    arguments: dict[str, Any] = {}
+    used = set()
+    for number, type_ in enumerate(types.inputs):
+        attributes = _get_attributes(kernel, number)
+        name = str(number)
+        if "tile.name" in attributes:
+            name = ir.StringAttr(attributes["tile.name"]).value
+        text = given.get(name, given.get(str(number)))
+        used |= {name, str(number)}
+        if isinstance(type_, ir.MemRefType):
+            if text is None:
+                shape = _get_shape(type_, attributes, name, known)
+                arguments[name] = _make_array(type_, shape, random)
+            else:
+                arguments[name] = _load(text, type_)
+        elif text is None:
+            raise ValueError(
+                f"argument '{name}' of type {type_} needs a value: {name}=..."
+            )
+        else:
+            arguments[name] = float(text) if "f" in str(type_) else int(text, 0)
+    if unknown := set(given) - used:
+        raise ValueError(
+            f"the kernel has no argument '{sorted(unknown)[0]}', only: "
+            f"{', '.join(arguments)}"
+        )
+    return arguments
+
+
+def _get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str, Any]:
+    if "arg_attrs" not in kernel.attributes:
+        return {}
+    return ir.DictAttr(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number])
+
+
+def _get_shape(
+    type_: ir.MemRefType, attributes: Any, name: str, known: dict[str, int]
+) -> list[int]:
+    rank = type_.rank
+    symbols, divisors = [""] * rank, [1] * rank
+    if "tile.symbols" in attributes:
+        symbols = [ir.StringAttr(a).value for a in attributes["tile.symbols"]]
+    if "tile.divisible" in attributes:
+        divisors = list(ir.DenseI64ArrayAttr(attributes["tile.divisible"]))
+    shape = []
+    for dim in range(rank):
+        if not type_.is_dynamic_dim(dim):
+            shape.append(type_.shape[dim])
+            continue
+        extent = known.get(f"{name}.{dim}", known.get(symbols[dim]))
+        if extent is None:
+            extent = -(-_DEFAULT_EXTENT // divisors[dim]) * divisors[dim]
+        if symbols[dim]:
+            known[symbols[dim]] = extent
+        shape.append(extent)
+    return shape
+
+
+def _get_dtype(type_: ir.MemRefType) -> np.dtype:
+    found = DTYPES.get(str(type_.element_type))
+    if not found:
+        raise ValueError(f"there is no NumPy type for the elements of {type_}")
+    return np.dtype(found[0])
+
+
+def _make_array(
+    type_: ir.MemRefType, shape: list[int], random: np.random.Generator
+) -> np.ndarray:
+    """Integers from -3 to 3: sums of them are exact."""
+    dtype = _get_dtype(type_)
+    if dtype == np.bool_:
+        return random.integers(0, 2, shape).astype(dtype)
+    low = 0 if dtype.kind == "u" else -3
+    return random.integers(low, 4, shape).astype(dtype)
+
+
+def _load(text: str, type_: ir.MemRefType) -> np.ndarray:
+    if not pathlib.Path(text).exists():
+        raise ValueError(f"expected a .npy file for {type_}, found '{text}'")
+    array = np.load(text)
+    dtype = _get_dtype(type_)
+    # NumPy saves types that it does not know as bytes.
+    return array.view(dtype) if array.dtype.kind == "V" else array
