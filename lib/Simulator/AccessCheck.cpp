@@ -36,11 +36,10 @@ static std::string describe(const Event &event, const std::string &agent,
 }
 
 LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
-                                     ArrayRef<int64_t> coords, bool writes,
+                                     const std::string &place, bool writes,
                                      const Conflict &conflict) {
   const Event &earlier = conflict.earlier;
   bool isSame = earlier.agent == frame.getAgent();
-  std::string place = "element " + toString(coords) + " of shared memory";
   std::string what = writes ? "writes " + place : "reads " + place;
   switch (conflict.kind) {
   case ConflictKind::Overwritten:
@@ -72,26 +71,87 @@ LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
   return mlir::failure();
 }
 
-/// The bytes of a row's elements, in runs.
+/// Calls `fn(first, count, i)` for runs of bytes of a row's elements, the first
+/// of which is the row's element `i` behind `row.low`, until it returns false.
 static void forEachRun(const MemRef &memref, const Row &row,
                        function_ref<bool(int64_t, int64_t, int64_t)> fn) {
-  int64_t bits = memref.storageBits;
+  const Buffer &buffer = *memref.buffer;
+  int64_t bits = memref.storageBits, count = row.high - row.low;
   int64_t stride = memref.strides.empty() ? 1 : memref.strides.back();
-  int64_t count = row.high - row.low;
-  auto getByte = [&](int64_t element) {
-    return memref.buffer->firstCell + element * bits / 8;
-  };
-  if (count == 0)
-    return;
-  if (stride == 1) {
-    int64_t first = getByte(row.first);
-    int64_t last = getByte(row.first + count - 1) + llvm::divideCeil(bits, 8);
-    (void)fn(first, last - first, 0);
+  // Bytes in the order of the data.
+  if (!buffer.places) {
+    for (int64_t i = 0, n; i < count; i += n) {
+      n = stride == 1 ? count - i : 1;
+      int64_t first = (row.first + i * stride) * bits;
+      int64_t last = llvm::divideCeil(first + n * bits, 8);
+      if (!fn(buffer.firstCell + first / 8, last - first / 8, i))
+        return;
+    }
     return;
   }
-  for (int64_t i = 0; i < count; ++i)
-    if (!fn(getByte(row.first + i * stride), llvm::divideCeil(bits, 8), i))
-      return;
+  const Places &places = *buffer.places;
+  int64_t own = places.storageBits;
+  int64_t begin = 0, end = 0, first = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t bit = (row.first + i * stride) * bits;
+    // A view's element is a part of the buffer's, or some of them.
+    for (int64_t part = bit; part < bit + bits; part += std::min(bits, own)) {
+      int64_t place =
+          buffer.firstCell + places.bytes[part / own] + part % own / 8;
+      int64_t size =
+          bits < own ? std::max<int64_t>(bits / 8, 1) : places.elementBytes;
+      if (place != end || begin == end) {
+        if (begin != end && !fn(begin, end - begin, first))
+          return;
+        begin = end = place;
+        first = i;
+      }
+      end += size;
+    }
+  }
+  if (begin != end)
+    (void)fn(begin, end - begin, first);
+}
+
+Event BlockState::makeEvent(unsigned number, const Instruction &inst,
+                            const AccessMode &mode, const void *buffer) const {
+  const Agent &agent = *agents[number];
+  Event event;
+  event.inst = &inst;
+  event.agent = number;
+  event.component = mode.op ? mode.op->component : agent.accesses;
+  event.time = mode.op ? mode.op->time : agent.time;
+  event.writes = mode.writes;
+  event.isAsyncProxy = mode.isAsyncProxy;
+  event.atomic = mode.atomic;
+  event.op = mode.op;
+  event.buffer = buffer;
+  return event;
+}
+
+Viewer BlockState::getViewer(unsigned number) const {
+  const Agent &agent = *agents[number];
+  Viewer viewer{agent.all, std::nullopt, isExplicit};
+  if (!isExplicit || agent.isOneThread)
+    viewer.own = agent.accesses;
+  return viewer;
+}
+
+LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
+  for (bool writes : {true, false}) {
+    AccessMode mode;
+    mode.writes = writes;
+    shadow.begin(makeEvent(frame.getAgent(), inst, mode, &inst));
+    std::shared_ptr<Cells> cells =
+        getArena(inst.sharedOffset + inst.scratchBytes);
+    if (std::optional<Conflict> conflict =
+            shadow.touch(*cells, inst.sharedOffset, inst.scratchBytes,
+                         getViewer(frame.getAgent())))
+      return failAccess(frame, inst, "its scratch memory", writes, *conflict);
+    if (writes)
+      meet(getAgent(frame.getAgent()));
+  }
+  return success();
 }
 
 LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
@@ -100,34 +160,25 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
   if (Record *record = frame.getRecord())
     record->bytes = std::max<int64_t>(record->bytes, 0) +
                     countElements(box.sizes) * memref.storageBits / 8;
-  if (!memref.buffer->cells)
+  const Buffer &buffer = *memref.buffer;
+  if (!buffer.cells)
     return success();
-  Agent &agent = getAgent(frame.getAgent());
-  Event event;
-  event.inst = &inst;
-  event.agent = frame.getAgent();
-  event.component = mode.op ? mode.op->component : agent.accesses;
-  event.time = mode.op ? mode.op->time : agent.time;
-  event.writes = mode.writes;
-  event.isAsyncProxy = mode.isAsyncProxy;
-  event.atomic = mode.atomic;
-  event.op = mode.op;
-  event.buffer = memref.buffer.get();
-  shadow.begin(std::move(event));
-  Viewer viewer{agent.all, std::nullopt, isExplicit};
-  if (!isExplicit || agent.isOneThread)
-    viewer.own = agent.accesses;
+  shadow.begin(makeEvent(frame.getAgent(), inst, mode, &buffer));
+  Viewer viewer = getViewer(frame.getAgent());
   return forEachRow(memref, box, [&](const Row &row) {
     LogicalResult result = success();
     forEachRun(memref, row, [&](int64_t first, int64_t count, int64_t skip) {
       std::optional<Conflict> conflict =
-          shadow.touch(*memref.buffer->cells, first, count, viewer);
+          shadow.touch(*buffer.cells, first, count, viewer);
       if (!conflict)
         return true;
       SmallVector<int64_t> coords = row.coords;
       if (!coords.empty())
-        coords.back() += skip;
-      result = failAccess(frame, inst, coords, mode.writes, *conflict);
+        coords.back() +=
+            skip + (conflict->byte - first) * 8 / memref.storageBits;
+      result = failAccess(frame, inst,
+                          "element " + toString(coords) + " of shared memory",
+                          mode.writes, *conflict);
       return false;
     });
     return result;

@@ -94,9 +94,24 @@ public:
   /// Waits for the agent's operations of a kind, the first `count` of them;
   /// each of its threads then knows that they are complete.
   mlir::LogicalResult finish(Frame &frame, AsyncKind kind, uint32_t count);
+  /// Whether an asynchronous product of the agent writes the value, and has not
+  /// been waited for.
+  bool isUnfinished(unsigned agent, const Datum &datum) const {
+    return datum.fragment &&
+           datum.fragment->product >
+               agents[agent]->each.done.get(agents[agent]->products);
+  }
   /// Tells all threads of the agent.
   void learn(Agent &agent, const Knowledge &knowledge);
 
+  /// The bytes of all buffers that have a place; at least `size` of them.
+  std::shared_ptr<Cells> getArena(int64_t size) {
+    if (int64_t(arena->cells.size()) < size)
+      arena->cells.resize(size);
+    return arena;
+  }
+  /// An operation writes its scratch memory, its threads meet, and it reads it.
+  mlir::LogicalResult useScratch(Frame &frame, const Instruction &inst);
   /// Notes an access to shared memory and checks that it is ordered.
   mlir::LogicalResult access(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
@@ -131,9 +146,13 @@ public:
   const std::optional<Failure> &getFailure() const { return failure; }
 
 private:
+  /// The event of an access that the shadow has to know of.
+  Event makeEvent(unsigned agent, const Instruction &inst,
+                  const AccessMode &mode, const void *buffer) const;
+  Viewer getViewer(unsigned agent) const;
   void reportDeadlock();
   mlir::LogicalResult failAccess(Frame &frame, const Instruction &inst,
-                                 llvm::ArrayRef<int64_t> coords, bool writes,
+                                 const std::string &place, bool writes,
                                  const Conflict &conflict);
 
   const Launch &launch;
@@ -142,6 +161,7 @@ private:
   std::vector<std::shared_ptr<BarrierArray>> barriers;
   std::vector<std::shared_ptr<AsyncOp>> loads;
   Shadow shadow;
+  std::shared_ptr<Cells> arena = std::make_shared<Cells>();
   unsigned numComponents = 0, numBarriers = 0;
   std::optional<Failure> failure;
 };

@@ -59,7 +59,7 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
                             ", which is the limit; the kernel may be endless");
     if (!inst.takesUnfinished)
       for (unsigned operand : inst.operands)
-        if (values[operand].fragment && values[operand].fragment->isUnfinished)
+        if (state.isUnfinished(agent, values[operand]))
           return fail(inst, "uses the result of an asynchronous product that "
                             "no tile.gemm_wait has waited for");
     if (failed(runOne(inst)))
@@ -69,6 +69,9 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
 }
 
 LogicalResult Frame::runOne(const Instruction &inst) {
+  if (inst.scratchBytes > 0 && state.isExplicit &&
+      failed(state.useScratch(*this, inst)))
+    return failure();
   Recorder *recorder = inst.isRecorded ? state.getRecorder() : nullptr;
   if (!recorder)
     return (*inst.handler)(*this, inst);

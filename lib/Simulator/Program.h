@@ -73,6 +73,11 @@ struct Instruction {
   bool takesUnfinished = false;
   /// Whether a record of the block lists it.
   bool isRecorded = false;
+  /// Where in the block's shared memory the buffer that it makes, or its
+  /// scratch memory, begins; -1 before shared memory is planned.
+  int64_t sharedOffset = -1;
+  int64_t scratchBytes = 0;
+  std::shared_ptr<const Places> places;
 };
 
 /// A kernel's instructions and the number of values in a frame.

@@ -40,8 +40,9 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   std::vector<Scheduler::Body> bodies;
   for (const Instruction &role : ArrayRef(roles).drop_back()) {
     auto op = cast<tile::RoleOp>(role.op);
-    frames.push_back(frame.fork(state.addRole(
-        op, ("role @" + op.getName()).str(), runsOnOneThread(op, hasChannels))));
+    frames.push_back(
+        frame.fork(state.addRole(op, ("role @" + op.getName()).str(),
+                                 runsOnOneThread(op, hasChannels))));
     const BlockCode &code = role.regions.front();
     bodies.push_back([&frames, &code, number = bodies.size()] {
       return frames[number].run(code, {});

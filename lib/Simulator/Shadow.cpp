@@ -70,8 +70,10 @@ std::optional<Conflict> Shadow::touch(Cells &cells, int64_t first,
     bool isSame =
         i > first && cell.write == before.write && cell.reads == before.reads;
     if (!isSame) {
-      if (auto conflict = check(cell, viewer))
+      if (auto conflict = check(cell, viewer)) {
+        conflict->byte = i;
         return conflict;
+      }
       before = cell;
       after = writes ? Cells::Cell{event, 0}
                      : Cells::Cell{cell.write, addReader(cell.reads, event)};

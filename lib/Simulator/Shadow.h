@@ -76,6 +76,7 @@ enum class ConflictKind { Overwritten, Unordered, Unfenced };
 struct Conflict {
   ConflictKind kind;
   Event earlier;
+  int64_t byte = 0;
 };
 
 /// The accesses of a block.

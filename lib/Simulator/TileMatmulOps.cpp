@@ -63,7 +63,7 @@ static LogicalResult readOperands(Frame &frame, const Instruction &inst,
         failed(frame.getState().access(frame, inst, *datum.memref,
                                        Box::getWhole(*datum.memref), mode)))
       return failure();
-    if (datum.fragment && datum.fragment->isUnfinished)
+    if (frame.getState().isUnfinished(frame.getAgent(), datum))
       return frame.fail(inst, "multiplies the result of an asynchronous "
                               "product that no tile.gemm_wait has waited for");
   }
@@ -165,12 +165,11 @@ static LogicalResult startGemm(Frame &frame, const Instruction &inst) {
   if (failed(readOperands(frame, inst, 2, op)))
     return failure();
   Datum result = makeDatum(inst.resultTypes[0]);
-  result.fragment->isUnfinished = true;
+  result.fragment->product = op->time;
   frame.set(inst, 0, result);
   op->complete = [&frame, &inst, left = frame.get(inst, 0),
                   right = frame.get(inst, 1), acc = frame.get(inst, 2),
                   result]() mutable {
-    result.fragment->isUnfinished = false;
     return multiplyTiles<T>(frame, inst, left, right, acc, result);
   };
   Record details;
@@ -204,7 +203,7 @@ static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
     return failure();
   for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
     const Datum &fragment = frame.get(inst, i);
-    if (fragment.fragment->isUnfinished)
+    if (state.isUnfinished(frame.getAgent(), fragment))
       return frame.fail(inst, "lets the last " + Twine(pending) +
                                   " products be under way, of which one has "
                                   "yet to write its operand number " +

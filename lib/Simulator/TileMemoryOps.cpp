@@ -54,8 +54,15 @@ static LogicalResult allocate(Frame &frame, const Instruction &inst) {
   buffer->storage.resize(llvm::divideCeil(bits, 8));
   buffer->written.resize(buffer->storage.size());
   buffer->data = buffer->storage.data();
-  buffer->cells = std::make_shared<Cells>();
-  buffer->cells->cells.resize(buffer->storage.size());
+  if (inst.places) {
+    buffer->cells =
+        frame.getState().getArena(inst.sharedOffset + inst.places->size);
+    buffer->firstCell = inst.sharedOffset;
+    buffer->places = inst.places.get();
+  } else {
+    buffer->cells = std::make_shared<Cells>();
+    buffer->cells->cells.resize(buffer->storage.size());
+  }
   frame.set(inst, 0, std::move(*datum));
   return success();
 }

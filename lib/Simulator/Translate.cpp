@@ -7,6 +7,7 @@
 
 #include "Program.h"
 
+#include "tilews/Dialect/Tile/Analysis/Scratch.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,6 +57,43 @@ static bool isRecorded(Operation &op) {
   return isa<tile::TileDialect>(op.getDialect()) || !isMemoryEffectFree(&op) ||
          llvm::any_of(op.getOperandTypes(), isFragment) ||
          llvm::any_of(op.getResultTypes(), isFragment);
+}
+
+/// Where the elements of a buffer are.
+static std::shared_ptr<const Places> getPlaces(MemRefType type,
+                                               unsigned storageBits) {
+  auto places = std::make_shared<Places>();
+  int64_t bits = tile::getStorageBits(type.getElementType());
+  SharedLayout layout = tile::getSharedLayout(type);
+  places->elementBytes = bits / 8;
+  places->storageBits = storageBits;
+  places->size = tile::getBufferBytes(type);
+  forEachCoordinate(type.getShape(), [&](ArrayRef<int64_t> coords) {
+    places->bytes.push_back(layout.getOffset(coords, bits) *
+                            places->elementBytes);
+    return true;
+  });
+  return places;
+}
+
+/// Fills in what is known of an operation's place in shared memory.
+static void setPlace(Operation &op, Instruction &inst) {
+  auto offset = op.getAttrOfType<IntegerAttr>(tile::TileDialect::kOffset);
+  if (!offset)
+    return;
+  inst.sharedOffset = offset.getInt();
+  if (auto alloc = dyn_cast<tile::AllocSharedOp>(op)) {
+    if (isHeld(alloc.getType().getShape()))
+      inst.places = getPlaces(alloc.getType(),
+                              inst.resultTypes[0].element.getMemoryBits());
+    return;
+  }
+  if (isa<tile::ChannelOp, tile::MBarrierOp>(op))
+    return;
+  FailureOr<TargetInfo> target =
+      TargetInfo::get(op.getParentOfType<gpu::GPUFuncOp>());
+  if (succeeded(target))
+    inst.scratchBytes = tile::getScratchBytes(&op, *target);
 }
 
 /// The element type of a value's type; channels, barriers and cursors count as
@@ -145,6 +183,7 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
   }
   if (op.getNumResults())
     inst.isFloat = inst.resultTypes[0].element.isFloat;
+  setPlace(op, inst);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     FailureOr<Datum> value = getConstant(constant, inst.resultTypes[0]);
     if (failed(value))

@@ -30,6 +30,8 @@ def find_case(name: str) -> pipelined_zoo.Case:
 def lower(case: pipelined_zoo.Case, target: str, passes: str = ""):
     """The case's module after `passes`."""
     module = case.kernel.build(target, **case.constants)
+    if not passes:
+        return module
     with module.context:
         pipeline = f"builtin.module(gpu.module({passes}))"
         passmanager.PassManager.parse(pipeline).run(module.operation)

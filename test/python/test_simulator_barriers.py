@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - operations are on one line each
 """Barriers as they are after ``--tile-lower-channels``, written by hand and broken."""
 
 import numpy as np
@@ -98,9 +99,7 @@ def test_slots_change_hands(rows, timing):
     np.testing.assert_array_equal(out, expected)
 
 
-EXPECT = (
-    "tile.mbarrier_arrive %full[%p] {by = #tile.agents<thread>, bytes = 256 : i64}"
-)
+EXPECT = "tile.mbarrier_arrive %full[%p] {by = #tile.agents<thread>, bytes = 256 : i64}"
 BROKEN = {
     "the consumer does not wait": (
         [("tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>", "")],
@@ -108,11 +107,15 @@ BROKEN = {
     ),
     "the producer does not wait": (
         [("tile.mbarrier_wait %empty[%p], %f : !tile.mbarrier<2>", "")],
-        "copy is under way|orders behind a read|it expected fewer bytes|arrives 1 times",
+        "copy is under way|orders behind a read|expected fewer bytes|arrives 1 times",
     ),
     "the consumer waits for the wrong phase": (
-        [("iter_args(%s = %zero, %q = %i0, %f = %i0)",
-          "iter_args(%s = %zero, %q = %i0, %f = %i1)")],
+        [
+            (
+                "iter_args(%s = %zero, %q = %i0, %f = %i0)",
+                "iter_args(%s = %zero, %q = %i0, %f = %i1)",
+            )
+        ],
         "was never written|to which a copy is under way",
     ),
     "the producer waits for the wrong phase": (
@@ -125,8 +128,12 @@ BROKEN = {
         "copy is under way|orders behind a read|arrives 1 times|never returns",
     ),
     "a slot too far": (
-        [("%p2 = arith.select %wraps, %i0, %p1 : i32",
-          "%p2 = arith.addi %p, %i1 : i32")],
+        [
+            (
+                "%p2 = arith.select %wraps, %i0, %p1 : i32",
+                "%p2 = arith.addi %p, %i1 : i32",
+            )
+        ],
         "uses the barrier of slot 2, but there are 2",
     ),
     "the wrong slot is read": (
@@ -154,17 +161,26 @@ BROKEN = {
         "which misses 3 of 4 arrivals",
     ),
     "one thread gives back what all have read": (
-        [("{by = #tile.agents<warps>}", "{by = #tile.agents<thread>}"),
-         ("tile.mbarrier {count = 4 : i64}", "tile.mbarrier {count = 1 : i64}")],
+        [
+            ("{by = #tile.agents<warps>}", "{by = #tile.agents<thread>}"),
+            ("tile.mbarrier {count = 4 : i64}", "tile.mbarrier {count = 1 : i64}"),
+        ],
         "nothing orders behind a read of it",
     ),
     "the slot is given back before it is read": (
-        [("tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>",
-          "tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>\n"
-          "tile.mbarrier_arrive %empty[%q] {by = #tile.agents<warps>} "
-          ": !tile.mbarrier<2>"),
-         ("tile.mbarrier_arrive %empty[%q] {by = #tile.agents<warps>}\n"
-          "            : !tile.mbarrier<2>", "")],
+        [
+            (
+                "tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>",
+                "tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>\n"
+                "tile.mbarrier_arrive %empty[%q] {by = #tile.agents<warps>} "
+                ": !tile.mbarrier<2>",
+            ),
+            (
+                "tile.mbarrier_arrive %empty[%q] {by = #tile.agents<warps>}\n"
+                "            : !tile.mbarrier<2>",
+                "",
+            ),
+        ],
         "orders behind a read of it|copy is under way",
     ),
     "barriers are not ready": (
@@ -172,14 +188,22 @@ BROKEN = {
         "uses a barrier whose initialization no tile.mbarrier_ready has made visible",
     ),
     "a copy that nobody waits for": (
-        [("tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>", ""),
-         ("%row = tile.load %slot : !slot -> tensor<64xf32>",
-          "%row = arith.constant dense<0.0> : tensor<64xf32>")],
+        [
+            ("tile.mbarrier_wait %full[%q], %f : !tile.mbarrier<2>", ""),
+            (
+                "%row = tile.load %slot : !slot -> tensor<64xf32>",
+                "%row = arith.constant dense<0.0> : tensor<64xf32>",
+            ),
+        ],
         "was never waited for|copy is under way|role @load waits here",
     ),
     "a parity that is none": (
-        [("%f1 = arith.xori %f, %i1 : i32\n          %q2",
-          "%f1 = arith.addi %f, %i2 : i32\n          %q2")],
+        [
+            (
+                "%f1 = arith.xori %f, %i1 : i32\n          %q2",
+                "%f1 = arith.addi %f, %i2 : i32\n          %q2",
+            )
+        ],
         "waits for a phase of parity 2, expected 0 or 1",
     ),
 }

@@ -52,8 +52,20 @@ struct Fragment {
   llvm::SmallVector<int64_t> shape;
   std::vector<int64_t> integers;
   std::vector<double> reals;
-  /// Whether a product has yet to write it.
-  bool isUnfinished = false;
+  /// The number among its role's asynchronous products of the one that writes
+  /// it; 0 if none does.
+  uint32_t product = 0;
+};
+
+/// Where the layout of a shared buffer puts its elements, numbered row by row.
+struct Places {
+  /// The first byte of each element.
+  std::vector<int32_t> bytes;
+  int64_t elementBytes = 1;
+  /// Bits from one element to the next in the buffer's data.
+  unsigned storageBits = 8;
+  /// Bytes in all, gaps included.
+  int64_t size = 0;
 };
 
 /// Bytes that memrefs look into.
@@ -64,9 +76,11 @@ struct Buffer {
   std::vector<uint8_t> storage;
   /// For memory that starts undefined: the bits of each byte that were written.
   std::vector<uint8_t> written;
-  /// Shared memory: who touched which byte, from byte `firstCell` on.
+  /// Shared memory: who touched which byte, from byte `firstCell` on; `places`
+  /// says where the elements are that the layout does not leave in order.
   std::shared_ptr<Cells> cells;
   int64_t firstCell = 0;
+  const Places *places = nullptr;
   /// The channel that hands the buffer's versions on.
   std::shared_ptr<Channel> channel;
 };

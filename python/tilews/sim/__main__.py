@@ -63,7 +63,9 @@ def _simulate(
         name: value.copy() if isinstance(value, np.ndarray) else value
         for name, value in arguments.items()
     }
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    with Progress(console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("blocks", total=None)
 
         def progress(done: int, blocks: int) -> None:

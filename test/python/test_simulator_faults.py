@@ -1,0 +1,276 @@
+"""Schedules that are broken on purpose, and what the simulator says of them."""
+
+import re
+
+import numpy as np
+import pytest
+import simulating
+from interpreting import SHARED
+
+import tilews
+import tilews.language as tl
+from tilews import ir, passmanager, sim
+
+TIMINGS = simulating.TIMINGS[:3]
+
+
+@tilews.kernel(threads=128)
+def gemm(
+    A: tl.Tensor["64, 256", tl.f16],
+    B: tl.Tensor["256, 64", tl.f32],
+    C: tl.Tensor["64, 64", tl.f16],
+    STAGES: tl.constexpr = 2,
+):
+    """One operand by TMA, the other by ordinary stores, products by wgmma."""
+    tl.grid(1)
+    As = tl.alloc_shared((64, 64), tl.f16)
+    Bs = tl.alloc_shared((64, 64), tl.f16)
+    Cs = tl.alloc_shared((64, 64), tl.f16)
+    acc = tl.zeros((64, 64), tl.f32)
+    for k in tl.range(4, num_stages=STAGES):
+        tl.copy(A[0, k * 64], As)
+        tl.store(tl.load(B[k * 64, 0], (64, 64)).to(tl.f16), Bs)
+        acc = tl.gemm(As, Bs, acc)
+    tl.store(acc.to(tl.f16), Cs)
+    tl.copy(Cs, C)
+
+
+def lower(target, passes, **constants):
+    """The text of the kernel after `passes`, with an operation on each line."""
+    module = gemm.build(target, **constants)
+    with module.context:
+        pipeline = f"builtin.module(gpu.module({passes}))"
+        passmanager.PassManager.parse(pipeline).run(module.operation)
+    return str(module)
+
+
+def launch(text, **options):
+    random = np.random.default_rng(0)
+    a = random.integers(-3, 4, (64, 256)).astype("f2")
+    b = random.integers(-3, 4, (256, 64)).astype("f4")
+    c = np.zeros((64, 64), "f2")
+    with ir.Context(), ir.Location.unknown():
+        sim.run(ir.Module.parse(text), None, [a, b, c], **options)
+    return c, (a.astype("f4") @ b).astype("f2")
+
+
+def without(text, pattern, count=1):
+    """`text` without the first lines that match `pattern`."""
+    for _ in range(count):
+        lines = text.split("\n")
+        index = next(i for i, line in enumerate(lines) if re.search(pattern, line))
+        text = "\n".join(lines[:index] + lines[index + 1 :])
+    return text
+
+
+def moved(text, pattern, before):
+    """`text` with the line that matches `pattern` moved before another one."""
+    lines = text.split("\n")
+    index = next(i for i, line in enumerate(lines) if re.search(pattern, line))
+    line = lines.pop(index)
+    target = next(i for i, line in enumerate(lines) if re.search(before, line))
+    return "\n".join([*lines[:target], line, *lines[target:]])
+
+
+def changed(text, before, after):
+    assert text.count(before) >= 1, before
+    return text.replace(before, after)
+
+
+#: What is done to the specialized kernel, and what the simulator says.
+SPECIALIZED = {
+    "the consumer does not wait": (
+        lambda text: without(text, "tile.wait "),
+        "never written|copy is under way that was not waited for",
+    ),
+    "the producer does not wait": (
+        lambda text: without(text, "tile.acquire"),
+        "copy is under way|nothing orders behind a read",
+    ),
+    "nothing is given back": (
+        lambda text: without(text, "tile.release"),
+        "role @load waits here for the phase of parity 0 of the 'empty' barrier",
+    ),
+    "nothing is completed": (
+        lambda text: without(text, "tile.commit"),
+        "role @math waits here for the phase of parity 0 of the 'full' barrier of "
+        "slot 0, which is in phase 0",
+    ),
+    "completed before it is stored": (
+        lambda text: moved(text, "tile.commit", "tile.store .* to %10"),
+        "never written|orders behind a (read|write)|was not waited for",
+    ),
+    "a product reads what was given back": (
+        lambda text: changed(text, "{pending = 1 : i64}", "{pending = 2 : i64}"),
+        "copy|starts a product here that reads it until it is waited for",
+    ),
+    "a product is not waited for": (
+        lambda text: changed(
+            text,
+            "tile.gemm_wait %5#0 :",
+            "tile.gemm_wait %5#0 {pending = 1 : i64} :",
+        ),
+        "lets the last 1 products be under way, of which one has yet to write",
+    ),
+    "the wrong slot": (
+        lambda text: re.sub(r"= tile.slot %0\[%arg5\]", "= tile.slot %0[%4]", text),
+        "never written|copy is under way|orders behind",
+    ),
+    "the cursor stays": (
+        lambda text: changed(
+            text, "scf.yield %11 : !tile.cursor<2>", "scf.yield %arg4 : !tile.cursor<2>"
+        ),
+        "waits here for the phase|copy is under way|orders behind",
+    ),
+    "threads do not meet": (
+        lambda text: without(text, "tile.barrier"),
+        "reads element .* which nothing orders behind a write of it by other threads; "
+        "expected a tile.barrier",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def specialized():
+    return lower("sm_90a", simulating.PHASES["laid-out"])
+
+
+@pytest.mark.parametrize("timing", simulating.TIMINGS, ids=str)
+def test_the_specialized_kernel_is_right(specialized, timing):
+    found, expected = launch(specialized, **timing)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+@pytest.mark.parametrize("fault", SPECIALIZED)
+def test_faults_of_the_specialized_kernel(specialized, fault, timing):
+    change, message = SPECIALIZED[fault]
+    broken = change(specialized)
+    assert broken != specialized
+    with pytest.raises(sim.SimulationError, match=message):
+        launch(broken, barriers="explicit", **timing)
+
+
+#: The same without roles.
+EXPANDED = {
+    "groups are waited for too late": (
+        lambda text: re.sub(
+            r"pending = (\d+)", lambda match: f"pending = {int(match[1]) + 1}", text
+        ),
+        "copy is under way that was not waited for",
+    ),
+    "groups are not closed": (
+        lambda text: without(text, "tile.commit_group", 2),
+        "copy is under way that was not waited for",
+    ),
+    "threads do not meet": (
+        lambda text: without(text, r"tile.wait "),
+        "copy is under way that was not waited for|by other threads; expected",
+    ),
+}
+
+
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+@pytest.mark.parametrize("fault", EXPANDED)
+def test_faults_of_the_expanded_kernel(fault, timing):
+    text = lower("sm_80", simulating.PHASES["laid-out"], STAGES=3)
+    np.testing.assert_array_equal(*launch(text, **timing))
+    change, message = EXPANDED[fault]
+    with pytest.raises(sim.SimulationError, match=message):
+        launch(change(text), barriers="explicit", **timing)
+
+
+UNSCHEDULED = (
+    "tile-annotate-instructions,tile-infer-layouts,tile-plan-shared-memory,"
+    "tile-insert-barriers"
+)
+
+
+def test_a_missing_fence_and_a_missing_barrier():
+    """Without a pipeline: stores, a barrier with a fence, wgmma."""
+    text = lower("sm_90a", UNSCHEDULED)
+    np.testing.assert_array_equal(*launch(text))
+    assert "proxy_fence" in text
+    for match in re.finditer(r"tile\.barrier(.*)", text):
+        weak = text[: match.start()] + "tile.barrier" + text[match.end() :]
+        gone = text[: match.start()] + text[match.end() :]
+        if "proxy_fence" in match[1]:
+            with pytest.raises(sim.SimulationError, match=r"no tile\.proxy_fence has"):
+                launch(weak)
+        with pytest.raises(
+            sim.SimulationError, match=r"expected a tile\.barrier|proxy"
+        ):
+            launch(gone, barriers="explicit")
+
+
+#: The condition of the loop reads what the channel delivers, without a wait.
+SEARCH = f"""
+!Buffer = memref<2x16xi32, {SHARED}>
+!slot = memref<16xi32, {SHARED}>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {{
+  gpu.func @search(%a: memref<?x16xi32>, %out: memref<1xi32>)
+      kernel attributes {{tile.threads = 64 : i32}} {{
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %a, %c0 : memref<?x16xi32>
+    %i0 = arith.constant 0 : i32
+    %i1 = arith.constant 1 : i32
+    %buffer = tile.alloc_shared : !Buffer
+    %ch = tile.channel(%buffer) {{producer = #tile.producer<simt>}}
+      : !Buffer -> !tile.channel<2>
+    tile.specialize {{
+      tile.role @load warps(1) {{
+        %p0 = tile.cursor : !tile.cursor<2>
+        scf.for %i = %c0 to %n step %c1 iter_args(%p = %p0) -> !tile.cursor<2> {{
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %slot = tile.slot %buffer[%p] : !Buffer, !tile.cursor<2> -> !slot
+          tile.copy %a[%i, 0] [1, 16] to %slot : memref<?x16xi32> to !slot
+          tile.commit %ch[%p] : !tile.channel<2>
+          %next = tile.advance %p : !tile.cursor<2>
+          scf.yield %next : !tile.cursor<2>
+        }}
+      }}
+      tile.role @math warps(1) {{
+        %q0 = tile.cursor : !tile.cursor<2>
+        %r:2 = scf.while (%q = %q0, %found = %i0)
+            : (!tile.cursor<2>, i32) -> (!tile.cursor<2>, i32) {{
+          {{wait}}
+          %slot = tile.slot %buffer[%q] : !Buffer, !tile.cursor<2> -> !slot
+          %value = memref.load %slot[%c0] : !slot
+          %goes = arith.cmpi sgt, %value, %i0 : i32
+          %sum = arith.addi %found, %value : i32
+          scf.condition(%goes) %q, %sum : !tile.cursor<2>, i32
+        }} do {{
+        ^bb0(%q: !tile.cursor<2>, %found: i32):
+          tile.wait %ch[%q] : !tile.channel<2>
+          tile.release %ch[%q] : !tile.channel<2>
+          %next = tile.advance %q : !tile.cursor<2>
+          scf.yield %next, %found : !tile.cursor<2>, i32
+        }}
+        memref.store %r#1, %out[%c0] : memref<1xi32>
+      }}
+    }}
+    gpu.return
+  }}
+}}
+""".replace("!Buffer, !tile.cursor<2> -> !slot", "!Buffer -> !slot")
+
+
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+@pytest.mark.parametrize("wait", [False, True])
+def test_a_condition_that_reads_what_has_yet_to_arrive(wait, timing):
+    a = np.arange(3, 0, -1)[:, None] * np.ones((1, 16), int)
+    a = np.append(a, [[0] * 16], axis=0).astype("i4")
+    out = np.zeros(1, "i4")
+    first = "tile.wait %ch[%q] : !tile.channel<2>" if wait else ""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(SEARCH.replace("{wait}", first))
+        if wait:
+            sim.run(module, None, [a, out], 1, **timing)
+            assert out == 6
+            return
+        with pytest.raises(
+            sim.SimulationError,
+            match=r"reads element .*(never written|orders behind a write)",
+        ):
+            sim.run(module, None, [a, out], 1, **timing)
