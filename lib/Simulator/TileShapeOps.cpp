@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockState.h"
 #include "Numbers.h"
 #include "Program.h"
 
@@ -73,14 +72,6 @@ struct Lines {
 };
 } // namespace
 
-/// Threads that exchange elements through shared memory meet on the way.
-static void meetInScratch(Frame &frame, const Instruction &inst) {
-  if (!inst.op->hasAttr(tile::TileDialect::kOffset))
-    return;
-  BlockState &state = frame.getState();
-  state.meet(state.getAgent(frame.getAgent()));
-}
-
 template <typename T>
 static LogicalResult reduce(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::ReduceOp>(inst.op);
@@ -110,7 +101,6 @@ static LogicalResult reduce(Frame &frame, const Instruction &inst) {
   }
   normalize(type.element, result.elements<T>(), lines.count);
   frame.set(inst, 0, std::move(result));
-  meetInScratch(frame, inst);
   return success();
 }
 
@@ -133,7 +123,6 @@ static LogicalResult scan(Frame &frame, const Instruction &inst) {
   }
   normalize(type.element, result.elements<T>(), type.countElements());
   frame.set(inst, 0, std::move(result));
-  meetInScratch(frame, inst);
   return success();
 }
 
@@ -185,7 +174,6 @@ static LogicalResult reshape(Frame &frame, const Instruction &inst) {
   result.fragment = std::make_shared<Fragment>(*frame.get(inst, 0).fragment);
   result.fragment->shape = inst.resultTypes[0].shape;
   frame.set(inst, 0, std::move(result));
-  meetInScratch(frame, inst);
   return success();
 }
 

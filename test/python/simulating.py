@@ -13,7 +13,11 @@ _SCHEDULE = (
 )
 _LAYOUT = f"{_SCHEDULE},tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers"
 #: The passes up to each form of a schedule.
-PHASES = {"scheduled": _SCHEDULE, "laid-out": _LAYOUT}
+PHASES = {
+    "scheduled": _SCHEDULE,
+    "laid-out": _LAYOUT,
+    "barriers": f"{_LAYOUT},tile-lower-channels",
+}
 
 #: How a kernel is run, as arguments of ``sim.run``.
 TIMINGS = [
