@@ -22,6 +22,7 @@ from .frontend.statements import build_body
 from .interpreted import InterpretedKernel
 from .language.builder import Builder
 from .language.values import Buffer, Scalar
+from .passmanager import PassManager
 from .runtime import device_target
 from .signature import (
     Signature,
@@ -32,12 +33,14 @@ from .signature import (
 )
 
 MODULE_NAME = "kernels"
+#: Of a kernel that says nothing else.
+DEFAULT_THREADS = 128
 
 
 def kernel(
     function: types.FunctionType | None = None,
     *,
-    threads: int = 128,
+    threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
 ) -> Kernel | Callable[[types.FunctionType], Kernel]:
     """Makes a kernel of a Python function.
@@ -45,7 +48,8 @@ def kernel(
     Args:
         function: its parameters are annotated with ``tl.Tensor[...]``, with an
             element type for a scalar, or with ``tl.constexpr``.
-        threads: threads of a block, a multiple of 32; ``compile(threads=...)``
+        threads: threads of a block, a multiple of 32; by default those of the
+            kernel's roles, see :func:`tl.role`, or 128. ``compile(threads=...)``
             overrides it.
         cluster: blocks in a cluster (NVIDIA sm_90 and later).
 
@@ -73,7 +77,7 @@ class Kernel:
     def __init__(
         self,
         function: types.FunctionType,
-        threads: int,
+        threads: int | None,
         cluster: tuple[int, int, int] | None,
     ) -> None:
         functools.update_wrapper(self, function)
@@ -141,7 +145,7 @@ class Kernel:
         self,
         target: str | None,
         specialization: Specialization,
-        threads: int,
+        threads: int | None,
         index_bitwidth: int,
         pipeline: str | None = None,
     ) -> CompiledKernel | InterpretedKernel:
@@ -291,7 +295,7 @@ class Kernel:
         )
 
     def _build(
-        self, specialization: Specialization, threads: int, target: str | None
+        self, specialization: Specialization, threads: int | None, target: str | None
     ) -> ir.Module:
         function = from_python(self.python)
         targets = target_attribute(target)
@@ -307,12 +311,15 @@ class Kernel:
                 )
             with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
                 op = self._make_kernel(specialization, threads)
-            self._fill(op, function, specialization)
+            builder = Builder(op, fixes_threads=threads is not None)
+            self._fill(builder, function, specialization)
             verify(module, function)
+            if builder.schedules:
+                check_schedules(module, function)
         return module
 
     def _make_kernel(
-        self, specialization: Specialization, threads: int
+        self, specialization: Specialization, threads: int | None
     ) -> gpu.GPUFuncOp:
         """The kernel's operation with its attributes and an empty entry block."""
         arguments = specialization.arguments
@@ -322,7 +329,9 @@ class Kernel:
             [argument.attributes() for argument in arguments]
         )
         i32 = ir.IntegerType.get_signless(32)
-        op.attributes["tile.threads"] = ir.IntegerAttr.get(i32, threads)
+        op.attributes["tile.threads"] = ir.IntegerAttr.get(
+            i32, DEFAULT_THREADS if threads is None else threads
+        )
         if self.cluster is not None:
             cluster = ir.DenseI32ArrayAttr.get(list(self.cluster))
             op.attributes["tile.cluster"] = cluster
@@ -331,19 +340,19 @@ class Kernel:
 
     def _fill(
         self,
-        op: gpu.GPUFuncOp,
+        builder: Builder,
         function: Function,
         specialization: Specialization,
     ) -> None:
         values: dict[str, Any] = dict(specialization.constants)
         for argument, value in zip(
-            specialization.arguments, op.entry_block.arguments, strict=True
+            specialization.arguments, builder.entry.arguments, strict=True
         ):
             if argument.shape is None:
                 values[argument.name] = Scalar(value, argument.dtype)
             else:
                 values[argument.name] = Buffer(value, argument.name)
-        build_body(Builder(op), function, values)
+        build_body(builder, function, values)
 
     def __repr__(self) -> str:
         return f"<tilews kernel {self.name}>"
@@ -397,6 +406,19 @@ def verify(module: ir.Module, function: Function) -> None:
     except ir.MLIRError as error:
         diagnostic = error.error_diagnostics[0]
         raise _located(diagnostic, function) from error
+
+
+def check_schedules(module: ir.Module, function: Function) -> None:
+    """Checks stages and orders that are given by hand.
+
+    Raises:
+        KernelError: at an operation that would come before one it depends on.
+    """
+    text = "builtin.module(gpu.module(tile-lower-persistent,tile-plan-pipeline))"
+    try:
+        PassManager.parse(text).run(module.operation.clone())
+    except ir.MLIRError as error:
+        raise _located(error.error_diagnostics[0], function) from error
 
 
 def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:

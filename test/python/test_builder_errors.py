@@ -204,7 +204,7 @@ def test_unsupported_statements():
     def walrus(n: tl.i32):
         (m := n)  # noqa: F841 # HERE
 
-    check(with_statement, "kernels do not support 'With'")
+    check(with_statement, "'with' for tl.specialize() and tl.role(...) only")
     check(try_statement, "kernels do not support 'Try'", "outside of the kernel")
     check(import_statement, "kernels do not support 'Import'", "import outside")
     check(walrus, "kernels do not support NamedExpr", "statement of its own")

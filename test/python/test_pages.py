@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tilews.compiler import find_ptxas
@@ -81,11 +82,29 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "a, b = (np.ones(s, np.float16) for s in ((130, 72), (136, 72)))\n"
         "c = np.zeros((130, 136), np.float32)\n"
     )
-    (code,) = code_blocks(read("docs/language.md"), "python")
+    code, plan, roles = code_blocks(read("docs/language.md"), "python")
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
     assert "tile.gemm" in capsys.readouterr().out
+
+    # The same product with its plan by hand.
+    lines = code.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if "num_stages=3" in line)
+    lines[first : first + 4] = ["    " + x for x in plan.splitlines(keepends=True)]
+    path = tmp_path / "planned.py"
+    path.write_text(arguments + "".join(lines) + "assert (c == 72).all()\n")
+    runpy.run_path(str(path))
+    assert "tile.stage = 2" in capsys.readouterr().out
+
+    path = tmp_path / "roles.py"
+    path.write_text("import tilews\nimport tilews.language as tl\n\n" + roles)
+    gemm = runpy.run_path(str(path))["gemm"]
+    a, b = np.ones((130, 80), np.float16), np.ones((80, 144), np.float16)
+    c = np.zeros((130, 144), np.float32)
+    gemm(a, b, c)
+    assert (c == 80).all()
+    assert "setmaxnreg" in gemm.compile("sm_90a").ptx
 
 
 def test_code_of_the_interpreter_page_runs(monkeypatch):

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import LanguageError
 from ..language import control
 from ..language import math as tile_math
+from ..language.roles import Channel
 from ..language.values import Buffer, BufferRegion, Value
 from .expressions import Expressions
 from .source import Function, body_of, from_python
@@ -69,7 +70,7 @@ class InlineFunction:
 
 def contains_value(item: Any) -> bool:
     """Whether there is a value of the kernel in nested Python containers."""
-    if isinstance(item, (Value, Buffer, BufferRegion)):
+    if isinstance(item, (Value, Buffer, BufferRegion, Channel)):
         return True
     if isinstance(item, (tuple, list)):
         return any(map(contains_value, item))

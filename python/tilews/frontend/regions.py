@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,13 +23,14 @@ from .merging import (
     same_structure,
     unflatten,
 )
+from .pipelines import Noting, Schedule, mark
 from .source import assigned_names
 
 #: What a path through a function gives: a value if it returned.
 Result = tuple[Any] | None
 
 
-class Regions(Calls):
+class Regions(Noting, Calls):
     """Builds the regions of run-time control flow."""
 
     # ===--- Conditionals ---=== #
@@ -213,8 +215,11 @@ class Regions(Calls):
             for bound in (bounds.start, bounds.stop, bounds.step)
         ]
         carried = self._carried(node, assigned_names([ast.Expr(node.target)]))
+        fail = functools.partial(self.error, node)
         yielded = None
         while yielded is None:
+            if bounds.stage is not None:
+                self.schedule = Schedule(bounds, fail)
             loop = scf.ForOp(*operands, [value.ir for value in carried.values])
             counter, *arguments = loop.body.arguments
             with self.builder.region(loop.body):
@@ -227,6 +232,9 @@ class Regions(Calls):
                     scf.YieldOp([value.ir for value in yielded])
             if yielded is None:
                 loop.operation.erase()
+        if bounds.stage is not None:
+            mark(loop, self.builder.schedules, self.schedule)
+            self.schedule = None
         if bounds.num_stages is not None:
             loop.attributes["tile.num_stages"] = ir.IntegerAttr.get(
                 ir.IntegerType.get_signless(32), bounds.num_stages

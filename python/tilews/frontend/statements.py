@@ -18,11 +18,12 @@ from ..language.types import DType
 from ..language.values import Buffer, Tile, Value, describe
 from .expressions import Control
 from .merging import Undefined
-from .regions import Regions, Result
+from .pipelines import apply
+from .regions import Result
+from .roles import Roles
 from .source import Function, assigned_names, contains_return
 
 _HINTS = {
-    "With": None,
     "Try": "raise and catch outside of the kernel",
     "Import": "import outside of the kernel",
     "ImportFrom": "import outside of the kernel",
@@ -44,7 +45,7 @@ class Continue(Control):
     """Goes on with the next iteration of a loop that is unrolled."""
 
 
-class Interpreter(Regions):
+class Interpreter(Roles):
     """Interprets a function: one object for each call."""
 
     def __init__(
@@ -77,7 +78,7 @@ class Interpreter(Regions):
         """
         for place, statement in enumerate(statements):
             following = [*statements[place + 1 :], *rest]
-            with self.at(statement):
+            with self.at(statement), self.noting(statement):
                 result = self.run_statement(statement, following)
             if result is not None:
                 return result
@@ -284,6 +285,7 @@ def build_body(builder: Builder, function: Function, arguments: dict[str, Any]) 
                 "store the result: tl.store(value, C[i, j])",
             )
         gpu.ReturnOp([])
+        apply(builder.kernel, builder.schedules)
         if "tile.grid" not in builder.kernel.attributes and not builder.knows_grid:
             grid = ir.AffineMapAttr.get(grid_map(builder, [1]))
             builder.kernel.attributes["tile.grid"] = grid

@@ -10,10 +10,12 @@ from .control import (
     grid,
     num_blocks,
     persistent,
+    pipelined,
     print,
     range,
     rasterize,
     static_range,
+    use_swizzle,
 )
 from .layouts import with_layout
 from .math import (
@@ -81,6 +83,7 @@ from .reductions import (
     scan,
     sum,
 )
+from .roles import Channel, channel, role, role_registers, slot, specialize
 from .shapes import (
     arange,
     broadcast_to,
@@ -111,4 +114,4 @@ from .types import (
     i64,
     index,
 )
-from .values import Buffer, BufferRegion, Scalar, Tile
+from .values import Buffer, BufferRegion, Cursor, Scalar, Tile

@@ -9,7 +9,7 @@ from ..dialects import arith, math, tensor, tile
 from ..errors import LanguageError
 from .builder import constant
 from .types import DType, f32, i1, i64, index
-from .values import CarriedNumber, Scalar, Tile, Value, describe, wrap
+from .values import CarriedNumber, Cursor, Scalar, Tile, Value, describe, wrap
 
 _Number = (bool, int, float)
 
@@ -108,7 +108,8 @@ def unify(what: str, *operands: Any) -> list[Value]:
         LanguageError: an operand is no value, or types or shapes do not fit.
     """
     for operand in operands:
-        if not isinstance(operand, Value) and not is_number(operand):
+        is_value = isinstance(operand, Value) and not isinstance(operand, Cursor)
+        if not is_value and not is_number(operand):
             raise LanguageError(
                 f"{what}: expected a fragment, a scalar or a number, found "
                 f"{describe(operand)}"
@@ -216,12 +217,14 @@ def compare(op: str, lhs: Any, rhs: Any) -> Value:
 
 
 def negate(value: Value) -> Value:
+    (value,) = unify("'-'", value)
     if value.dtype.is_float:
         return wrap(arith.negf(value.ir))
     return binary("-", 0, value)
 
 
 def invert(value: Value) -> Value:
+    (value,) = unify("'~'", value)
     if value.dtype.is_float:
         raise LanguageError(f"'~' takes integers, found {value.dtype}")
     return binary("^", value, 1 if value.dtype.is_bool else -1)
@@ -241,7 +244,7 @@ def cast(value: Any, dtype: DType) -> Value:
         )
     if is_number(value):
         return wrap(constant(number(value), dtype, None))
-    if not isinstance(value, Value):
+    if not isinstance(value, Value) or isinstance(value, Cursor):
         raise LanguageError(f"cannot convert {describe(value)} to {dtype}")
     source = value.dtype
     if source == dtype:
@@ -279,6 +282,7 @@ def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
 
 
 def bitcast(value: Value, dtype: DType) -> Value:
+    (value,) = unify("bitcast", value)
     if value.dtype.bits != dtype.bits or value.dtype.is_index or dtype.is_index:
         raise LanguageError(
             f"cannot read the bits of {value.dtype} as {dtype}",

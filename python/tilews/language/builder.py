@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from .. import ir
 from ..dialects import arith
@@ -21,14 +22,33 @@ class Builder:
         kernel: the ``gpu.func``.
         regions: number of run-time regions (loops and conditionals) we are inside.
         knows_grid: whether the kernel asks for its block's place in the grid.
+        fixes_threads: whether its threads are given, or follow from its roles.
+        warps: those of the role we are inside, if any.
+        schedules: of its pipelined loops, where they are given by hand.
     """
 
-    def __init__(self, kernel: ir.OpView) -> None:
+    def __init__(self, kernel: ir.OpView, fixes_threads: bool = True) -> None:
         self.kernel = kernel
         self.regions = 0
         self.knows_grid = False
+        self.fixes_threads = fixes_threads
+        self.warps: int | None = None
+        self.schedules: list[Any] = []
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
+
+    @property
+    def threads(self) -> int:
+        """Of the role we are inside, or of the kernel."""
+        if self.warps is not None:
+            return 32 * self.warps
+        return ir.IntegerAttr(self.kernel.attributes["tile.threads"]).value
+
+    def set_threads(self, warps: int) -> None:
+        """Gives the kernel the threads of its roles, unless it has a number."""
+        if not self.fixes_threads and 1 <= warps <= 32:
+            i32 = ir.IntegerType.get_signless(32)
+            self.kernel.attributes["tile.threads"] = ir.IntegerAttr.get(i32, 32 * warps)
 
     @property
     def entry(self) -> ir.Block:

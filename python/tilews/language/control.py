@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import ir
@@ -27,6 +27,8 @@ class Range:
     stop: Any
     step: Any
     num_stages: int | None
+    stage: tuple[int, ...] | None = None
+    order: tuple[int, ...] | None = None
 
     def __iter__(self) -> Iterator[int]:
         """The counters, for comprehensions and Python functions."""
@@ -75,6 +77,56 @@ def range(
     return Range(start, stop, step, num_stages)
 
 
+def pipelined(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    num_stages: int,
+    stage: Sequence[int] | None = None,
+    order: Sequence[int] | None = None,
+) -> Range:
+    """The counters of a pipelined loop: ``for k in tl.pipelined(n, num_stages=3):``.
+
+    Like :func:`range`, with the plan of the pipeline given by hand: turn `t` runs,
+    for each statement, what turn ``t - stage`` of the loop has for it, in ascending
+    `order`. Statements count that copy, store or make fragments; those in an ``if``
+    around copies count one by one, other compound statements as one.
+
+    Args:
+        start, stop, step: as for :func:`range`.
+        num_stages: stages of the software pipeline, which no stage and no buffer's
+            number of versions exceeds.
+        stage: a number from 0 to `num_stages` for each statement, in program order.
+        order: the place of each statement, a permutation of 0, 1, ...
+
+    Raises:
+        KernelError: the lists do not fit the body, or a statement would come before
+            one that it depends on.
+    """
+    bounds = range(start, stop, step, num_stages=num_stages)
+    if num_stages is None:
+        raise LanguageError("tl.pipelined: num_stages is missing")
+    if (stage is None) != (order is None):
+        raise LanguageError("tl.pipelined: stage and order go together")
+    if stage is None:
+        return bounds
+    for name, numbers in (("stage", stage), ("order", order)):
+        if not isinstance(numbers, (list, tuple)) or not all(
+            isinstance(number, builtins.int) and number >= 0 for number in numbers
+        ):
+            raise LanguageError(
+                f"tl.pipelined: {name} is a list of integers from 0 on, found "
+                f"{numbers!r}"
+            )
+    if builtins.max(stage, default=0) > num_stages:
+        raise LanguageError(
+            f"tl.pipelined: a stage is at most num_stages = {num_stages}, found "
+            f"{list(stage)}"
+        )
+    return dataclasses.replace(bounds, stage=tuple(stage), order=tuple(order))
+
+
 def static_range(*bounds: int) -> builtins.range:
     """The counters of a loop that is unrolled when the kernel is built."""
     for bound in bounds:
@@ -120,6 +172,23 @@ def rasterize(order: str = "row", panel: int = 8) -> None:
     current("tl.rasterize").kernel.attributes["tile.rasterize"] = _attribute(
         order, panel
     )
+
+
+def use_swizzle(panel: int, order: str = "row", enable: bool = True) -> None:
+    """:func:`rasterize` as other tile languages call it.
+
+    Args:
+        panel: rows or columns of tiles in a panel.
+        order: 'row' or 'col'.
+        enable: False leaves the order of blocks as it is, for tuning.
+    """
+    current("tl.use_swizzle")
+    if not isinstance(enable, bool):
+        raise LanguageError(
+            f"tl.use_swizzle: enable is True or False, found {describe(enable)}"
+        )
+    if enable:
+        rasterize(order, panel)
 
 
 def rasterize_attribute(loop: Persistent) -> ir.Attribute | None:

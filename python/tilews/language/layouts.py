@@ -188,8 +188,7 @@ def _fragment_layout(spec: Any, shape: tuple[int, ...], what: str) -> ir.Attribu
 def _recognize_fragment(
     function: Callable[..., tuple[int, ...]], shape: tuple[int, ...]
 ) -> Layout:
-    kernel = current("tl.with_layout").kernel
-    threads = ir.IntegerAttr(kernel.attributes["tile.threads"]).value
+    threads = current("tl.with_layout").threads
     elements = 1
     for extent in shape:
         elements *= extent

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
+from .._mlir_libs import _tilews
 from ..dialects import memref, tile
-from ..errors import LanguageError
+from ..errors import CompileError, LanguageError
 from .arithmetic import as_index, as_value, is_number, number
 from .builder import current, index_constant
 from .layouts import SharedSpec, shared_layout
@@ -63,6 +64,7 @@ def alloc_shared(
     *,
     alignment: int | None = None,
     layout: SharedSpec | None = None,
+    versions: int | None = None,
 ) -> Buffer:
     """A buffer in shared memory; its contents are undefined until written.
 
@@ -76,6 +78,8 @@ def alloc_shared(
             :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
             coordinates to an offset in elements. It is the layout of each version
             if the buffer gets several.
+        versions: that many of the buffer, behind a new leading dimension, for the
+            slots of a :func:`channel`; each has the layout.
 
     Raises:
         LanguageError: the shape is not static, or the layout is none of the buffer.
@@ -84,7 +88,22 @@ def alloc_shared(
     current(what)
     shape = static_shape(shape, what)
     type_ = _shared_type(shape, check_dtype(dtype, what), layout, what)
+    if versions is not None:
+        type_ = _versions(type_, versions, what)
     return Buffer(tile.alloc_shared(type_, alignment=alignment))
+
+
+def _versions(type_: ir.Type, versions: Any, what: str) -> ir.Type:
+    """The type of several versions of a buffer."""
+    if type(versions) is not int or not 1 <= versions <= 64:
+        raise LanguageError(
+            f"{what}: a buffer has 1 to 64 versions, found {describe(versions)}"
+        )
+    try:
+        return _tilews._versioned_type(type_, versions, ir.Location.unknown())
+    except CompileError as error:
+        reason = str(error).removeprefix("unknown: error: ")
+        raise LanguageError(f"{what}: {reason}") from None
 
 
 def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Buffer:

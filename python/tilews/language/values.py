@@ -234,6 +234,21 @@ class Tile(Value):
         return f"Tile({self.shape}, {self.dtype})"
 
 
+class Cursor(Value):
+    """A place in a channel: a slot and a phase, see :func:`tl.channel`."""
+
+    __slots__ = ("depth",)
+
+    def __init__(self, value: ir.Value) -> None:
+        self.ir = value
+        self.dtype = None
+        text = str(value.type)
+        self.depth = int(text.removeprefix("!tile.cursor<").removesuffix(">"))
+
+    def __repr__(self) -> str:
+        return f"Cursor({self.depth})"
+
+
 class Buffer:
     """A tensor in global or shared memory.
 
@@ -316,6 +331,8 @@ def describe(value: Any) -> str:
         return f"a fragment of shape {value.shape} and type {value.dtype}"
     if isinstance(value, Scalar):
         return f"a scalar of type {value.dtype}"
+    if isinstance(value, Cursor):
+        return f"a cursor of a channel with {value.depth} slots"
     if isinstance(value, Buffer):
         space = "shared" if value.is_shared else "global"
         name = f" {value.name}" if value.name else ""
@@ -330,9 +347,11 @@ def describe(value: Any) -> str:
 
 
 def wrap(value: ir.Value) -> Value:
-    """A scalar or fragment from its MLIR value."""
+    """A scalar, fragment or cursor from its MLIR value."""
     if isinstance(value.type, ir.RankedTensorType):
         return Tile(value)
+    if str(value.type).startswith("!tile.cursor<"):
+        return Cursor(value)
     return Scalar(value, dtype_of_ir(value.type))
 
 

@@ -136,3 +136,33 @@ Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
                               offsets, shared.sizes, matchDims(shared, global),
                               globalType.getRank(), *innerDim});
 }
+
+/// Whether the memory of `buffer` is seen in another shape or type somewhere.
+static bool isViewed(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<ViewOp>(view))
+      return true;
+    buffer = view.getViewSource();
+  }
+  return llvm::any_of(buffer.getUsers(), llvm::IsaPred<ViewOp>);
+}
+
+Expected<SharedLayout> tile::chooseTmaLayout(CopyOp op) {
+  Value shared = isShared(op.getDest()) ? op.getDest() : op.getSource();
+  auto type = cast<MemRefType>(shared.getType());
+  SharedLayout layout = getSharedLayout(type);
+  llvm::Error error = getTmaBoxes(op, layout).takeError();
+  if (!error)
+    return layout;
+  if (!isa<SharedLayoutAttr>(type.getLayout()) && type.getRank() > 1 &&
+      !isViewed(shared)) {
+    SharedLayout panels = getSwizzledPanels(type);
+    if (llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, panels)) {
+      llvm::consumeError(std::move(error));
+      return panels;
+    } else {
+      llvm::consumeError(boxes.takeError());
+    }
+  }
+  return std::move(error);
+}

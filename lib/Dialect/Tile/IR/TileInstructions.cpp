@@ -52,17 +52,13 @@ void CopyOp::getLayoutRequirements(
   auto type = cast<MemRefType>(shared.get().getType());
   if (!isShared(type) || type.getRank() < 2)
     return;
-  // Rows that are too long for a box have to be cut into panels.
-  auto accepts = [&](const SharedLayout &layout) {
-    Error error = checkSharedLayout(target, threads, shared, layout);
-    bool isAccepted = !error;
-    llvm::consumeError(std::move(error));
-    return isAccepted;
-  };
-  SharedLayout panels = getSwizzledPanels(type);
-  if (!accepts(SharedLayout::getRowMajor(type.getShape())) && accepts(panels))
+  SharedLayout rowMajor = SharedLayout::getRowMajor(type.getShape());
+  llvm::Expected<SharedLayout> layout = chooseTmaLayout(*this);
+  if (!layout)
+    llvm::consumeError(layout.takeError());
+  else if (!(*layout == rowMajor))
     requirements.push_back(
-        {&shared, SharedLayoutAttr::get(getContext(), panels)});
+        {&shared, SharedLayoutAttr::get(getContext(), *layout)});
 }
 
 Error CopyOp::checkSharedLayout(const TargetInfo &, int64_t, OpOperand &,

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
-#include "tilews/Dialect/Tile/IR/Tile.h"
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
@@ -54,15 +53,20 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
 static void checkTma(CopyOp copy, Divisibility &divisibility, Choice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::Tma))
     return;
-  llvm::Expected<TmaCopy> tma = getTmaCopy(copy);
-  if (!tma)
-    return choice.reject(InstKind::Tma, llvm::toString(tma.takeError()));
+  if (llvm::Error error = tile::checkTma(copy))
+    return choice.reject(InstKind::Tma, llvm::toString(std::move(error)));
+  // The layout of the shared buffer may still be open.
+  llvm::Expected<SharedLayout> layout = chooseTmaLayout(copy);
+  if (!layout)
+    return choice.reject(InstKind::Tma, llvm::toString(layout.takeError()));
+  llvm::Expected<TmaBoxes> boxes = getTmaBoxes(copy, *layout);
   // The place of some row.
-  Value buffer = tma->isStore ? copy.getDest() : copy.getSource();
+  bool isStore = isShared(copy.getSource());
+  Value buffer = isStore ? copy.getDest() : copy.getSource();
   Builder builder(copy.getContext());
   int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
   SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
-  row[tma->boxes.dims.front()] = builder.getIndexAttr(0);
+  row[boxes->dims.front()] = builder.getIndexAttr(0);
   int64_t alignment = divisibility.getAlignment(buffer, row);
   if (alignment % 16 != 0)
     choice.reject(InstKind::Tma,

@@ -204,13 +204,13 @@ private:
     auto [firstWriter, lastWriter] =
         std::minmax_element(writers.begin(), writers.end());
     auto [firstRead, lastRead] = getReads(statements, *buffers.front());
-    auto byOrder = [](const Statement *a, const Statement *b) {
-      return a->order < b->order;
+    auto byTime = [](const Statement *a, const Statement *b) {
+      return std::pair(a->stage, a->order) < std::pair(b->stage, b->order);
     };
     auto [earliestWriter, latestWriter] =
-        std::minmax_element(writers.begin(), writers.end(), byOrder);
+        std::minmax_element(writers.begin(), writers.end(), byTime);
     auto [earliestReader, latestReader] =
-        std::minmax_element(readers.begin(), readers.end(), byOrder);
+        std::minmax_element(readers.begin(), readers.end(), byTime);
 
     Location loc = loop.getLoc();
     auto advance = [&](Value cursor, const Statement *earliest,

@@ -163,3 +163,25 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @k() kernel attributes {tile.threads = 384 : i32} {
+    // expected-error @below {{'tile.specialize' op roles ask for 92160 registers, but a block has 65536}}
+    tile.specialize {
+      tile.role @a warps(12) registers(240) {
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{'tile.role_registers' expects i64 registers for 'math' and 'load', multiples of 8 from 24 to 256, found {load = 40 : i64}}}
+  gpu.func @k() kernel attributes {tile.role_registers = {load = 40 : i64}} {
+    gpu.return
+  }
+}

@@ -40,6 +40,11 @@ llvm::Error checkTma(CopyOp op);
 /// global memory, if the shared buffer has `layout`; or why there are none.
 llvm::Expected<TmaBoxes> getTmaBoxes(CopyOp op, const SharedLayout &layout);
 
+/// A layout of the shared buffer of `op` that TMA copies between: its own if it
+/// has one, else row-major or, for rows that are too long for a box, panels; or
+/// why there is none.
+llvm::Expected<SharedLayout> chooseTmaLayout(CopyOp op);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_IR_SHAREDOPERANDS_H

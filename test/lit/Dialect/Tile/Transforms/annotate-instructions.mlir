@@ -230,3 +230,34 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
     gpu.return
   }
 }
+
+// -----
+
+// Rows of 1024 bytes are too long for a box of TMA, but the layout of the
+// buffer is open: panels will do. Not so if the buffer is seen in another shape,
+// or has a layout of its own.
+// CHECK-LABEL: gpu.func @long_rows
+// CHECK: tile.copy {{.*}}inst<tma>
+// CHECK: tile.copy {{.*}}inst<cp_async>
+// CHECK: tile.copy {{.*}}inst<cp_async>
+#wg = #gpu.address_space<workgroup>
+!s = memref<64x512xf16, #wg>
+!l = memref<64x512xf16, #tile.shared<(64, 512):(512, 1)>, #wg>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @long_rows(%A: memref<64x512xf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tile.alloc_shared : !s
+    %b = tile.alloc_shared : !s
+    %v = tile.view %b : !s to memref<128x256xf16, #wg>
+    %c = tile.alloc_shared : !l
+    scf.for %i = %c0 to %n step %c1 {
+      tile.copy %A to %a : memref<64x512xf16> to !s
+      // expected-remark @below {{tile-inst-0002: copy uses cp_async, not tma: the region falls into 128 boxes of 512 bytes without gaps, more than 64}}
+      tile.copy %A to %b : memref<64x512xf16> to !s
+      // expected-remark @below {{tile-inst-0002: copy uses cp_async, not tma: the region falls into 128 boxes of 512 bytes without gaps, more than 64}}
+      tile.copy %A to %c : memref<64x512xf16> to !l
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+}

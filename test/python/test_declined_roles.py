@@ -1,0 +1,221 @@
+"""Kernels that keep one role: each remark, and the cp.async pipeline they keep."""
+
+import re
+
+import numpy as np
+import pipelined_zoo
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews import compiler, ir, passes, sim
+
+SCHEDULE = (
+    "tile-lower-persistent,canonicalize,cse,tile-annotate-instructions,"
+    "tile-plan-pipeline,tile-multi-version,tile-channel-preludes,"
+    "tile-specialize-warps,tile-expand-pipeline,canonicalize,cse"
+)
+
+
+def sums(threads=128, divisor=8, registers=False):
+    """Sums up the tiles of a row of tiles."""
+
+    @tilews.kernel(threads=threads)
+    def kernel(
+        A: tl.Tensor[f"64, K:{divisor}", tl.f16],
+        C: tl.Tensor["64, 64", tl.f32],
+    ):
+        tl.grid(1)
+        if registers:
+            tl.role_registers(math=232, load=40)
+        As = tl.alloc_shared((64, 64), tl.f16)
+        acc = tl.zeros((64, 64), tl.f32)
+        for k in tl.range(tl.cdiv(A.shape[1], 64), num_stages=3):
+            tl.copy(A[0, k * 64], As)
+            acc = acc * 2.0 + tl.load(As).to(tl.f32)
+        C[0, 0] = acc
+
+    return kernel.build("sm_90a"), [
+        np.random.default_rng(0).integers(-3, 4, (64, 5 * 64)).astype("f2"),
+        np.zeros((64, 64), "f4"),
+    ]
+
+
+def reads_what_it_writes():
+    @tilews.kernel(threads=128)
+    def kernel(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
+        tl.grid(1)
+        As = tl.alloc_shared((64, 64), tl.f16)
+        acc = tl.zeros((64, 64), tl.f32)
+        A[0, 64] = tl.full((64, 64), 2.0, tl.f16)
+        for k in tl.range(tl.cdiv(A.shape[1], 64), num_stages=4):
+            tl.copy(A[0, k * 64], As)
+            acc = acc * 2.0 + tl.load(As).to(tl.f32)
+        C[0, 0] = acc
+
+    return kernel.build("sm_90a"), sums()[1]
+
+
+def until_it_is_large():
+    case = next(case for case in pipelined_zoo.CASES if case.name == "around")
+    return case.kernel.build("sm_90a"), case.arguments(np.random.default_rng(0))
+
+
+#: A row that an atomic names.
+ATOMIC = """
+  gpu.func @k(%A: memref<?x64xf16>, %C: memref<64xf16>, %N: memref<1xi32>) kernel
+      attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %one = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : tensor<64xf16>
+    %old = memref.atomic_rmw addi %one, %N[%c0] : (i32, memref<1xi32>) -> i32
+    %first = arith.index_cast %old : i32 to index
+    %S = tile.alloc_shared : memref<64xf16, #gpu.address_space<workgroup>>
+    %r = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> tensor<64xf16> {
+      %row = arith.addi %first, %k : index
+      tile.copy %A[%row, 0] [1, 64] to %S
+        : memref<?x64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+      %v = tile.load %S
+        : memref<64xf16, #gpu.address_space<workgroup>> -> tensor<64xf16>
+      %sum = arith.addf %acc, %v : tensor<64xf16>
+      scf.yield %sum : tensor<64xf16>
+    } {tile.num_stages = 3 : i32}
+    tile.store %r to %C : tensor<64xf16> to memref<64xf16>
+    gpu.return
+  }
+"""
+
+#: A schedule whose channel is read in an operation of its own.
+EXECUTE_REGION = """
+  gpu.func @k(%A: memref<?x64xf16>, %C: memref<64xf16>, %N: memref<1xi32>) kernel
+      attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %zero = arith.constant dense<0.0> : tensor<64xf16>
+    %S = tile.alloc_shared : memref<3x64xf16, #gpu.address_space<workgroup>>
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>}
+      : memref<3x64xf16, #gpu.address_space<workgroup>> -> !tile.channel<3>
+    %p0 = tile.cursor : !tile.cursor<3>
+    %r:3 = scf.for %k = %c0 to %c5 step %c1
+        iter_args(%acc = %zero, %p = %p0, %q = %p0)
+        -> (tensor<64xf16>, !tile.cursor<3>, !tile.cursor<3>) {
+      tile.acquire %ch[%p] {tile.stage = 0 : i32, tile.order = 0 : i32}
+        : !tile.channel<3>
+      %sp = tile.slot %S[%p] : memref<3x64xf16, #gpu.address_space<workgroup>>
+        -> memref<64xf16, #gpu.address_space<workgroup>>
+      tile.copy %A[%k, 0] [1, 64] to %sp
+        {tile.inst = #tile.inst<tma>, tile.stage = 0 : i32, tile.order = 1 : i32}
+        : memref<?x64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+      tile.commit %ch[%p] {tile.stage = 0 : i32, tile.order = 2 : i32}
+        : !tile.channel<3>
+      %p1 = tile.advance %p {tile.stage = 0 : i32, tile.order = 3 : i32}
+        : !tile.cursor<3>
+      %v = scf.execute_region -> tensor<64xf16> no_inline {
+        tile.wait %ch[%q] : !tile.channel<3>
+        %sq = tile.slot %S[%q] : memref<3x64xf16, #gpu.address_space<workgroup>>
+          -> memref<64xf16, #gpu.address_space<workgroup>>
+        %x = tile.load %sq
+          : memref<64xf16, #gpu.address_space<workgroup>> -> tensor<64xf16>
+        scf.yield %x : tensor<64xf16>
+      } {tile.stage = 2 : i32, tile.order = 4 : i32}
+      %sum = arith.addf %acc, %v {tile.stage = 2 : i32, tile.order = 5 : i32}
+        : tensor<64xf16>
+      tile.release %ch[%q] {tile.stage = 2 : i32, tile.order = 6 : i32}
+        : !tile.channel<3>
+      %q1 = tile.advance %q {tile.stage = 2 : i32, tile.order = 7 : i32}
+        : !tile.cursor<3>
+      scf.yield %sum, %p1, %q1 : tensor<64xf16>, !tile.cursor<3>, !tile.cursor<3>
+    } {tile.num_stages = 3 : i32}
+    tile.store %r#0 to %C : tensor<64xf16> to memref<64xf16>
+    gpu.return
+  }
+"""
+
+
+def parse(text):
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(
+            'gpu.module @m [#nvvm.target<chip = "sm_90a">] {' + text + "}"
+        )
+    random = np.random.default_rng(0)
+    return module, [
+        random.integers(-3, 4, (9, 64)).astype("f2"),
+        np.zeros(64, "f2"),
+        np.array([2], "i4"),
+    ]
+
+
+#: By the number of the remark: the kernel, and the groups of copies that may be
+#: under way at each of its waits.
+DECLINED = {
+    1: (lambda: sums(divisor=2), [2]),
+    2: (lambda: parse(ATOMIC), [2]),
+    3: (reads_what_it_writes, [3]),
+    4: (lambda: parse(EXECUTE_REGION), [2]),
+    5: (lambda: sums(threads=1024), [2]),
+    6: (until_it_is_large, [2]),
+    7: (lambda: sums(threads=64, registers=True), [2]),
+}
+
+
+def run(module, arguments):
+    arrays = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+    sim.run(module, None, arrays, 1)
+    return [x for x in arrays if isinstance(x, np.ndarray)]
+
+
+@pytest.mark.parametrize("number", DECLINED)
+def test_a_cp_async_pipeline_is_kept(number):
+    make, pending = DECLINED[number]
+    module, arguments = make()
+    expected = run(module, arguments)
+    remarks = passes.run(module, SCHEDULE)
+    assert [r for r in remarks if f"tile-ws-{number:04}: kernel keeps one role" in r]
+    text = str(module)
+    waits = re.findall(r"tile\.wait .*", text)
+    found = [int(x) for wait in waits for x in re.findall(r"pending = (\d+)", wait)]
+    assert found == pending
+    assert len(waits) == len(pending)
+    assert "producer = #tile.producer<cp_async>" in text
+    for name in ("inst<tma>", "tile.stage", "tile.num_stages", "tile.role "):
+        assert name not in text
+    for got, wanted in zip(run(module, arguments), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    ptx = compiler.compile_module(module, "sm_90a").ptx
+    for count in pending:
+        assert f"cp.async.wait_group \t{count}" in ptx or f"wait_group {count}" in ptx
+
+
+def test_registers_without_roles():
+    @tilews.kernel
+    def plain(C: tl.Tensor["64, 64", tl.f32]):
+        tl.grid(1)
+        tl.role_registers(math=232, load=40)
+        C[0, 0] = tl.zeros((64, 64), tl.f32)
+
+    remarks = passes.run(plain.build("sm_90a"), "tile-specialize-warps")
+    assert re.search(r"tile-ws-0008: .* has no roles to go to", remarks[0])
+
+
+# --- A loop that cannot be expanded ----------------------------------------------
+
+
+def test_a_loop_that_is_not_expanded_still_works():
+    """Its copies are waited for, all of them, and nothing of its plan is left."""
+    module, arguments = parse(ATOMIC.replace("scf.for %k", "scf.for unsigned %k"))
+    expected = run(module, arguments)
+    remarks = passes.run(module, f"{SCHEDULE},canonicalize")
+    assert any("tile-pipe-0014" in remark for remark in remarks)
+    text = str(module)
+    assert "tile.stage" not in text
+    assert "tile.order" not in text
+    assert "pending" not in text
+    for got, wanted in zip(run(module, arguments), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    ptx = compiler.compile_module(module, "sm_90a").ptx
+    assert "cp.async.wait_all" in ptx or (
+        "cp.async.commit_group" in ptx and "cp.async.wait_group" in ptx
+    )
