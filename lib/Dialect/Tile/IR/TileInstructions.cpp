@@ -42,7 +42,7 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
 }
 
 void CopyOp::getLayoutRequirements(
-    const TargetInfo &target, int64_t threads,
+    const TargetInfo &, int64_t,
     SmallVectorImpl<LayoutRequirement> &requirements) {
   // Plain and cp.async copies write any layout, TMA boxes of it.
   if (getInst(*this) != InstKind::Tma)

@@ -1,7 +1,7 @@
 // Kernels that keep one role: each reason. Copies do without TMA then.
 // RUN: tilews-opt %s --tile-specialize-warps --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK-COUNT-7: producer = #tile.producer<cp_async>
+// CHECK-COUNT-8: producer = #tile.producer<cp_async>
 // CHECK-NOT: inst<tma>
 // CHECK-NOT: tile.role
 
@@ -230,6 +230,46 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       %j = arith.addi %k, %c1 : index
       scf.yield %j, %v, %p1, %q1 : index, f16, !c, !c
     }
+    gpu.return
+  }
+}
+
+// -----
+
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!c = !tile.cursor<2>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // expected-remark @below {{tile-ws-0007: kernel keeps one role: 'tile.role_registers' gives registers to warpgroups of 4 warps, but it has 64 threads}}
+  gpu.func @half_a_warpgroup(%A: memref<?x64xf16>, %n: index) kernel
+      attributes {tile.threads = 64 : i32, tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !S
+    %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      %q1 = tile.advance %q : !c
+      scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // expected-remark @below {{tile-ws-0008: kernel keeps one role: 'tile.role_registers' has no roles to go to, as none of its loops is pipelined}}
+  gpu.func @no_pipeline() kernel attributes {tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
     gpu.return
   }
 }
