@@ -3,7 +3,7 @@
 
 // CHECK-COUNT-8: producer = #tile.producer<cp_async>
 // CHECK-NOT: inst<tma>
-// CHECK-NOT: tile.role
+// CHECK-NOT: tile.role @
 
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
