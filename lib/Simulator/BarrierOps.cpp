@@ -136,9 +136,11 @@ static LogicalResult runBarrier(Frame &frame, const Instruction &inst) {
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   auto op = dyn_cast<tile::BarrierOp>(inst.op);
+  // All that the threads have started and that reads or writes shared memory.
   if (op && op.getDrainCopies() &&
       (failed(state.finish(frame, AsyncKind::Copy, agent.copiesStarted)) ||
-       failed(state.finish(frame, AsyncKind::Store, agent.storesStarted))))
+       failed(state.finish(frame, AsyncKind::Store, agent.storesStarted)) ||
+       failed(state.finish(frame, AsyncKind::Product, agent.productsStarted))))
     return failure();
   if (op && op.getProxyFence())
     state.fence(agent);

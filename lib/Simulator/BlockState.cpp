@@ -150,10 +150,8 @@ LogicalResult BlockState::start(std::shared_ptr<AsyncOp> op, RecordUnit unit,
 
 /// Multiplications of a product; elements of an operation's fragments.
 static int64_t getWork(Operation *op) {
-  if (auto gemm = dyn_cast<tile::GemmOp>(op))
-    return gemm.getM() * gemm.getN() * gemm.getK();
-  if (auto gemm = dyn_cast<tile::GemmSpOp>(op))
-    return gemm.getM() * gemm.getN() * gemm.getK() / 2;
+  if (auto matmul = dyn_cast<tile::MatmulOpInterface>(op))
+    return matmul.getM() * matmul.getN() * matmul.getLhsK();
   int64_t work = -1;
   auto add = [&](Type type) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))

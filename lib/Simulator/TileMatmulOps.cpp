@@ -49,23 +49,28 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
   return matrix;
 }
 
-/// Checks that the operands in shared memory, of the first `count`, can be read
-/// from now on until `op` completes or, without one, at once.
+/// Checks that the operands can be read: those of wgmma from now on until `op`
+/// completes or, without one, at once. Threads read metadata themselves.
 static LogicalResult readOperands(Frame &frame, const Instruction &inst,
-                                  unsigned count, std::shared_ptr<AsyncOp> op) {
+                                  std::shared_ptr<AsyncOp> op) {
+  auto matmul = cast<tile::MatmulOpInterface>(inst.op);
   auto kind =
       inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
   bool isWgmma = kind && kind.getValue() == tile::InstKind::Wgmma;
-  AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, std::move(op)};
-  for (unsigned i = 0; i < count; ++i) {
+  BlockState &state = frame.getState();
+  for (unsigned i = 0; i < inst.operands.size(); ++i) {
     const Datum &datum = frame.get(inst, i);
-    if (datum.memref &&
-        failed(frame.getState().access(frame, inst, *datum.memref,
-                                       Box::getWhole(*datum.memref), mode)))
+    bool isMetadata = matmul.isSparse() &&
+                      &inst.op->getOpOperand(i) == matmul.getMetadataOperand();
+    AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, op};
+    if (datum.memref && failed(state.access(frame, inst, *datum.memref,
+                                            Box::getWhole(*datum.memref),
+                                            isMetadata ? AccessMode() : mode)))
       return failure();
-    if (frame.getState().isUnfinished(frame.getAgent(), datum))
-      return frame.fail(inst, "multiplies the result of an asynchronous "
-                              "product that no tile.gemm_wait has waited for");
+    bool isAccumulator = &inst.op->getOpOperand(i) == &matmul.getAccMutable();
+    if (!(isAccumulator && op) && state.isUnfinished(frame.getAgent(), datum))
+      return frame.fail(inst, "takes the result of an asynchronous product "
+                              "that no tile.gemm_wait has waited for");
   }
   return success();
 }
@@ -125,94 +130,6 @@ static void accumulate(ElementType type, const Matrix<T> &lhs,
   normalize(type, sums, count);
 }
 
-template <typename T>
-static LogicalResult multiplyTiles(Frame &frame, const Instruction &inst,
-                                   const Datum &left, const Datum &right,
-                                   const Datum &acc, Datum &result) {
-  auto op = cast<tile::GemmOp>(inst.op);
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, left);
-  if (failed(lhs))
-    return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, right);
-  if (failed(rhs))
-    return failure();
-  if (op.getTransposeLhs())
-    lhs = transpose(*lhs);
-  if (op.getTransposeRhs())
-    rhs = transpose(*rhs);
-  accumulate(inst.resultTypes[0].element, *lhs, *rhs,
-             op.getClearAccumulator() ? nullptr : &acc, result);
-  return success();
-}
-
-/// Starts a product that is finished when it is waited for. An agent's products
-/// finish in the order of their start.
-template <typename T>
-static LogicalResult startGemm(Frame &frame, const Instruction &inst) {
-  BlockState &state = frame.getState();
-  Agent &agent = state.getAgent(frame.getAgent());
-  if (failed(state.scheduler.yield(frame.getAgent())))
-    return failure();
-  auto op = std::make_shared<AsyncOp>();
-  op->kind = AsyncKind::Product;
-  op->agent = frame.getAgent();
-  op->inst = &inst;
-  op->component = agent.products;
-  op->time = ++agent.productsStarted;
-  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getUnderWay())
-    if (other->component == op->component)
-      op->after.assign({other});
-  if (failed(readOperands(frame, inst, 2, op)))
-    return failure();
-  Datum result = makeDatum(inst.resultTypes[0]);
-  result.fragment->product = op->time;
-  frame.set(inst, 0, result);
-  op->complete = [&frame, &inst, left = frame.get(inst, 0),
-                  right = frame.get(inst, 1), acc = frame.get(inst, 2),
-                  result]() mutable {
-    return multiplyTiles<T>(frame, inst, left, right, acc, result);
-  };
-  Record details;
-  details.number = op->time;
-  return state.start(std::move(op), RecordUnit::Tensor, details);
-}
-
-template <typename T>
-static LogicalResult runGemm(Frame &frame, const Instruction &inst) {
-  if (cast<tile::GemmOp>(inst.op).getAsync())
-    return startGemm<T>(frame, inst);
-  Datum result = makeDatum(inst.resultTypes[0]);
-  if (failed(readOperands(frame, inst, 3, /*op=*/nullptr)) ||
-      failed(multiplyTiles<T>(frame, inst, frame.get(inst, 0),
-                              frame.get(inst, 1), frame.get(inst, 2), result)))
-    return failure();
-  frame.set(inst, 0, std::move(result));
-  return success();
-}
-
-/// Waits for all products but the last ones.
-static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
-  BlockState &state = frame.getState();
-  Agent &agent = state.getAgent(frame.getAgent());
-  if (failed(state.scheduler.yield(frame.getAgent())))
-    return failure();
-  uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
-  uint32_t finished = agent.productsStarted -
-                      std::min<uint64_t>(agent.productsStarted, pending);
-  if (failed(state.finish(frame, AsyncKind::Product, finished)))
-    return failure();
-  for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
-    const Datum &fragment = frame.get(inst, i);
-    if (state.isUnfinished(frame.getAgent(), fragment))
-      return frame.fail(inst, "lets the last " + Twine(pending) +
-                                  " products be under way, of which one has "
-                                  "yet to write its operand number " +
-                                  Twine(i));
-    frame.set(inst, i, fragment);
-  }
-  return success();
-}
-
 /// The dense matrix of a 2:4 sparse one and the places of its elements. Each
 /// nibble of the metadata is for four columns, two of which are given.
 template <typename T>
@@ -243,43 +160,131 @@ expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
   return dense;
 }
 
+namespace {
+/// What a product multiplies. Metadata is read when the product starts.
 template <typename T>
-static LogicalResult runGemmSp(Frame &frame, const Instruction &inst) {
-  auto op = cast<tile::GemmSpOp>(inst.op);
-  if (failed(readOperands(frame, inst, 3, /*op=*/nullptr)))
-    return failure();
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, frame.get(inst, 0));
+struct Product {
+  Datum lhs, rhs, acc, result;
+  Matrix<int64_t> metadata;
+};
+} // namespace
+
+template <typename T>
+static LogicalResult compute(Frame &frame, const Instruction &inst,
+                             Product<T> &product) {
+  auto op = cast<tile::MatmulOpInterface>(inst.op);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, product.lhs);
   if (failed(lhs))
     return failure();
-  FailureOr<Matrix<int64_t>> metadata =
-      readMatrix<int64_t>(frame, inst, frame.get(inst, 1));
-  if (failed(metadata))
-    return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, frame.get(inst, 2));
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, product.rhs);
   if (failed(rhs))
     return failure();
-  unsigned width =
-      getElementTypeOrSelf(op.getMetadata().getType()).getIntOrFloatBitWidth();
-  FailureOr<Matrix<T>> dense = expand(frame, inst, *lhs, *metadata, width);
-  if (failed(dense))
-    return failure();
+  if (OpOperand *metadata = op.getMetadataOperand()) {
+    unsigned width =
+        getElementTypeOrSelf(metadata->get().getType()).getIntOrFloatBitWidth();
+    lhs = expand(frame, inst, *lhs, product.metadata, width);
+    if (failed(lhs))
+      return failure();
+  }
+  if (op.getTransposeLhs())
+    lhs = transpose(*lhs);
   if (op.getTransposeRhs())
     rhs = transpose(*rhs);
-  Datum result = makeDatum(inst.resultTypes[0]);
-  accumulate(inst.resultTypes[0].element, *dense, *rhs,
-             op.getClearAccumulator() ? nullptr : &frame.get(inst, 3), result);
-  frame.set(inst, 0, std::move(result));
+  accumulate(inst.resultTypes[0].element, *lhs, *rhs,
+             op.getClearAccumulator() ? nullptr : &product.acc, product.result);
+  return success();
+}
+
+template <typename T>
+static FailureOr<Product<T>> makeProduct(Frame &frame,
+                                         const Instruction &inst) {
+  auto op = cast<tile::MatmulOpInterface>(inst.op);
+  auto get = [&](OpOperand &operand) {
+    return frame.get(inst, operand.getOperandNumber());
+  };
+  Product<T> product{get(op.getLhsMutable()), get(op.getRhsMutable()),
+                     get(op.getAccMutable()), makeDatum(inst.resultTypes[0]),
+                     Matrix<int64_t>()};
+  if (OpOperand *metadata = op.getMetadataOperand()) {
+    auto read = readMatrix<int64_t>(frame, inst, get(*metadata));
+    if (failed(read))
+      return failure();
+    product.metadata = std::move(*read);
+  }
+  return product;
+}
+
+/// An operation for a product that is finished when it is waited for. An
+/// agent's products finish in the order of their start.
+static std::shared_ptr<AsyncOp> makeAsync(Frame &frame,
+                                          const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = AsyncKind::Product;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = agent.products;
+  op->time = ++agent.productsStarted;
+  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getUnderWay())
+    if (other->component == op->component)
+      op->after.assign({other});
+  return op;
+}
+
+template <typename T>
+static LogicalResult multiplyTiles(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  bool isAsync = cast<tile::MatmulOpInterface>(inst.op).getAsync();
+  if (isAsync && failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  std::shared_ptr<AsyncOp> async = isAsync ? makeAsync(frame, inst) : nullptr;
+  if (failed(readOperands(frame, inst, async)))
+    return failure();
+  FailureOr<Product<T>> product = makeProduct<T>(frame, inst);
+  if (failed(product))
+    return failure();
+  if (isAsync)
+    product->result.fragment->product = async->time;
+  frame.set(inst, 0, product->result);
+  if (!isAsync)
+    return compute(frame, inst, *product);
+  Record details;
+  details.number = async->time;
+  async->complete = [&frame, &inst, product = *product]() mutable {
+    return compute(frame, inst, product);
+  };
+  return state.start(std::move(async), RecordUnit::Tensor, details);
+}
+
+/// Waits for all products but the last ones.
+static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
+  uint32_t finished = agent.productsStarted -
+                      std::min<uint64_t>(agent.productsStarted, pending);
+  if (failed(state.finish(frame, AsyncKind::Product, finished)))
+    return failure();
+  for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
+    const Datum &fragment = frame.get(inst, i);
+    if (state.isUnfinished(frame.getAgent(), fragment))
+      return frame.fail(inst, "lets the last " + Twine(pending) +
+                                  " products be under way, of which one has "
+                                  "yet to write its operand number " +
+                                  Twine(i));
+    frame.set(inst, i, fragment);
+  }
   return success();
 }
 
 void sim::registerTileMatmulHandlers(Registry &registry) {
   registry.add<tile::GemmWaitOp>(waitForGemms);
-  addByElement<tile::GemmOp>(
-      registry, [](Frame &frame, const Instruction &inst, auto element) {
-        return runGemm<decltype(element)>(frame, inst);
-      });
-  addByElement<tile::GemmSpOp>(
-      registry, [](Frame &frame, const Instruction &inst, auto element) {
-        return runGemmSp<decltype(element)>(frame, inst);
-      });
+  auto run = [](Frame &frame, const Instruction &inst, auto element) {
+    return multiplyTiles<decltype(element)>(frame, inst);
+  };
+  addByElement<tile::GemmOp>(registry, run);
+  addByElement<tile::GemmSpOp>(registry, run);
 }

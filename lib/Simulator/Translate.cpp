@@ -42,7 +42,8 @@ private:
 /// Whether an operation hands on, or waits for, what asynchronous products have
 /// yet to write. A product checks its operands itself.
 static bool takesUnfinished(Operation &op) {
-  return op.getNumRegions() > 0 || isa<tile::GemmWaitOp, tile::GemmOp>(op);
+  return op.getNumRegions() > 0 ||
+         isa<tile::GemmWaitOp, tile::MatmulOpInterface>(op);
 }
 
 /// Whether a record of the block lists an operation: all but those on scalars,
