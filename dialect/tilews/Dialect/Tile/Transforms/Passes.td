@@ -432,8 +432,9 @@ def LowerChannelsPass : Pass<"tile-lower-channels"> {
     `tile.wait` becomes a `tile.copy_group_wait` for their own copies and a
     `tile.barrier`; of the other transactions nothing is left.
 
-    Runs on kernels with layouts. Barriers lie where `--tile-plan-shared-memory`
-    has placed the channel.
+    Runs on kernels with layouts, as their last pass: `--tile-insert-barriers`
+    knows what channels order, and not what these barriers do. They lie where
+    `--tile-plan-shared-memory` has placed the channel.
 
     ```mlir
     %ch = tile.channel(%as) {producer = #tile.producer<tma>, tile.offset = 65536 : i64} : ... -> !tile.channel<4>

@@ -192,3 +192,25 @@ gpu.module @amd [#rocdl.target<chip = "gfx942">] {
     gpu.return
   }
 }
+
+// Barriers keep their bytes as long as the block runs: those that a channel needs
+// in a kernel with roles, and those that are written as such.
+gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: gpu.func @barriers
+  // CHECK-SAME: tile.shared_bytes = 160
+  gpu.func @barriers() kernel attributes {tile.threads = 32 : i32} {
+    // CHECK: tile.channel() {{.*}}tile.offset = [[#CHANNEL:]] : i64} -> !tile.channel<4>
+    %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<4>
+    // CHECK: tile.mbarrier {count = 1 : i64, tile.offset = [[#]] : i64} : !tile.mbarrier<3>
+    %one = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<3>
+    // CHECK: tile.mbarrier {count = 2 : i64, tile.offset = [[#]] : i64} : !tile.mbarrier<8>
+    %two = tile.mbarrier {count = 2 : i64} : !tile.mbarrier<8>
+    tile.specialize {
+      tile.role @a warps(1) {
+        %p = tile.cursor : !tile.cursor<4>
+        tile.acquire %ch[%p] : !tile.channel<4>
+      }
+    }
+    gpu.return
+  }
+}
