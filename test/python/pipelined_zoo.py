@@ -183,6 +183,67 @@ def _sparse(random):
     ]
 
 
+@tilews.kernel(threads=128)
+def gemm_i64(
+    A: tl.Tensor["R, K:16", tl.f16],
+    B: tl.Tensor["K, N:8", tl.f16],
+    rows: tl.Tensor["T", tl.i64],
+    C: tl.Tensor["32, N", tl.f32],
+    first: tl.i64,
+    last: tl.i64,
+):
+    """Bounds and rows are 64-bit integers."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((16, 32), tl.f16)
+    acc = tl.zeros((32, 32), tl.f32)
+    for k in tl.range(first, last, 2, num_stages=3):
+        row = tl.load(rows[k]) * 2
+        tl.copy(A[row, k * 16], As)
+        tl.copy(B[k * 16, 0], Bs)
+        acc = tl.gemm(As, Bs, acc)
+    C[0, 0] = acc
+
+
+def _gemm_i64(random):
+    return [
+        integers(random, (64, 112)),
+        integers(random, (112, 32)),
+        random.integers(0, 17, 7, dtype=np.int64),
+        np.zeros((32, 32), np.float32),
+        1,
+        7,
+    ]
+
+
+@tilews.kernel(threads=128)
+def gemm_mixed(
+    A: tl.Tensor["M, K:16", tl.f16],
+    B: tl.Tensor["K, N:2", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+    steps: tl.index,
+):
+    """Rows of B begin at multiples of 4 bytes only: cp.async beside TMA."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((16, 32), tl.f16)
+    acc = tl.zeros((32, 32), tl.f32)
+    for k in tl.range(steps, num_stages=3):
+        tl.copy(A[0, k * 16], As)
+        tl.copy(B[k * 16, 0], Bs)
+        acc = tl.gemm(As, Bs, acc)
+    C[0, 0] = acc
+
+
+def _gemm_mixed(random):
+    return [
+        integers(random, (32, 96)),
+        integers(random, (96, 30)),
+        np.zeros((32, 30), np.float32),
+        6,
+    ]
+
+
 # --- Guards ------------------------------------------------------------------
 
 
@@ -326,7 +387,104 @@ def _any_of_a_mask(random):
     ]
 
 
+@tilews.kernel(threads=128)
+def shared_mask(
+    A: tl.Tensor["32, K:16", tl.f16],
+    mask: tl.Tensor["32", tl.i32],
+    C: tl.Tensor["32, 16", tl.f32],
+    steps: tl.index,
+):
+    """The guard is read from shared memory, which was filled before the loop."""
+    tl.grid(1)
+    Ms = tl.alloc_shared((32,), tl.i32)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    acc = tl.zeros((32, 16), tl.f32)
+    tl.copy(mask, Ms)
+    for k in tl.range(steps, num_stages=3):
+        if tl.load(Ms[k]) > 0:
+            tl.copy(A[0, k * 16], As)
+            acc = acc * 2.0 + tl.load(As).to(tl.f32)
+    C[0, 0] = acc
+
+
+def _shared_mask(random):
+    return [
+        integers(random, (32, 144)),
+        random.integers(-1, 2, 32, dtype=np.int32),
+        np.zeros((32, 16), np.float32),
+        9,
+    ]
+
+
+@tilews.kernel(threads=128)
+def bind_chains(
+    A: tl.Tensor["32, K:16", tl.f16],
+    mask: tl.Tensor["KM:16", tl.i1],
+    table: tl.Tensor["T", tl.i32],
+    C: tl.Tensor["32, 16", tl.f32],
+    steps: tl.index,
+):
+    """What names the tile is computed before the guard and inside it; all of a
+    mask, and a bound that other turns have moved, decide on it."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    acc = tl.zeros((32, 16), tl.f32)
+    bound = 2
+    for k in tl.range(steps, num_stages=3):
+        entry = tl.load(table[k])
+        shifted = entry + 3
+        near = shifted - 3
+        wanted = tl.load(mask[k * 16], (16,))
+        if tl.all(wanted) and near < bound:
+            inner = tl.load(table[near])
+            place = inner * 16
+            tl.copy(A[0, place], As)
+            acc = acc * 2.0 + tl.load(As).to(tl.f32) + near.to(tl.f32)
+            bound = bound + 2
+        else:
+            bound = bound + 1
+    C[0, 0] = acc
+
+
+def _bind_chains(random):
+    mask = random.integers(0, 40, (9, 16)) > 0
+    return [
+        integers(random, (32, 144)),
+        mask.reshape(-1),
+        random.integers(0, 9, 9, dtype=np.int32),
+        np.zeros((32, 16), np.float32),
+        9,
+    ]
+
+
 # --- Several loops -----------------------------------------------------------
+
+
+@tilews.kernel(threads=128)
+def two_loops(
+    A: tl.Tensor["32, K:16", tl.f16],
+    C: tl.Tensor["32, 16", tl.f32],
+    n1: tl.index,
+    n2: tl.index,
+):
+    """Two loops fill one buffer, to depths of 2 and 5."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    acc = tl.zeros((32, 16), tl.f32)
+    for k in tl.range(n1, num_stages=2):
+        tl.copy(A[0, k * 16], As)
+        acc = acc + tl.load(As).to(tl.f32)
+    for k in tl.range(n2, num_stages=5):
+        tl.copy(A[0, k * 16], As)
+        acc = acc * 2.0 - tl.load(As).to(tl.f32)
+    C[0, 0] = acc
+
+
+def _two_loops(n1, n2):
+    def arguments(random):
+        return [integers(random, (32, 112)), np.zeros((32, 16), np.float32), n1, n2]
+
+    return arguments
 
 
 @tilews.kernel(threads=128)
@@ -432,6 +590,45 @@ def _around(random):
 
 
 # --- Other data flow ---------------------------------------------------------
+
+
+@tilews.kernel(threads=128)
+def preludes(
+    Q: tl.Tensor["M, 16", tl.f16],
+    K: tl.Tensor["16, S:16", tl.f16],
+    bias: tl.Tensor["16", tl.f32],
+    starts: tl.Tensor["MB", tl.i32],
+    Y: tl.Tensor["M, 16", tl.f32],
+    steps: tl.index,
+):
+    """Before the loop: a tile by TMA, scalars of both roles, one of each role only,
+    and what the accumulator begins with."""
+    by = tl.grid(tl.cdiv(Q.shape[0], 32))
+    Qs = tl.alloc_shared((32, 16), tl.f16)
+    Ks = tl.alloc_shared((16, 16), tl.f16)
+    start = tl.load(starts[by])
+    offset = start * 16
+    scale = start.to(tl.f32) + 1.0
+    tl.copy(Q[by * 32, 0], Qs)
+    acc = tl.broadcast_to(tl.load(bias)[None, :], (32, 16)) * scale
+    for k in tl.range(start, start + steps, num_stages=3):
+        tl.copy(K[0, offset + (k - start) * 16], Ks)
+        acc = tl.gemm(Qs, Ks, acc)
+    Y[by * 32, 0] = acc + tl.load(Qs).to(tl.f32)
+
+
+def _preludes(steps):
+    def arguments(random):
+        return [
+            integers(random, (96, 16)),
+            integers(random, (16, 128)),
+            integers(random, 16, np.float32),
+            random.integers(0, 3, 3, dtype=np.int32),
+            np.zeros((96, 16), np.float32),
+            steps,
+        ]
+
+    return arguments
 
 
 @tilews.kernel(threads=128)
@@ -664,6 +861,15 @@ CASES = [
     Case("cast", gemm_cast, _one_tile(np.float32)),
     Case("padded", gemm_padded, _one_tile(np.float16)),
     Case("sparse", gemm_sparse, _sparse),
+    Case("i64", gemm_i64, _gemm_i64),
+    Case("mixed", gemm_mixed, _gemm_mixed),
+    Case("shared-mask", shared_mask, _shared_mask),
+    Case("bind-chains", bind_chains, _bind_chains),
+    *(
+        Case(f"two-loops-{a}-{b}", two_loops, _two_loops(a, b))
+        for a, b in ((4, 7), (1, 0), (0, 3))
+    ),
+    *(Case(f"preludes-{n}", preludes, _preludes(n)) for n in (0, 1, 5)),
     *(
         Case(f"guard-{kind}-s{s}", block_sparse, _mask(kind), {"STAGES": s})
         for kind in ("all", "none", "random")

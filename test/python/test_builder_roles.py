@@ -121,12 +121,9 @@ def operands(m=136, n=112, k=208):
 
 
 @pytest.mark.parametrize("stages", [1, 2, 4])
-@pytest.mark.parametrize("k", [0, 32, 208])
+@pytest.mark.parametrize("k", [16, 96, 208])
 def test_roles_compute_what_the_compiler_makes(stages, k):
-    a, b, c = operands(k=max(k, 16))
-    if k == 0:
-        a, b = a[:, :0], b[:0]
-        pytest.skip("arrays without elements have no layout")
+    a, b, c = operands(k=k)
     by_roles(a, b, c, STAGES=stages)
     expected = np.zeros_like(c)
     automatic(a, b, expected, STAGES=stages)

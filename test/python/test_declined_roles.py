@@ -1,6 +1,8 @@
 """Kernels that keep one role: each remark, and the cp.async pipeline they keep."""
 
+import pathlib
 import re
+import runpy
 
 import numpy as np
 import pipelined_zoo
@@ -219,3 +221,40 @@ def test_a_loop_that_is_not_expanded_still_works():
     assert "cp.async.wait_all" in ptx or (
         "cp.async.commit_group" in ptx and "cp.async.wait_group" in ptx
     )
+
+
+# --- The examples of docs/remarks.md ---------------------------------------------
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs/remarks.md"
+PREAMBLE, *EXAMPLES = re.findall(
+    r"```python\n(.*?)```", PAGE.read_text().split("## Examples")[1], flags=re.S
+)
+
+
+@pytest.mark.parametrize(
+    "example", EXAMPLES, ids=lambda e: re.search(r"tile-\S+", e)[0]
+)
+def test_examples_of_remarks(example, tmp_path):
+    body = "".join(f"    {line}\n" for line in example.splitlines())
+    path = tmp_path / "example.py"
+    path.write_text(f"import tilews\nimport tilews.language as tl\n\n{PREAMBLE}{body}")
+    kernel = runpy.run_path(str(path))["kernel"]
+    options = dict(re.findall(r"^# (target|threads) (\w+)$", example, flags=re.M))
+    threads = int(options.get("threads", 128))
+    compiled = kernel.compile(options.get("target", "sm_90a"), threads=threads)
+    compiled.mlir("target")
+    (wanted,) = re.findall(r"# (tile-\w+-\d{4})", example)
+    found = [message for message in compiled.messages if f": {wanted}: " in message]
+    assert found, compiled.messages
+    if not wanted.startswith("tile-ws"):
+        lines = path.read_text().splitlines()
+        line = 1 + next(i for i, text in enumerate(lines) if wanted in text)
+        assert any(f"example.py:{line}:" in message for message in found), found
+
+
+def test_every_remark_has_an_example():
+    text = PAGE.read_text()
+    rows = set(re.findall(r"^\| `(tile-(?:ws|pipe|inst|layout)-\d{4})`", text, re.M))
+    assert len(rows) >= 27
+    examples = text.split("## Examples")[1]
+    assert {row for row in rows if row not in examples} == set()
