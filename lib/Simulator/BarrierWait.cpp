@@ -98,7 +98,10 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
                                        Wait{&inst, isOver, describe})))
     return failure();
   note(frame, barrier, slot, barrier.phase - 1);
-  state.learn(state.getAgent(frame.getAgent()), barrier.complete);
+  // Without roles channels are no barriers: their waits order nothing.
+  bool isBarrier = barriers.name.empty() || frame.getAgent() != 0;
+  if (isBarrier)
+    state.learn(state.getAgent(frame.getAgent()), barrier.complete);
   return success();
 }
 

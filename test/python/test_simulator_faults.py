@@ -186,6 +186,21 @@ UNSCHEDULED = (
 )
 
 
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+def test_slots_that_are_filled_while_others_read_them(timing):
+    """Without roles, releases and acquires order nothing: barriers do."""
+    case = simulating.find_case("guard-random-s2")
+    text = str(simulating.lower(case, "sm_80", simulating.PHASES["laid-out"]))
+    broken = without(text, r"tile\.barrier")
+    with ir.Context(), ir.Location.unknown():
+        simulating.simulate(case, ir.Module.parse(text), **timing)
+        with pytest.raises(
+            sim.SimulationError, match=r"writes element .* orders behind a read"
+        ):
+            module = ir.Module.parse(broken)
+            simulating.simulate(case, module, barriers="explicit", **timing)
+
+
 def test_a_missing_fence_and_a_missing_barrier():
     """Without a pipeline: stores, a barrier with a fence, wgmma."""
     text = lower("sm_90a", UNSCHEDULED)
