@@ -338,6 +338,36 @@ FragmentLayout FragmentLayout::insertDim(int64_t dim) const {
   return result;
 }
 
+std::optional<FragmentLayout> FragmentLayout::slice(int64_t dim,
+                                                    int64_t extent) const {
+  auto reaches = [&](const Mode &mode) {
+    return mode.dim == dim && mode.stride * mode.extent > extent;
+  };
+  if (llvm::any_of(thread, reaches))
+    return std::nullopt;
+  FragmentLayout result = *this;
+  result.value.clear();
+  for (Mode mode : value) {
+    if (reaches(mode)) {
+      if (mode.stride < extent && extent % mode.stride != 0)
+        return std::nullopt;
+      mode.extent = mode.stride < extent ? extent / mode.stride : 1;
+    }
+    if (mode.extent > 1)
+      result.value.push_back(mode);
+  }
+  return result;
+}
+
+std::optional<FragmentLayout>
+FragmentLayout::repeat(int64_t dim, int64_t extent, int64_t count) const {
+  if (getCover(dim + 1)[dim] > extent)
+    return std::nullopt;
+  FragmentLayout result = *this;
+  result.value.push_back({count, extent, dim});
+  return result;
+}
+
 FragmentLayout FragmentLayout::transpose(ArrayRef<int64_t> permutation) const {
   FragmentLayout result = *this;
   for (SmallVector<Mode> *modes : {&result.thread, &result.value})

@@ -43,6 +43,7 @@ static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-specialize-warps,"
                                           "tile-overlap-products,"
                                           "tile-defer-gemm-waits,"
+                                          "tile-stage-stores,"
                                           "tile-assign-registers,"
                                           "tile-expand-pipeline,"
                                           "canonicalize,cse,";

@@ -131,15 +131,15 @@ static LogicalResult scan(Frame &frame, const Instruction &inst) {
 //===----------------------------------------------------------------------===//
 
 /// The fragment whose element at `c` is the source's at the inner product of
-/// `c` and `strides`.
+/// `c` and `strides`, behind the first.
 template <typename T>
 static LogicalResult gather(Frame &frame, const Instruction &inst,
-                            ArrayRef<int64_t> strides) {
+                            ArrayRef<int64_t> strides, int64_t first = 0) {
   const T *source = frame.get(inst, 0).elements<T>();
   Datum result = makeDatum(inst.resultTypes[0]);
   T *next = result.elements<T>();
   forEachCoordinate(inst.resultTypes[0].shape, [&](ArrayRef<int64_t> coords) {
-    int64_t element = 0;
+    int64_t element = first;
     for (auto [coord, stride] : llvm::zip_equal(coords, strides))
       element += coord * stride;
     *next++ = source[element];
@@ -166,6 +166,16 @@ static LogicalResult transpose(Frame &frame, const Instruction &inst) {
       frame, inst,
       llvm::map_to_vector(cast<tile::TransposeOp>(inst.op).getPermutation(),
                           [&](int64_t dim) { return strides[dim]; }));
+}
+
+template <typename T>
+static LogicalResult slice(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::SliceOp>(inst.op);
+  const Fragment &source = *frame.get(inst, 0).fragment;
+  SmallVector<int64_t> strides = getRowMajorStrides(source.shape);
+  int64_t first = op.getIndex() * inst.resultTypes[0].shape[op.getAxis()] *
+                  strides[op.getAxis()];
+  return gather<T>(frame, inst, strides, first);
 }
 
 /// The same elements in the same order under the result's shape.
@@ -203,6 +213,10 @@ void sim::registerTileShapeHandlers(Registry &registry) {
   addByElement<tile::BroadcastOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return broadcast<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::SliceOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return slice<decltype(element)>(frame, inst);
       });
   addByElement<tile::TransposeOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {

@@ -249,6 +249,18 @@ def shapes(
 
 
 @tilews.kernel(threads=128)
+def slices(
+    X: tl.Tensor["32, 48", "T"],
+    Y: tl.Tensor["32, 24", "T"],
+    Z: tl.Tensor["8, 12", "T"],
+):
+    tl.grid(1)
+    x = tl.load(X)
+    Y[0, 0] = x[:, 24:] - x[:, :24]
+    Z[0, 0] = (x + x)[16:24, 12:24]
+
+
+@tilews.kernel(threads=128)
 def copies(X: tl.Tensor["B, M, N", "T"], Y: tl.Tensor["B, M, N", "T"]):
     B, M, N = X.shape
     b, m, n = tl.grid(B, tl.cdiv(M, 16), tl.cdiv(N, 48))
@@ -383,6 +395,19 @@ def other_cases() -> list[Case]:
                     _random(random, (32, 48), dtype),
                     np.zeros((48, 32), dtype),
                     np.zeros((64, 24), dtype),
+                ],
+                {},
+                0.0,
+            )
+        )
+        cases.append(
+            Case(
+                f"slices-{name}",
+                slices,
+                lambda random, dtype=dtype: [
+                    _random(random, (32, 48), dtype),
+                    np.zeros((32, 24), dtype),
+                    np.zeros((8, 12), dtype),
                 ],
                 {},
                 0.0,

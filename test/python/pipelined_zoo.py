@@ -841,6 +841,37 @@ def guard_by_state(
     C[0, 0] = acc
 
 
+@tilews.kernel(threads=256)
+def persistent_stores(
+    A: tl.Tensor["M, K:16", tl.f16],
+    B: tl.Tensor["K, N:16", tl.f16],
+    C: tl.Tensor["M, N:16", "T"],
+    STAGES: tl.constexpr,
+):
+    """What is stored goes through the shared memory that slots leave: whole, or,
+    in single precision beside six slots, in parts."""
+    M, K = A.shape
+    _K, N = B.shape
+    tl.grid(2)
+    As = tl.alloc_shared((128, 32), tl.f16)
+    Bs = tl.alloc_shared((32, 256), tl.f16)
+    for x, y in tl.persistent(tl.cdiv(N, 256), tl.cdiv(M, 128)):
+        acc = tl.zeros((128, 256), tl.f32)
+        for k in tl.range(tl.cdiv(K, 32), num_stages=STAGES):
+            tl.copy(A[y * 128, k * 32], As)
+            tl.copy(B[k * 32, x * 256], Bs)
+            acc = tl.gemm(As, Bs, acc)
+        C[y * 128, x * 256] = acc.to(C.dtype)
+
+
+def _persistent_stores(dtype):
+    return lambda random: [
+        integers(random, (200, 144)),
+        integers(random, (144, 272)),
+        np.zeros((200, 272), dtype),
+    ]
+
+
 CASES = [
     *(Case(f"gemm-s{s}", gemm, _gemm(0, 7), {"STAGES": s}) for s in range(1, 6)),
     *(
@@ -874,6 +905,15 @@ CASES = [
         Case(f"guard-{kind}-s{s}", block_sparse, _mask(kind), {"STAGES": s})
         for kind in ("all", "none", "random")
         for s in (1, 2, 4)
+    ),
+    *(
+        Case(
+            f"persistent-{ours.name}-s{stages}",
+            persistent_stores,
+            _persistent_stores(numpys),
+            {"T": ours, "STAGES": stages},
+        )
+        for ours, numpys, stages in ((tl.f16, np.float16, 2), (tl.f32, np.float32, 6))
     ),
     Case("guarded-part", guarded_part, _guarded_part, piped=2),
     Case("any-of-a-mask", any_of_a_mask, _any_of_a_mask),

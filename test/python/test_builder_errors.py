@@ -52,6 +52,31 @@ def test_names_that_do_not_exist():
     check(without_a_neighbour, f"{name} 'xyzzy'")
 
 
+def test_parts_of_fragments():
+    def unequal(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[:, 1:5]  # HERE
+
+    def beyond(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[4:12]  # HERE
+
+    def dynamic(A: tl.Tensor["M", tl.f16], n: tl.index):
+        return tl.zeros((8, 6), tl.f16)[n:8]  # HERE
+
+    def stepped(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[::2]  # HERE
+
+    def single(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[3]  # HERE
+
+    hint = "take parts whose size divides the extent, from a multiple of the size"
+    part = "is not one of the equal parts of dimension"
+    check(unequal, f"1:5 {part} 1, which has extent 6", hint)
+    check(beyond, f"4:12 {part} 0, which has extent 8", hint)
+    check(dynamic, "the bounds of a part of a fragment are constants")
+    for kernel in (stepped, single):
+        check(kernel, "a fragment is indexed with ':', None and constant bounds only")
+
+
 def test_shapes_have_to_broadcast():
     def kernel(A: tl.Tensor["M", tl.f16]):
         x = tl.zeros((8, 4), tl.f16)

@@ -189,6 +189,8 @@ SHAPES = {
         lambda x: tl.iota((4, 5), 1) * 10 + tl.arange(4)[:, None],
         lambda x: np.arange(5) * 10 + np.arange(4)[:, None],
     ),
+    "column-part": (lambda x: x[:, 8:12], lambda x: x[:, 8:12]),
+    "row-part": (lambda x: x[x.shape[0] // 2 :], lambda x: x[x.shape[0] // 2 :]),
     "arange": (lambda x: tl.arange(3, 9)[None, :], lambda x: np.arange(3, 9)[None]),
     "full": (lambda x: tl.full((2, 2), 7, tl.i32), lambda x: np.full((2, 2), 7)),
 }

@@ -35,6 +35,7 @@ TYPES = {
 }
 #: Where an example uses a name for something else.
 SPECIAL = {
+    "tile.slice": {"%x": "tensor<128x256xf32>"},
     "tile.view": {"%a": f"memref<128x64xf16, {SHARED}>"},
     "tile.store": {"%t": "tensor<128x64xf16>", "%C": "memref<?x?xf16>"},
     "tile.atomic_rmw": {"%t": "tensor<128x64xf32>", "%C": "memref<?x?xf32>"},

@@ -24,6 +24,7 @@ STEPS = {
     "tile-expand-pipeline",
     "asynchronous": f"{ANNOTATE},tile-multi-version,tile-channel-preludes,"
     "tile-specialize-warps,tile-overlap-products,tile-defer-gemm-waits,"
+    "tile-stage-stores,"
     "tile-assign-registers,tile-expand-pipeline",
 }
 

@@ -157,6 +157,14 @@ public:
   int64_t getDroppedValue(int64_t value, int64_t dim) const;
   /// The layout of a fragment with a new dimension of extent one at `dim`.
   FragmentLayout insertDim(int64_t dim) const;
+  /// The layout of one of the parts of `extent` that the fragment is cut into
+  /// along `dim`; none if threads, and not registers, take the parts.
+  std::optional<FragmentLayout> slice(int64_t dim, int64_t extent) const;
+  /// The layout of a fragment of `count` parts along `dim`, each of `extent`
+  /// and with this layout, in further registers; none if this layout reaches
+  /// past `extent`.
+  std::optional<FragmentLayout> repeat(int64_t dim, int64_t extent,
+                                       int64_t count) const;
   /// The layout of the fragment with dimension `i` taken from
   /// `permutation[i]`.
   FragmentLayout transpose(llvm::ArrayRef<int64_t> permutation) const;

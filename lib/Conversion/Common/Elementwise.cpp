@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -212,6 +214,47 @@ struct SameRegistersPattern : TilePattern<OpT> {
   }
 };
 
+/// Each register of the result is the source's with the same coordinates in the
+/// part that is taken.
+struct SlicePattern : TilePattern<SliceOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(SliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto sourceType = cast<RankedTensorType>(op.getSource().getType());
+    auto resultType = cast<RankedTensorType>(op.getType());
+    FragmentLayout source = getFragmentLayout(sourceType);
+    FragmentLayout result = getFragmentLayout(resultType);
+    int64_t axis = op.getAxis(), rank = resultType.getRank();
+    int64_t extent = resultType.getDimSize(axis);
+    std::optional<FragmentLayout> derived = source.slice(axis, extent);
+    if (!derived || !FragmentLayout(derived->getThreadModes(), {})
+                         .isSameAs({result.getThreadModes(), {}}))
+      return op.emitError("source and result are spread over the threads "
+                          "differently: ")
+             << sourceType << " and " << resultType;
+    // The registers by what their coordinates add to those of the thread.
+    std::map<SmallVector<int64_t>, int64_t> held;
+    for (int64_t v = 0; v < source.getNumValues(); ++v)
+      held.try_emplace(source.getValueCoords(v, rank), v);
+    SmallVector<int64_t> registers;
+    for (int64_t v = 0; v < result.getNumValues(); ++v) {
+      SmallVector<int64_t> coords = result.getValueCoords(v, rank);
+      coords[axis] += op.getIndex() * extent;
+      auto it = held.find(coords);
+      if (it == held.end())
+        return op.emitError("no register of the source holds what register ")
+               << v << " of the result does: " << sourceType << " and "
+               << resultType;
+      registers.push_back(it->second);
+    }
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+        op, adaptor.getSource(), adaptor.getSource(), registers);
+    return success();
+  }
+};
+
 /// Each register of the result is the source's register with the same
 /// coordinates, those along repeated dimensions being zero.
 struct BroadcastPattern : TilePattern<BroadcastOp> {
@@ -330,10 +373,9 @@ void tilews::populateElementwisePatterns(const TileTypeConverter &converter,
                                          LoweringContext &lowering,
                                          RewritePatternSet &patterns) {
   patterns.add<ElementwisePattern>(converter);
-  patterns
-      .add<ConstantPattern, SplatPattern, ExtractPattern,
-           Fp8CastPattern<arith::ExtFOp>, Fp8CastPattern<arith::TruncFOp>,
-           SameRegistersPattern<ExpandDimsOp>,
-           SameRegistersPattern<TransposeOp>, BroadcastPattern, IotaPattern>(
-          converter, lowering);
+  patterns.add<ConstantPattern, SplatPattern, ExtractPattern,
+               Fp8CastPattern<arith::ExtFOp>, Fp8CastPattern<arith::TruncFOp>,
+               SameRegistersPattern<ExpandDimsOp>,
+               SameRegistersPattern<TransposeOp>, SlicePattern,
+               BroadcastPattern, IotaPattern>(converter, lowering);
 }

@@ -7,6 +7,8 @@
 
 #include "AsyncPlan.h"
 
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -20,7 +22,10 @@ static LogicalResult addCopy(CopyOp copy, AsyncPlan &plan,
   if (!found->isStore && !copy.getSignal())
     return copy.emitOpError("by TMA signals no barrier; run "
                             "--tile-lower-channels first");
-  plan.storesByTma |= found->isStore;
+  if (found->isStore) {
+    plan.storesByTma = true;
+    plan.readsStored |= hasReaders(copy.getDest());
+  }
   auto known = llvm::find(tensorMaps, found->map);
   unsigned map = known - tensorMaps.begin();
   if (known == tensorMaps.end())

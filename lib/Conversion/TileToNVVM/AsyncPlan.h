@@ -30,6 +30,8 @@ struct PlannedCopy {
 struct AsyncPlan {
   llvm::DenseMap<mlir::Operation *, PlannedCopy> copies;
   bool storesByTma = false, copiesByCpAsync = false;
+  /// Whether the kernel reads what it stores by TMA.
+  bool readsStored = false;
   bool hasAsyncProducts = false;
 };
 

@@ -74,13 +74,15 @@ struct TmaCopyPattern : AsyncPattern<CopyOp> {
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
     unsigned firstMap = kernel.getNumArguments() - lowering.tensorMaps.size();
     Value map = kernel.getArgument(firstMap + planned.map);
-    Value barrier;
-    if (!planned.copy.isStore)
+    Value stored, barrier;
+    if (planned.copy.isStore)
+      stored = createOwnPointer(b, adaptor.getSource());
+    else
       barrier =
           createBarrierPointer(b, adaptor.getSignal(), adaptor.getSignalSlot());
     createForOneThread(b, lowering.getThreads(op), [&] {
       if (planned.copy.isStore)
-        createStores(b, op, adaptor, planned, map);
+        createStores(b, op, adaptor, planned, map, stored);
       else
         createLoads(b, op, adaptor, planned, map, barrier);
     });
@@ -105,14 +107,25 @@ private:
   }
 
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
-                    const PlannedCopy &planned, Value map) const {
+                    const PlannedCopy &planned, Value map, Value source) const {
     forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               adaptor.getSource(), [&](Value shared, ValueRange coords) {
+               source, [&](Value shared, ValueRange coords) {
                  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
                      b, map, shared, coords, /*l2CacheHint=*/Value(),
                      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
                });
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+
+  /// `pointer` as a value that has nothing in common with other addresses. If
+  /// the branch of one thread used the start of shared memory, ptxas would keep
+  /// it in an ordinary register, and make the descriptors of wgmma from that.
+  static Value createOwnPointer(ImplicitLocOpBuilder &b, Value pointer) {
+    Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), pointer);
+    address = NVVM::ShflOp::create(
+        b, b.getI32Type(), constantI32(b, -1), address, constantI32(b, 0),
+        constantI32(b, 31), NVVM::ShflKind::idx, UnitAttr());
+    return LLVM::IntToPtrOp::create(b, pointer.getType(), address);
   }
 
   /// Calls `body` with the address of each box in shared memory and its first
@@ -160,9 +173,12 @@ struct DrainPattern : AsyncPattern<BarrierOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     if (plan->hasAsyncProducts)
       NVVM::WgmmaWaitGroupSyncOp::create(b, b.getI64IntegerAttr(0));
+    // Until the buffer can be written again or, if somebody reads what is
+    // stored, until it is there.
     if (plan->storesByTma)
       NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
-                                           UnitAttr());
+                                           plan->readsStored ? UnitAttr()
+                                                             : b.getUnitAttr());
     if (plan->copiesByCpAsync)
       getTarget().emitDrainCopies(b);
     if (op.getProxyFence())

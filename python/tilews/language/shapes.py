@@ -95,22 +95,51 @@ def expand_dims(value: Tile, axis: int) -> Tile:
     return Tile(tile.expand_dims(value.ir, axis))
 
 
-def insert_dims(value: Tile, items: Any) -> Tile:
-    """``value[:, None]``: a dimension of extent one for each None."""
+def index(value: Tile, items: Any) -> Tile:
+    """``value[:, None]``, ``value[:, 64:128]``: a dimension of extent one for each
+    None, one of the equal parts of a dimension for each pair of bounds."""
     items = items if isinstance(items, tuple) else (items,)
     kept = [item for item in items if item is not None]
     if len(kept) > value.ndim or not all(
-        isinstance(item, slice) and item == slice(None) for item in kept
+        isinstance(item, slice) and item.step is None for item in kept
     ):
         raise LanguageError(
-            "a fragment is indexed with ':' and None only, as in x[:, None]",
+            "a fragment is indexed with ':', None and constant bounds only, as in "
+            "x[:, None] or x[:, 0:64]",
             "its elements are in the registers of many threads; index a buffer, or "
             "choose elements with tl.where",
         )
+    for axis, item in enumerate(kept):
+        if item.start is not None or item.stop is not None:
+            value = _take_part(value, axis, item)
     for axis, item in enumerate(items):
         if item is None:
             value = expand_dims(value, axis)
     return value
+
+
+def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
+    """The part of ``value`` between constant bounds along ``axis``."""
+    extent = value.shape[axis]
+    start = 0 if bounds.start is None else bounds.start
+    stop = extent if bounds.stop is None else bounds.stop
+    if not isinstance(start, int) or not isinstance(stop, int):
+        raise LanguageError(
+            "the bounds of a part of a fragment are constants, found "
+            f"{start!r}:{stop!r}",
+            "which register holds an element has to be known to the compiler",
+        )
+    size = stop - start
+    if not 0 <= start < stop <= extent or extent % size or start % size:
+        raise LanguageError(
+            f"{start}:{stop} is not one of the equal parts of dimension {axis}, "
+            f"which has extent {extent}",
+            "take parts whose size divides the extent, from a multiple of the size",
+        )
+    shape = [*value.shape]
+    shape[axis] = size
+    type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
+    return Tile(tile.slice(type_, value.ir, axis, start // size))
 
 
 def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:

@@ -227,8 +227,8 @@ class Tile(Value):
         return reductions.min(self, axis, keepdims)
 
     def __getitem__(self, items: Any) -> Tile:
-        """Inserts dimensions: ``x[:, None]``."""
-        return shapes.insert_dims(self, items)
+        """Inserts dimensions, ``x[:, None]``, and takes parts, ``x[:, 0:64]``."""
+        return shapes.index(self, items)
 
     def __repr__(self) -> str:
         return f"Tile({self.shape}, {self.dtype})"

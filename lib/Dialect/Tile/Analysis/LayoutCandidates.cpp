@@ -21,6 +21,7 @@ using namespace tilews::tile;
 static constexpr size_t kFromDemands = 5;
 static constexpr size_t kFromMemory = 8;
 static constexpr size_t kFromReductions = 10;
+static constexpr size_t kFromSlices = 12;
 
 static ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
@@ -38,6 +39,8 @@ LayoutCandidates::LayoutCandidates(const FragmentGraph &graph,
   propagate(kFromMemory);
   seedReductions();
   propagate(kFromReductions);
+  seedSlices();
+  propagate(kFromSlices);
   seedDefaults();
 }
 
@@ -183,6 +186,23 @@ void LayoutCandidates::seedReductions() {
       }
     }
   }
+}
+
+/// Parts that registers, and not threads, take: with these a slice can always
+/// be made. Other layouts may reach past the part.
+void LayoutCandidates::seedSlices() {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes()))
+    for (Value value : node.values)
+      if (auto slice = value.getDefiningOp<SliceOp>()) {
+        SmallVector<int64_t> others(getShape(value));
+        int64_t axis = slice.getAxis();
+        int64_t extent = std::exchange(others[axis], 1);
+        FragmentLayout rest = getBlockedLayout(others, getNumThreads(value), 1);
+        SmallVector<Mode> registers(rest.getValueModes());
+        registers.push_back({extent, 1, axis});
+        add(value, FragmentLayout(rest.getThreadModes(), registers),
+            LayoutReason::Kind::Default, slice, kFromSlices);
+      }
 }
 
 /// What nothing has reached, largest first, so that a fragment that is repeated

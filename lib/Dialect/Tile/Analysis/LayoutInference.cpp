@@ -58,6 +58,9 @@ int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
   return std::min(cost, LayoutCosts::kImpossible);
 }
 
+/// More than all that can be had costs together.
+static constexpr int64_t kImpossible = int64_t(1) << 40;
+
 /// What it costs to make `edge.result` in layout `to` of its operand in layout
 /// `from`. Conversions are placed where the value that is converted is made.
 int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
@@ -77,6 +80,9 @@ int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
     return weight * costs.getConversion(getTensor(source), from, to);
   if (isa<ReshapeOp>(op))
     return weight * costs.getReshape(getTensor(source), from, to);
+  // Neither layout leads to the other.
+  if (isa<SliceOp>(op))
+    return kImpossible;
   return 0;
 }
 

@@ -71,6 +71,10 @@ tile::getResultLayout(Operation *op, const FragmentLayout &source) {
       .Case<ReduceOp>([&](ReduceOp op) { return source.dropDim(op.getAxis()); })
       .Case<ExpandDimsOp>(
           [&](ExpandDimsOp op) { return source.insertDim(op.getAxis()); })
+      .Case<SliceOp>([&](SliceOp op) {
+        return source.slice(op.getAxis(),
+                            getShape(op.getResult())[op.getAxis()]);
+      })
       .Case<TransposeOp>(
           [&](TransposeOp op) { return source.transpose(op.getPermutation()); })
       .Case<ReshapeOp>([&](ReshapeOp op) {
@@ -101,6 +105,11 @@ tile::getOperandLayout(OpOperand &operand, const FragmentLayout &result) {
           if (from != to)
             source = source.collapseDim(dim);
         return source;
+      })
+      .Case<SliceOp>([&](SliceOp op) {
+        return result.repeat(op.getAxis(),
+                             getShape(op.getResult())[op.getAxis()],
+                             op.getNumParts());
       })
       .Case<TransposeOp>([&](TransposeOp op) {
         return result.transpose(invert(op.getPermutation()));

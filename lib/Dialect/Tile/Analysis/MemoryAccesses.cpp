@@ -224,3 +224,17 @@ bool tile::isCovered(AllocSharedOp alloc, const MemoryAccess &read,
       boxes.push_back(*box);
   return covers(boxes, getRead(alloc, read));
 }
+
+bool tile::hasReaders(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+    auto access = dyn_cast<AccessOpInterface>(user);
+    // One that asks for an extent, say, does not.
+    if (!access)
+      return !isMemoryEffectFree(user) || isa<ViewLikeOpInterface>(user);
+    SmallVector<AccessRegion> regions;
+    access.getAccessRegions(regions);
+    return llvm::any_of(regions, [&](const AccessRegion &region) {
+      return region.buffer->get() == buffer && region.reads();
+    });
+  });
+}

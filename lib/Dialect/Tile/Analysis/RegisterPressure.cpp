@@ -29,7 +29,7 @@ bool RegisterPressure::isRemade(Value value) {
   if (!op)
     return false;
   if (op->hasTrait<OpTrait::ConstantLike>() ||
-      isa<tensor::SplatOp, IotaOp, BroadcastOp, ExpandDimsOp>(op))
+      isa<tensor::SplatOp, IotaOp, BroadcastOp, ExpandDimsOp, SliceOp>(op))
     return true;
   auto [it, isNew] = remade.try_emplace(op, false);
   if (!isNew || !op->hasTrait<OpTrait::Elementwise>())

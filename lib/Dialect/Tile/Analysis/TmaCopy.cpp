@@ -36,3 +36,28 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
                         : SwizzleMode(llvm::Log2_64(span / 16))};
   return copy;
 }
+
+llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
+  if (llvm::Error error = checkTma(op))
+    return error;
+  // The layout of the shared buffer may still be open.
+  llvm::Expected<SharedLayout> layout = chooseTmaLayout(op);
+  if (!layout)
+    return layout.takeError();
+  llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, *layout);
+  if (!boxes)
+    return boxes.takeError();
+  // The place of some row.
+  Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
+  Builder builder(op.getContext());
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
+  row[boxes->dims.front()] = builder.getIndexAttr(0);
+  int64_t alignment = divisibility.getAlignment(buffer, row);
+  if (alignment % 16 == 0)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "rows of the argument are known to begin at multiples of " +
+      Twine(alignment) +
+      " bytes only, TMA needs 16; see tile.divisible and tile.alignment");
+}

@@ -207,6 +207,51 @@ LogicalResult ExpandDimsOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// SliceOp
+//===----------------------------------------------------------------------===//
+
+int64_t SliceOp::getNumParts() {
+  return getTensor(getSource()).getDimSize(getAxis()) /
+         getTensor(getResult()).getDimSize(getAxis());
+}
+
+LogicalResult SliceOp::verify() {
+  RankedTensorType source = getTensor(getSource()),
+                   result = getTensor(getResult());
+  if (failed(verifyAxis(*this, getAxis(), source.getRank())))
+    return failure();
+  int64_t axis = getAxis();
+  SmallVector<int64_t> shape(source.getShape());
+  if (result.getRank() == source.getRank())
+    shape[axis] = result.getDimSize(axis);
+  if (failed(verifyResult(*this, result, shape, source.getElementType())))
+    return failure();
+  if (shape[axis] == 0 || source.getDimSize(axis) % shape[axis] != 0)
+    return emitOpError("cannot cut dimension ")
+           << axis << " of extent " << source.getDimSize(axis)
+           << " into equal parts of extent " << shape[axis];
+  if (static_cast<int64_t>(getIndex()) >= getNumParts())
+    return emitOpError("expected an index below the ")
+           << getNumParts() << " parts, found " << getIndex();
+  return success();
+}
+
+LogicalResult SliceOp::canonicalize(SliceOp op, PatternRewriter &rewriter) {
+  auto splat = op.getSource().getDefiningOp<tensor::SplatOp>();
+  if (!splat)
+    return failure();
+  rewriter.replaceOpWithNewOp<tensor::SplatOp>(op, op.getType(),
+                                               splat.getInput());
+  return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  return foldSplat(adaptor.getSource(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
 // TransposeOp
 //===----------------------------------------------------------------------===//
 

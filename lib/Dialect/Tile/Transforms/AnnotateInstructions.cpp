@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -50,30 +51,12 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
 }
 
 /// TMA moves boxes of an argument whose rows begin at multiples of 16 bytes.
-static void checkTma(CopyOp copy, Divisibility &divisibility, Choice &choice) {
+static void considerTma(CopyOp copy, Divisibility &divisibility,
+                        Choice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::Tma))
     return;
-  if (llvm::Error error = tile::checkTma(copy))
-    return choice.reject(InstKind::Tma, llvm::toString(std::move(error)));
-  // The layout of the shared buffer may still be open.
-  llvm::Expected<SharedLayout> layout = chooseTmaLayout(copy);
-  if (!layout)
-    return choice.reject(InstKind::Tma, llvm::toString(layout.takeError()));
-  llvm::Expected<TmaBoxes> boxes = getTmaBoxes(copy, *layout);
-  // The place of some row.
-  bool isStore = isShared(copy.getSource());
-  Value buffer = isStore ? copy.getDest() : copy.getSource();
-  Builder builder(copy.getContext());
-  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
-  SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
-  row[boxes->dims.front()] = builder.getIndexAttr(0);
-  int64_t alignment = divisibility.getAlignment(buffer, row);
-  if (alignment % 16 != 0)
-    choice.reject(InstKind::Tma,
-                  "rows of the argument are known to begin at multiples of " +
-                      Twine(alignment) +
-                      " bytes only, TMA needs 16; see tile.divisible and "
-                      "tile.alignment");
+  if (llvm::Error error = checkTma(copy, divisibility))
+    choice.reject(InstKind::Tma, llvm::toString(std::move(error)));
 }
 
 static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
@@ -85,7 +68,7 @@ static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
                                                              reason.str());
                               });
   if (auto copy = dyn_cast<CopyOp>(op.getOperation())) {
-    checkTma(copy, divisibility, choice);
+    considerTma(copy, divisibility, choice);
     checkCpAsync(copy, divisibility, choice);
   }
   return choice;

@@ -14,8 +14,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: %[[FIRST:.*]] = arith.cmpi eq
   // CHECK: nvvm.prefetch tensormap, %[[C]], predicate = %[[FIRST]]
   // CHECK: scf.for
-  // CHECK:   nvvm.cp.async.bulk.wait_group 0
-  // CHECK-NOT: read
+  // CHECK:   nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-NEXT: nvvm.barrier0
   // CHECK:   llvm.store
   // CHECK:   nvvm.fence.proxy
@@ -34,6 +33,27 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %Cs = tile.alloc_shared : memref<64x64xf32, #wg>
     scf.for %i = %c0 to %trips step %c1 {
       %m = arith.muli %i, %c64 : index
+      tile.store %t to %Cs : tensor<64x64xf32, #acc> to memref<64x64xf32, #wg>
+      tile.copy %Cs to %C[%m, 0] {tile.inst = #tile.inst<tma>} : memref<64x64xf32, #wg> to memref<?x?xf32>
+    }
+    gpu.return
+  }
+
+  // The next turn reads what this one stores: it waits until that is there.
+  // CHECK-LABEL: llvm.func @read
+  // CHECK: scf.for
+  // CHECK:   nvvm.cp.async.bulk.wait_group 0{{$}}
+  // CHECK-NEXT: nvvm.barrier0
+  // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK: llvm.return
+  gpu.func @read(%C: memref<?x?xf32>, %trips: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %Cs = tile.alloc_shared : memref<64x64xf32, #wg>
+    scf.for %i = %c0 to %trips step %c1 {
+      %m = arith.muli %i, %c64 : index
+      %t = tile.load %C[%m, 0] : memref<?x?xf32> -> tensor<64x64xf32, #acc>
       tile.store %t to %Cs : tensor<64x64xf32, #acc> to memref<64x64xf32, #wg>
       tile.copy %Cs to %C[%m, 0] {tile.inst = #tile.inst<tma>} : memref<64x64xf32, #wg> to memref<?x?xf32>
     }

@@ -122,6 +122,38 @@ func.func @f(%x: tensor<4x2xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.slice' op axis 2 is out of range for rank 2}}
+  %r = tile.slice %x {axis = 2 : i64, index = 0 : i64} : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.slice' op cannot cut dimension 1 of extent 8 into equal parts of extent 3}}
+  %r = tile.slice %x {axis = 1 : i64, index = 0 : i64} : tensor<4x8xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.slice' op expected an index below the 2 parts, found 2}}
+  %r = tile.slice %x {axis = 1 : i64, index = 2 : i64} : tensor<4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.slice' op}}
+  %r = tile.slice %x {axis = 1 : i64, index = 1 : i64} : tensor<4x8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{'tile.expand_dims' op axis 2 is out of range for rank 2}}
   %r = tile.expand_dims %x {axis = 2 : i64} : tensor<4xf32> -> tensor<4x1xf32>

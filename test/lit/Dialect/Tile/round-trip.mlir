@@ -94,6 +94,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %r = tile.scan <min> %x {axis = 0 : i64, reverse} : tensor<128x64xf32>
     // CHECK: tile.expand_dims %{{.*}} {axis = 1 : i64} : tensor<128xf32> -> tensor<128x1xf32>
     %e = tile.expand_dims %m {axis = 1 : i64} : tensor<128xf32> -> tensor<128x1xf32>
+    // CHECK: tile.slice %{{.*}} {axis = 0 : i64, index = 1 : i64} : tensor<128xf32> -> tensor<32xf32>
+    %part = tile.slice %m {axis = 0 : i64, index = 1 : i64} : tensor<128xf32> -> tensor<32xf32>
     // CHECK: tile.expand_dims %{{.*}} {axis = 0 : i64} : tensor<f32> -> tensor<1xf32>
     %e0 = tile.expand_dims %all {axis = 0 : i64} : tensor<f32> -> tensor<1xf32>
     // CHECK: tile.broadcast %{{.*}} : tensor<128x1xf32> -> tensor<128x64xf32>

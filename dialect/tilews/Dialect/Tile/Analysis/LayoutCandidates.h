@@ -64,6 +64,7 @@ private:
   void seedDemands();
   void seedAccesses();
   void seedReductions();
+  void seedSlices();
   void seedDefaults();
   void add(unsigned node, const LayoutCandidate &candidate, size_t limit);
   void add(mlir::Value value, const FragmentLayout &layout,

@@ -67,6 +67,9 @@ struct Write {
 bool isCovered(AllocSharedOp alloc, const MemoryAccess &read,
                llvm::ArrayRef<Write> writes);
 
+/// Whether an operation may read the elements of `buffer`; views of it count.
+bool hasReaders(mlir::Value buffer);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_MEMORYACCESSES_H

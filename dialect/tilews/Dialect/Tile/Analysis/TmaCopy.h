@@ -14,6 +14,7 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_TMACOPY_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_TMACOPY_H
 
+#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Layout/Tma.h"
 
@@ -35,6 +36,10 @@ bool isTma(mlir::Operation *op);
 /// How TMA does `op`, or why it cannot. Base address and strides are assumed to
 /// be multiples of 16 bytes where they are not static; the launch checks.
 llvm::Expected<TmaCopy> getTmaCopy(CopyOp op);
+/// Why TMA cannot do `op`, whatever layout the shared buffer gets: success if
+/// it can. Rows of the argument have to be known to begin at multiples of 16
+/// bytes.
+llvm::Error checkTma(CopyOp op, Divisibility &divisibility);
 
 } // namespace tilews::tile
 

@@ -441,6 +441,31 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure,
   let hasVerifier = 1;
 }
 
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "one of the equal parts of a fragment";
+  let description = [{
+    The source is cut along `axis` into as many parts as its extent is a
+    multiple of the result's; the result is part number `index`.
+
+    ```mlir
+    %right = tile.slice %x {axis = 1 : i64, index = 1 : i64}
+       : tensor<128x256xf32> -> tensor<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    /// How many parts there are.
+    int64_t getNumParts();
+  }];
+}
+
 def Tile_TransposeOp : Tile_Op<"transpose", [Pure,
     InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "permute the dimensions";

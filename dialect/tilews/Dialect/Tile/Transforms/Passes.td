@@ -551,6 +551,39 @@ def OverlapProductsPass : Pass<"tile-overlap-products"> {
   ];
 }
 
+def StageStoresPass : Pass<"tile-stage-stores"> {
+  let summary = "let TMA store the results of a loop over tiles";
+  let description = [{
+    A role of a persistent kernel that stores a tile with its threads is held up
+    while global memory takes the tiles of all blocks at once. This pass lets it
+    write to shared memory, which is quick, and start a TMA copy from there,
+    which goes on while the next tile is under way. Where there is no room for
+    the whole tile, it is stored in two or more parts one after the other.
+
+    That is done to a `tile.store` in a role's loop that waits for channels, if
+    the kernel does not read what it stores and as many blocks as before, or four,
+    fit a multiprocessor's shared memory. A store that TMA cannot do stays, with the
+    remark `tile-inst-0003`.
+
+    ```mlir
+    tile.store %x to %C[%m, %n] : tensor<128x256xf16> to memref<?x?xf16>
+    ```
+
+    becomes
+
+    ```mlir
+    %left = tile.slice %x {axis = 1 : i64, index = 0 : i64} : ... -> tensor<128x128xf16>
+    tile.store %left to %staged : tensor<128x128xf16> to memref<128x128xf16, ...>
+    tile.copy %staged to %C[%m, %n] [128, 128] {tile.inst = #tile.inst<tma>} : ...
+    %right = tile.slice %x {axis = 1 : i64, index = 1 : i64} : ... -> tensor<128x128xf16>
+    tile.store %right to %staged : tensor<128x128xf16> to memref<128x128xf16, ...>
+    %next = arith.addi %n, %c128 : index
+    tile.copy %staged to %C[%m, %next] [128, 128] {tile.inst = #tile.inst<tma>} : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def AssignRegistersPass : Pass<"tile-assign-registers"> {
   let summary = "share out the registers of a block by what its roles need";
   let description = [{

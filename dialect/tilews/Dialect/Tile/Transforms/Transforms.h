@@ -86,6 +86,10 @@ mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 /// another, so that arithmetic on one turn's runs beside the other's.
 void overlapProducts(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets the stores that end a turn of a role's loop over tiles go through
+/// shared memory, from where TMA copies them on.
+mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);
+
 /// Shares out the registers of a kernel's roles by what their fragments need;
 /// `tile.threads` grows where warps are added to make whole warpgroups.
 void assignRegisters(mlir::gpu::GPUFuncOp kernel);

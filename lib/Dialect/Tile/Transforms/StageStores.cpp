@@ -1,0 +1,176 @@
+//===- StageStores.cpp - Stores of fragments by TMA -----------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thread that stores to global memory may wait for a long time until the
+// memory takes what all blocks store at once. A TMA copy from shared memory
+// goes on while the role's next tile is under way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+namespace tilews::tile {
+#define GEN_PASS_DEF_STAGESTORESPASS
+#include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace tilews::tile
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Whether `store` is the last step of a turn of a loop that waits for tiles: a
+/// role's loop over tiles of the output.
+static bool endsTurn(StoreOp store) {
+  auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
+  return loop && store->getParentOfType<RoleOp>() &&
+         loop.getBody()
+             ->walk([](WaitOp) { return WalkResult::interrupt(); })
+             .wasInterrupted();
+}
+
+/// Bytes of shared memory that the kernel needs if no buffers share any.
+static int64_t countSharedBytes(gpu::GPUFuncOp kernel) {
+  constexpr int64_t alignment = 1024, barriers = 16;
+  int64_t bytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocSharedOp>(op))
+      bytes += llvm::alignTo(getBufferBytes(alloc.getType()), alignment);
+    else if (auto channel = dyn_cast<ChannelOp>(op))
+      bytes += barriers * channel.getChannel().getType().getDepth();
+  });
+  return bytes;
+}
+
+/// How many parts to store one after the other, so that as many blocks as
+/// before, or four, fit the shared memory of a multiprocessor; 0 if there is no
+/// room.
+static int64_t chooseParts(StoreOp store, gpu::GPUFuncOp kernel,
+                           const TargetInfo &target) {
+  // Each block takes this much more; a TMA box has 16 bytes in a row.
+  constexpr int64_t reserved = 1024, least = 64, enough = 4;
+  int64_t total = target.maxSharedBytes + reserved;
+  int64_t used = countSharedBytes(kernel) + reserved;
+  int64_t blocks = std::clamp<int64_t>(total / used, 1, enough);
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  int64_t width = type.getShape().back();
+  int64_t bits = getStorageBits(type.getElementType());
+  int64_t bytes = type.getNumElements() * bits / 8;
+  for (int64_t parts = 1; width % parts == 0; parts *= 2) {
+    if (width / parts * bits / 8 < least)
+      return 0;
+    if ((used + bytes / parts) * blocks <= total)
+      return parts;
+  }
+  return 0;
+}
+
+/// Copies `shared` to part `index` of the region that `store` writes.
+static CopyOp createCopy(OpBuilder &b, StoreOp store, Value shared,
+                         int64_t index) {
+  TileRegion region = store.getRegion();
+  int64_t width = cast<MemRefType>(shared.getType()).getShape().back();
+  region.sizes.back() = width;
+  if (index > 0) {
+    Value first = getValueOrCreateConstantIndexOp(b, store.getLoc(),
+                                                  region.offsets.back());
+    Value step =
+        arith::ConstantIndexOp::create(b, store.getLoc(), width * index);
+    region.offsets.back() =
+        arith::AddIOp::create(b, store.getLoc(), first, step).getResult();
+  }
+  SmallVector<Value> offsets;
+  SmallVector<int64_t> constants;
+  dispatchIndexOpFoldResults(region.offsets, offsets, constants);
+  auto copy = CopyOp::create(b, store.getLoc(), shared, ValueRange(),
+                             store.getDest(), offsets, /*signal=*/Value(),
+                             /*signal_slot=*/Value(), ArrayRef<int64_t>(),
+                             ArrayRef<int64_t>(), constants, region.sizes);
+  copy->setAttr(TileDialect::kInst,
+                InstKindAttr::get(b.getContext(), InstKind::Tma));
+  return copy;
+}
+
+static void stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
+  Location loc = store.getLoc();
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  int64_t axis = type.getRank() - 1;
+  shape[axis] /= parts;
+  auto part = RankedTensorType::get(shape, type.getElementType());
+  auto kernel = store->getParentOfType<gpu::GPUFuncOp>();
+  rewriter.setInsertionPointToStart(&kernel.getBody().front());
+  auto space = gpu::AddressSpaceAttr::get(rewriter.getContext(),
+                                          gpu::AddressSpace::Workgroup);
+  auto alloc = AllocSharedOp::create(
+      rewriter, loc,
+      MemRefType::get(shape, type.getElementType(), AffineMap(), space),
+      /*alignment=*/IntegerAttr());
+
+  rewriter.setInsertionPoint(store);
+  SmallVector<Operation *> created;
+  for (int64_t i = 0; i < parts; ++i) {
+    Value value = store.getValue();
+    if (parts > 1)
+      value = SliceOp::create(rewriter, loc, part, value, axis, i);
+    auto write = StoreOp::create(rewriter, loc, value, alloc, ValueRange(),
+                                 ArrayRef<int64_t>(), ArrayRef<int64_t>());
+    CopyOp copy = createCopy(rewriter, store, alloc, i);
+    created.append({copy, write});
+    Divisibility divisibility;
+    if (llvm::Error obstacle = checkTma(copy, divisibility)) {
+      store.emitRemark("tile-inst-0003: store uses threads, not TMA: ")
+          << llvm::toString(std::move(obstacle));
+      for (Operation *op : llvm::make_early_inc_range(created))
+        rewriter.eraseOp(op);
+      rewriter.eraseOp(alloc);
+      return;
+    }
+  }
+  rewriter.eraseOp(store);
+}
+
+LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  if (!target->hasTma())
+    return success();
+  SmallVector<StoreOp> stores;
+  kernel.walk([&](StoreOp store) {
+    if (isa<BlockArgument>(store.getDest()) && endsTurn(store) &&
+        store.getValue().getType().getRank() >= 2 &&
+        !hasReaders(store.getDest()))
+      stores.push_back(store);
+  });
+  IRRewriter rewriter(kernel.getContext());
+  for (StoreOp store : stores)
+    if (int64_t parts = chooseParts(store, kernel, *target))
+      stage(rewriter, store, parts);
+  return success();
+}
+
+namespace {
+struct StageStoresPass : tile::impl::StageStoresPassBase<StageStoresPass> {
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+      return failed(stageStores(kernel)) ? WalkResult::interrupt()
+                                         : WalkResult::skip();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
