@@ -32,6 +32,7 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> ran
     help="FIRST:LAST (without the last), or one seed.",
 )
 @click.option("--chip", "chips", multiple=True, help="By default three chips.")
+@click.option("--in-turn", is_flag=True, help="One chip a kernel, each in turn.")
 @click.option(
     "--jobs",
     default=os.cpu_count() or 1,
@@ -45,6 +46,7 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> ran
 def main(
     seeds: range,
     chips: tuple[str, ...],
+    in_turn: bool,
     jobs: int,
     reference_every: int,
     emit_every: int,
@@ -62,7 +64,7 @@ def main(
         for seed in seeds:
             click.echo(generate(seed).text)
         return
-    options = Options(chips or CHIPS, reference_every, emit_every)
+    options = Options(chips or CHIPS, reference_every, emit_every, in_turn)
     counts: collections.Counter[str] = collections.Counter()
     lock = threading.Lock()
     found: list[Finding] = []
@@ -87,7 +89,8 @@ def main(
     total, invalid = counts.pop("kernels"), counts.pop("invalid", 0)
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
     click.echo(
-        f"{total} kernels on {', '.join(options.chips)} in {seconds:.0f} s; "
+        f"{total} kernels on {', '.join(options.chips)}{' in turn' * in_turn} in "
+        f"{seconds:.0f} s; "
         f"{invalid} of them read what was never written; findings: {kinds}"
     )
     raise SystemExit(bool(counts))

@@ -18,6 +18,20 @@ from .generator import Program
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
 
+#: Timing policies of the simulator.
+POLICIES = ("earliest", "latest", "random")
+
+#: Passes that leave what is executed as it was, or that others follow at once.
+ANNOTATIONS = (
+    "tile-set-target",
+    "tile-lower-persistent",
+    "canonicalize",
+    "tile-annotate-instructions",
+    "tile-plan-pipeline",
+    "tile-assign-registers",
+    "tile-infer-layouts",
+)
+
 #: Operations that a block may execute, many times what any kernel here needs.
 MOST_STEPS = 20_000_000
 
@@ -54,11 +68,19 @@ class Options:
         chips: the targets whose pipelines run.
         reference_every: of so many kernels one is compared with numpy.
         emit_every: of so many kernels one is compiled to assembly, for one chip.
+        in_turn: whether a kernel is checked for one chip only, each time the next.
     """
 
     chips: tuple[str, ...] = CHIPS
     reference_every: int = 4
     emit_every: int = 8
+    in_turn: bool = False
+
+    def chips_of(self, seed: int) -> tuple[str, ...]:
+        """The targets of a kernel."""
+        if not self.in_turn:
+            return self.chips
+        return (self.chips[seed % len(self.chips)],)
 
 
 def check(program: Program, options: Options) -> list[Finding]:
@@ -84,12 +106,10 @@ def _check(program: Program, options: Options) -> Iterator[Finding]:
         reference.run(program, found)
         if message := difference(found, expected, exact=program.exact):
             yield Finding(seed, "reference", "", message)
-    for index, chip in enumerate(options.chips):
+    for index, chip in enumerate(options.chips_of(seed)):
         copy = with_target(module, chip)
-        # Checked on each chip in turn.
-        turn, rest = divmod(seed, options.emit_every) if options.emit_every else (0, 1)
-        emits = rest == 0 and turn % len(options.chips) == index
-        if emits:
+        # Of kernels for several chips each chip has its turn.
+        if options.emit_every and (seed // 3 + index) % options.emit_every == 0:
             yield from _emit(copy, seed, chip)
         yield from _compare_steps(copy, program, expected, chip)
 
@@ -114,26 +134,57 @@ def tile_passes(chip: str) -> list[str]:
 def _compare_steps(
     module: ir.Module, program: Program, expected: Sequence[Any], chip: str
 ) -> Iterator[Finding]:
-    text = ""
-    for step in tile_passes(chip):
-        place = f"{step.partition('{')[0]} for {chip}"
+    """Simulates after passes that change what happens; only if that finds something,
+    after all of them, to find the one to blame."""
+    found = list(_run_steps(module, program, expected, chip, _Steps(chip, False)))
+    if found and found[0].kind in ("error", "differs"):
+        fresh = with_target(program.kernel().build(), chip)
+        steps = _Steps(chip, True)
+        found = list(_run_steps(fresh, program, expected, chip, steps)) or found
+    yield from found
+
+
+class _Steps:
+    """Groups of passes, behind each of which the kernel is simulated."""
+
+    def __init__(self, chip: str, alone: bool) -> None:
+        self.groups: list[list[str]] = [[]]
+        for step in tile_passes(chip):
+            self.groups[-1].append(step)
+            if alone or step.partition("{")[0] not in ANNOTATIONS:
+                self.groups.append([])
+        self.groups = [group for group in self.groups if group]
+
+
+def _run_steps(
+    module: ir.Module,
+    program: Program,
+    expected: Sequence[Any],
+    chip: str,
+    steps: _Steps,
+) -> Iterator[Finding]:
+    last = len(steps.groups) - 1
+    for number, group in enumerate(steps.groups):
+        place = f"{group[-1].partition('{')[0]} for {chip}"
         try:
-            passes.run(module, step)
+            passes.run(module, ",".join(group))
         except CompileError as error:
             yield Finding(program.seed, "pass", place, _errors(error))
             return
-        before, text = text, str(module)
-        if text == before:
-            continue
-        arguments = program.arguments()
-        try:
-            simulate(module, arguments)
-        except sim.SimulationError as error:
-            yield Finding(program.seed, "error", place, str(error))
-            return
-        if message := difference(arguments, expected):
-            yield Finding(program.seed, "differs", place, message)
-            return
+        # The order of events makes the greatest difference in the end.
+        turn = POLICIES[(program.seed + number) % len(POLICIES)]
+        for policy in POLICIES if number == last else (turn,):
+            arguments = program.arguments()
+            kind = "error"
+            try:
+                simulate(module, arguments, policy, program.seed)
+                kind, message = "differs", difference(arguments, expected)
+            except sim.SimulationError as error:
+                message = str(error)
+            if message:
+                message = f"{message} (policy {policy})"
+                yield Finding(program.seed, kind, place, message)
+                return
 
 
 def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[Finding]:
@@ -152,9 +203,22 @@ def _errors(error: CompileError) -> str:
     return "\n".join(line for line in lines if ": remark: " not in line)
 
 
-def simulate(module: ir.Module, arguments: Sequence[Any]) -> None:
+def simulate(
+    module: ir.Module,
+    arguments: Sequence[Any],
+    policy: str = "earliest",
+    seed: int = 0,
+) -> None:
     """Runs the one kernel of a module; updates the arrays."""
-    sim.run(module, None, arguments, max_steps=MOST_STEPS, threads=1)
+    sim.run(
+        module,
+        None,
+        arguments,
+        policy=policy,
+        seed=seed,
+        max_steps=MOST_STEPS,
+        threads=1,
+    )
 
 
 def difference(
