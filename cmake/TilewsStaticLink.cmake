@@ -27,7 +27,7 @@ foreach(_kind CONVERSION EXTENSION TRANSLATION)
 endforeach()
 list(FILTER _mlir_libraries EXCLUDE REGEX "Test")
 list(APPEND _mlir_libraries MLIRRegisterAllDialects MLIRRegisterAllPasses
-  MLIRRegisterAllExtensions MLIROptLib MLIRTranslateLib MLIRLspServerLib)
+  MLIRRegisterAllExtensions MLIROptLib MLIRTranslateLib MLIRReduceLib MLIRLspServerLib)
 
 # What code generation for the two targets and lld need beyond what MLIR names.
 set(_llvm_libraries LLVMPasses LLVMCodeGen LLVMAsmPrinter LLVMIRReader LLVMBitWriter

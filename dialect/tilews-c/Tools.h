@@ -22,6 +22,7 @@ extern "C" {
 /// Each is a `main`: it parses the arguments, runs, and returns the exit code.
 MLIR_CAPI_EXPORTED int tilewsOptMain(int argc, char **argv);
 MLIR_CAPI_EXPORTED int tilewsTranslateMain(int argc, char **argv);
+MLIR_CAPI_EXPORTED int tilewsReduceMain(int argc, char **argv);
 MLIR_CAPI_EXPORTED int tilewsLspServerMain(int argc, char **argv);
 
 #ifdef __cplusplus

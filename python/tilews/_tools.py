@@ -25,5 +25,9 @@ def translate() -> NoReturn:
     run("tilews-translate", sys.argv[1:])
 
 
+def reduce() -> NoReturn:
+    run("tilews-reduce", sys.argv[1:])
+
+
 def lsp_server() -> NoReturn:
     run("tilews-lsp-server", sys.argv[1:])

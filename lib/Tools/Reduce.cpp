@@ -1,0 +1,215 @@
+//===- Reduce.cpp - Makes a failing kernel smaller ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upstream's reducer with our dialects and passes, and one more reduction.
+// Upstream's `--reduction-tree` erases operations together with their uses,
+// which kernels, chains of values that they are, do not survive.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews-c/Tools.h"
+#include "tilews/InitAll.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Reducer/Tester.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+
+using namespace mlir;
+
+//===----------------------------------------------------------------------===//
+// Edits
+//===----------------------------------------------------------------------===//
+
+static bool erase(IRRewriter &rewriter, Operation *op) {
+  if (!op->use_empty())
+    return false;
+  rewriter.eraseOp(op);
+  return true;
+}
+
+/// A loop's results become what it starts with.
+static bool skipLoop(IRRewriter &rewriter, Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (loop)
+    rewriter.replaceOp(loop, loop.getInitArgs());
+  return loop != nullptr;
+}
+
+/// A loop runs once.
+static bool enterLoop(IRRewriter &rewriter, Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return false;
+  SmallVector<Value> arguments = {loop.getLowerBound()};
+  llvm::append_range(arguments, loop.getInitArgs());
+  Operation *yield = loop.getBody()->getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  // A carried value that is yielded is an argument of the block.
+  for (Value &result : results)
+    if (auto argument = dyn_cast<BlockArgument>(result);
+        argument && argument.getOwner() == loop.getBody())
+      result = arguments[argument.getArgNumber()];
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(loop.getBody(), loop, arguments);
+  rewriter.replaceOp(loop, results);
+  return true;
+}
+
+/// What stands in a region of `op`, which ends with what it yields, comes in
+/// the place of `op`.
+static bool inlineRegion(IRRewriter &rewriter, Operation *op, Region &region) {
+  if (!region.hasOneBlock() || region.getNumArguments() != 0)
+    return false;
+  Operation *yield = region.front().getTerminator();
+  SmallVector<Value> results(yield->getOperands());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&region.front(), op);
+  rewriter.replaceOp(op, results);
+  return true;
+}
+
+static bool takeThen(IRRewriter &rewriter, Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && inlineRegion(rewriter, op, branch.getThenRegion());
+}
+
+static bool takeElse(IRRewriter &rewriter, Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && inlineRegion(rewriter, op, branch.getElseRegion());
+}
+
+/// A result becomes an operand of its type.
+static bool forwardOperand(IRRewriter &rewriter, Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0)
+    return false;
+  for (Value operand : op->getOperands())
+    if (operand.getType() == op->getResult(0).getType()) {
+      rewriter.replaceOp(op, operand);
+      return true;
+    }
+  return false;
+}
+
+/// Numbers and fragments that an operation makes become zero.
+static bool makeZero(IRRewriter &rewriter, Operation *op) {
+  if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>())
+    return false;
+  SmallVector<Value> zeros;
+  for (Type type : op->getResultTypes()) {
+    TypedAttr zero = rewriter.getZeroAttr(type);
+    if (!zero)
+      return false;
+    zeros.push_back(arith::ConstantOp::create(rewriter, op->getLoc(), zero));
+  }
+  rewriter.replaceOp(op, zeros);
+  return true;
+}
+
+using Edit = bool (*)(IRRewriter &, Operation *);
+/// Those that take most away come first.
+static constexpr Edit kEdits[] = {erase,    skipLoop,       enterLoop, takeThen,
+                                  takeElse, forwardOperand, makeZero};
+
+//===----------------------------------------------------------------------===//
+// The reduction
+//===----------------------------------------------------------------------===//
+
+/// The operations of the kernels, outer ones before inner ones.
+static SmallVector<Operation *> getOperations(ModuleOp module) {
+  SmallVector<Operation *> found;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getParentOfType<gpu::GPUFuncOp>() &&
+        !op->hasTrait<OpTrait::IsTerminator>())
+      found.push_back(op);
+  });
+  return found;
+}
+
+namespace {
+struct ReduceKernelPass
+    : PassWrapper<ReduceKernelPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReduceKernelPass)
+
+  ReduceKernelPass() = default;
+  ReduceKernelPass(const ReduceKernelPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const override { return "reduce-kernel"; }
+  StringRef getDescription() const override {
+    return "Make kernels smaller, operation by operation, while they stay "
+           "interesting";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect>();
+  }
+
+  void runOnOperation() override {
+    Tester tester(test, testArguments);
+    if (!isInteresting(tester, getOperation())) {
+      getOperation().emitError("is not interesting: '")
+          << test << "' exits with 0 for it";
+      return signalPassFailure();
+    }
+    while (sweep(tester))
+      ;
+  }
+
+private:
+  static bool isInteresting(const Tester &tester, ModuleOp module) {
+    return tester.isInteresting(module).first == Tester::Interestingness::True;
+  }
+
+  /// Tries every edit at every operation. Returns whether one was kept.
+  bool sweep(const Tester &tester) {
+    ModuleOp module = getOperation();
+    bool changed = false;
+    for (size_t index = 0; index < getOperations(module).size();) {
+      bool kept = llvm::any_of(kEdits, [&](Edit edit) {
+        return tryEdit(tester, module, index, edit);
+      });
+      changed |= kept;
+      if (!kept)
+        ++index;
+    }
+    return changed;
+  }
+
+  bool tryEdit(const Tester &tester, ModuleOp module, size_t index, Edit edit) {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    Operation *op = getOperations(*copy)[index];
+    IRRewriter rewriter(op);
+    // Edits may be wrong.
+    ScopedDiagnosticHandler silence(&getContext(), [](Diagnostic &) {});
+    if (!edit(rewriter, op) || failed(verify(*copy)) ||
+        !isInteresting(tester, *copy))
+      return false;
+    module.getBodyRegion().takeBody(copy->getBodyRegion());
+    return true;
+  }
+
+  Option<std::string> test{
+      *this, "test",
+      llvm::cl::desc("A program that exits with 1 if the file it is given is "
+                     "interesting, else with 0")};
+  ListOption<std::string> testArguments{
+      *this, "test-arg", llvm::cl::desc("Its arguments before the file")};
+};
+} // namespace
+
+int tilewsReduceMain(int argc, char **argv) {
+  DialectRegistry registry;
+  tilews::registerAllDialects(registry);
+  tilews::registerAllPasses();
+  PassRegistration<ReduceKernelPass>();
+  MLIRContext context(registry);
+  return failed(mlirReduceMain(argc, argv, context));
+}
