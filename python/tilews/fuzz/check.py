@@ -13,6 +13,7 @@ from .. import ir, passes, sim
 from ..compiler import compile_module
 from ..decorator import target_attribute
 from ..errors import CompileError, KernelError
+from ..sim._launch import find_kernel
 from . import reference
 from .generator import Program
 
@@ -210,10 +211,12 @@ def simulate(
     seed: int = 0,
 ) -> None:
     """Runs the one kernel of a module; updates the arrays."""
+    has_grid = "tile.grid" in find_kernel(module, None).attributes
     sim.run(
         module,
         None,
         arguments,
+        None if has_grid else 1,
         policy=policy,
         seed=seed,
         max_steps=MOST_STEPS,

@@ -18,12 +18,15 @@ import os
 import re
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import ir, passes, sim
 from ..errors import CompileError
+from ..sim._launch import DTYPES, find_kernel
 from .check import POLICIES, difference, simulate
 
 
@@ -33,7 +36,7 @@ def make_arguments(module: ir.Module, text: str) -> list[Any]:
     Raises:
         ValueError: the text does not have one entry for each of them.
     """
-    kernel = sim._find_kernel(module, None)
+    kernel = find_kernel(module, None)
     types = ir.FunctionType(
         ir.TypeAttr(kernel.attributes["function_type"]).value
     ).inputs
@@ -43,7 +46,7 @@ def make_arguments(module: ir.Module, text: str) -> list[Any]:
         if not isinstance(type_, ir.MemRefType):
             made.append(int(entry))
             continue
-        dtype = np.dtype(sim._DTYPES[str(type_.element_type)][0])
+        dtype = np.dtype(DTYPES[str(type_.element_type)][0])
         shape = [int(extent) for extent in entry.split("x")]
         low = 0 if dtype.kind in "ib" else -3
         made.append(random.integers(low, 4, shape).astype("f4").astype(dtype))
@@ -91,24 +94,33 @@ def crashes(path: str, pipeline: str, message: str = "") -> bool:
 
 
 def _setting(name: str) -> str:
+    if name not in os.environ:
+        raise SystemExit(f"{name} is not set; see tilews.fuzz.interesting")
+    return os.environ[name]
+
+
+def _answer(question: Callable[[str], bool]) -> NoReturn:
+    """Exits with the answer; a mistake is not to be taken for one."""
     try:
-        return os.environ[name]
-    except KeyError:
-        # Not to be taken for an answer.
-        os.write(2, f"{name} is not set; see tilews.fuzz.interesting\n".encode())
+        answer = question(sys.argv[-1])
+    except BaseException:
+        traceback.print_exc()
         os.abort()
+    raise SystemExit(int(answer))
 
 
 def disagrees_main() -> NoReturn:
-    with open(sys.argv[-1]) as file:
-        text = file.read()
-    passes_, arguments = _setting("TILEWS_PASSES"), _setting("TILEWS_ARGUMENTS")
-    raise SystemExit(int(disagrees(text, passes_, arguments)))
+    def question(path: str) -> bool:
+        with open(path) as file:
+            text = file.read()
+        return disagrees(text, _setting("TILEWS_PASSES"), _setting("TILEWS_ARGUMENTS"))
+
+    _answer(question)
 
 
 def crashes_main() -> NoReturn:
     message = os.environ.get("TILEWS_MESSAGE", "")
-    raise SystemExit(int(crashes(sys.argv[-1], _setting("TILEWS_PASSES"), message)))
+    _answer(lambda path: crashes(path, _setting("TILEWS_PASSES"), message))
 
 
 if __name__ == "__main__":

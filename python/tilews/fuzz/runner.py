@@ -12,7 +12,7 @@ from .check import Finding, Options, check
 from .generator import Program, generate
 
 #: Seconds for one kernel, and kernels for one process.
-TIMEOUT = 60.0
+TIMEOUT = 600.0
 SHARE = 250
 
 Progress = Callable[[int, list[Finding]], None]

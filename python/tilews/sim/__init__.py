@@ -3,12 +3,14 @@
 :func:`run` runs a kernel in any form up to barriers in shared memory, from the tile
 operations as they are written to what ``--tile-lower-channels`` makes of them. Kernels
 as written run sequentially, which defines what every lowering has to compute.
+:func:`trace` shows when things happen in a block, on a chip's time scale.
 :func:`differential` runs a kernel after each pass of a pipeline and finds the first
 one that changes what it computes. ``docs/simulator.md`` says what is modelled.
 """
 
 from ._differential import Difference, differential, list_passes
 from ._launch import BARRIERS, POLICIES, Event, SimulationError, run
+from ._trace import Trace, make_trace, trace
 
 __all__ = [
     "BARRIERS",
@@ -16,7 +18,10 @@ __all__ = [
     "Difference",
     "Event",
     "SimulationError",
+    "Trace",
     "differential",
     "list_passes",
+    "make_trace",
     "run",
+    "trace",
 ]
