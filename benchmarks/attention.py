@@ -1,9 +1,10 @@
-"""Attention, forward: tilews, and cuDNN and FlashAttention through torch."""
+"""Attention, forward: tilews, cuDNN and FlashAttention through torch, TileLang."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -42,6 +43,7 @@ def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
         Candidate("torch", name, functools.partial(_torch, q, k, v, causal, backend))
         for name, backend in BACKENDS.items()
     ]
+    peers += _tilelang(case, causal, q, k, v, y)
     return problem, [*peers, *_tilews(case, causal, q, k, v, y)]
 
 
@@ -77,6 +79,27 @@ def _torch(
         return result.transpose(1, 2)
 
     return launch, None
+
+
+def _tilelang(case: Case, causal: bool, *arrays: torch.Tensor) -> list[Candidate]:
+    try:
+        from . import tilelang_kernels
+    except ImportError:
+        return []
+
+    def start(make: Callable[[], Callable[..., Any]]) -> tuple[Launch, None]:
+        attend = make()
+
+        def launch() -> torch.Tensor:
+            attend(*arrays)
+            return arrays[-1]
+
+        return launch, None
+
+    return [
+        Candidate("tilelang", label, functools.partial(start, make))
+        for label, make in tilelang_kernels.attentions(case, causal)
+    ]
 
 
 def _tilews(case: Case, causal: bool, *arrays: torch.Tensor) -> list[Candidate]:

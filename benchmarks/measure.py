@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .timing import Timer
+from .timing import Timer, Timing
 
 #: The largest relative error of rounding once, by element type.
 UNIT_ROUNDOFF = {"f16": 2**-11, "bf16": 2**-8, "f32": 2**-24}
@@ -23,6 +23,9 @@ TORCH_DTYPES = {
 
 #: Of the bound, for the largest error of an element relative to the largest element.
 PEAK_FACTOR = 2
+
+#: How often the fastest configurations are timed in turns, three runs a time.
+ROUNDS = 10
 
 Launch = Callable[[], torch.Tensor]
 
@@ -79,31 +82,60 @@ def measure(
     timer: Timer,
     announce: Callable[[str, str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Checks and times candidates; yields a row for each implementation.
+    """Checks and times candidates; yields a row for each implementation, twice.
 
     A row has the fastest right configuration; ``tried`` has all of them. Candidates
-    of one implementation follow each other.
+    of one implementation follow each other. The second rows, with ``in_turns``,
+    replace the first: the fastest configurations take turns, because who comes first
+    finds a cooler GPU.
 
     Raises:
         GpuLost: a candidate left the GPU in a state that nobody can use.
     """
+    finalists: list[tuple[dict[str, Any], Launch]] = []
     for name, group in groupby(candidates, lambda candidate: candidate.name):
         tried = []
+        launches: dict[str, Launch] = {}
         for candidate in group:
             announce(name, candidate.config)
-            tried.append(_try(problem, candidate, timer))
+            tried.append(_try(problem, candidate, timer, launches))
             try:
                 torch.cuda.synchronize()
             except RuntimeError as error:
                 raise GpuLost(_row(name, tried, problem)) from error
-        yield _row(name, tried, problem)
+        row = _row(name, tried, problem)
+        yield row
+        if row["status"] == "ok":
+            finalists.append((row, launches[row["config"]]))
+    if len(finalists) > 1:
+        announce("all", "in turns")
+        yield from _time_in_turns(finalists, timer, problem)
 
 
-def _try(problem: Problem, candidate: Candidate, timer: Timer) -> dict[str, Any]:
-    """What came out of one configuration."""
+def _time_in_turns(
+    finalists: list[tuple[dict[str, Any], Launch]], timer: Timer, problem: Problem
+) -> list[dict[str, Any]]:
+    """The rows with times that were taken in turns."""
+    times: list[list[float]] = [[] for _ in finalists]
+    for _ in range(ROUNDS):
+        for (_row, launch), own in zip(finalists, times, strict=True):
+            own += timer.sample(launch, iterations=3, warmup=1)
+    rows = []
+    for (row, _launch), own in zip(finalists, times, strict=True):
+        timing = Timing.of(own)
+        figures = _figures(problem, timing.median)
+        rows.append({**row, **timing.fields(), **figures, "in_turns": True})
+    return rows
+
+
+def _try(
+    problem: Problem, candidate: Candidate, timer: Timer, launches: dict[str, Launch]
+) -> dict[str, Any]:
+    """What came out of one configuration; how to launch it goes to ``launches``."""
     entry: dict[str, Any] = {"config": candidate.config, "status": "failed"}
     try:
         launch, entry["resources"] = candidate.prepare()
+        launches[candidate.config] = launch
         problem.output.fill_(float("nan"))
         error, peak = errors(launch(), problem.reference)
         if not (math.isfinite(error) and math.isfinite(peak)):
@@ -114,7 +146,7 @@ def _try(problem: Problem, candidate: Candidate, timer: Timer) -> dict[str, Any]
             entry["status"] = "wrong"
             return entry
         timing = timer(launch)
-        entry.update(ms=timing.median, ms_low=timing.low, ms_high=timing.high)
+        entry.update(timing.fields())
         entry["status"] = "ok"
     except Exception as error:  # Whatever another library raises.
         entry["note"] = f"{type(error).__name__}: {error}"
@@ -128,6 +160,12 @@ def _row(name: str, tried: list[dict[str, Any]], problem: Problem) -> dict[str, 
     best = min(right, key=lambda entry: entry["ms"]) if right else (wrong + tried)[0]
     row = {"implementation": name, "bound": problem.bound, "tried": tried, **best}
     if "ms" in row:
-        for unit, amount in problem.work.items():
-            row[unit] = amount / (1e-3 * row["ms"])
+        row.update(_figures(problem, row["ms"]))
     return row
+
+
+def _figures(problem: Problem, milliseconds: float) -> dict[str, float]:
+    """The figures of merit of a run that takes this long."""
+    return {
+        unit: amount / (1e-3 * milliseconds) for unit, amount in problem.work.items()
+    }

@@ -172,7 +172,14 @@ class Session:
         self._add(case, {**row, "status": "failed", "tried": []})
 
     def _add(self, case: Case, row: dict[str, Any]) -> None:
-        self.rows.append({**case.to_json(), **row})
+        new = {**case.to_json(), **row}
+        if row.get("in_turns"):
+            known = (*case.to_json(), "implementation")
+            for i, old in enumerate(self.rows):
+                if all(old[key] == new[key] for key in known):
+                    self.rows[i] = new
+        else:
+            self.rows.append(new)
         self._report(f"  {_summary(row)}")
 
 

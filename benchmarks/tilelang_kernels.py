@@ -1,6 +1,7 @@
-"""The peers in TileLang: pipelined products, dense and sparse."""
+"""The peers in TileLang: pipelined products, dense and sparse, and attention."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -153,3 +154,98 @@ def _blocks(case: Case, threads: int, stages: int) -> Callable[..., Any]:
             T.copy(total, C[y * bm, x * bn])
 
     return tilelang.compile(block_sparse)
+
+
+def attentions(
+    case: Case, causal: bool
+) -> list[tuple[str, Callable[[], Callable[..., Any]]]]:
+    """Makers of functions of Q, K, V and the result, all (B, S, H, D)."""
+    # Queries and keys of a tile, threads and stages.
+    configs = [
+        (128, 128, 256, 1),
+        (128, 128, 256, 2),
+        (128, 64, 256, 2),
+        (192, 128, 384, 2),
+    ]
+    return [
+        (
+            f"{queries}x{keys} t{threads} s{stages}",
+            functools.partial(_attention, case, causal, queries, keys, threads, stages),
+        )
+        for queries, keys, threads, stages in configs
+    ]
+
+
+def _attention(
+    case: Case, causal: bool, queries: int, keys: int, threads: int, stages: int
+) -> Callable[..., Any]:
+    batch, heads, length, depth = case.shape
+    shape = (batch, length, heads, depth)
+    kind = DTYPES[case.dtype]
+    # Powers of two are what the hardware computes.
+    scale = math.log2(math.e) / math.sqrt(depth)
+    rows = T.GemmWarpPolicy.FullRow
+
+    @T.prim_func
+    def attention(
+        Q: T.Tensor(shape, kind),
+        K: T.Tensor(shape, kind),
+        V: T.Tensor(shape, kind),
+        Y: T.Tensor(shape, kind),
+    ):
+        with T.Kernel(T.ceildiv(length, queries), heads, batch, threads=threads) as (
+            x,
+            h,
+            b,
+        ):
+            q = T.alloc_shared((queries, depth), kind)
+            k = T.alloc_shared((keys, depth), kind)
+            v = T.alloc_shared((keys, depth), kind)
+            y = T.alloc_shared((queries, depth), kind)
+            scores = T.alloc_fragment((queries, keys), "float32")
+            weights = T.alloc_fragment((queries, keys), kind)
+            out = T.alloc_fragment((queries, depth), "float32")
+            top = T.alloc_fragment((queries,), "float32")
+            before = T.alloc_fragment((queries,), "float32")
+            factor = T.alloc_fragment((queries,), "float32")
+            added = T.alloc_fragment((queries,), "float32")
+            total = T.alloc_fragment((queries,), "float32")
+            T.copy(Q[b, x * queries : (x + 1) * queries, h, :], q)
+            T.fill(out, 0)
+            T.fill(total, 0)
+            T.fill(top, -T.infinity("float32"))
+            blocks = T.ceildiv((x + 1) * queries if causal else length, keys)
+            for n in T.Pipelined(blocks, num_stages=stages):
+                T.copy(K[b, n * keys : (n + 1) * keys, h, :], k)
+                if causal:
+                    for i, j in T.Parallel(queries, keys):
+                        scores[i, j] = T.if_then_else(
+                            x * queries + i >= n * keys + j,
+                            0,
+                            -T.infinity("float32"),
+                        )
+                else:
+                    T.clear(scores)
+                T.gemm(q, k, scores, transpose_B=True, policy=rows)
+                T.copy(top, before)
+                T.fill(top, -T.infinity("float32"))
+                T.reduce_max(scores, top, dim=1, clear=False)
+                for i in T.Parallel(queries):
+                    top[i] = T.max(top[i], before[i])
+                    factor[i] = T.exp2(before[i] * scale - top[i] * scale)
+                for i, j in T.Parallel(queries, keys):
+                    scores[i, j] = T.exp2(scores[i, j] * scale - top[i] * scale)
+                T.reduce_sum(scores, added, dim=1)
+                for i in T.Parallel(queries):
+                    total[i] = total[i] * factor[i] + added[i]
+                T.copy(scores, weights)
+                for i, j in T.Parallel(queries, depth):
+                    out[i, j] *= factor[i]
+                T.copy(V[b, n * keys : (n + 1) * keys, h, :], v)
+                T.gemm(weights, v, out, policy=rows)
+            for i, j in T.Parallel(queries, depth):
+                out[i, j] /= total[i]
+            T.copy(out, y)
+            T.copy(y, Y[b, x * queries : (x + 1) * queries, h, :])
+
+    return tilelang.compile(attention)

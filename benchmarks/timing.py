@@ -23,6 +23,16 @@ class Timing:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, times: list[float]) -> Timing:
+        """What is to be said of single times."""
+        ordered = sorted(times)
+        return cls(*(quantile(ordered, q) for q in (0.5, 0.2, 0.8)))
+
+    def fields(self) -> dict[str, float]:
+        """As a row has it."""
+        return {"ms": self.median, "ms_low": self.low, "ms_high": self.high}
+
 
 class Timer:
     """Times launches on the current stream."""
@@ -33,13 +43,20 @@ class Timer:
     def __call__(
         self, launch: Callable[[], Any], iterations: int = ITERATIONS
     ) -> Timing:
-        """The times of ``launch``, each with a cold cache.
+        """What is to be said of the times of ``launch``; see :meth:`sample`."""
+        return Timing.of(self.sample(launch, iterations, WARMUP))
+
+    def sample(
+        self, launch: Callable[[], Any], iterations: int, warmup: int
+    ) -> list[float]:
+        """The times of ``launch`` in milliseconds, each with a cold cache.
 
         Args:
             launch: starts the work and does not wait for it.
-            iterations: how often it is timed, after some runs to warm up.
+            iterations: how often it is timed.
+            warmup: how often it runs before.
         """
-        for _ in range(WARMUP):
+        for _ in range(warmup):
             self._buffer.fill_(1)
             launch()
         torch.cuda.synchronize()
@@ -53,8 +70,7 @@ class Timer:
             launch()
             end.record()
         torch.cuda.synchronize()
-        times = sorted(start.elapsed_time(end) for start, end in events)
-        return Timing(*(quantile(times, q) for q in (0.5, 0.2, 0.8)))
+        return [start.elapsed_time(end) for start, end in events]
 
 
 def quantile(ordered: list[float], fraction: float) -> float:

@@ -61,6 +61,28 @@ def test_crashed_worker_is_reported_with_its_last_words():
     assert rows[0]["note"] == "the worker ended with code 1\nout of memory"
 
 
+IN_TURNS = """
+import json, sys
+def send(**message):
+    print(json.dumps(message), flush=True)
+json.load(sys.stdin)
+send(ready={})
+torch = {"implementation": "torch", "config": "", "status": "ok", "ms": 2.0}
+send(row=torch)
+send(row={**torch, "implementation": "tilews", "ms": 3.0})
+send(row={**torch, "ms": 2.5, "in_turns": True})
+send(done=True)
+"""
+
+
+def test_times_taken_in_turns_replace_the_first():
+    rows, _ = run(CASES[:1], IN_TURNS)
+    assert [(row["implementation"], row["ms"]) for row in rows] == [
+        ("torch", 2.5),
+        ("tilews", 3.0),
+    ]
+
+
 def test_hanging_kernels_do_not_cost_the_whole_lease():
     rows, _ = run([CASES[1]] * 5, timeout=0.5)
     notes = [row["note"].splitlines()[0] for row in rows]
