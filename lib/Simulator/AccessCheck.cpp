@@ -137,15 +137,24 @@ Viewer BlockState::getViewer(unsigned number) const {
   return viewer;
 }
 
+Cells *BlockState::getCells(const Buffer &buffer) {
+  if (buffer.cells)
+    return buffer.cells.get();
+  if (!buffer.isWritten)
+    return nullptr;
+  std::unique_ptr<Cells> &cells = global[&buffer];
+  if (!cells)
+    cells = std::make_unique<Cells>();
+  return cells.get();
+}
+
 LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
   for (bool writes : {true, false}) {
     AccessMode mode;
     mode.writes = writes;
     shadow.begin(makeEvent(frame.getAgent(), inst, mode, &inst));
-    std::shared_ptr<Cells> cells =
-        getArena(inst.sharedOffset + inst.scratchBytes);
     if (std::optional<Conflict> conflict =
-            shadow.touch(*cells, inst.sharedOffset, inst.scratchBytes,
+            shadow.touch(*arena, inst.sharedOffset, inst.scratchBytes,
                          getViewer(frame.getAgent())))
       return failAccess(frame, inst, "its scratch memory", writes, *conflict);
     if (writes)
@@ -161,24 +170,28 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
     record->bytes = std::max<int64_t>(record->bytes, 0) +
                     countElements(box.sizes) * memref.storageBits / 8;
   const Buffer &buffer = *memref.buffer;
-  if (!buffer.cells)
+  Cells *cells = getCells(buffer);
+  if (!cells)
     return success();
   shadow.begin(makeEvent(frame.getAgent(), inst, mode, &buffer));
   Viewer viewer = getViewer(frame.getAgent());
+  viewer.needsFence &= bool(buffer.cells);
   return forEachRow(memref, box, [&](const Row &row) {
     LogicalResult result = success();
     forEachRun(memref, row, [&](int64_t first, int64_t count, int64_t skip) {
       std::optional<Conflict> conflict =
-          shadow.touch(*buffer.cells, first, count, viewer);
+          shadow.touch(*cells, first, count, viewer);
       if (!conflict)
         return true;
       SmallVector<int64_t> coords = row.coords;
       if (!coords.empty())
         coords.back() +=
             skip + (conflict->byte - first) * 8 / memref.storageBits;
-      result = failAccess(frame, inst,
-                          "element " + toString(coords) + " of shared memory",
-                          mode.writes, *conflict);
+      result = failAccess(
+          frame, inst,
+          "element " + toString(coords) +
+              (buffer.cells ? " of shared memory" : " of global memory"),
+          mode.writes, *conflict);
       return false;
     });
     return result;

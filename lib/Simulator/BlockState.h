@@ -48,7 +48,7 @@ struct Agent {
   }
 };
 
-/// How an operation accesses shared memory.
+/// How an operation accesses memory.
 struct AccessMode {
   bool writes = false;
   bool isAsyncProxy = false;
@@ -104,15 +104,11 @@ public:
   /// Tells all threads of the agent.
   void learn(Agent &agent, const Knowledge &knowledge);
 
-  /// The bytes of all buffers that have a place; at least `size` of them.
-  std::shared_ptr<Cells> getArena(int64_t size) {
-    if (int64_t(arena->cells.size()) < size)
-      arena->cells.resize(size);
-    return arena;
-  }
+  /// The bytes of all buffers that have a place.
+  std::shared_ptr<Cells> getArena() { return arena; }
   /// An operation writes its scratch memory, its threads meet, and it reads it.
   mlir::LogicalResult useScratch(Frame &frame, const Instruction &inst);
-  /// Notes an access to shared memory and checks that it is ordered.
+  /// Notes an access to memory and checks that it is ordered.
   mlir::LogicalResult access(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
                              const AccessMode &mode);
@@ -150,6 +146,8 @@ private:
   Event makeEvent(unsigned agent, const Instruction &inst,
                   const AccessMode &mode, const void *buffer) const;
   Viewer getViewer(unsigned agent) const;
+  /// The bytes of a buffer; null if nobody writes it.
+  Cells *getCells(const Buffer &buffer);
   void reportDeadlock();
   mlir::LogicalResult failAccess(Frame &frame, const Instruction &inst,
                                  const std::string &place, bool writes,
@@ -162,6 +160,8 @@ private:
   std::vector<std::shared_ptr<AsyncOp>> loads;
   Shadow shadow;
   std::shared_ptr<Cells> arena = std::make_shared<Cells>();
+  /// Global memory that the kernel writes.
+  llvm::DenseMap<const Buffer *, std::unique_ptr<Cells>> global;
   unsigned numComponents = 0, numBarriers = 0;
   std::optional<Failure> failure;
 };

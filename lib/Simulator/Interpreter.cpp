@@ -8,6 +8,7 @@
 #include "tilews/Simulator/Interpreter.h"
 #include "BlockRunner.h"
 
+#include "tilews/Dialect/Tile/Analysis/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,6 +45,24 @@ static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
                : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+/// Marks the arguments that the kernel writes; all if it is not clear which.
+static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
+  auto mark = [&](Value buffer) {
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+      buffer = view.getViewSource();
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    bool isKnown = argument && argument.getOwner()->getParentOp() == kernel;
+    for (auto [i, datum] : llvm::enumerate(arguments))
+      if (datum.memref && (!isKnown || argument.getArgNumber() == i))
+        datum.memref->buffer->isWritten = true;
+  };
+  kernel.walk([&](Operation *op) {
+    for (tile::SharedAccess &access : tile::getGlobalAccesses(op))
+      if (access.writes())
+        mark(access.operand->get());
+  });
 }
 
 namespace {
@@ -104,6 +123,7 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   if (failed(grid))
     return failure();
 
+  markWritten(kernel, values);
   Launch launch{*grid,
                 tile::getNumThreads(kernel),
                 options.maxSteps,

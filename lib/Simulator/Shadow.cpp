@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who touched which byte of shared memory ---------------===//
+//===- Shadow.cpp - Who touched which byte of memory ----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Shadow.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -65,20 +67,26 @@ std::optional<Conflict> Shadow::touch(Cells &cells, int64_t first,
   uint32_t event = events.size() - 1;
   bool writes = events.back().writes;
   Cells::Cell before, after;
-  for (int64_t i = first; i < first + count; ++i) {
-    Cells::Cell &cell = cells.cells[i];
-    bool isSame =
-        i > first && cell.write == before.write && cell.reads == before.reads;
-    if (!isSame) {
-      if (auto conflict = check(cell, viewer)) {
-        conflict->byte = i;
-        return conflict;
+  for (int64_t i = first; i < first + count;) {
+    int64_t number = llvm::divideFloorSigned(i, Cells::kPage);
+    int64_t begin = number * Cells::kPage;
+    int64_t end = std::min(first + count, begin + Cells::kPage);
+    Cells::Cell *page = cells.getPage(number);
+    for (; i < end; ++i) {
+      Cells::Cell &cell = page[i - begin];
+      bool isSame =
+          i > first && cell.write == before.write && cell.reads == before.reads;
+      if (!isSame) {
+        if (auto conflict = check(cell, viewer)) {
+          conflict->byte = i;
+          return conflict;
+        }
+        before = cell;
+        after = writes ? Cells::Cell{event, 0}
+                       : Cells::Cell{cell.write, addReader(cell.reads, event)};
       }
-      before = cell;
-      after = writes ? Cells::Cell{event, 0}
-                     : Cells::Cell{cell.write, addReader(cell.reads, event)};
+      cell = after;
     }
-    cell = after;
   }
   return std::nullopt;
 }

@@ -1,13 +1,13 @@
-//===- Shadow.h - Who touched which byte of shared memory -------*- C++ -*-===//
+//===- Shadow.h - Who touched which byte of memory --------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// For each byte of shared memory, the last write and the reads since. Two
-// accesses one of which writes have to be ordered, by a barrier or channel,
-// whatever the order in which they happened to be simulated.
+// For each byte of memory, the last write and the reads since. Two accesses one
+// of which writes have to be ordered, by a barrier or channel, whatever the
+// order in which they happened to be simulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,8 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,7 +29,7 @@ namespace tilews::sim {
 struct AsyncOp;
 struct Instruction;
 
-/// An access to shared memory by an operation.
+/// An access to memory by an operation.
 struct Event {
   const Instruction *inst = nullptr;
   unsigned agent = 0;
@@ -63,12 +65,26 @@ struct Viewer {
   }
 };
 
-/// The bytes of a buffer, or of all buffers that have a place.
-struct Cells {
+/// The bytes of a buffer, or of all buffers that have a place. They are made as
+/// they are touched.
+class Cells {
+public:
+  /// The last write and the set of reads since.
   struct Cell {
     uint32_t write = 0, reads = 0;
   };
-  std::vector<Cell> cells;
+  static constexpr int64_t kPage = 1024;
+
+  /// Cells `number * kPage` and those behind it.
+  Cell *getPage(int64_t number) {
+    std::unique_ptr<Cell[]> &page = pages[number];
+    if (!page)
+      page = std::make_unique<Cell[]>(kPage);
+    return page.get();
+  }
+
+private:
+  llvm::DenseMap<int64_t, std::unique_ptr<Cell[]>> pages;
 };
 
 enum class ConflictKind { Overwritten, Unordered, Unfenced };

@@ -55,13 +55,11 @@ static LogicalResult allocate(Frame &frame, const Instruction &inst) {
   buffer->written.resize(buffer->storage.size());
   buffer->data = buffer->storage.data();
   if (inst.places) {
-    buffer->cells =
-        frame.getState().getArena(inst.sharedOffset + inst.places->size);
+    buffer->cells = frame.getState().getArena();
     buffer->firstCell = inst.sharedOffset;
     buffer->places = inst.places.get();
   } else {
     buffer->cells = std::make_shared<Cells>();
-    buffer->cells->cells.resize(buffer->storage.size());
   }
   frame.set(inst, 0, std::move(*datum));
   return success();

@@ -68,7 +68,6 @@ static std::shared_ptr<const Places> getPlaces(MemRefType type,
   SharedLayout layout = tile::getSharedLayout(type);
   places->elementBytes = bits / 8;
   places->storageBits = storageBits;
-  places->size = tile::getBufferBytes(type);
   forEachCoordinate(type.getShape(), [&](ArrayRef<int64_t> coords) {
     places->bytes.push_back(layout.getOffset(coords, bits) *
                             places->elementBytes);

@@ -218,6 +218,48 @@ def test_a_missing_fence_and_a_missing_barrier():
             launch(gone, barriers="explicit")
 
 
+#: A role changes the mask that guards another role's work.
+GUARD = """
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @k(%mask: memref<4xi1>, %out: memref<4xf32>)
+      kernel attributes {tile.threads = 64 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %true = arith.constant true
+    %one = arith.constant 1.0 : f32
+    tile.specialize {
+      tile.role @first warps(1) {
+        scf.for %i = %c0 to %c4 step %c1 {
+          memref.store %true, %mask[%i] : memref<4xi1>
+        }
+      }
+      tile.role @second warps(1) {
+        scf.for %i = %c0 to %c4 step %c1 {
+          %on = memref.load %mask[%i] : memref<4xi1>
+          scf.if %on {
+            memref.store %one, %out[%i] : memref<4xf32>
+          }
+        }
+      }
+    }
+    gpu.return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+def test_a_guard_that_another_role_changes(timing):
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(GUARD)
+        with pytest.raises(
+            sim.SimulationError,
+            match=r"element \(0\) of global memory, which nothing orders behind a",
+        ):
+            sim.run(module, None, [np.zeros(4, bool), np.zeros(4, "f4")], 1, **timing)
+
+
 #: The condition of the loop reads what the channel delivers, without a wait.
 SEARCH = f"""
 !Buffer = memref<2x16xi32, {SHARED}>

@@ -44,17 +44,18 @@ LATE = (
 """
     + TAIL
 )
-#: Two roles write one element of global memory.
+#: Two roles take a number each: who is first gets the smaller one.
 RACE = (
     HEAD.replace("96", "64")
     + """
       tile.role @first warps(1) {
-        memref.store %i0, %out[%c0] : memref<2xi32>
+        %old = memref.atomic_rmw addi %i1, %out[%c0] : (i32, memref<2xi32>) -> i32
         tile.mbarrier_arrive %b[%i0] {by = #tile.agents<thread>} : !tile.mbarrier<2>
       }
       tile.role @second warps(1) {
         tile.mbarrier_arrive %b[%i1] {by = #tile.agents<thread>} : !tile.mbarrier<2>
-        memref.store %i1, %out[%c0] : memref<2xi32>
+        %old = memref.atomic_rmw addi %i1, %out[%c0] : (i32, memref<2xi32>) -> i32
+        memref.store %old, %out[%c1] : memref<2xi32>
       }
 """
     + TAIL

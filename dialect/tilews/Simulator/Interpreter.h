@@ -17,6 +17,9 @@
 // accesses of single elements out of bounds, divisions by zero, and signed
 // divisions that overflow are errors.
 //
+// Schedules run under a timing policy, which decides when copies, products and
+// arrivals complete and which role runs next; docs/simulator.md has the model.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_SIMULATOR_INTERPRETER_H

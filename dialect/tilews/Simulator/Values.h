@@ -44,7 +44,7 @@ bool forEachCoordinate(llvm::ArrayRef<int64_t> shape,
 std::string toString(llvm::ArrayRef<int64_t> values);
 
 struct BarrierArray;
-struct Cells;
+class Cells;
 struct Channel;
 
 /// A tile in registers, row by row.
@@ -64,8 +64,6 @@ struct Places {
   int64_t elementBytes = 1;
   /// Bits from one element to the next in the buffer's data.
   unsigned storageBits = 8;
-  /// Bytes in all, gaps included.
-  int64_t size = 0;
 };
 
 /// Bytes that memrefs look into.
@@ -81,6 +79,8 @@ struct Buffer {
   std::shared_ptr<Cells> cells;
   int64_t firstCell = 0;
   const Places *places = nullptr;
+  /// Global memory: whether the kernel writes it.
+  bool isWritten = false;
   /// The channel that hands the buffer's versions on.
   std::shared_ptr<Channel> channel;
 };
