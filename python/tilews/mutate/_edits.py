@@ -200,6 +200,15 @@ def slot_of(op: ir.Operation) -> tuple[int, int] | None:
     return None
 
 
+def carried_state(op: ir.Operation, first: int = 0) -> list[int]:
+    """The operands from `first` on that may be cursors: barriers have two i32."""
+    return [
+        index
+        for index, each in enumerate(op.operands)
+        if index >= first and (is_cursor(each.type) or str(each.type) == "i32")
+    ]
+
+
 def step(op: ir.Operation, down: bool) -> ir.Operation | None:
     """The nearest operation above or below that does something."""
     block = block_of(op)

@@ -281,23 +281,23 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
 def _slots_are_free_at_first(mutant: Mutant) -> bool:
     """The first transactions find their slots free.
 
-    As many acquires as the channel has slots return at once, so it does not matter
-    where they stand or whether they are there. Premises: no acquire of the channel
-    before it, nor this one, is in a loop, and there are fewer than slots.
+    As many waits for releases as the channel has slots return at once, so it does not
+    matter where they stand or whether they are there. Premises: no wait of the role for
+    the barrier before it, nor this one, is in a loop, and they are no more than slots.
     """
     op = mutant.op
-    if op.name != "tile.acquire" or _protocol.role_of(op) is None:
+    role = _protocol.role_of(op)
+    if op.name not in BLOCKING or role is None:
         return False
     if mutant.mutation not in ("drop", "duplicate", "move-earlier", "move-later"):
         return False
-    acquires = _protocol.using(
-        {"tile.acquire"}, _protocol.barrier_of(op), _protocol.role_of(op)
-    )
-    before = acquires[: acquires.index(op) + 1]
+    if not _protocol.is_for_a_release(op):
+        return False
+    waits = _protocol.using(BLOCKING, _protocol.barrier_of(op), role)
+    before = waits[: waits.index(op) + 1]
     depth = _edits.depth(op.operands[0].type)
-    return len(before) <= depth and not any(
-        _protocol.loops_around(each) for each in before
-    )
+    looped = any(_protocol.loops_around(each) for each in before)
+    return len(before) <= depth and not looped
 
 
 @_rule
@@ -390,8 +390,7 @@ def _never_looked_at(mutant: Mutant) -> bool:
     loop = mutant.op
     if mutant.mutation != "restart":
         return False
-    places = [i for i, each in enumerate(loop.operands) if _edits.is_cursor(each.type)]
-    number = places[mutant.variant // 2] - 3
+    number = _edits.carried_state(loop, first=3)[mutant.variant // 2] - 3
     body = loop.regions[0].blocks[0]
     last = body.operations[len(body.operations) - 1].operation
     carried = [body.arguments[1 + number], loop.results[number]]

@@ -93,24 +93,11 @@ def _advanced_twice(op: ir.Operation, variant: int) -> bool:
     return variant == 0 and _shift(op.results[0], 1)
 
 
-def _is_carried_state(type_: ir.Type) -> bool:
-    """Whether it may be a cursor: barriers have two i32."""
-    return _edits.is_cursor(type_) or str(type_) == "i32"
-
-
-def _state_operands(op: ir.Operation, first: int = 0) -> list[int]:
-    return [
-        i
-        for i, each in enumerate(op.operands)
-        if i >= first and _is_carried_state(each.type)
-    ]
-
-
 @mutation("not-carried", "scf.yield")
 def _not_carried(op: ir.Operation, variant: int) -> bool:
     """A loop or guard returns the cursor that it got; variant: which one."""
     around = _edits.parent(op)
-    places = _state_operands(op)
+    places = _edits.carried_state(op)
     if variant >= len(places):
         return False
     index = places[variant]
@@ -130,7 +117,7 @@ def _not_carried(op: ir.Operation, variant: int) -> bool:
 @mutation("restart", "scf.for")
 def _restart(op: ir.Operation, variant: int) -> bool:
     """A loop starts with a cursor or number of its own, the first or the second."""
-    places = _state_operands(op, first=3)
+    places = _edits.carried_state(op, first=3)
     if variant >= 2 * len(places):
         return False
     index = places[variant // 2]

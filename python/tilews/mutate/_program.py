@@ -53,11 +53,10 @@ class _Program:
 def program(module: ir.Module) -> str | None:
     """The program with barriers in place of channels; None if it has none."""
     copy = ir.Module.parse(str(module), context=module.context)
-    if hasattr(passes, "lower_channels"):
-        try:
-            passes.run(copy, "tile-lower-channels,canonicalize,cse")
-        except CompileError:
-            return None
+    try:
+        passes.run(copy, "tile-lower-channels,canonicalize,cse")
+    except CompileError:
+        return None
     return _Program(copy).text
 
 

@@ -67,6 +67,26 @@ void ArenaState::apply(BarrierKind kind) {
     unfenced = inFlight;
 }
 
+void ArenaState::closeGroup() {
+  // No wait leaves more groups than these under way.
+  constexpr int64_t enough = 64;
+  for (std::set<ArenaAccess> *set : {&inFlight, &unfenced}) {
+    std::set<ArenaAccess> aged;
+    for (ArenaAccess access : *set) {
+      if (access.closedGroups)
+        access.closedGroups = std::min(*access.closedGroups + 1, enough);
+      aged.insert(access);
+    }
+    *set = std::move(aged);
+  }
+}
+
+void ArenaState::landGroups(int64_t pendingGroups) {
+  for (auto it = inFlight.begin(); it != inFlight.end();)
+    it = it->closedGroups.value_or(0) > pendingGroups ? inFlight.erase(it)
+                                                      : std::next(it);
+}
+
 void ArenaState::finishProducts() {
   for (auto it = inFlight.begin(); it != inFlight.end();) {
     if (!it->product) {
@@ -258,6 +278,8 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
       bytes.reads = access.reads();
       bytes.writes = access.writes();
       bytes.copies = isInFlight(op);
+      if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
+        bytes.closedGroups = 0;
       bytes.product = isAsyncProduct(op);
       bytes.proxy = access.reads() && (hasInst(op, InstKind::Wgmma) ||
                                        hasInst(op, InstKind::Tma));

@@ -95,8 +95,13 @@ private:
       state.apply({});
       return state;
     }
+    if (isa<CommitGroupOp>(op))
+      state.closeGroup();
     // Without roles the threads that wait meet.
-    if (isa<WaitOp>(op) && !op->getParentOfType<RoleOp>()) {
+    if (auto wait = dyn_cast<WaitOp>(op);
+        wait && !op->getParentOfType<RoleOp>()) {
+      if (wait.getPending())
+        state.landGroups(*wait.getPending());
       state.apply({/*drainCopies=*/false, /*proxyFence=*/true});
       return state;
     }

@@ -35,6 +35,8 @@ struct ArenaAccess {
   /// own.
   bool scratch = false;
   std::optional<AtomicKind> atomic = std::nullopt;
+  /// Of a copy by cp.async: the groups that were closed since it was started.
+  std::optional<int64_t> closedGroups = std::nullopt;
   /// The allocation, null if it is not known. Buffers that share bytes pass
   /// nothing on to each other.
   mlir::Operation *root = nullptr;
@@ -54,12 +56,20 @@ struct ArenaAccess {
 
 private:
   using Key = std::tuple<int64_t, int64_t, bool, bool, bool, bool, bool, bool,
-                         int, mlir::Operation *, mlir::Operation *>;
+                         int, int64_t, mlir::Operation *, mlir::Operation *>;
   Key getKey() const {
-    return {begin,  end,     reads,
-            writes, copies,  product,
-            proxy,  scratch, atomic ? int(*atomic) : -1,
-            root,   channel};
+    return {begin,
+            end,
+            reads,
+            writes,
+            copies,
+            product,
+            proxy,
+            scratch,
+            atomic ? int(*atomic) : -1,
+            closedGroups.value_or(-1),
+            root,
+            channel};
   }
 };
 
@@ -77,6 +87,10 @@ public:
   bool conflictsWithCopy(const ArenaAccess &access) const;
   void add(const ArenaAccess &access);
   void apply(BarrierKind kind);
+  /// The threads have closed a group of copies by cp.async.
+  void closeGroup();
+  /// They have waited for all groups but the last `pending`.
+  void landGroups(int64_t pending);
   /// All asynchronous products have been waited for by their own threads.
   void finishProducts();
   /// Forgets what was done to a buffer: a channel orders it.

@@ -107,4 +107,26 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     tile.copy %cs to %C : memref<64x64xf32, #gpu.address_space<workgroup>> to memref<64x64xf32>
     gpu.return
   }
+
+  // A copy in front of the loop is in the first group: whoever waits for that
+  // has waited for the copy, too. Copies of later turns stay under way.
+  // CHECK-LABEL: gpu.func @prelude
+  // CHECK-NOT: tile.barrier
+  // CHECK: tile.wait {{.*}} {pending = 1 : i64}
+  // CHECK-NOT: tile.barrier
+  // CHECK: gpu.return
+  gpu.func @prelude(%A: !g, %Q: !g, %zero: !acc, %n: index, %C: memref<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %qs = tile.alloc_shared : !s
+    %as = tile.alloc_shared : !s
+    tile.copy %Q[0, 0] to %qs {tile.inst = #tile.inst<cp_async>} : !g to !s
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+      %d = tile.gemm %qs, %as, %c {tile.inst = #tile.inst<mma>} : !s, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    tile.store %r to %C : !acc to memref<64x64xf32>
+    gpu.return
+  }
 }
