@@ -17,6 +17,8 @@ from ._protocol import BLOCKING, SIGNALING
 
 Rule = Callable[[Mutant], bool]
 RULES: dict[str, Rule] = {}
+#: When copies land in a module's runs: :meth:`tilews.mutate.Judge.landings`.
+Landings = Callable[[ir.Module], object]
 
 
 def _rule(function: Rule) -> Rule:
@@ -24,12 +26,42 @@ def _rule(function: Rule) -> Rule:
     return function
 
 
-def argue(mutant: Mutant) -> str | None:
+def argue(mutant: Mutant, landings: Landings) -> str | None:
     """The rule by which a mutant does what its original does, None without one."""
-    return next((name for name, rule in RULES.items() if rule(mutant)), None)
+    found = next((name for name, rule in RULES.items() if rule(mutant)), None)
+    if found is None and copies_land_in_time(mutant, landings):
+        return "copies-land-in-time"
+    return found
 
 
-# --- The rules ---------------------------------------------------------------------
+def copies_land_in_time(mutant: Mutant, landings: Landings) -> bool:
+    """In no run does a copy land later than it did.
+
+    Original and mutant were run, with copies that land only when a wait for their group
+    makes them: they do the same operations in the same order, and no copy lands behind
+    an operation that it landed in front of before. The launches have more turns than
+    groups may be under way, so that later turns repeat earlier ones. Premises: the
+    kernel has no roles, only `tile.commit_group` was changed, and all launches were
+    compared.
+    """
+    op = mutant.op
+    if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
+        return False
+    before = landings(_original(mutant))
+    after = landings(mutant.module)
+    if before is None or after is None:
+        return False
+    return all(
+        operations == others
+        and landed.keys() == lands.keys()
+        and all(lands[copy] <= landed[copy] for copy in landed)
+        for (operations, landed), (others, lands) in zip(before, after, strict=True)
+    )
+
+
+def _original(mutant: Mutant) -> ir.Module:
+    text = str(list(_edits.ancestors(mutant.op))[-1])
+    return ir.Module.parse(text, context=mutant.module.context)
 
 
 @_rule
@@ -41,8 +73,7 @@ def _same_program(mutant: Mutant) -> bool:
     So end changes of what has no code, such as the transactions of kernels without
     roles beside `tile.wait`, and of values that are the same by another name.
     """
-    original = str(list(_edits.ancestors(mutant.op))[-1])
-    expected = program_of_text(original, mutant.module.context)
+    expected = program_of_text(str(_original(mutant)), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
 
 
@@ -113,12 +144,12 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     """A transaction has changed places with what does not depend on it.
 
     In a role a wait may be exchanged with a wait, a signal with a signal of another
-    channel, and a signal may come before a wait of another channel instead of after it:
-    whoever waits for it finds it earlier. A barrier of the role's own threads stands in
-    nobody's way. Neither do operations that touch none of the slots that the
-    transaction hands over. Premises: the operation is in a role; all that was crossed
-    is of these kinds; no access to the channel's buffers, or for an mbarrier to shared
-    memory at all, was crossed.
+    channel, an arrival with any arrival, and a signal may come before a wait of another
+    channel instead of after it: whoever waits for it finds it earlier. A barrier of the
+    role's own threads stands in nobody's way. Neither do operations that touch none of
+    the slots that the transaction hands over. Premises: the operation is in a role; all
+    that was crossed is of these kinds; no access to the channel's buffers was crossed,
+    or to any if they are not known.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -376,6 +407,114 @@ def _nothing_is_unordered(mutant: Mutant) -> bool:
 
 def _all(module: ir.Module, name: str) -> list[ir.Operation]:
     return [each for each in _edits.walk(module.operation) if each.name == name]
+
+
+@_rule
+def _no_barrier_is_needed(mutant: Mutant) -> bool:
+    """The role has nothing that a barrier would order.
+
+    All its accesses to shared memory read slots, which transactions order; what it
+    stores to global memory overlaps nothing else. Premises: the changed operation is a
+    `tile.barrier` of a role without scratch memory, and without shared buffers but
+    slots that it only reads; its stores are as `nothing-is-unordered` says.
+    """
+    role = _protocol.role_of(mutant.op)
+    if mutant.op.name != "tile.barrier" or role is None:
+        return False
+    inside = [each for each in _edits.walk(role)[1:] if not each.regions]
+    return all(_protocol.is_ordered_by_channels(each) for each in inside)
+
+
+@_rule
+def _once_a_turn(mutant: Mutant) -> bool:
+    """One barrier a turn keeps one operation's turns apart, wherever it stands.
+
+    Between two turns of the only operation that needs it there is still a barrier.
+    Premises: the barrier was moved within its block, which is a loop's; that block has
+    exactly one operation that `no-barrier-is-needed` does not allow, the role no other.
+    """
+    op = mutant.op
+    role = _protocol.role_of(op)
+    if mutant.mutation not in ("move-earlier", "move-later") or role is None:
+        return False
+    if op.name != "tile.barrier" or _edits.parent(op).name != "scf.for":
+        return False
+    needing = [
+        each
+        for each in _edits.walk(role)[1:]
+        if not each.regions and not _protocol.is_ordered_by_channels(each)
+    ]
+    return len(needing) == 1 and _edits.parent(needing[0]) == _edits.parent(op)
+
+
+@_rule
+def _expected_before_sent(mutant: Mutant) -> bool:
+    """The bytes of copies are expected before the copies are made.
+
+    The phase completes when all bytes have landed that it expects, so an arrival that
+    expects them may come before the copies as well as after, and before waits for other
+    barriers: until the copies have been made nobody sees it. Stores that it comes
+    before are published by another arrival, which the phase needs, too. Premises: the
+    arrival expects bytes; what was crossed is copies, transactions of other barriers,
+    or, if another arrival at the barrier follows, stores.
+    """
+    op = mutant.op
+    if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
+        return False
+    if "bytes" not in op.attributes:
+        return False
+    block = _edits.block_of(op)
+    more = any(
+        each.name == op.name and each.operands[0] == op.operands[0]
+        for each in block[block.index(op) + 1 :]
+    )
+    return all(
+        _edits.is_pure(each)
+        or each.name == "tile.copy"
+        or (each.name in BLOCKING | SIGNALING and each.operands[0] != op.operands[0])
+        or (more and each.name in ("tile.store", "tile.load"))
+        for each in _protocol.crossed_by(mutant)
+    )
+
+
+@_rule
+def _nobody_waits_for_it(mutant: Mutant) -> bool:
+    """A phase that nobody waits for may complete sooner, later, or never.
+
+    All waits for the barrier find the phase before the first: they are over before
+    anybody can arrive. Premises: none of them is in a loop; each is for a release; and
+    what arrives at the barrier does so after a signal of the waiting role.
+    """
+    op = mutant.op
+    if mutant.mutation == "count":
+        barrier = op.results[0]
+    elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
+        barrier = op.operands[0]
+    else:
+        return False
+    waits = _protocol.using(BLOCKING, (barrier, ""), _protocol.kernel_of(op))
+    arrivals = _protocol.using(SIGNALING, (barrier, ""), _protocol.kernel_of(op))
+    looped = any(_protocol.loops_around(each) for each in waits)
+    free = all(_protocol.is_for_a_release(each) for each in waits)
+    return not looped and free and all(map(_is_last_signal, arrivals))
+
+
+@_rule
+def _waits_more_often(mutant: Mutant) -> bool:
+    """What was waited for in a guard is waited for without the guard, too.
+
+    Copies and products complete by themselves, and all threads of the role are there,
+    so to wait for them once more changes no result. Premises: the operation came before
+    all others of its guard that do anything.
+    """
+    op = mutant.op
+    names = {"tile.barrier", "tile.copy_group_wait", "tile.gemm_wait"}
+    if (mutant.mutation, mutant.variant) != ("move-out", 0) or op.name not in names:
+        return False
+    if _edits.parent(op).name != "scf.if" or op.results:
+        return False
+    block = _edits.block_of(op)
+    return all(_edits.is_pure(each) for each in block[: block.index(op)])
 
 
 @_rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -114,6 +115,18 @@ class Judge:
         return None
 
     def simulate(self, module: ir.Module) -> str | None:
+        """What is wrong when a module, or what it is lowered to, is run."""
+        found = self._simulate(module)
+        if found or "tile.channel" not in str(module):
+            return found
+        lowered = _copy(module)
+        try:
+            passes.run(lowered, "tile-lower-channels")
+        except CompileError as error:
+            return f"lowering channels: {error}"
+        return self._simulate(lowered)
+
+    def _simulate(self, module: ir.Module) -> str | None:
         """What is wrong when a module is run with some timing."""
         for name, arguments, expected in self._launches:
             for timing in _TIMINGS:
@@ -135,6 +148,33 @@ class Judge:
                         return f"{name}, {timing}: argument {index} has other values"
         return None
 
+    def landings(self, module: ir.Module) -> list[tuple[list[str], dict]] | None:
+        """What happens in a module without roles if copies land as late as they may.
+
+        For each launch its operations, groups of copies left out, and for each copy the
+        number of operations begun when it lands. None if a launch fails.
+        """
+        lowered = _copy(module)
+        passes.run(lowered, "tile-lower-channels")
+        found = []
+        for _, arguments, _ in self._launches:
+            events: list[sim.Event] = []
+            values = arguments(np.random.default_rng(0))
+            timing = {"policy": "latest", "barriers": "explicit", "threads": 1}
+            try:
+                sim.run(
+                    lowered,
+                    None,
+                    values,
+                    **timing,
+                    record=events,
+                    max_steps=_MAX_STEPS,
+                )
+            except sim.SimulationError:
+                return None
+            found.append(_read_landings(events))
+        return found
+
     def _agree(self, found: Any, expected: Any) -> bool:
         if not isinstance(found, np.ndarray):
             return True
@@ -150,10 +190,21 @@ class Judge:
         return Verdict(
             mutant.id,
             mutant.place,
-            argue(mutant),
+            argue(mutant, self.landings),
             self.verify(mutant.module),
             self.simulate(mutant.module),
         )
+
+
+def _read_landings(events: list[sim.Event]) -> tuple[list[str], dict]:
+    own = [e for e in events if e.unit == "role" and e.op != "tile.commit_group"]
+    begins = [each.begin for each in own]
+    landed = {
+        each.number: bisect.bisect_left(begins, each.end)
+        for each in events
+        if each.unit == "cp_async"
+    }
+    return [each.op for each in own], landed
 
 
 def judge_all(subject: Subject, form: str) -> Iterator[Verdict]:

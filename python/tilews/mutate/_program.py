@@ -9,6 +9,12 @@ from .. import ir, passes
 from ..errors import CompileError
 from . import _edits
 
+#: Channels become barriers; what nothing depends on goes.
+_PASSES = (
+    "tile-lower-channels,canonicalize,cse,remove-dead-values,"
+    "int-range-optimizations,canonicalize,cse"
+)
+
 
 class _Program:
     """What a module does, as a text in which only that matters.
@@ -54,7 +60,7 @@ def program(module: ir.Module) -> str | None:
     """The program with barriers in place of channels; None if it has none."""
     copy = ir.Module.parse(str(module), context=module.context)
     try:
-        passes.run(copy, "tile-lower-channels,canonicalize,cse")
+        passes.run(copy, _PASSES)
     except CompileError:
         return None
     return _Program(copy).text

@@ -69,7 +69,7 @@ def _is_shared(type_: ir.Type) -> bool:
     return "#gpu.address_space<workgroup>" in str(type_)
 
 
-def _buffers(value: ir.Value) -> ir.Value:
+def _buffer(value: ir.Value) -> ir.Value:
     """The allocation that a view is of."""
     op = _edits.defining(value)
     while op is not None and op.name in ("tile.slot", "tile.view"):
@@ -83,7 +83,7 @@ def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
     for each in _edits.walk(op):
         if each.name == "tile.slot":
             continue
-        shared = [_buffers(v) for v in each.operands if _is_shared(v.type)]
+        shared = [_buffer(v) for v in each.operands if _is_shared(v.type)]
         if any(buffers is None or v in buffers for v in shared):
             return True
         scratch = each.name not in ("tile.alloc_shared", "tile.channel")
@@ -94,10 +94,36 @@ def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
 
 def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
     """The buffers whose slots a transaction hands over; None if it is not known."""
-    channel = _edits.defining(op.operands[0])
-    if channel is None or channel.name != "tile.channel":
+    maker = _edits.defining(op.operands[0])
+    if maker is None:
         return None
-    return list(channel.operands) or None
+    if maker.name == "tile.channel":
+        return list(maker.operands) or None
+    return _buffers_by_mbarrier(kernel_of(op)).get(op.operands[0])
+
+
+def _buffers_by_mbarrier(kernel: ir.Operation) -> dict[ir.Value, list[ir.Value]]:
+    """The buffers that are written between a wait for a release and an arrival."""
+    found: dict[ir.Value, list[ir.Value]] = {}
+    for body in (each for each in _edits.walk(kernel) if each.regions):
+        for region in body.regions:
+            for block in region.blocks:
+                _read_fills([each.operation for each in block.operations], found)
+    return found
+
+
+def _read_fills(
+    block: list[ir.Operation], found: dict[ir.Value, list[ir.Value]]
+) -> None:
+    empty, buffers = None, []
+    for op in block:
+        if op.name == "tile.mbarrier_wait" and is_for_a_release(op):
+            empty, buffers = op.operands[0], []
+        elif op.name in ("tile.copy", "tile.store") and empty is not None:
+            buffers += [_buffer(v) for v in op.operands if _is_shared(v.type)]
+        elif op.name == "tile.mbarrier_arrive" and empty is not None:
+            for each in (empty, op.operands[0]):
+                found.setdefault(each, []).extend(buffers)
 
 
 # --- Which operations a move crosses -----------------------------------------------
@@ -184,6 +210,26 @@ def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
 
 
 # --- Stores to global memory ----------------------------------------------------------
+
+
+def is_ordered_by_channels(op: ir.Operation) -> bool:
+    """Whether no barrier is needed for what `op`, in a role, does to memory.
+
+    It reads slots, stores to global memory where nothing else does, or does neither.
+    """
+    for each in _edits.walk(op):
+        if each.name == "tile.store" and not stores_apart(each):
+            return False
+        if each.name in ("memref.store", "tile.atomic") or (
+            each.name == "tile.copy" and not _is_shared(each.operands[0].type)
+        ):
+            return False
+        if "tile.offset" in each.attributes:
+            return False
+        shared = [v for v in each.operands if _is_shared(v.type)]
+        if each.name != "tile.slot" and any(_buffer(v) == v for v in shared):
+            return False
+    return True
 
 
 def stores_apart(op: ir.Operation | None) -> bool:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 
 from ._classes import CLASSES
-from ._equivalent import RULES
+from ._equivalent import RULES, copies_land_in_time
 from ._judge import Verdict
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
@@ -103,7 +103,10 @@ def render(results: Results) -> str:
         _EQUIVALENT.format(strict=strict),
         *(
             f"### {name}\n\n{inspect.getdoc(rule)}\n\n{by_rule[name]} mutants."
-            for name, rule in RULES.items()
+            for name, rule in {
+                **RULES,
+                "copies-land-in-time": copies_land_in_time,
+            }.items()
         ),
         "## Missed",
         "\n".join(
