@@ -157,7 +157,12 @@ def _subject(name: str, target: str) -> Subject:
 
 
 SUBJECTS = [
-    *(_subject(name, target) for name in _KERNELS for target in ("sm_90a", "sm_80")),
+    *(
+        _subject(name, target)
+        for name in _KERNELS
+        for target in ("sm_90a", "sm_80")
+        if (name, target) != ("around", "sm_90a")  # The same as for sm_80.
+    ),
     *(
         Subject(
             "wide",

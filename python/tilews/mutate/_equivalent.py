@@ -88,6 +88,17 @@ def _arrivals_have_no_phase(mutant: Mutant) -> bool:
     return mutant.mutation == "phase" and mutant.op.name in names
 
 
+@_rule
+def _there_is_one_slot(mutant: Mutant) -> bool:
+    """Every cursor points at the only slot.
+
+    The view of a buffer with one version is the same for all cursors. Premise: the
+    changed operation is a `tile.slot` of such a buffer.
+    """
+    found = _edits.slot_of(mutant.op) if mutant.op.name == "tile.slot" else None
+    return found is not None and found[1] == 1
+
+
 _IDEMPOTENT = {
     "tile.barrier",
     "tile.copy_group_wait",
