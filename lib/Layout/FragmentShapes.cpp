@@ -1,0 +1,156 @@
+//===- FragmentShapes.cpp - Fragments under another shape -----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Layout/Layout.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace tilews;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::SmallVectorImpl;
+
+FragmentLayout FragmentLayout::collapseDim(int64_t dim) const {
+  FragmentLayout result;
+  auto along = [&](const Mode &mode) {
+    return mode.stride != 0 && mode.dim == dim;
+  };
+  for (const Mode &mode : thread)
+    result.thread.push_back(along(mode) ? Mode{mode.extent, 0, 0} : mode);
+  for (const Mode &mode : value)
+    if (!along(mode))
+      result.value.push_back(mode);
+  return result;
+}
+
+FragmentLayout FragmentLayout::dropDim(int64_t dim) const {
+  FragmentLayout result = collapseDim(dim);
+  for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+    for (Mode &mode : *modes)
+      if (mode.dim > dim)
+        --mode.dim;
+  return result;
+}
+
+int64_t FragmentLayout::getDroppedValue(int64_t index, int64_t dim) const {
+  int64_t dropped = 0, weight = 1;
+  for (const Mode &mode : value) {
+    int64_t digit = index % mode.extent;
+    index /= mode.extent;
+    if (mode.stride != 0 && mode.dim == dim)
+      continue;
+    dropped += digit * weight;
+    weight *= mode.extent;
+  }
+  return dropped;
+}
+
+FragmentLayout FragmentLayout::insertDim(int64_t dim) const {
+  FragmentLayout result = *this;
+  for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+    for (Mode &mode : *modes)
+      if (mode.dim >= dim && mode.stride != 0)
+        ++mode.dim;
+  return result;
+}
+
+std::optional<FragmentLayout> FragmentLayout::slice(int64_t dim,
+                                                    int64_t extent) const {
+  auto reaches = [&](const Mode &mode) {
+    return mode.dim == dim && mode.stride * mode.extent > extent;
+  };
+  if (llvm::any_of(thread, reaches))
+    return std::nullopt;
+  FragmentLayout result = *this;
+  result.value.clear();
+  for (Mode mode : value) {
+    if (reaches(mode)) {
+      if (mode.stride < extent && extent % mode.stride != 0)
+        return std::nullopt;
+      mode.extent = mode.stride < extent ? extent / mode.stride : 1;
+    }
+    if (mode.extent > 1)
+      result.value.push_back(mode);
+  }
+  return result;
+}
+
+std::optional<FragmentLayout>
+FragmentLayout::repeat(int64_t dim, int64_t extent, int64_t count) const {
+  if (getCover(dim + 1)[dim] > extent)
+    return std::nullopt;
+  FragmentLayout result = *this;
+  result.value.push_back({count, extent, dim});
+  return result;
+}
+
+FragmentLayout FragmentLayout::transpose(ArrayRef<int64_t> permutation) const {
+  FragmentLayout result = *this;
+  for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+    for (Mode &mode : *modes)
+      if (mode.stride != 0)
+        mode.dim = llvm::find(permutation, mode.dim) - permutation.begin();
+  return result;
+}
+
+/// Weight of one step along each dimension in a row-major numbering.
+static SmallVector<int64_t> getWeights(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> weights(shape.size(), 1);
+  for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
+    weights[dim] = weights[dim + 1] * shape[dim + 1];
+  return weights;
+}
+
+/// Appends the modes along `shape` that step through the row-major numbers
+/// `step`, `2 * step`, ... as `extent` digits; false if they straddle a row.
+static bool splitMode(int64_t extent, int64_t step, ArrayRef<int64_t> shape,
+                      ArrayRef<int64_t> weights, SmallVectorImpl<Mode> &modes) {
+  for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0 && extent > 1; --dim) {
+    int64_t weight = weights[dim], size = shape[dim];
+    if (step >= weight * size)
+      continue;
+    if (step % weight != 0)
+      return false;
+    int64_t stride = step / weight;
+    // The digits that fit in this dimension; the others carry to the next.
+    int64_t fits = extent * stride <= size ? extent : size / stride;
+    if (fits * stride > size || extent % fits != 0 ||
+        (fits < extent && fits * stride != size))
+      return false;
+    modes.push_back({fits, stride, dim});
+    extent /= fits;
+    step = weight * size;
+  }
+  return extent == 1;
+}
+
+std::optional<FragmentLayout>
+FragmentLayout::reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
+  // A register past an extent would become an element of another row.
+  SmallVector<int64_t> cover = getCover(from.size());
+  if (ArrayRef<int64_t>(cover) != from)
+    return std::nullopt;
+  SmallVector<int64_t> fromWeights = getWeights(from), weights = getWeights(to);
+  FragmentLayout result;
+  auto split = [&](ArrayRef<Mode> modes, SmallVector<Mode> &out) {
+    for (const Mode &mode : modes) {
+      if (mode.stride == 0)
+        out.push_back(mode);
+      else if (!splitMode(mode.extent, mode.stride * fromWeights[mode.dim], to,
+                          weights, out))
+        return false;
+    }
+    return true;
+  };
+  if (!split(thread, result.thread) || !split(value, result.value))
+    return std::nullopt;
+  // Digits of different modes must not carry into each other either.
+  cover = result.getCover(to.size());
+  if (ArrayRef<int64_t>(cover) != to)
+    return std::nullopt;
+  return result;
+}
