@@ -28,6 +28,29 @@ CONFIGS = (
 )
 
 
+@tilews.func
+def turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, MASKED):
+    """Takes in the keys and values of a tile: the sums of weighted values and of
+    weights, both relative to the highest score so far, and that score."""
+    b, h, m, n = place
+    QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
+    tl.copy(K[b, n : n + KEYS, h, 0:128], Ks)
+    none = tl.zeros((QUERIES, KEYS), tl.f32)
+    scores = tl.gemm(Qs, Ks, none, transpose_rhs=True, policy="full_row")
+    if MASKED:
+        rows = tl.iota((QUERIES, KEYS), 0) + m
+        columns = tl.iota((QUERIES, KEYS), 1) + n
+        scores = tl.where(rows >= columns, scores, -1e30)
+    higher = tl.maximum(top, tl.max(scores, axis=1) * scale)
+    weights = tl.exp2(scores * scale - higher[:, None])
+    factor = tl.exp2(top - higher)
+    total = total * factor + tl.sum(weights, axis=1)
+    out = out * factor[:, None]
+    tl.copy(V[b, n : n + KEYS, h, 0:128], Vs)
+    out = tl.gemm(weights.to(Qs.dtype), Vs, out, policy="full_row")
+    return out, higher, total
+
+
 @tilews.kernel(threads=256)
 def attention(
     Q: tl.Tensor["B, S, H, 128", "T"],
@@ -41,7 +64,8 @@ def attention(
     CAUSAL: tl.constexpr,
 ):
     """softmax(Q @ K.T * scale) @ V with a running maximum, in powers of two: `scale`
-    has the factor log2(e). S is a multiple of KEYS."""
+    has the factor log2(e). S is a multiple of KEYS. Tiles that all queries see need
+    no mask and have a loop of their own."""
     B, S, H, _D = Q.shape
     x, h, b = tl.grid(tl.cdiv(S, QUERIES), H, B)
     m = x * QUERIES
@@ -52,24 +76,16 @@ def attention(
     out = tl.zeros((QUERIES, 128), tl.f32)
     top = tl.full((QUERIES,), -1e30, tl.f32)
     total = tl.zeros((QUERIES,), tl.f32)
-    blocks = tl.cdiv(m + QUERIES, KEYS) if CAUSAL else tl.cdiv(S, KEYS)
-    for k in tl.range(blocks, num_stages=STAGES):
-        n = k * KEYS
-        tl.copy(K[b, n : n + KEYS, h, 0:128], Ks)
-        none = tl.zeros((QUERIES, KEYS), tl.f32)
-        scores = tl.gemm(Qs, Ks, none, transpose_rhs=True, policy="full_row")
-        if CAUSAL and n + KEYS > m:
-            rows = tl.iota((QUERIES, KEYS), 0) + m
-            columns = tl.iota((QUERIES, KEYS), 1) + n
-            scores = tl.where(rows >= columns, scores, -1e30)
-        higher = tl.maximum(top, tl.max(scores, axis=1) * scale)
-        weights = tl.exp2(scores * scale - higher[:, None])
-        factor = tl.exp2(top - higher)
-        total = total * factor + tl.sum(weights, axis=1)
-        out = out * factor[:, None]
-        tl.copy(V[b, n : n + KEYS, h, 0:128], Vs)
-        out = tl.gemm(weights.to(Q.dtype), Vs, out, policy="full_row")
-        top = higher
+    seen = m // KEYS if CAUSAL else tl.cdiv(S, KEYS)
+    for k in tl.range(seen, num_stages=STAGES):
+        place = (b, h, m, k * KEYS)
+        out, top, total = turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, False)
+    if CAUSAL:
+        for k in tl.range(seen, tl.cdiv(m + QUERIES, KEYS), num_stages=STAGES):
+            place = (b, h, m, k * KEYS)
+            out, top, total = turn(
+                K, V, Qs, Ks, Vs, place, out, top, total, scale, True
+            )
     Y[b, m : m + QUERIES, h, 0:128] = (out / total[:, None]).to(Y.dtype)
 
 
