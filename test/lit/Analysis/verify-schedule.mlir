@@ -4,7 +4,7 @@
 !slot = memref<16xf32, #gpu.address_space<workgroup>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-verify-0002: schedule of @roles is proved: 1 channels, 7 events}}
+  // expected-remark @below {{tile-verify-0002: schedule of @roles is proved: 1 channels, 6 events}}
   gpu.func @roles(%A: memref<?xf32>, %C: memref<16xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
