@@ -33,7 +33,8 @@ static constexpr char kTilePasses[] =
 
 /// What is laid out to per-thread code.
 static constexpr char kConversion[] =
-    "tile-lower-channels,convert-tile-to-{0}{{index-bitwidth={1}}";
+    "tile-lower-channels,tile-verify-schedule,"
+    "convert-tile-to-{0}{{index-bitwidth={1}}";
 
 /// Software pipelines. Only where copies are asynchronous: elsewhere versions
 /// of buffers would gain nothing.
@@ -46,6 +47,7 @@ static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-stage-stores,"
                                           "tile-assign-registers,"
                                           "tile-expand-pipeline,"
+                                          "tile-verify-schedule,"
                                           "canonicalize,cse,";
 
 /// Per-thread code to the LLVM dialect.

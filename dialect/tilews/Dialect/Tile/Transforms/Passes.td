@@ -779,11 +779,13 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
 def VerifySchedulePass : Pass<"tile-verify-schedule"> {
   let summary = "prove that schedules are right, or show how they fail";
   let description = [{
-    Checks the protocol of each kernel's channels for all arguments: that roles
-    never wait for each other for ever, that every slot is filled, completed,
-    read and released once and in turn, that every access lies in a
-    transaction, and, in kernels without roles, that waits permit few enough
-    pending copies. `docs/verifier.md` says how. The IR stays as it is.
+    Checks the protocol of each kernel's channels, or of the barriers they have
+    become, for all arguments: that roles never wait for each other for ever,
+    that every slot is filled, completed, read and released once and in turn,
+    that every access lies in a transaction, and, in kernels without roles, that
+    waits permit few enough pending copies; of barriers, that arrivals, bytes
+    and phases are right, and that accesses are ordered by them.
+    `docs/verifier.md` says how. The IR stays as it is.
 
     A schedule that is right is passed over in silence, or with `report` with
     the remark `tile-verify-0002`. One that is wrong is an error, whose notes

@@ -61,6 +61,8 @@ void ChannelProtocol::addChannels() {
         channel.consumers |= int64_t(1) << getTask(user);
       if (isa<CommitOp>(user))
         channel.commit = user;
+      if (isa<WaitOp>(user))
+        channel.wait = user;
       if (isa<ReleaseOp>(user))
         channel.release = user;
     }
@@ -98,11 +100,6 @@ void ChannelProtocol::addEvents() {
     if (events.contains(op))
       eventOps.push_back(op);
   });
-}
-
-static bool hasInst(Operation *op, InstKind kind) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == kind;
 }
 
 void ChannelProtocol::addAccesses(Operation *op) {

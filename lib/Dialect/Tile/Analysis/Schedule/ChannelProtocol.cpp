@@ -402,9 +402,10 @@ bool ChannelProtocol::finish(const State &state, Finding &finding) const {
       if (!slot[Full])
         continue;
       bool isOpen = slot[Full] & slot[Open];
-      finding = {isOpen && channel.release
-                     ? channel.release
-                     : ChannelOp(channel.op).getOperation(),
+      Operation *op = ChannelOp(channel.op);
+      if (isOpen)
+        op = channel.release ? channel.release : channel.wait;
+      finding = {op,
                  "slot " + number +
                      (isOpen ? " is waited for and never released"
                              : " is filled and never waited for: producer and "

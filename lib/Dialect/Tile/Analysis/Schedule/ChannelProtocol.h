@@ -73,7 +73,7 @@ private:
     /// Where its words begin; the slots' follow.
     unsigned first;
     int64_t consumers = 0;
-    mlir::Operation *commit = nullptr, *release = nullptr;
+    mlir::Operation *commit = nullptr, *wait = nullptr, *release = nullptr;
   };
   /// The words of a slot.
   enum SlotWord : unsigned {

@@ -19,6 +19,7 @@
 #include "tilews/Dialect/Tile/Analysis/ScheduleVerdict.h"
 
 #include <map>
+#include <set>
 
 namespace tilews::tile::schedule {
 
@@ -58,6 +59,13 @@ private:
   void listWhile(mlir::scf::WhileOp loop, unsigned task, Trace &trace);
   void pass(mlir::ValueRange from, mlir::ValueRange to);
   void evaluate(mlir::Operation *op, unsigned task);
+  /// A number for what has the given words, in order of appearance: pointers
+  /// are others each time.
+  uint64_t identify(llvm::ArrayRef<int64_t> words) {
+    return identities
+        .try_emplace({words.begin(), words.end()}, identities.size())
+        .first->second;
+  }
   int64_t choose(mlir::OpResult result, uint64_t identity);
   int64_t chooseInteger(mlir::Type type, uint64_t identity, int64_t scale);
   void note(mlir::OpResult result, int64_t value);
@@ -72,9 +80,12 @@ private:
   Scenario scenario = {};
   std::vector<int64_t> values;
   std::vector<char> defined;
+  /// Numbers beyond those that the kernel compares with.
+  std::set<int64_t> limits;
   /// By how much extents and arguments are divided.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
   std::map<std::string, int64_t> inputs;
+  std::map<std::vector<int64_t>, uint64_t> identities;
   uint64_t occurrences = 0;
   unsigned steps = 0;
 };

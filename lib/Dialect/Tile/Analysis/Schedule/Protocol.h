@@ -25,6 +25,8 @@ struct Finding {
   /// Another operation that has to do with it.
   mlir::Operation *other = nullptr;
   std::string otherText = {};
+  /// It is wrong whatever arguments are.
+  bool isCertain = false;
 };
 
 /// What has happened on one way through a kernel. The words are of the

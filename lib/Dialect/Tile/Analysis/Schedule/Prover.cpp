@@ -17,7 +17,7 @@ using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 
 /// More states than any schedule has that is written with some care.
-static constexpr unsigned kMaxSteps = 1000000;
+static constexpr unsigned kMaxSteps = 4000000;
 static constexpr unsigned kMaxRestarts = 32;
 
 //===----------------------------------------------------------------------===//
@@ -246,6 +246,7 @@ bool Prover::checkUniform(Operation *op, Expr condition) {
   fail(op,
        "threads of a role may decide differently here, but transactions are "
        "made by all of them");
+  finding->isCertain = true;
   return false;
 }
 
@@ -407,7 +408,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
   auto select = dyn_cast<arith::SelectOp>(op);
   if (select && select.getCondition().getType().isInteger(1)) {
     std::optional<bool> known = path.facts.decide(table, operands[0]);
-    if (!known && program.isTracked(select.getResult()))
+    if (!known && (program.isTracked(select.getResult()) ||
+                   (table.getConstantValue(operands[1]) &&
+                    table.getConstantValue(operands[2]))))
       known = decide(path, operands[0]);
     if (restart)
       return Progress::Failed;

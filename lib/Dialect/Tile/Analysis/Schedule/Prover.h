@@ -58,8 +58,10 @@ private:
     /// Carried values of all loops, one after the other: which are always the
     /// same, by number.
     std::vector<int64_t> classes;
+    /// Carried numbers, by place, that have become too large to be told apart.
+    std::set<unsigned> widened;
   };
-  static constexpr unsigned kMaxStates = 20000;
+  static constexpr unsigned kMaxStates = 100000;
   enum class Progress { Made, None, Ended, Failed };
 
   bool explore();
@@ -99,6 +101,9 @@ private:
                                       mlir::ValueRange operands) const;
   llvm::SmallVector<Expr> collect(const Path &path, int group) const;
   bool splitClasses(Group &group, llvm::ArrayRef<Expr> values);
+  bool isExact(const Group &group, unsigned place, mlir::Value carried,
+               Expr value) const;
+  bool widen(Group &group, llvm::ArrayRef<Expr> values);
   bool isLive(const Path &path, mlir::Value value) const;
   bool isNew(const Path &path);
   Progress fail(mlir::Operation *op, const llvm::Twine &text);

@@ -15,6 +15,8 @@ using namespace tilews::tile::schedule;
 /// Turns whose counters are told apart where that matters. More than there are
 /// stages.
 static constexpr int64_t kExactTurns = 12;
+/// Carried numbers up to which each is told apart from others.
+static constexpr int64_t kLargestCount = 4;
 
 //===----------------------------------------------------------------------===//
 // Groups
@@ -112,9 +114,8 @@ bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
     next = std::max(next, number + 1);
   bool changed = false;
   for (auto [i, value] : llvm::enumerate(carried)) {
-    bool isExact =
-        program.isTracked(value) && table.getConstantValue(values[i]);
-    if (program.getNumber(value) < 0 || (isExact && !isFirst))
+    if (program.getNumber(value) < 0 ||
+        (isExact(group, i, value, values[i]) && !isFirst))
       continue;
     int64_t &number = group.classes[i];
     auto [it, isNew] = representatives.try_emplace(number, values[i]);
@@ -129,6 +130,26 @@ bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
   return changed && !isFirst;
 }
 
+/// Whether a carried value stays a constant.
+bool Prover::isExact(const Group &group, unsigned place, Value carried,
+                     Expr value) const {
+  return table.getConstantValue(value) &&
+         (program.isTracked(carried) || !group.widened.count(place));
+}
+
+/// Counts that grow are not told apart: then all begins again.
+bool Prover::widen(Group &group, ArrayRef<Expr> values) {
+  for (auto [i, value] : llvm::enumerate(getCarried(group))) {
+    std::optional<int64_t> constant = table.getConstantValue(values[i]);
+    if (constant && std::abs(*constant) > kLargestCount &&
+        isExact(group, i, value, values[i]) && !program.isTracked(value)) {
+      group.widened.insert(i);
+      restart = true;
+    }
+  }
+  return restart;
+}
+
 /// Begins a turn in all loops of a group.
 void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
                        bool isFirst) {
@@ -138,7 +159,7 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
   for (auto [i, value] : llvm::enumerate(getCarried(group))) {
     if (program.getNumber(value) < 0)
       continue;
-    if (program.isTracked(value) && table.getConstantValue(carried[i])) {
+    if (isExact(group, i, value, carried[i])) {
       set(path, value, carried[i]);
       continue;
     }
@@ -226,6 +247,8 @@ Prover::Progress Prover::enter(Path &path, int number) {
         inits, isa<scf::ForOp>(loop)
                    ? getOperands(path, cast<scf::ForOp>(loop).getInitArgs())
                    : getOperands(path, loop->getOperands()));
+  if (widen(group, inits))
+    return Progress::Failed;
   auto loop = dyn_cast<scf::ForOp>(group.loops.front());
   if (!loop) {
     if (splitClasses(group, inits))
@@ -307,7 +330,7 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   if (restart)
     return Progress::Failed;
   SmallVector<Expr> carried = collect(path, number);
-  if (splitClasses(group, carried))
+  if (widen(group, carried) || splitClasses(group, carried))
     return Progress::Failed;
   if (!goesOn) {
     endLoops(path, number, carried, /*wasEntered=*/true);
@@ -356,7 +379,7 @@ Prover::Progress Prover::chooseWhile(Path &path, int number) {
 
 Prover::Progress Prover::turnWhile(Path &path, int number) {
   SmallVector<Expr> carried = collect(path, number);
-  if (splitClasses(groups[number], carried))
+  if (widen(groups[number], carried) || splitClasses(groups[number], carried))
     return Progress::Failed;
   beginTurn(path, number, carried, /*isFirst=*/false);
   return isNew(path) ? Progress::Made : Progress::Ended;

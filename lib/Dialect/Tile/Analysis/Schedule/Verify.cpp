@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BarrierProtocol.h"
 #include "ChannelProtocol.h"
 #include "Explorer.h"
 #include "Prover.h"
@@ -32,7 +33,9 @@ static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
   Prover prover(program, protocol);
   std::optional<Finding> finding = prover.run();
   ScheduleVerdict verdict;
-  if (finding) {
+  if (finding && finding->isCertain) {
+    verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
+  } else if (finding) {
     if (auto found = Explorer(program, protocol).run()) {
       verdict =
           makeVerdict(ScheduleVerdict::Kind::Counterexample, found->finding);
@@ -46,20 +49,28 @@ static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
   return verdict;
 }
 
-ScheduleVerdict tile::verifySchedule(gpu::GPUFuncOp kernel) {
-  using Kind = ScheduleVerdict::Kind;
-  ChannelProtocol protocol(kernel);
-  if (!protocol.getErrors().empty())
-    return makeVerdict(Kind::Counterexample, protocol.getErrors().front());
-  if (protocol.getObstacle())
-    return makeVerdict(Kind::Unsupported, *protocol.getObstacle());
-  if (protocol.isEmpty())
-    return {};
+/// Checks a kernel in the form that `protocol` is for.
+static ScheduleVerdict check(gpu::GPUFuncOp kernel, const Protocol &protocol) {
   Program program(kernel, protocol);
   if (std::optional<Finding> obstacle = program.build())
-    return makeVerdict(Kind::Unsupported, *obstacle);
+    return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
   ScheduleVerdict verdict = check(program, protocol);
   verdict.links = protocol.getNumLinks();
   kernel.walk([&](Operation *op) { verdict.events += protocol.isEvent(op); });
   return verdict;
+}
+
+ScheduleVerdict tile::verifySchedule(gpu::GPUFuncOp kernel) {
+  using Kind = ScheduleVerdict::Kind;
+  BarrierProtocol barriers(kernel);
+  if (barriers.getObstacle())
+    return makeVerdict(Kind::Unsupported, *barriers.getObstacle());
+  if (!barriers.isEmpty())
+    return check(kernel, barriers);
+  ChannelProtocol channels(kernel);
+  if (!channels.getErrors().empty())
+    return makeVerdict(Kind::Counterexample, channels.getErrors().front());
+  if (channels.getObstacle())
+    return makeVerdict(Kind::Unsupported, *channels.getObstacle());
+  return channels.isEmpty() ? ScheduleVerdict() : check(kernel, channels);
 }

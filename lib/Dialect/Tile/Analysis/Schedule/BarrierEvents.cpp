@@ -1,0 +1,196 @@
+//===- BarrierEvents.cpp - The events of barriers in memory ---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierProtocol.h"
+
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
+  taskNames.push_back("the kernel");
+  bool hasChannels = false;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto role = dyn_cast<RoleOp>(op))
+      taskNames.push_back(("role @" + role.getName()).str());
+    isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
+    hasChannels |= isa<ChannelOp>(op);
+  });
+  tasks = taskNames.size();
+  if (!isBarrierForm)
+    return;
+  if (hasChannels) {
+    obstacle = Finding{kernel, "it has channels and barriers in memory"};
+    return;
+  }
+  addBuffers();
+  if (!obstacle)
+    addEvents();
+  numWords = getTaskWord(tasks, 0);
+  for (Barrier &barrier : barriers) {
+    barrier.first = numWords;
+    numWords += NumBarrierWords +
+                barrier.depth * (NumSlotWords + 2 * getKnownWords() + tasks);
+  }
+  firstAge = numWords;
+  numWords += numPlaces;
+}
+
+unsigned BarrierProtocol::getTask(Operation *op) const {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return 0;
+  unsigned task = 1;
+  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+    if (other == role)
+      break;
+    ++task;
+  }
+  return task;
+}
+
+/// Versioned buffers, and others that asynchronous units or several roles
+/// access: what a role does with a buffer of its own is not the schedule's.
+void BarrierProtocol::addBuffers() {
+  llvm::DenseMap<Value, llvm::SmallSet<unsigned, 4>> users;
+  llvm::DenseSet<Value> versioned, asynchronous;
+  kernel.walk([&](Operation *op) {
+    for (const SharedAccess &access : getSharedAccesses(op)) {
+      Value buffer = access.operand->get();
+      while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+        buffer = view.getViewSource();
+        if (isa<SlotOp>(view))
+          versioned.insert(buffer);
+      }
+      users[buffer].insert(getTask(op));
+      if (hasInst(op, InstKind::Tma) || hasInst(op, InstKind::Wgmma) ||
+          hasInst(op, InstKind::CpAsync))
+        asynchronous.insert(buffer);
+    }
+  });
+  kernel.walk([&](AllocSharedOp alloc) {
+    Value buffer = alloc.getBuffer();
+    if (!versioned.contains(buffer) && !asynchronous.contains(buffer) &&
+        users[buffer].size() < 2)
+      return;
+    int64_t versions =
+        versioned.contains(buffer) ? alloc.getBuffer().getType().getDimSize(0)
+                                   : 1;
+    bufferNumbers[buffer] = buffers.size();
+    buffers.push_back({alloc, numPlaces, versions});
+    numPlaces += versions;
+  });
+  if (numPlaces > 62 || tasks > 16)
+    obstacle = Finding{kernel, "its buffers have more than 62 versions in all, "
+                               "or it has more than 15 roles"};
+}
+
+void BarrierProtocol::addEvents() {
+  kernel.walk([&](MBarrierOp op) {
+    barrierNumbers[op.getBarrier()] = barriers.size();
+    Barrier barrier{op, op.getBarrier().getType().getDepth(), 0};
+    for (Operation *user : op.getBarrier().getUsers())
+      if (isa<MBarrierWaitOp>(user))
+        barrier.waiters |= uint64_t(1) << getTask(user);
+    barriers.push_back(barrier);
+  });
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    Event event{unsigned(eventOps.size())};
+    auto gemm = dyn_cast<GemmOp>(op);
+    bool isEvent =
+        isa<MBarrierOp, MBarrierReadyOp, MBarrierArriveOp, MBarrierExpectOp,
+            MBarrierWaitOp, ProxyFenceOp, CopyGroupWaitOp, CommitGroupOp,
+            BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
+        (gemm && gemm.getAsync());
+    if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op) &&
+        !barrierNumbers.contains(op->getOperand(0)))
+      obstacle = Finding{op, "its barrier is passed on as a value"};
+    if (isEvent)
+      events[op] = event;
+    addAccesses(op);
+    if (events.contains(op))
+      eventOps.push_back(op);
+  });
+}
+
+void BarrierProtocol::addAccesses(Operation *op) {
+  if (isa<AtomicRMWOp>(op)) // Combines in any order.
+    return;
+  for (const SharedAccess &shared : getSharedAccesses(op)) {
+    Value buffer = shared.operand->get();
+    Value number;
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+      buffer = view.getViewSource();
+      if (auto slot = dyn_cast<SlotOp>(view.getOperation()))
+        number = slot.getCursor();
+    }
+    auto it = bufferNumbers.find(buffer);
+    if (it == bufferNumbers.end()) {
+      if (!buffer.getDefiningOp<AllocSharedOp>())
+        obstacle = Finding{op, "the shared buffer that it accesses is selected "
+                               "or carried by control flow"};
+      continue;
+    }
+    auto &event =
+        events.try_emplace(op, Event{unsigned(eventOps.size())}).first->second;
+    event.accesses.push_back(
+        {it->second, number, shared.reads(), shared.writes()});
+    if (hasInst(op, InstKind::Tma))
+      event.unit = Unit::Tma;
+    else if (hasInst(op, InstKind::Wgmma))
+      event.unit = Unit::Wgmma;
+    else if (hasInst(op, InstKind::CpAsync))
+      event.unit = Unit::CpAsync;
+    auto copy = dyn_cast<CopyOp>(op);
+    if (!copy || event.unit != Unit::Tma || !shared.writes())
+      continue;
+    if (!addSignals(copy, event))
+      obstacle = Finding{op, "is a TMA copy that signals no barrier"};
+  }
+}
+
+/// The barrier that a TMA load reports to, and how many bytes.
+bool BarrierProtocol::addSignals(CopyOp copy, Event &event) {
+  auto it = barrierNumbers.find(copy.getSignal());
+  if (!copy.getSignal() || it == barrierNumbers.end())
+    return false;
+  event.barrier = it->second;
+  event.barrierSlot = copy.getSignalSlot();
+  int64_t bits = getStorageBits(getElementType(copy.getDest()));
+  for (int64_t size : copy.getDestRegion().sizes)
+    bits *= size;
+  event.bytes = bits / 8;
+  return true;
+}
+
+SmallVector<Value> BarrierProtocol::getInputs(Operation *op) const {
+  if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op))
+    return llvm::to_vector(op->getOperands().drop_front());
+  const Event &event = events.at(op);
+  SmallVector<Value> inputs;
+  for (const Access &access : event.accesses)
+    if (access.slot)
+      inputs.push_back(access.slot);
+  if (event.barrierSlot)
+    inputs.push_back(event.barrierSlot);
+  return inputs;
+}
+
+SmallVector<unsigned> BarrierProtocol::getInputLinks(Operation *op) const {
+  return SmallVector<unsigned>(getInputs(op).size(), 0);
+}
+
+SmallVector<unsigned> BarrierProtocol::getLinks(Operation *op) const {
+  if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op))
+    return {barrierNumbers.lookup(op->getOperand(0))};
+  return {};
+}

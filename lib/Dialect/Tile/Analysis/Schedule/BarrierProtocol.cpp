@@ -1,0 +1,585 @@
+//===- BarrierProtocol.cpp - Rules of barriers in memory ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BarrierProtocol.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+//===----------------------------------------------------------------------===//
+// Places in the state
+//===----------------------------------------------------------------------===//
+
+unsigned BarrierProtocol::getTaskWord(unsigned task, unsigned word) const {
+  return task * (NumTaskWords + getKnownWords() + kProductWords) + word;
+}
+unsigned BarrierProtocol::getKnown(unsigned task) const {
+  return getTaskWord(task, NumTaskWords);
+}
+unsigned BarrierProtocol::getProducts(unsigned task) const {
+  return getKnown(task) + getKnownWords();
+}
+unsigned BarrierProtocol::getSlot(unsigned barrier, int64_t slot) const {
+  return barriers[barrier].first + NumBarrierWords +
+         slot * (NumSlotWords + 2 * getKnownWords() + tasks);
+}
+unsigned BarrierProtocol::getPublished(unsigned slot) const {
+  return getTold(slot) + getKnownWords();
+}
+unsigned BarrierProtocol::getLag(unsigned slot, unsigned task) const {
+  return getPublished(slot) + getKnownWords() + task;
+}
+unsigned BarrierProtocol::getAge(unsigned place) const {
+  return firstAge + place;
+}
+
+/// Calls `fn` with where the words begin of what someone knows.
+template <typename FnT>
+void BarrierProtocol::forEachKnown(FnT fn) const {
+  for (unsigned task = 0; task < tasks; ++task)
+    fn(getKnown(task));
+  for (unsigned i = 0; i < barriers.size(); ++i)
+    for (int64_t s = 0; s < barriers[i].depth; ++s) {
+      fn(getTold(getSlot(i, s)));
+      fn(getPublished(getSlot(i, s)));
+    }
+}
+
+State BarrierProtocol::getInitial() const {
+  State state(numWords, 0);
+  for (unsigned task = 0; task < tasks; ++task)
+    std::fill_n(state.begin() + getKnown(task), getKnownWords(), -1);
+  for (unsigned place = 0; place < numPlaces; ++place)
+    state[getAge(place)] = kLanded;
+  return state;
+}
+
+std::string BarrierProtocol::getName(Places places) const {
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    for (int64_t v = 0; v < buffer.versions; ++v)
+      if (places >> (buffer.first + v) & 1)
+        return buffer.versions > 1
+                   ? "slot " + std::to_string(v) + " of a buffer"
+                   : std::string("a buffer");
+  return "nothing";
+}
+
+static Outcome fail(Finding &finding, Operation *op, const Twine &text,
+                    Outcome outcome = Outcome::Wrong) {
+  finding = {op, text.str()};
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
+                              ArrayRef<int64_t> inputs,
+                              Finding &finding) const {
+  const Event &event = events.at(op);
+  if (auto make = dyn_cast<MBarrierOp>(op)) {
+    state[barriers[barrierNumbers.lookup(make.getBarrier())].first + Stage] = 1;
+    return Outcome::Done;
+  }
+  if (isa<MBarrierReadyOp>(op)) {
+    for (const Barrier &barrier : barriers)
+      state[barrier.first + Stage] *= 2;
+    meet(state, task);
+    return Outcome::Done;
+  }
+  if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
+    return this->arrive(state, task, arrive, inputs[0], finding);
+  if (auto expect = dyn_cast<MBarrierExpectOp>(op)) {
+    unsigned barrier = barrierNumbers.lookup(expect.getBarrier());
+    if (!checkUse(state, op, barrier, inputs[0], finding))
+      return Outcome::Wrong;
+    state[getSlot(barrier, inputs[0]) + Expected] += expect.getBytes();
+    return Outcome::Done;
+  }
+  if (auto wait = dyn_cast<MBarrierWaitOp>(op))
+    return this->wait(state, task, wait, inputs[0], inputs[1], finding);
+  if (auto wait = dyn_cast<GemmWaitOp>(op)) {
+    endProducts(state, task, wait.getPending());
+    return Outcome::Done;
+  }
+  if (isa<ProxyFenceOp>(op)) {
+    fence(state, task);
+    return Outcome::Done;
+  }
+  if (isa<CommitGroupOp>(op)) {
+    closeGroup(state);
+    return Outcome::Done;
+  }
+  if (auto wait = dyn_cast<CopyGroupWaitOp>(op)) {
+    landGroups(state, wait.getPending(), /*openToo=*/false);
+    return Outcome::Done;
+  }
+  if (isa<BarrierOp, gpu::BarrierOp>(op)) {
+    auto barrier = dyn_cast<BarrierOp>(op);
+    if (barrier && barrier.getDrainCopies()) {
+      landGroups(state, 0, /*openToo=*/true);
+      int64_t &copies = state[getTaskWord(task, Copies)];
+      state[getKnown(task) + OfCopies] |= copies;
+      copies = 0;
+    }
+    if (barrier && barrier.getProxyFence())
+      fence(state, task);
+    meet(state, task);
+    return Outcome::Done;
+  }
+  return access(state, task, op, event, inputs, finding);
+}
+
+bool BarrierProtocol::checkUse(const State &state, Operation *op,
+                               unsigned barrier, int64_t slot,
+                               Finding &finding) const {
+  if (slot < 0 || slot >= barriers[barrier].depth) {
+    finding = {op, "uses slot " + std::to_string(slot) + " of " +
+                       std::to_string(barriers[barrier].depth) + " barriers"};
+    return false;
+  }
+  if (state[barriers[barrier].first + Stage] >= 2)
+    return true;
+  finding = {op, "uses a barrier before a tile.mbarrier_ready has made its "
+                 "initialization visible"};
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Arrivals and waits
+//===----------------------------------------------------------------------===//
+
+/// Places that products under way still read.
+BarrierProtocol::Places
+BarrierProtocol::getRunningReads(const State &state, unsigned task) const {
+  const int64_t *products = &state[getProducts(task)];
+  Places places = 0;
+  for (int64_t i = 1; i <= products[0]; ++i)
+    places |= products[i];
+  return places;
+}
+
+/// An arrival passes on what `task` knows, but for what other threads of it may
+/// still do if only one of them arrives.
+void BarrierProtocol::tell(State &state, unsigned task, unsigned slot,
+                           bool ofOneThread) const {
+  unsigned told = getTold(slot), known = getKnown(task);
+  Places reads = getRunningReads(state, task), writes = 0;
+  if (ofOneThread) {
+    reads |= state[getTaskWord(task, UnmetReads)];
+    writes |= state[getTaskWord(task, UnmetWrites)];
+  }
+  for (unsigned i = 0; i < getKnownWords(); ++i) {
+    Places hidden = i == OfReads + task ? reads : i == OfThreads ? writes : 0;
+    state[told + i] |= state[known + i] & ~hidden;
+  }
+}
+
+Outcome BarrierProtocol::arrive(State &state, unsigned task,
+                                MBarrierArriveOp op, int64_t number,
+                                Finding &finding) const {
+  unsigned barrier = barrierNumbers.lookup(op.getBarrier());
+  if (!checkUse(state, op, barrier, number, finding))
+    return Outcome::Wrong;
+  unsigned slot = getSlot(barrier, number);
+  int64_t count = MBarrierOp(barriers[barrier].op).getCount();
+  int64_t arrivals = op.getNumArrivals();
+  if (state[slot + Arrived] + arrivals > count)
+    return fail(finding, op,
+                "arrives " + Twine(state[slot + Arrived] + arrivals) +
+                    " times in a phase of a barrier that counts to " +
+                    Twine(count));
+  state[slot + Expected] += op.getBytes().value_or(0);
+  state[slot + Arrived] += arrivals;
+  if (op.getBy() == Agents::Copies) {
+    int64_t &copies = state[getTaskWord(task, Copies)];
+    state[getTold(slot) + OfCopies] |= copies;
+    copies = 0;
+  }
+  tell(state, task, slot, op.getBy() == Agents::Thread);
+  return complete(state, barrier, slot, op, finding) ? Outcome::Done
+                                                     : Outcome::Wrong;
+}
+
+/// The next phase begins if all is there. False if someone has yet to wait for
+/// the phase before.
+bool BarrierProtocol::complete(State &state, unsigned barrier, unsigned slot,
+                               Operation *op, Finding &finding) const {
+  int64_t count = MBarrierOp(barriers[barrier].op).getCount();
+  if (state[slot + Arrived] < count || state[slot + Expected] != 0)
+    return true;
+  for (unsigned task = 0; task < tasks; ++task)
+    if (barriers[barrier].waiters >> task & 1 && state[getLag(slot, task)]) {
+      finding = {op, "a barrier completes a phase before " + taskNames[task] +
+                         " has waited for the one before: it cannot tell one "
+                         "from the other"};
+      return false;
+    }
+  state[slot + Parity] ^= 1;
+  state[slot + Begun] = 1;
+  state[slot + Arrived] = 0;
+  for (unsigned task = 0; task < tasks; ++task)
+    state[getLag(slot, task)] = barriers[barrier].waiters >> task & 1;
+  for (unsigned i = 0; i < getKnownWords(); ++i) {
+    state[getPublished(slot) + i] = state[getTold(slot) + i];
+    state[getTold(slot) + i] = 0;
+  }
+  return true;
+}
+
+/// Lets the copies land that report to a barrier's slot.
+void BarrierProtocol::land(State &state, unsigned slot) const {
+  Places landed = state[slot + InFlight];
+  state[slot + Expected] -= state[slot + Landing];
+  state[slot + Landing] = state[slot + InFlight] = 0;
+  // What another barrier's copies write, too, is not there yet.
+  for (unsigned i = 0; i < barriers.size(); ++i)
+    for (int64_t s = 0; s < barriers[i].depth; ++s)
+      landed &= ~state[getSlot(i, s) + InFlight];
+  state[getTold(slot) + OfCopies] |= landed;
+}
+
+Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
+                              int64_t number, int64_t parity,
+                              Finding &finding) const {
+  unsigned barrier = barrierNumbers.lookup(op.getBarrier());
+  if (!checkUse(state, op, barrier, number, finding))
+    return Outcome::Wrong;
+  if (parity != 0 && parity != 1)
+    return fail(finding, op,
+                "waits for parity " + Twine(parity) + ", which is not 0 or 1");
+  unsigned slot = getSlot(barrier, number);
+  int64_t &lag = state[getLag(slot, task)];
+  if ((state[slot + Parity] ^ lag) != parity) {
+    // The phase before is complete; it may be the one before the first.
+    if (!state[slot + Begun])
+      state[barriers[barrier].first + Starters] |= int64_t(1) << task;
+    return Outcome::Done;
+  }
+  if (lag == 0) {
+    State before = state;
+    land(state, slot);
+    if (!complete(state, barrier, slot, op, finding)) {
+      state = std::move(before);
+      return Outcome::Wrong;
+    }
+    if (lag == 0) {
+      std::string text =
+          ("waits for the phase of parity " + Twine(parity) + " of slot " +
+           Twine(number) + ": " + Twine(state[slot + Arrived]) + " of " +
+           Twine(MBarrierOp(barriers[barrier].op).getCount()) +
+           " arrivals are made")
+              .str();
+      if (state[slot + Expected] > 0)
+        text += ", " + std::to_string(state[slot + Expected]) +
+                " bytes more are expected than land";
+      if (state[slot + Expected] < 0)
+        text += ", " + std::to_string(-state[slot + Expected]) +
+                " bytes more land than are expected";
+      state = std::move(before);
+      return fail(finding, op, text, Outcome::Blocked);
+    }
+  }
+  lag = 0;
+  bool isLast = true;
+  for (unsigned other = 0; other < tasks; ++other)
+    isLast &= state[getLag(slot, other)] == 0;
+  for (unsigned i = 0; i < getKnownWords(); ++i) {
+    state[getKnown(task) + i] |= state[getPublished(slot) + i];
+    if (isLast) // Nobody asks again.
+      state[getPublished(slot) + i] = 0;
+  }
+  return Outcome::Done;
+}
+
+/// All threads of a task meet; those of the block if it is the kernel.
+void BarrierProtocol::meet(State &state, unsigned task) const {
+  state[getTaskWord(task, UnmetReads)] = 0;
+  state[getTaskWord(task, UnmetWrites)] = 0;
+  if (task != 0)
+    return;
+  for (unsigned i = 0; i < getKnownWords(); ++i) {
+    int64_t all = 0;
+    for (unsigned other = 0; other < tasks; ++other)
+      all |= state[getKnown(other) + i];
+    for (unsigned other = 0; other < tasks; ++other)
+      state[getKnown(other) + i] = all;
+  }
+}
+
+/// What a task knows to be written is visible to the asynchronous proxy.
+void BarrierProtocol::fence(State &state, unsigned task) const {
+  const int64_t *known = &state[getKnown(task)];
+  Places visible = known[OfThreads] & known[OfCopies];
+  for (unsigned writer = 0; writer < tasks; ++writer)
+    state[getTaskWord(writer, Unfenced)] &= ~visible;
+}
+
+void BarrierProtocol::endProducts(State &state, unsigned task,
+                                  int64_t pending) const {
+  int64_t *products = &state[getProducts(task)];
+  int64_t left = std::min<int64_t>(pending, products[0]);
+  int64_t ended = products[0] - left;
+  std::copy(products + 1 + ended, products + 1 + products[0], products + 1);
+  std::fill(products + 1 + left, products + kProductWords, 0);
+  products[0] = left;
+}
+
+void BarrierProtocol::closeGroup(State &state) const {
+  for (unsigned place = 0; place < numPlaces; ++place) {
+    int64_t &age = state[getAge(place)];
+    if (age == kOpenGroup)
+      age = 0;
+    else if (age != kLanded)
+      age = std::min<int64_t>(age + 1, kOpenGroup - 1);
+  }
+}
+
+void BarrierProtocol::landGroups(State &state, int64_t pending,
+                                 bool openToo) const {
+  for (unsigned place = 0; place < numPlaces; ++place) {
+    int64_t &age = state[getAge(place)];
+    if (age == kOpenGroup ? openToo : age >= pending && age != kLanded) {
+      age = kLanded;
+      int64_t bit = int64_t(1) << place;
+      for (unsigned task = 0; task < tasks; ++task)
+        if (state[getTaskWord(task, Copies)] & bit) {
+          state[getTaskWord(task, Copies)] &= ~bit;
+          state[getKnown(task) + OfCopies] |= bit;
+          // Each thread knows of its own only.
+          state[getTaskWord(task, UnmetWrites)] |= bit;
+        }
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+Outcome BarrierProtocol::access(State &state, unsigned task, Operation *op,
+                                const Event &event, ArrayRef<int64_t> inputs,
+                                Finding &finding) const {
+  State before = state;
+  auto undo = [&](Outcome outcome) {
+    if (outcome != Outcome::Done)
+      state = std::move(before);
+    return outcome;
+  };
+  unsigned next = 0;
+  Places allRead = 0;
+  for (const Access &access : event.accesses) {
+    int64_t slot = access.slot ? inputs[next] : 0;
+    if (slot < 0 || slot >= buffers[access.buffer].versions)
+      return undo(fail(finding, op,
+                       "accesses version " + Twine(slot) +
+                           " of a buffer that has " +
+                           Twine(buffers[access.buffer].versions)));
+    Places places = getPlaces(access, inputs, next);
+    if (access.reads) {
+      allRead |= places;
+      Outcome outcome = read(state, task, event, places, finding);
+      if (outcome != Outcome::Done)
+        return undo(outcome);
+    }
+    if (!access.writes)
+      continue;
+    Outcome outcome =
+        event.barrierSlot
+            ? startCopy(state, task, event, places, inputs.back(), finding)
+            : write(state, task, event, places, finding);
+    if (outcome != Outcome::Done)
+      return undo(outcome);
+  }
+  auto gemm = dyn_cast<GemmOp>(op);
+  if (!gemm || !gemm.getAsync())
+    return Outcome::Done;
+  int64_t *products = &state[getProducts(task)];
+  if (products[0] == kMaxProducts) {
+    // The oldest two as one.
+    products[2] |= products[1];
+    std::copy(products + 2, products + kProductWords, products + 1);
+    --products[0];
+  }
+  products[++products[0]] = allRead;
+  return Outcome::Done;
+}
+
+BarrierProtocol::Places BarrierProtocol::getPlaces(const Access &access,
+                                                   ArrayRef<int64_t> inputs,
+                                                   unsigned &next) const {
+  const Buffer &buffer = buffers[access.buffer];
+  if (access.slot)
+    return Places(1) << (buffer.first + inputs[next++]);
+  return ((Places(1) << buffer.versions) - 1) << buffer.first;
+}
+
+Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,
+                              Places places, Finding &finding) const {
+  Operation *op = eventOps[event.number];
+  const int64_t *known = &state[getKnown(task)];
+  std::string who = taskNames[task];
+  if (Places unknown = places & ~(known[OfThreads] & known[OfCopies]))
+    return fail(finding, op,
+                who + " reads " + getName(unknown) +
+                    " without waiting for what was written there");
+  // By other threads of the same role.
+  bool isAsync = event.unit == Unit::Tma || event.unit == Unit::Wgmma;
+  if (Places unmet = places & state[getTaskWord(task, UnmetWrites)])
+    return fail(finding, op,
+                who + " reads " + getName(unmet) +
+                    " that its threads have written, and have not met since at "
+                    "a tile.barrier");
+  if (isAsync)
+    for (unsigned writer = 0; writer < tasks; ++writer)
+      if (Places unseen = places & state[getTaskWord(writer, Unfenced)])
+        return fail(finding, op,
+                    who + " reads " + getName(unseen) +
+                        " by the asynchronous proxy, which may not see what "
+                        "threads wrote: no proxy fence lies between");
+  forEachKnown([&](unsigned words) {
+    if (words != getKnown(task))
+      state[words + OfReads + task] &= ~places;
+  });
+  state[getTaskWord(task, UnmetReads)] |= places;
+  return Outcome::Done;
+}
+
+/// Whether all accesses to `places` are known that must not overlap a write.
+static bool knowsAll(const int64_t *known, uint64_t places, unsigned words) {
+  for (unsigned i = 0; i < words; ++i)
+    if (places & ~known[i])
+      return false;
+  return true;
+}
+
+Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
+                               Places places, Finding &finding) const {
+  Operation *op = eventOps[event.number];
+  const int64_t *known = &state[getKnown(task)];
+  std::string who = taskNames[task];
+  bool isCopy = event.unit == Unit::CpAsync;
+  // One task's writes to a version are parts of one fill.
+  Places others = places & ~state[getTaskWord(task, Owned)];
+  if (!knowsAll(known, others, OfReads) ||
+      !knowsAll(known + OfReads, places, tasks))
+    return fail(finding, op,
+                who + " writes to " + getName(places) +
+                    " while others may still access it");
+  if (Places running = places & getRunningReads(state, task))
+    return fail(finding, op,
+                who + " writes to " + getName(running) +
+                    " while an asynchronous product may still read it");
+  if (Places unmet = places & state[getTaskWord(task, UnmetReads)])
+    return fail(finding, op,
+                who + " writes to " + getName(unmet) +
+                    " that others of its threads may still read: they have not "
+                    "met since at a tile.barrier");
+  forEachKnown([&](unsigned words) {
+    bool isOwn = words == getKnown(task) && !isCopy;
+    if (!isOwn)
+      state[words + (isCopy ? OfCopies : OfThreads)] &= ~places;
+  });
+  for (unsigned other = 0; other < tasks; ++other)
+    state[getTaskWord(other, Owned)] &= ~places;
+  state[getTaskWord(task, Owned)] |= places;
+  state[getTaskWord(task, Unfenced)] |= places;
+  if (isCopy) {
+    state[getTaskWord(task, Copies)] |= places;
+    for (unsigned place = 0; place < numPlaces && !hasRoles(); ++place)
+      if (places >> place & 1)
+        state[getAge(place)] = kOpenGroup;
+  } else {
+    state[getTaskWord(task, UnmetWrites)] |= places;
+  }
+  return Outcome::Done;
+}
+
+/// A TMA load: its bytes land some time later.
+Outcome BarrierProtocol::startCopy(State &state, unsigned task,
+                                   const Event &event, Places places,
+                                   int64_t number, Finding &finding) const {
+  Operation *op = eventOps[event.number];
+  if (!checkUse(state, op, event.barrier, number, finding))
+    return Outcome::Wrong;
+  const int64_t *known = &state[getKnown(task)];
+  std::string who = taskNames[task];
+  Places others = places & ~state[getTaskWord(task, Owned)];
+  if (!knowsAll(known, others, OfReads) ||
+      !knowsAll(known + OfReads, places, tasks) ||
+      (places & getRunningReads(state, task)))
+    return fail(finding, op,
+                who + " lets a copy write to " + getName(places) +
+                    " while others may still access it");
+  for (unsigned writer = 0; writer < tasks; ++writer)
+    if (writer != task && (places & state[getTaskWord(writer, Unfenced)]))
+      return fail(finding, op,
+                  who + " lets a copy write to " + getName(places) +
+                      " behind ordinary writes, without a proxy fence");
+  forEachKnown([&](unsigned words) { state[words + OfCopies] &= ~places; });
+  for (unsigned other = 0; other < tasks; ++other)
+    state[getTaskWord(other, Owned)] &= ~places;
+  state[getTaskWord(task, Owned)] |= places;
+  unsigned slot = getSlot(event.barrier, number);
+  state[slot + InFlight] |= places;
+  state[slot + Landing] += event.bytes;
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+bool BarrierProtocol::finish(const State &state, Finding &finding) const {
+  for (auto [i, barrier] : llvm::enumerate(barriers)) {
+    int64_t starters = state[barrier.first + Starters];
+    for (int64_t s = 0; s < barrier.depth; ++s) {
+      unsigned slot = getSlot(i, s);
+      std::string of = " of slot " + std::to_string(s) + " of this barrier ";
+      Operation *op = MBarrierOp(barrier.op);
+      if (state[slot + InFlight] || state[slot + Landing]) {
+        finding = {op, "the kernel may end before copies have landed that "
+                       "report to this barrier: nobody waits for them"};
+        return false;
+      }
+      if (state[slot + Arrived] || state[slot + Expected]) {
+        finding = {op, "a phase" + of + "is left incomplete: " +
+                           std::to_string(state[slot + Arrived]) +
+                           " arrivals and " +
+                           std::to_string(state[slot + Expected]) +
+                           " bytes expected"};
+        return false;
+      }
+      for (unsigned task = 0; task < tasks; ++task)
+        if (!(starters >> task & 1) && state[getLag(slot, task)]) {
+          finding = {op, "a phase" + of + "completes that " + taskNames[task] +
+                             " never waits for"};
+          return false;
+        }
+    }
+  }
+  return true;
+}
+
+std::string BarrierProtocol::describe(Operation *op,
+                                      ArrayRef<int64_t> inputs) const {
+  std::string text = op->getName().getStringRef().str();
+  if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op))
+    text += " slot " + std::to_string(inputs[0]);
+  if (isa<MBarrierWaitOp>(op))
+    return text + " parity " + std::to_string(inputs[1]);
+  const Event &event = events.at(op);
+  unsigned next = 0;
+  for (const Access &access : event.accesses) {
+    text += access.writes ? " writes " : " reads ";
+    text += access.slot ? "slot " + std::to_string(inputs[next++]) : "a buffer";
+  }
+  return text;
+}

@@ -1,0 +1,173 @@
+//===- BarrierProtocol.h - Rules of barriers in memory ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What channels have become: barriers with phases, arrivals and bytes. No
+// transaction is left to check accesses against; instead each task knows of
+// some accesses of others that they come before its own, and passes on what it
+// knows by arriving at a barrier. An access has to know of all that conflict.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_BARRIERPROTOCOL_H
+#define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_BARRIERPROTOCOL_H
+
+#include "Protocol.h"
+
+namespace tilews::tile::schedule {
+
+class BarrierProtocol : public Protocol {
+public:
+  explicit BarrierProtocol(mlir::gpu::GPUFuncOp kernel);
+
+  const std::optional<Finding> &getObstacle() const { return obstacle; }
+
+  bool isEmpty() const override { return !isBarrierForm; }
+  bool isEvent(mlir::Operation *op) const override {
+    return events.contains(op);
+  }
+  unsigned getNumLinks() const override { return barriers.size(); }
+  llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const override;
+  llvm::SmallVector<unsigned> getInputLinks(mlir::Operation *op) const override;
+  llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const override;
+  State getInitial() const override;
+  Outcome step(State &state, unsigned task, mlir::Operation *op,
+               llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
+  bool finish(const State &state, Finding &finding) const override;
+  std::string describe(mlir::Operation *op,
+                       llvm::ArrayRef<int64_t> inputs) const override;
+
+private:
+  /// A set of places in shared memory: versions of buffers.
+  using Places = uint64_t;
+
+  struct Buffer {
+    AllocSharedOp alloc;
+    unsigned first;
+    int64_t versions;
+  };
+  struct Access {
+    unsigned buffer;
+    /// The version's number; null for all of the buffer.
+    mlir::Value slot;
+    bool reads, writes;
+  };
+  enum class Unit { Threads, CpAsync, Tma, Wgmma };
+  struct Event {
+    unsigned number;
+    Unit unit = Unit::Threads;
+    llvm::SmallVector<Access, 2> accesses = {};
+    /// TMA loads: bytes that land, and the barrier they are reported to.
+    int64_t bytes = 0;
+    unsigned barrier = 0;
+    mlir::Value barrierSlot = {};
+  };
+  struct Barrier {
+    MBarrierOp op;
+    int64_t depth;
+    unsigned first;
+    /// The tasks that wait for it.
+    uint64_t waiters = 0;
+  };
+
+  /// The words of a task, then what it knows.
+  enum TaskWord : unsigned {
+    /// Read, and written, by some thread since all of the task met.
+    UnmetReads,
+    UnmetWrites,
+    /// Written by copies of which no arrival tells.
+    Copies,
+    /// Written by threads and not fenced.
+    Unfenced,
+    /// Where the task was the last to write.
+    Owned,
+    NumTaskWords
+  };
+  /// The words of a barrier: whether it is initialized, who began by waiting
+  /// for the phase before the first; then those of its slots.
+  enum BarrierWord : unsigned { Stage, Starters, NumBarrierWords };
+  /// The words of a slot; then what its arrivals have told in this phase, what
+  /// those of the last phase did, and for each task that waits how many phases
+  /// have been completed that it has not waited for.
+  enum SlotWord : unsigned {
+    /// The parity of the present phase, and whether there was one before.
+    Parity,
+    Begun,
+    Arrived,
+    Expected,
+    InFlight,
+    Landing,
+    NumSlotWords
+  };
+  /// What is known: of writes by threads, of writes by copies, of the reads of
+  /// each task.
+  enum KnownWord : unsigned { OfThreads, OfCopies, OfReads };
+  static constexpr unsigned kMaxProducts = 8;
+  static constexpr unsigned kProductWords = 1 + kMaxProducts;
+  static constexpr int64_t kLanded = -1, kOpenGroup = 1000;
+
+  void addBuffers();
+  void addEvents();
+  void addAccesses(mlir::Operation *op);
+  bool addSignals(CopyOp copy, Event &event);
+  unsigned getTask(mlir::Operation *op) const;
+  bool hasRoles() const { return tasks > 1; }
+
+  unsigned getKnownWords() const { return OfReads + tasks; }
+  unsigned getTaskWord(unsigned task, unsigned word) const;
+  unsigned getKnown(unsigned task) const;
+  unsigned getProducts(unsigned task) const;
+  unsigned getSlot(unsigned barrier, int64_t slot) const;
+  unsigned getTold(unsigned slot) const { return slot + NumSlotWords; }
+  unsigned getPublished(unsigned slot) const;
+  unsigned getLag(unsigned slot, unsigned task) const;
+  unsigned getAge(unsigned place) const;
+  template <typename FnT>
+  void forEachKnown(FnT fn) const;
+
+  Places getPlaces(const Access &access, llvm::ArrayRef<int64_t> inputs,
+                   unsigned &next) const;
+  std::string getName(Places places) const;
+
+  Outcome access(State &, unsigned task, mlir::Operation *op, const Event &,
+                 llvm::ArrayRef<int64_t> inputs, Finding &) const;
+  Outcome read(State &, unsigned task, const Event &, Places, Finding &) const;
+  Outcome write(State &, unsigned task, const Event &, Places,
+                Finding &) const;
+  Outcome startCopy(State &, unsigned task, const Event &, Places,
+                    int64_t slot, Finding &) const;
+  Outcome arrive(State &, unsigned task, MBarrierArriveOp, int64_t slot,
+                 Finding &) const;
+  Outcome wait(State &, unsigned task, MBarrierWaitOp, int64_t slot,
+               int64_t parity, Finding &) const;
+  bool checkUse(const State &, mlir::Operation *op, unsigned barrier,
+                int64_t slot, Finding &) const;
+  void land(State &, unsigned slot) const;
+  bool complete(State &, unsigned barrier, unsigned slot, mlir::Operation *op,
+                Finding &) const;
+  void tell(State &, unsigned task, unsigned slot, bool ofOneThread) const;
+  void meet(State &, unsigned task) const;
+  void fence(State &, unsigned task) const;
+  void endProducts(State &, unsigned task, int64_t pending) const;
+  void closeGroup(State &) const;
+  void landGroups(State &, int64_t pending, bool openToo) const;
+  Places getRunningReads(const State &, unsigned task) const;
+
+  mlir::gpu::GPUFuncOp kernel;
+  bool isBarrierForm = false;
+  std::optional<Finding> obstacle;
+  llvm::SmallVector<Buffer> buffers;
+  llvm::DenseMap<mlir::Value, unsigned> bufferNumbers, barrierNumbers;
+  llvm::SmallVector<Barrier> barriers;
+  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::SmallVector<mlir::Operation *> eventOps;
+  llvm::SmallVector<std::string> taskNames;
+  unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0;
+};
+
+} // namespace tilews::tile::schedule
+
+#endif // TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_BARRIERPROTOCOL_H
