@@ -69,7 +69,12 @@ HOPPER = {
     "tma-store": {"store": "tma", "stages": 3},
     "masked": {"masked": True},
     "persistent": {"persistent": True},
-    "persistent-masked": {"persistent": True, "masked": True, "store": "tma", "stages": 2},
+    "persistent-masked": {
+        "persistent": True,
+        "masked": True,
+        "store": "tma",
+        "stages": 2,
+    },
     "deep": {"stages": 7, "tile_n": 128, "warps": 4},
 }
 

@@ -82,9 +82,9 @@ void BarrierProtocol::addBuffers() {
     if (!versioned.contains(buffer) && !asynchronous.contains(buffer) &&
         users[buffer].size() < 2)
       return;
-    int64_t versions =
-        versioned.contains(buffer) ? alloc.getBuffer().getType().getDimSize(0)
-                                   : 1;
+    int64_t versions = versioned.contains(buffer)
+                           ? alloc.getBuffer().getType().getDimSize(0)
+                           : 1;
     bufferNumbers[buffer] = buffers.size();
     buffers.push_back({alloc, numPlaces, versions});
     numPlaces += versions;

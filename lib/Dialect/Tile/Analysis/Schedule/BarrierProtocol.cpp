@@ -157,8 +157,8 @@ bool BarrierProtocol::checkUse(const State &state, Operation *op,
 //===----------------------------------------------------------------------===//
 
 /// Places that products under way still read.
-BarrierProtocol::Places
-BarrierProtocol::getRunningReads(const State &state, unsigned task) const {
+BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
+                                                         unsigned task) const {
   const int64_t *products = &state[getProducts(task)];
   Places places = 0;
   for (int64_t i = 1; i <= products[0]; ++i)
@@ -550,11 +550,10 @@ bool BarrierProtocol::finish(const State &state, Finding &finding) const {
         return false;
       }
       if (state[slot + Arrived] || state[slot + Expected]) {
-        finding = {op, "a phase" + of + "is left incomplete: " +
-                           std::to_string(state[slot + Arrived]) +
-                           " arrivals and " +
-                           std::to_string(state[slot + Expected]) +
-                           " bytes expected"};
+        finding = {
+            op, "a phase" + of + "is left incomplete: " +
+                    std::to_string(state[slot + Arrived]) + " arrivals and " +
+                    std::to_string(state[slot + Expected]) + " bytes expected"};
         return false;
       }
       for (unsigned task = 0; task < tasks; ++task)

@@ -135,10 +135,9 @@ private:
   Outcome access(State &, unsigned task, mlir::Operation *op, const Event &,
                  llvm::ArrayRef<int64_t> inputs, Finding &) const;
   Outcome read(State &, unsigned task, const Event &, Places, Finding &) const;
-  Outcome write(State &, unsigned task, const Event &, Places,
-                Finding &) const;
-  Outcome startCopy(State &, unsigned task, const Event &, Places,
-                    int64_t slot, Finding &) const;
+  Outcome write(State &, unsigned task, const Event &, Places, Finding &) const;
+  Outcome startCopy(State &, unsigned task, const Event &, Places, int64_t slot,
+                    Finding &) const;
   Outcome arrive(State &, unsigned task, MBarrierArriveOp, int64_t slot,
                  Finding &) const;
   Outcome wait(State &, unsigned task, MBarrierWaitOp, int64_t slot,
