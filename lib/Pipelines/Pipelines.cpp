@@ -20,6 +20,7 @@ using namespace tilews;
 /// them.
 static constexpr char kTilePasses[] =
     "tile-set-target{{chip={0}},"
+    "tile-split-k,"
     "tile-lower-persistent,"
     "tile-rasterize-blocks,"
     "arith-emulate-unsupported-floats{{source-types="

@@ -98,6 +98,11 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
       loop.emitRemark("tile-pipe-0001: loop runs without a software pipeline: "
                       "no pass has scheduled its ")
           << stages.getInt() << " stages";
+    auto blocks = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK);
+    if (blocks && blocks.getInt() > 1)
+      loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
+                      "its turns among ")
+          << blocks.getInt() << " blocks";
   });
 }
 

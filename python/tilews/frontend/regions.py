@@ -235,10 +235,12 @@ class Regions(Noting, Calls):
         if bounds.stage is not None:
             mark(loop, self.builder.schedules, self.schedule)
             self.schedule = None
-        if bounds.num_stages is not None:
-            loop.attributes["tile.num_stages"] = ir.IntegerAttr.get(
-                ir.IntegerType.get_signless(32), bounds.num_stages
-            )
+        counts = {"num_stages": bounds.num_stages, "split_k": bounds.split_k}
+        for name, count in counts.items():
+            if count is not None:
+                loop.attributes[f"tile.{name}"] = ir.IntegerAttr.get(
+                    ir.IntegerType.get_signless(32), count
+                )
         self._leave(node, carried, list(loop.results))
 
     def persistent_loop(self, node: ast.For, tiles: Persistent) -> None:

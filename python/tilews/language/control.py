@@ -27,6 +27,7 @@ class Range:
     stop: Any
     step: Any
     num_stages: int | None
+    split_k: int | None = None
     stage: tuple[int, ...] | None = None
     order: tuple[int, ...] | None = None
 
@@ -45,7 +46,12 @@ class Persistent:
 
 
 def range(
-    start: Any, stop: Any = None, step: Any = 1, *, num_stages: int | None = None
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    *,
+    num_stages: int | None = None,
+    split_k: int | None = None,
 ) -> Range:
     """The counters of a run-time loop: ``for k in tl.range(n):``.
 
@@ -54,6 +60,9 @@ def range(
 
     Args:
         num_stages: stages of the software pipeline wanted for the loop.
+        split_k: blocks that share the turns. The loop only adds up, from zeros on,
+            and the sums go into :func:`atomic_add` to global memory: to a buffer
+            that the caller has filled with zeros.
     """
     if stop is None:
         start, stop = 0, start
@@ -68,13 +77,12 @@ def range(
             f"tl.range: the step has to be positive, found {step}",
             "count upwards and compute the index: n - 1 - i",
         )
-    if num_stages is not None and (
-        not isinstance(num_stages, builtins.int) or num_stages < 1
-    ):
-        raise LanguageError(
-            f"tl.range: num_stages is a positive integer, found {describe(num_stages)}"
-        )
-    return Range(start, stop, step, num_stages)
+    for name, count in (("num_stages", num_stages), ("split_k", split_k)):
+        if count is not None and (not isinstance(count, builtins.int) or count < 1):
+            raise LanguageError(
+                f"tl.range: {name} is a positive integer, found {describe(count)}"
+            )
+    return Range(start, stop, step, num_stages, split_k)
 
 
 def pipelined(

@@ -114,14 +114,15 @@ static LogicalResult verifyRoleRegisters(FunctionOpInterface kernel,
   return success();
 }
 
-static LogicalResult verifyNumStages(Operation *op, Attribute attr) {
-  auto stages = dyn_cast<IntegerAttr>(attr);
+static LogicalResult verifyLoopCount(Operation *op, NamedAttribute attr) {
+  StringRef name = attr.getName();
+  auto count = dyn_cast<IntegerAttr>(attr.getValue());
   if (!isa<scf::ForOp>(op))
-    return op->emitError("'tile.num_stages' belongs on an scf.for");
-  if (!stages || !stages.getType().isInteger(32) || stages.getInt() < 1)
-    return op->emitError("'tile.num_stages' expects an i32 of at least 1, "
-                         "found ")
-           << attr;
+    return op->emitError("'") << name << "' belongs on an scf.for";
+  if (!count || !count.getType().isInteger(32) || count.getInt() < 1)
+    return op->emitError("'")
+           << name << "' expects an i32 of at least 1, found "
+           << attr.getValue();
   return success();
 }
 
@@ -168,8 +169,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   Attribute value = attr.getValue();
-  if (name == kNumStages)
-    return verifyNumStages(op, value);
+  if (name == kNumStages || name == kSplitK)
+    return verifyLoopCount(op, attr);
   if (name == kStage || name == kOrder)
     return verifyStageOrOrder(op, attr);
   if (name == kInst)

@@ -286,6 +286,15 @@ func.func @f(%n: index) {
 
 // -----
 
+func.func @f(%n: index) {
+  // expected-error @below {{'tile.split_k' expects an i32 of at least 1, found 2 : i64}}
+  scf.for %i = %n to %n step %n {
+  } {tile.split_k = 2 : i64}
+  return
+}
+
+// -----
+
 gpu.module @m {
   // expected-error @below {{'tile.divisible' expects array<i64: ...> with 2 positive divisors, found array<i64: 8>}}
   gpu.func @k(%A: memref<?x?xf32> {tile.divisible = array<i64: 8>}) kernel {

@@ -65,6 +65,7 @@ def Tile_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
+    | `tile.split_k` | `scf.for` | `i32`: blocks that share the turns of this loop, `--tile-split-k` |
     | `tile.stage`, `tile.order` | operations of such a loop | `i32`: the stage of the pipeline the operation belongs to, and its place among the loop's operations; set by `--tile-plan-pipeline` or by hand |
     | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
     | `tile.layout` | operations that make one fragment | `#tile.fragment`: the layout that `--tile-infer-layouts` gives the fragment |
@@ -96,6 +97,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kDivisible = "tile.divisible";
     static constexpr ::llvm::StringLiteral kAlignment = "tile.alignment";
     static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";
+    static constexpr ::llvm::StringLiteral kSplitK = "tile.split_k";
     static constexpr ::llvm::StringLiteral kStage = "tile.stage";
     static constexpr ::llvm::StringLiteral kOrder = "tile.order";
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";

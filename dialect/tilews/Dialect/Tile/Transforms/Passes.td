@@ -33,6 +33,50 @@ def SetTargetPass : Pass<"tile-set-target", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::ROCDL::ROCDLDialect"];
 }
 
+def SplitKPass : Pass<"tile-split-k"> {
+  let summary = "share the turns of loops that add up among blocks";
+  let description = [{
+    The turns of a loop with `tile.split_k = n` are shared out evenly among `n`
+    blocks, each of which adds its part of the sum to memory: the launch grid
+    grows by this factor along z, or a `tile.persistent` around the loop along
+    its last extent. This pays where there are too few tiles for the processors
+    and many turns. Blocks add in any order, so that results of floating point
+    differ in rounding from launch to launch.
+
+    All that the loop carries are sums that begin at zero: accumulators of
+    matrix products, also under a guard, or what is added by `arith.addf` or
+    `arith.addi`. Their results go into `tile.atomic_rmw <add>` to global memory
+    and nowhere else, scaled by `arith.mulf` perhaps. What else the block does
+    is done by each of the `n` blocks: it must not write to global memory. Turns
+    must not depend on each other through memory, and nothing reads what is
+    added to. A loop that is not split runs as it is, and a remark
+    `tile-split-0001` says why.
+
+    ```mlir
+    %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+      ...
+    } {tile.split_k = 4 : i32}
+    tile.atomic_rmw <add> %r to %C[%m, %n] : tensor<128x128xf32> to memref<?x?xf32>
+    ```
+
+    becomes, in four times as many blocks,
+
+    ```mlir
+    %z = gpu.block_id z
+    %share = arith.remui %z, %c4 : index
+    %first = arith.muli %share, %turns_of_each : index
+    %end = arith.addi %first, %turns_of_each : index
+    %last = arith.minsi %end, %n : index
+    %r = scf.for %k = %first to %last step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+      ...
+    }
+    tile.atomic_rmw <add> %r to %C[%m, %n] : tensor<128x128xf32> to memref<?x?xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect"];
+}
+
 def LowerPersistentPass : Pass<"tile-lower-persistent"> {
   let summary = "turn persistent loops into loops over a block's own tiles";
   let description = [{

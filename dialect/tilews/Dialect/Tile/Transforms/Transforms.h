@@ -25,6 +25,13 @@ mlir::LogicalResult annotateInstructions(mlir::gpu::GPUFuncOp kernel);
 /// Replaces a persistent loop by an `scf.for` over the tiles of this block.
 mlir::scf::ForOp lowerPersistent(mlir::RewriterBase &rewriter, PersistentOp op);
 
+/// Lets `n` blocks share the turns of a loop that only adds up. Fails with a
+/// remark, and changes nothing, where that cannot be.
+mlir::LogicalResult splitK(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
+                           int64_t n);
+/// The same for the loops of a kernel with `tile.split_k`, which is removed.
+void splitLoops(mlir::gpu::GPUFuncOp kernel);
+
 /// Applies the kernel's `tile.rasterize` to its uses of the x and y block ids
 /// and removes the attribute; without it nothing changes.
 void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
