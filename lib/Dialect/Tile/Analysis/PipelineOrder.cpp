@@ -196,7 +196,8 @@ bool PipelinePlan::readAttributes(RefuseFn refuse) {
 
 /// Statements that only fill shared memory and run in an earlier stage than all
 /// that read it, or read it for such statements only, produce. What nothing
-/// reads is none of them: it has nowhere to run ahead to.
+/// reads is none of them: it has nowhere to run ahead to. What producers need
+/// and everybody can compute is replayed, whatever stage it has.
 void PipelinePlan::readParts() {
   auto feedsOnlyLater = [&](const Statement &statement) {
     bool isRead = false;
@@ -224,12 +225,16 @@ void PipelinePlan::readParts() {
       statement.part = Part::Produce;
       changed = true;
       auto enter = [](const Statement &needed) {
-        return needed.part == Part::Replay;
+        return needed.part != Part::Produce;
       };
-      for (auto need : statements.getNeeds(statement, enter))
-        if (need.statement->part == Part::Consume &&
-            isa<memref::LoadOp>(need.statement->op))
-          statements.setPart(need.statement->op, Part::Produce);
+      for (auto [needed, distance] : statements.getNeeds(statement, enter)) {
+        if (needed->part != Part::Consume)
+          continue;
+        if (statements.isReplayable(*needed))
+          statements.setPart(needed->op, Part::Replay);
+        else if (isa<memref::LoadOp>(needed->op))
+          statements.setPart(needed->op, Part::Produce);
+      }
     }
   }
 }
@@ -285,6 +290,7 @@ void PipelinePlan::verify(RefuseFn refuse) {
         refuse(makeOrderRefusal(*needed, statement, distance,
                                 "whose result it needs"));
   }
+  verifySides(refuse);
   verifyMemory(refuse);
   verifyGuards(refuse);
   for (PipedBuffer &buffer : buffers)
@@ -293,6 +299,31 @@ void PipelinePlan::verify(RefuseFn refuse) {
               "its stage and order keep " + std::to_string(buffer.versions) +
                   " versions of its buffer, but the loop has " +
                   std::to_string(statements.getNumStages()) + " stages"});
+}
+
+/// Producers and consumers meet in memory only.
+void PipelinePlan::verifySides(RefuseFn refuse) {
+  auto enter = [](const Statement &needed) { return !needed.isScheduled(); };
+  auto check = [&](Operation *op, Part side,
+                   ArrayRef<LoopStatements::Need> all) {
+    for (auto [needed, distance] : all)
+      if (needed->isScheduled() && needed->part != side)
+        refuse({op, 14,
+                ("it needs the result of '" +
+                 needed->op->getName().getStringRef() + "', which " +
+                 (side == Part::Produce ? "consumers compute"
+                                        : "producers compute ahead of time"))
+                    .str()});
+  };
+  for (const Statement &statement : std::as_const(statements).getAll())
+    if (statement.isScheduled())
+      check(statement.op, statement.part,
+            statements.getNeeds(statement, enter));
+  auto yield = getLoop().getBody()->getTerminator();
+  for (auto [result, value] :
+       llvm::zip(getLoop().getResults(), yield->getOperands()))
+    if (!result.use_empty())
+      check(getLoop(), Part::Consume, statements.getNeeds(value, enter));
 }
 
 void PipelinePlan::verifyMemory(RefuseFn refuse) {

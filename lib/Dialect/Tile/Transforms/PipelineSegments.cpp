@@ -25,14 +25,49 @@ Value PipelineItems::getDefault(OpResult result) {
   return arith::ConstantOp::create(rewriter, result.getLoc(), zero);
 }
 
+/// Whether `op`, which has no stage, is computed from a result of `ops`.
+static bool isMadeFrom(Operation *op, const llvm::SetVector<Operation *> &ops) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return def && (ops.contains(def) ||
+                   (def->getBlock() == op->getBlock() &&
+                    !getPipelineItem(def) && isMadeFrom(def, ops)));
+  });
+}
+
+/// Adds `op` to `segment` behind copies of what, without a stage of its own, is
+/// between it and the segment's operations.
+void PipelineItems::addToSegment(Operation *op,
+                                 llvm::SetVector<Operation *> &segment) {
+  SmallVector<OpOperand *> operands;
+  op->walk([&](Operation *inner) {
+    for (OpOperand &operand : inner->getOpOperands())
+      operands.push_back(&operand);
+  });
+  for (OpOperand *operand : operands) {
+    auto result = dyn_cast<OpResult>(operand->get());
+    Operation *def = result ? result.getOwner() : nullptr;
+    if (!def || def->getBlock() != &body || segment.contains(def) ||
+        getPipelineItem(def) || !isMadeFrom(def, segment))
+      continue;
+    rewriter.setInsertionPoint(op);
+    Operation *copy = rewriter.clone(*def);
+    operand->set(copy->getResult(result.getResultNumber()));
+    if (def->use_empty())
+      rewriter.eraseOp(def);
+    addToSegment(copy, segment);
+  }
+  segment.insert(op);
+}
+
 /// Puts operations of one stage into an `scf.if`.
 scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
-  llvm::SmallPtrSet<Operation *, 8> inside;
+  llvm::SetVector<Operation *> inside;
   for (const PipelineItem &item : segment)
-    inside.insert(item.op);
+    addToSegment(item.op, inside);
   SmallVector<OpResult> escaping;
-  for (const PipelineItem &item : segment)
-    for (OpResult result : item.op->getResults())
+  for (Operation *op : inside)
+    for (OpResult result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
             return !inside.contains(getInBody(user));
           }))
@@ -66,8 +101,8 @@ scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
       Operation *owner = getInBody(use.getOwner());
       return owner != wrapper && !inside.contains(owner);
     });
-  for (const PipelineItem &item : segment)
-    rewriter.moveOpBefore(item.op, wrapper.thenBlock()->getTerminator());
+  for (Operation *op : inside)
+    rewriter.moveOpBefore(op, wrapper.thenBlock()->getTerminator());
   sinkInto(wrapper);
   return wrapper;
 }

@@ -139,9 +139,14 @@ private:
         continue;
       }
       const Statement &statement = *statements.find(&op);
-      if (statement.part == side.part ||
-          (statement.part == Part::Replay && isNeeded(&op, side)))
+      if (statement.part == side.part) {
         side.clones[&op] = rewriter.clone(op, side.mapping);
+      } else if (statement.part == Part::Replay && isNeeded(&op, side)) {
+        // It may have a stage that others do not need it in.
+        Operation *clone = rewriter.clone(op, side.mapping);
+        clone->removeAttr(TileDialect::kStage);
+        clone->removeAttr(TileDialect::kOrder);
+      }
     }
   }
 

@@ -182,6 +182,7 @@ private:
   bool readAttributes(RefuseFn refuse);
   void readParts();
   void verify(RefuseFn refuse);
+  void verifySides(RefuseFn refuse);
   void verifyMemory(RefuseFn refuse);
   void verifyGuards(RefuseFn refuse);
 

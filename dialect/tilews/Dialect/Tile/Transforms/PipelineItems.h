@@ -55,6 +55,8 @@ public:
 private:
   std::optional<std::string> checkOrder();
   mlir::scf::IfOp wrap(llvm::ArrayRef<PipelineItem> segment);
+  void addToSegment(mlir::Operation *op,
+                    llvm::SetVector<mlir::Operation *> &segment);
   void sinkInto(mlir::scf::IfOp wrapper);
   mlir::Value getDefault(mlir::OpResult result);
   void addGroups();
