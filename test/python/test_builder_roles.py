@@ -160,6 +160,16 @@ def test_the_schedule_survives_the_passes():
             np.testing.assert_array_equal(c, expected, err_msg=step)
 
 
+@pytest.mark.parametrize("kernel", [by_roles, persistent_roles])
+def test_schedules_by_hand_are_proved(kernel):
+    module = kernel.build("sm_90a")
+    steps = passes.expand("tilews-to-nvvm{chip=sm_90a}")
+    passes.run(module, ",".join(steps[: steps.index("tile-specialize-warps") + 1]))
+    remarks = passes.run(module, "tile-verify-schedule{report=true}")
+    assert len(remarks) == 1
+    assert f"tile-verify-0002: schedule of @{kernel.name} is proved" in remarks[0]
+
+
 def test_threads_are_those_of_the_roles():
     assert "tile.threads = 160 : i32" in by_roles.mlir("sm_90a")
     assert "tile.threads = 256 : i32" in by_roles.mlir("sm_90a", LOAD_WARPS=4)
