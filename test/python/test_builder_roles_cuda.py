@@ -1,0 +1,39 @@
+"""Roles, channels and cursors that were written by hand, on a GPU."""
+
+import numpy as np
+import pytest
+import test_builder_roles as roles
+
+from tilews.runtime import device_target
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(
+    device_target() != "sm_90a", reason="needs a Hopper GPU"
+)
+
+
+def on_gpu(*arrays):
+    return [torch.from_numpy(array).cuda() for array in arrays]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("registers", [(None, None), (232, 40)])
+@pytest.mark.parametrize("k", [16, 96, 2080])
+def test_roles(stages, registers, k):
+    a, b, c = roles.operands(k=k)
+    tensors = on_gpu(a, b, c)
+    warps = 1 if registers[0] is None else 4
+    roles.by_roles(*tensors, STAGES=stages, REGISTERS=registers, LOAD_WARPS=warps)
+    expected = a.astype("f4") @ b.astype("f4")
+    np.testing.assert_array_equal(tensors[2].cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize("density", [0.0, 0.5, 1.0])
+def test_guards_in_persistent_loops(density):
+    a, b, c = roles.operands()
+    mask = np.random.default_rng(1).random((3, 7)) < density
+    tensors = on_gpu(a, b, mask, c)
+    roles.persistent_roles(*tensors)
+    wide = np.repeat(np.repeat(mask, roles.BM, 0)[:136], roles.BK, 1)[:, :208]
+    expected = (a * wide).astype("f4") @ b.astype("f4")
+    np.testing.assert_array_equal(tensors[3].cpu().numpy(), expected)
