@@ -290,7 +290,9 @@ def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
     A `tile.commit_group` closes the group of asynchronous copies behind each
     commit, in every turn, also in those whose copies are skipped or whose guard
     does not hold. So each `tile.wait` gets a constant number of groups, `pending`,
-    that may still be under way. Loops in roles stay as they are.
+    that may still be under way. Loops in roles stay as they are. A loop that
+    cannot be expanded, for which there is a remark, is no longer planned: it
+    fills and reads its slots turn by turn.
 
     ```mlir
     scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %q0) -> (!c, !c) {
@@ -764,6 +766,11 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     whose copies can be done by TMA, or in which filling a channel needs what
     the rest of the kernel writes; a remark `tile-ws-00NN` says why. TMA copies
     that no channel waits for become other copies.
+
+    `tile.role_registers = {math = 232, load = 40}` on the kernel becomes the
+    registers of the roles, which then fill warpgroups. In a kernel that has
+    roles already, written by hand, channels are checked: one with the producer
+    `mixed` gets that of the copies that fill it, another one has to be right.
 
     ```mlir
     %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>
