@@ -98,10 +98,14 @@ class Case:
         return "-".join(filter(None, (shape, tile, types, layout, form, self.held)))
 
     def runs_on(self, target: str) -> bool:
-        """Whether the target has such operands, and registers for such a tile."""
+        """Whether the target has such operands, and room for such tiles."""
         if target == "sm_90a":
             return True
-        fits = self.tile[0] * self.tile[1] // self.threads <= 64
+        bm, bn, bk = self.tile
+        size = OPERANDS[self.lhs].itemsize
+        slot = (bm * bk // 2 + bn * bk) * size + bm * bk // 8
+        memory = 99 if target == "sm_89" else 163
+        fits = bm * bn // self.threads <= 64 and self.stages * slot <= memory * 1024
         return fits and (target != "sm_80" or self.lhs not in ("e4m3", "e5m2"))
 
     @property

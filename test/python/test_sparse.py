@@ -41,10 +41,12 @@ def test_assembles(case, target):
 
 @pytest.mark.parametrize("depth", [64, 128])
 def test_schedule(depth):
-    """Products run on over the next turn. Rows of metadata are 8 bytes, which the
-    producers copy by cp.async beside TMA, or 16, which TMA copies."""
+    """A product ends in its turn: the next one loads the registers that it reads
+    metadata from. Rows of metadata are 8 bytes, which the producers copy by cp.async
+    beside TMA, or 16, which TMA copies."""
     case = sparse_kernels.Case((512, 512, 1024), (128, 128, depth), threads=256)
     ptx = case.compile("sm_90a").ptx
-    assert "wgmma.wait_group.sync.aligned 1;" in ptx
+    assert "wgmma.wait_group.sync.aligned 0;" in ptx
+    assert "wgmma.wait_group.sync.aligned 1;" not in ptx
     assert "cp.async.bulk.tensor.2d.shared::cluster.global" in ptx
     assert ("cp.async.mbarrier.arrive.noinc" in ptx) == (depth == 64)

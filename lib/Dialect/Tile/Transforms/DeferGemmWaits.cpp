@@ -49,8 +49,11 @@ struct Deferral {
 //===----------------------------------------------------------------------===//
 
 /// Whether `op` is a wgmma that reads nothing but shared memory: registers it
-/// read would have to stay as they are.
+/// read would have to stay as they are. A sparse one reads its metadata from
+/// registers that the next turn loads.
 static bool canRunOn(MatmulOpInterface op) {
+  if (isa<GemmSpOp>(op))
+    return false;
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst && inst.getValue() == InstKind::Wgmma && !op.getAsync() &&
          isShared(op.getLhs()) && isShared(op.getRhs());

@@ -671,7 +671,8 @@ def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
     loop the last product is waited for and its slots are released, before
     anything else uses the result.
 
-    The product may stand in a guard. It stays as it is if it reads a fragment,
+    The product may stand in a guard. It stays as it is if it reads a fragment, or
+    metadata, which is read from registers,
     if something else uses its result in the loop, or if a channel has too few
     slots to hold those of two turns.
 

@@ -150,4 +150,36 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // The metadata of a sparse product is in registers that the next turn loads.
+  // CHECK-LABEL: gpu.func @sparse
+  // CHECK: tile.gemm_sp
+  // CHECK-NOT: async
+  // CHECK: gpu.return
+  gpu.func @sparse(%n: index, %C: memref<64x64xf32>) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %As = tile.alloc_shared : memref<3x64x32xf16, #gpu.address_space<workgroup>>
+    %Es = tile.alloc_shared : memref<3x64x4xi16, #gpu.address_space<workgroup>>
+    %Bs = tile.alloc_shared : !As
+    %ch = tile.channel(%As, %Es, %Bs) {producer = #tile.producer<mixed>} : memref<3x64x32xf16, #gpu.address_space<workgroup>>, memref<3x64x4xi16, #gpu.address_space<workgroup>>, !As -> !tile.channel<3>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %zero = arith.constant dense<0.0> : !acc
+        %q0 = tile.cursor : !cur
+        %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%x = %zero, %q = %q0) -> (!acc, !cur) {
+          tile.wait %ch[%q] : !tile.channel<3>
+          %a = tile.slot %As[%q] : memref<3x64x32xf16, #gpu.address_space<workgroup>> -> memref<64x32xf16, #gpu.address_space<workgroup>>
+          %e = tile.slot %Es[%q] : memref<3x64x4xi16, #gpu.address_space<workgroup>> -> memref<64x4xi16, #gpu.address_space<workgroup>>
+          %b = tile.slot %Bs[%q] : !As -> !a
+          %d = tile.gemm_sp %a, %e, %b, %x {tile.inst = #inst} : memref<64x32xf16, #gpu.address_space<workgroup>>, memref<64x4xi16, #gpu.address_space<workgroup>>, !a -> !acc
+          tile.release %ch[%q] : !tile.channel<3>
+          %next = tile.advance %q : !cur
+          scf.yield %d, %next : !acc, !cur
+        }
+        tile.store %r#0 to %C : !acc to memref<64x64xf32>
+      }
+    }
+    gpu.return
+  }
 }
