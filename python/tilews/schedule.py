@@ -29,6 +29,22 @@ from typing import Any
 
 from . import ir
 from ._mlir_libs import _tilews
+from ._schedule_channels import (
+    Op,
+    acquire,
+    advance,
+    as_operation,
+    carry_cursors,
+    commit,
+    expand_layout,
+    make_channel,
+    make_cursor,
+    release,
+    slot,
+    use_version,
+    version_buffer,
+    wait,
+)
 from .dialects import gpu, scf, tile
 from .errors import CompileError
 
@@ -59,30 +75,11 @@ __all__ = [
 ]
 
 Messages = list[str]
-#: An operation, or the view of it that its dialect has.
-Op = ir.Operation | ir.OpView
 
 _Kernel = _tilews._KernelRewrite
 
 
 # --- Finding ---------------------------------------------------------------------
-
-
-def _operation(value: Any, what: str) -> ir.Operation:
-    if not isinstance(value, (ir.Operation, ir.OpView)):
-        raise TypeError(f"{what}: expected an operation, found {value!r:.80}")
-    operation = value.operation
-    operation.name  # noqa: B018 (raises if it was replaced)
-    return operation
-
-
-def _value(value: Any, what: str) -> ir.Value:
-    """A value, or the only result of an operation."""
-    if isinstance(value, (ir.Operation, ir.OpView)) and len(value.results) == 1:
-        return value.results[0]
-    if not isinstance(value, ir.Value):
-        raise TypeError(f"{what}: expected a value, found {value!r:.80}")
-    return value
 
 
 def _all(root: ir.Operation, kind: type) -> list[Any]:
@@ -119,7 +116,7 @@ def find_kernel(module: ir.Module, name: str | None = None) -> gpu.GPUFuncOp:
 
 def pipelined_loops(kernel: Op) -> list[scf.ForOp]:
     """The loops with ``tile.num_stages``, in program order, outer ones first."""
-    loops = _all(_operation(kernel, "kernel"), scf.ForOp)
+    loops = _all(as_operation(kernel, "kernel"), scf.ForOp)
     return [loop for loop in loops if "tile.num_stages" in loop.attributes]
 
 
@@ -132,7 +129,7 @@ def operations_to_schedule(loop: Op) -> list[ir.OpView]:
     Raises:
         CompileError: this is no loop with ``tile.num_stages`` in a kernel.
     """
-    operation = _operation(loop, "loop")
+    operation = as_operation(loop, "loop")
     return [op.opview for op in _tilews._operations_to_schedule(operation)]
 
 
@@ -169,7 +166,7 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
     Raises:
         CompileError: with the remark that says why the kernel keeps one role.
     """
-    op = _operation(kernel, "kernel")
+    op = as_operation(kernel, "kernel")
     name = "tile.role_registers"
     before = op.attributes[name] if name in op.attributes else None
     if registers is not None:
@@ -200,7 +197,7 @@ def defer_gemm_waits(kernel: Op) -> Messages:
 
 
 def _rewrite_kernel(which: Any, kernel: Op) -> Messages:
-    return _tilews._rewrite_kernel(which, _operation(kernel, "kernel"))
+    return _tilews._rewrite_kernel(which, as_operation(kernel, "kernel"))
 
 
 def _verify(op: ir.Operation) -> None:
@@ -218,7 +215,7 @@ def _verify(op: ir.Operation) -> None:
 def _loops(loops: Op | Iterable[Op]) -> list[ir.Operation]:
     if isinstance(loops, (ir.Operation, ir.OpView)):
         loops = [loops]
-    found = [_operation(loop, "loops") for loop in loops]
+    found = [as_operation(loop, "loops") for loop in loops]
     if not found:
         raise CompileError("loops: expected at least one loop")
     return found
@@ -351,7 +348,7 @@ def expand_pipeline(loop: Op) -> Messages:
         CompileError: the loop has no plan or no channels, is in a role, or an
             operation in it has no stage.
     """
-    operation = _operation(loop, "loop")
+    operation = as_operation(loop, "loop")
     messages = _tilews._expand_pipeline(operation)
     _invalidate([operation])
     return messages
@@ -360,212 +357,3 @@ def expand_pipeline(loop: Op) -> Messages:
 def _invalidate(operations: list[ir.Operation]) -> None:
     for operation in operations:
         operation._set_invalid()
-
-
-# --- Buffers ---------------------------------------------------------------------
-
-
-def expand_layout(buffer: ir.Type | ir.Value | Op, depth: int) -> ir.Type:
-    """The type of `depth` versions of a shared buffer.
-
-    The versions are behind a new leading dimension. If the buffer has a layout, each
-    of them has it, and lies at a multiple of the swizzle's span.
-
-    Raises:
-        CompileError: this is no shared buffer, or there cannot be as many versions.
-    """
-    if not isinstance(buffer, ir.Type):
-        buffer = _value(buffer, "buffer").type
-    with buffer.context:
-        return _tilews._versioned_type(buffer, depth, ir.Location.unknown())
-
-
-def version_buffer(buffer: ir.Value | Op, depth: int) -> ir.Value:
-    """Allocates `depth` versions of a buffer, a ``tile.alloc_shared``, beside it.
-
-    The buffer stays: :func:`use_version` lets operations use a version.
-
-    Raises:
-        CompileError: see :func:`expand_layout`.
-    """
-    buffer = _value(buffer, "buffer")
-    alloc = buffer.owner
-    if isinstance(alloc, ir.Block) or not isinstance(alloc.opview, tile.AllocSharedOp):
-        raise CompileError(
-            "expected a buffer that 'tile.alloc_shared' makes, found a value of "
-            f"type {buffer.type}"
-        )
-    versions = expand_layout(buffer, depth)
-    with ir.InsertionPoint(alloc), alloc.location:
-        return tile.alloc_shared(versions, alignment=alloc.opview.alignment)
-
-
-def use_version(
-    op: Op, buffer: ir.Value | Op, versions: ir.Value, cursor: ir.Value
-) -> None:
-    """Lets an operation, and what is in it, use a version instead of a buffer.
-
-    Args:
-        op: its uses of the buffer, and of views of it, become uses of the version
-            that `cursor` points at.
-        buffer: the result of a ``tile.alloc_shared``.
-        versions: versions of it, see :func:`version_buffer`.
-        cursor: of the same depth.
-
-    Raises:
-        CompileError: the types do not belong together, or a value is not known at
-            the operation.
-    """
-    _tilews._use_version(
-        _operation(op, "op"),
-        _value(buffer, "buffer"),
-        _value(versions, "versions"),
-        _value(cursor, "cursor"),
-    )
-
-
-# --- Channels and cursors ----------------------------------------------------------
-
-
-def _depth(value: ir.Value, kind: str) -> int:
-    """The depth of a channel or a cursor."""
-    text = str(value.type)
-    if not text.startswith(f"!tile.{kind}<"):
-        raise CompileError(f"expected a {kind}, found a value of type {value.type}")
-    return int(text.removeprefix(f"!tile.{kind}<").removesuffix(">"))
-
-
-def _type(kind: str, depth: int, context: ir.Context) -> ir.Type:
-    try:
-        return ir.Type.parse(f"!tile.{kind}<{depth}>", context)
-    except ir.MLIRError as error:
-        reasons = "; ".join(str(d.message) for d in error.error_diagnostics)
-        raise CompileError(f"{kind}: {reasons}") from None
-
-
-def make_channel(
-    buffers: Sequence[ir.Value], producer: str = "mixed", depth: int | None = None
-) -> ir.Value:
-    """Makes a channel of buffers, at the current insertion point.
-
-    Args:
-        buffers: shared buffers with the slots as leading dimension.
-        producer: what fills them: ``tma``, ``cp_async``, ``simt``, or ``mixed`` for
-            several of these.
-        depth: the number of slots; needed only without buffers.
-
-    Raises:
-        CompileError: the leading dimensions differ, or there is no such producer.
-    """
-    buffers = [_value(buffer, "buffers") for buffer in buffers]
-    context = ir.InsertionPoint.current.block.owner.context
-    depths = {ir.MemRefType(buffer.type).shape[0] for buffer in buffers}
-    depths |= set() if depth is None else {depth}
-    if len(depths) != 1:
-        raise CompileError(
-            "a channel has as many slots as each of its buffers has versions, found "
-            f"{', '.join(map(str, sorted(depths))) or 'no buffers and no depth'}"
-        )
-    kinds = ("tma", "cp_async", "simt", "mixed")
-    if producer not in kinds:
-        raise CompileError(
-            f"producer: expected one of {', '.join(kinds)}, found {producer!r}"
-        )
-    kind = ir.Attribute.parse(f"#tile.producer<{producer}>", context)
-    type_ = _type("channel", depths.pop(), context)
-    return tile.channel(type_, buffers, kind, loc=_location(*buffers))
-
-
-def make_cursor(depth: int) -> ir.Value:
-    """Makes a cursor at the first transaction, at the current insertion point."""
-    context = ir.InsertionPoint.current.block.owner.context
-    return tile.cursor(_type("cursor", depth, context), loc=_location())
-
-
-def advance(cursor: ir.Value) -> ir.Value:
-    """The place of the transaction after a cursor's."""
-    cursor = _value(cursor, "cursor")
-    _depth(cursor, "cursor")
-    return tile.advance(cursor, loc=_location(cursor))
-
-
-def slot(versions: ir.Value, cursor: ir.Value) -> ir.Value:
-    """The version of a buffer that a cursor points at.
-
-    Raises:
-        CompileError: the buffer has not as many versions as the cursor's channel.
-    """
-    versions, cursor = _value(versions, "versions"), _value(cursor, "cursor")
-    depth = _depth(cursor, "cursor")
-    with versions.context:
-        type_ = _tilews._slot_type(versions.type, ir.Location.unknown())
-    found = ir.MemRefType(versions.type).shape[0]
-    if found != depth:
-        raise CompileError(
-            f"the cursor is of a channel with {depth} slots, the buffer has {found} "
-            "versions"
-        )
-    return tile.slot(type_, versions, cursor, loc=_location(cursor))
-
-
-def acquire(channel: ir.Value, cursor: ir.Value) -> tile.AcquireOp:
-    """Waits until the slot at the cursor can be filled."""
-    return _transaction(tile.acquire, channel, cursor)
-
-
-def commit(channel: ir.Value, cursor: ir.Value) -> tile.CommitOp:
-    """Lets the fill of the slot complete as soon as its copies have landed."""
-    return _transaction(tile.commit, channel, cursor)
-
-
-def wait(channel: ir.Value, cursor: ir.Value) -> tile.WaitOp:
-    """Waits until the slot can be read."""
-    return _transaction(tile.wait, channel, cursor)
-
-
-def release(channel: ir.Value, cursor: ir.Value) -> tile.ReleaseOp:
-    """Gives the slot back."""
-    return _transaction(tile.release, channel, cursor)
-
-
-def _transaction(build: Any, channel: ir.Value, cursor: ir.Value) -> Any:
-    channel, cursor = _value(channel, "channel"), _value(cursor, "cursor")
-    depth, found = _depth(channel, "channel"), _depth(cursor, "cursor")
-    if depth != found:
-        raise CompileError(
-            f"the channel has {depth} slots, but the cursor is of one with {found}"
-        )
-    return build(channel, cursor, loc=_location(channel))
-
-
-def _location(*values: ir.Value) -> ir.Location:
-    """The current location or, without one, that of a value."""
-    current = ir.Location.current if _has_location() else None
-    if current is not None:
-        return current
-    for value in values:
-        return value.location
-    block = ir.InsertionPoint.current.block
-    return block.owner.location
-
-
-def _has_location() -> bool:
-    try:
-        return ir.Location.current is not None
-    except ValueError:
-        return False
-
-
-def carry_cursors(kernel: Op, cursors: Sequence[ir.Value]) -> None:
-    """Makes loops and branches carry cursors.
-
-    Write a schedule as if each of `cursors`, results of ``tile.cursor`` in the
-    kernel's body, were a variable that :func:`advance` changes. This function makes
-    values of them: every use sees the cursor as it is there, and ``scf.for``,
-    ``scf.if`` and ``scf.while`` pass it on. These are replaced where they do.
-
-    Raises:
-        CompileError: a value is no such cursor.
-    """
-    operation = _operation(kernel, "kernel")
-    _tilews._carry_cursors(operation, [_value(c, "cursors") for c in cursors])
