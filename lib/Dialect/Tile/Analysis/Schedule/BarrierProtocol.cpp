@@ -200,10 +200,12 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
   state[slot + Arrived] += arrivals;
   if (op.getBy() == Agents::Copies) {
     int64_t &copies = state[getTaskWord(task, Copies)];
+    // Made by the unit that copies: it tells of nothing else.
     state[getTold(slot) + OfCopies] |= copies;
     copies = 0;
+  } else {
+    tell(state, task, slot, op.getBy() == Agents::Thread);
   }
-  tell(state, task, slot, op.getBy() == Agents::Thread);
   return complete(state, barrier, slot, op, finding) ? Outcome::Done
                                                      : Outcome::Wrong;
 }

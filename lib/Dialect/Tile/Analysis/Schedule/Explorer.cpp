@@ -159,7 +159,7 @@ void Explorer::note(OpResult result, int64_t value) {
     inputs.try_emplace(name, value);
 }
 
-void Explorer::evaluate(Operation *op, unsigned task) {
+void Explorer::evaluate(Operation *op) {
   if (llvm::none_of(op->getResults(), [&](Value result) {
         return program.getNumber(result) >= 0;
       }))
@@ -194,7 +194,6 @@ void Explorer::evaluate(Operation *op, unsigned task) {
       return set(op->getResult(0), *folded);
   if (isa<ConvertLayoutOp>(op))
     return set(op->getResult(0), operands[0]);
-  bool isKnown = isMemoryEffectFree(op) || program.readsStableMemory(op);
   for (OpResult result : op->getResults()) {
     Identity identity = getIdentity(result);
     SmallVector<int64_t> words = identity.words;
@@ -202,8 +201,7 @@ void Explorer::evaluate(Operation *op, unsigned task) {
       auto value = dyn_cast<Value>(operand);
       words.push_back(value ? get(value) : *getConstantIntValue(operand));
     }
-    if (!isKnown) // Another value each time, for each role.
-      words.append({int64_t(++occurrences), task});
+    // Memory that is written may stay as it is all the same.
     set(result, choose(result, identify(words)));
   }
 }
@@ -253,7 +251,7 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
           event.inputs.push_back(get(input));
         trace.events.push_back(std::move(event));
       }
-      evaluate(&op, task);
+      evaluate(&op);
     }
   }
 }
@@ -301,7 +299,6 @@ std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
   defined.assign(program.getNumValues(), false);
   inputs.clear();
   identities.clear();
-  occurrences = 0;
   std::vector<Trace> traces;
   for (auto [i, task] : llvm::enumerate(program.getTasks())) {
     traces.emplace_back();

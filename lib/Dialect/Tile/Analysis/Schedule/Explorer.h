@@ -58,7 +58,7 @@ private:
   void listFor(mlir::scf::ForOp loop, unsigned task, Trace &trace);
   void listWhile(mlir::scf::WhileOp loop, unsigned task, Trace &trace);
   void pass(mlir::ValueRange from, mlir::ValueRange to);
-  void evaluate(mlir::Operation *op, unsigned task);
+  void evaluate(mlir::Operation *op);
   /// A number for what has the given words, in order of appearance: pointers
   /// are others each time.
   uint64_t identify(llvm::ArrayRef<int64_t> words) {
@@ -86,7 +86,6 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
   std::map<std::string, int64_t> inputs;
   std::map<std::vector<int64_t>, uint64_t> identities;
-  uint64_t occurrences = 0;
   unsigned steps = 0;
 };
 

@@ -384,6 +384,10 @@ void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
       lifted[condition] = holds;
   }
   truths = std::move(lifted);
+  for (auto [sum, interval] : std::map<Expr, Interval>(bounds))
+    for (Expr variant : lifter.run(sum))
+      if (!table.getConstantValue(variant))
+        setInterval(table, variant, interval);
 }
 
 /// Whether `e` depends on a sum that lies before `counter`: such an element is

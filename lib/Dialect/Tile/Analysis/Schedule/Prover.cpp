@@ -266,7 +266,14 @@ bool Prover::decide(Path &path, Expr condition) {
           return false;
         }
     }
-    if (kind == ExpressionTable::Kind::Atom && addFactors(part)) {
+    bool isNewFactor = false;
+    if (kind == ExpressionTable::Kind::Atom)
+      isNewFactor = addFactors(part);
+    else
+      for (auto [atom, factor] :
+           table.getTerms(table.getOperands(part)[0]))
+        isNewFactor |= addFactors(atom);
+    if (isNewFactor) {
       restart = true;
       return false;
     }

@@ -1,0 +1,102 @@
+// RUN: tilews-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(tile-verify-schedule))' --verify-diagnostics
+
+// As many transactions, but that follows from no bound.
+!buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+!tile = tensor<16xf32>
+!channel = !tile.channel<2>
+!cursor = !tile.cursor<2>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @kernel(%A: memref<?xf32>, %B: memref<?xf32>, %mask: memref<?xi1>, %C: memref<16xf32>, %n: index, %m: index) kernel attributes {tile.threads = 160 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %as = tile.alloc_shared : !buffer
+    %ch = tile.channel(%as) {producer = #tile.producer<tma>} : !buffer -> !channel
+    tile.specialize {
+      tile.role @math warps(4) {
+        %q0 = tile.cursor : !cursor
+        // expected-remark @below {{tile-verify-0001: schedule of @kernel is not verified: no order of the roles' events was found in which all go on: role @math is at 'scf.for'}}
+        %r = scf.for %t = %c0 to %m step %c1 iter_args(%qt = %q0) -> !cursor {
+          %u = scf.for %k = %c0 to %n step %c1 iter_args(%q = %qt) -> !cursor {
+            tile.wait %ch[%q] : !channel
+            %a = tile.slot %as[%q] : !buffer -> !slot
+            %x = tile.load %a : !slot -> !tile
+            tile.release %ch[%q] : !channel
+            tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
+            %qn = tile.advance %q : !cursor
+            scf.yield %qn : !cursor
+          }
+          scf.yield %u : !cursor
+        }
+      }
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !cursor
+        // expected-note @below {{role @load is at 'scf.for'}}
+        %s = scf.for %t = %c0 to %n step %c1 iter_args(%pt = %p0) -> !cursor {
+          %v = scf.for %k = %c0 to %m step %c1 iter_args(%p = %pt) -> !cursor {
+            tile.acquire %ch[%p] : !channel
+            %a = tile.slot %as[%p] : !buffer -> !slot
+            tile.copy %A[%k] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+            tile.commit %ch[%p] : !channel
+            %pn = tile.advance %p : !cursor
+            scf.yield %pn : !cursor
+          }
+          scf.yield %v : !cursor
+        }
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Which slot it is does not say a cursor.
+!buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+!tile = tensor<16xf32>
+!channel = !tile.channel<2>
+!cursor = !tile.cursor<2>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @kernel(%A: memref<?xf32>, %B: memref<?xf32>, %mask: memref<?xi1>, %C: memref<16xf32>, %n: index, %m: index) kernel attributes {tile.threads = 160 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %as = tile.alloc_shared : !buffer
+    %bs = tile.alloc_shared : !buffer
+    %ch = tile.channel(%as, %bs) {producer = #tile.producer<tma>} : !buffer, !buffer -> !channel
+    tile.specialize {
+      tile.role @math warps(4) {
+        %q0 = tile.cursor : !cursor
+        %r = scf.for %k = %c0 to %n step %c1 iter_args(%q = %q0) -> !cursor {
+          tile.wait %ch[%q] : !channel
+          %b = tile.slot %bs[%q] : !buffer -> !slot
+          // expected-remark @below {{tile-verify-0001: schedule of @kernel is not verified: it accesses a channel's buffer without tile.slot}}
+          %x = tile.load %as[0, 0] [1, 16] : !buffer -> !tile
+          %y = tile.load %b : !slot -> !tile
+          tile.release %ch[%q] : !channel
+          %qn = tile.advance %q : !cursor
+          %z = arith.addf %x, %y : !tile
+          tile.atomic_rmw <add> %z to %C : !tile to memref<16xf32>
+          scf.yield %qn : !cursor
+        }
+      }
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !cursor
+        %s = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0) -> !cursor {
+          %i = arith.muli %k, %c16 : index
+          tile.acquire %ch[%p] : !channel
+          %a = tile.slot %as[%p] : !buffer -> !slot
+          %b = tile.slot %bs[%p] : !buffer -> !slot
+          tile.copy %A[%i] to %a {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.copy %B[%i] to %b {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot
+          tile.commit %ch[%p] : !channel
+          %pn = tile.advance %p : !cursor
+          scf.yield %pn : !cursor
+        }
+      }
+    }
+    gpu.return
+  }
+}
