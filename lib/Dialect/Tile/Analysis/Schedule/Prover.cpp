@@ -270,8 +270,7 @@ bool Prover::decide(Path &path, Expr condition) {
     if (kind == ExpressionTable::Kind::Atom)
       isNewFactor = addFactors(part);
     else
-      for (auto [atom, factor] :
-           table.getTerms(table.getOperands(part)[0]))
+      for (auto [atom, factor] : table.getTerms(table.getOperands(part)[0]))
         isNewFactor |= addFactors(atom);
     if (isNewFactor) {
       restart = true;
