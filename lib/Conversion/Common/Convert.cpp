@@ -7,6 +7,7 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -106,6 +107,27 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   });
 }
 
+/// Clusters are a matter of the launch so far: nothing is shared in them.
+static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
+  auto cluster =
+      kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster);
+  if (!cluster || llvm::all_of(cluster.asArrayRef(),
+                               [](int32_t extent) { return extent == 1; }))
+    return;
+  if (!info.isNVIDIA() || info.arch < 90) {
+    kernel.emitRemark(
+        "tile-cluster-0001: blocks are not launched in clusters: ")
+        << info.chip << " has none";
+    kernel->removeAttr(TileDialect::kCluster);
+    return;
+  }
+  kernel.walk([](CopyOp copy) {
+    if (isTma(copy) && isShared(copy.getDest()))
+      copy.emitRemark("tile-cluster-0002: copy is not multicast: each block of "
+                      "the cluster fetches its tile");
+  });
+}
+
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const TargetLowering &target,
                                    const TileTypeConverter &converter,
@@ -116,6 +138,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);
+  remarkClusters(kernel, target.info);
 
   RewritePatternSet patterns(context);
   ConversionTarget legal(*context);

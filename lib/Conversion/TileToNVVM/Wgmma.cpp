@@ -180,7 +180,9 @@ private:
           for (int64_t n = 0; n < repeats.n; ++n)
             printInstruction(stream, step, m, n);
       stream << "wgmma.commit_group.sync.aligned;\n";
-      if (!op.getAsync())
+      // The metadata's registers are read until the end, and nothing keeps
+      // others from using them once the assembly is left.
+      if (!op.getAsync() || op.isSparse())
         stream << "wgmma.wait_group.sync.aligned 0;\n";
       stream << "}";
       return text;

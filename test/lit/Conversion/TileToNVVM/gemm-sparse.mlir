@@ -104,10 +104,12 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // Asynchronous ones are finished all the same: they read metadata from
+  // registers as long as they run.
   // CHECK-LABEL: llvm.func @integers
   // CHECK: wgmma.mma_async.sp.sync.aligned.m64n64k64.s32.s8.s8
   // CHECK-SAME: da, db, $34, 0, q;
-  // CHECK-SAME: wgmma.commit_group.sync.aligned;\0A}"
+  // CHECK-SAME: wgmma.commit_group.sync.aligned;\0Awgmma.wait_group.sync.aligned 0;\0A}"
   gpu.func @integers(%x: memref<64x64xi32>) kernel {
     %a = tile.alloc_shared : !ai
     %e = tile.alloc_shared : !e64
