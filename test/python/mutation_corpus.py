@@ -33,6 +33,39 @@ def wide(
     C[0, 0] = acc.to(tl.f16)
 
 
+@tilews.kernel(threads=128)
+def sequential(
+    A: tl.Tensor["M, K:16", tl.f16],
+    B: tl.Tensor["K, 32", tl.f16],
+    C: tl.Tensor["M, 32", tl.f32],
+    n1: tl.index,
+    n2: tl.index,
+):
+    """Two loops share a buffer, to different depths, tile after tile."""
+    M, _K = A.shape
+    tl.grid(2)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((16, 32), tl.f16)
+    for y in tl.persistent(tl.cdiv(M, 32)):
+        acc = tl.zeros((32, 32), tl.f32)
+        for k in tl.range(n1, num_stages=2):
+            tl.copy(A[y * 32, k * 16], As)
+            tl.copy(B[k * 16, 0], Bs)
+            acc = tl.gemm(As, Bs, acc)
+        for k in tl.range(n2, num_stages=3):
+            tl.copy(A[y * 32, k * 16], As)
+            acc = acc * 2.0 + tl.sum(tl.load(As).to(tl.f32))
+        C[y * 32, 0] = acc
+
+
+def _sequential(n1, n2):
+    def arguments(random):
+        a, b, c, *_ = zoo._three_loops(0, 0, 0)(random)
+        return [a, b, c, n1, n2]
+
+    return arguments
+
+
 def _wide(steps):
     def arguments(random):
         return [
@@ -122,7 +155,10 @@ _KERNELS = {
         _launches(zoo._gemm, (0, 8), (0, 7), (2, 5), (0, 2), (0, 1), (0, 0)),
     ),
     "mixed": ("cast", _launches(_mixed, (10,), (4,), (2,), (1,), (0,))),
-    "guarded": ("guard-random-s2", _launches(_guarded, (4,), (8,), (1,), (0,))),
+    "guarded": (
+        "guard-random-s2",
+        _launches(_guarded, (4,), (8,), (1,), (0,), (2,), (6,), (7,)),
+    ),
     "guarded-part": (
         "guarded-part",
         _launches(
@@ -130,14 +166,6 @@ _KERNELS = {
         ),
     ),
     "attention": ("attention-s2", _launches(_attention, (9,), (4,), (2,), (1,))),
-    "sequential": (
-        "loops-3-5-4",
-        _launches(
-            zoo._three_loops,
-            *((3, 5, 4), (1, 0, 2), (0, 6, 1), (1, 1, 1), (6, 0, 0), (0, 0, 5)),
-            *((2, 6, 0), (5, 1, 6)),
-        ),
-    ),
     "nested": (
         "nested",
         _launches(_nested, (4, 5), (7, 1), (6, 0), (5, 2), (1, 4), (0, 3)),
@@ -156,6 +184,17 @@ def _subject(name: str, target: str) -> Subject:
     return Subject(name, build, target, launches, case.tolerance)
 
 
+_OF_OUR_OWN = {
+    "sequential": (
+        sequential,
+        _launches(
+            _sequential, (3, 5), (1, 0), (0, 6), (1, 1), (6, 0), (2, 6), (5, 1), (0, 0)
+        ),
+    ),
+    "wide": (wide, _launches(_wide, (10,), (5,), (3,), (2,), (1,), (0,))),
+}
+
+
 SUBJECTS = [
     *(
         _subject(name, target)
@@ -164,12 +203,8 @@ SUBJECTS = [
         if (name, target) != ("around", "sm_90a")  # The same as for sm_80.
     ),
     *(
-        Subject(
-            "wide",
-            wide.build,
-            target,
-            _launches(_wide, (10,), (5,), (3,), (2,), (1,), (0,)),
-        )
+        Subject(name, kernel.build, target, launches)
+        for name, (kernel, launches) in _OF_OUR_OWN.items()
         for target in ("sm_90a", "sm_80")
     ),
 ]

@@ -216,13 +216,16 @@ def is_ordered_by_channels(op: ir.Operation) -> bool:
     """Whether no barrier is needed for what `op`, in a role, does to memory.
 
     It reads slots, stores to global memory where nothing else does, or does neither.
+    A number is always stored by the same thread.
     """
     for each in _edits.walk(op):
         if each.name == "tile.store" and not stores_apart(each):
             return False
-        if each.name in ("memref.store", "tile.atomic") or (
-            each.name == "tile.copy" and not _is_shared(each.operands[0].type)
-        ):
+        if each.name == "memref.store" and not _is_alone(each.operands[1], each):
+            return False
+        if each.name == "tile.atomic":
+            return False
+        if each.name == "tile.copy" and not _is_shared(each.operands[0].type):
             return False
         if "tile.offset" in each.attributes:
             return False
@@ -232,16 +235,19 @@ def is_ordered_by_channels(op: ir.Operation) -> bool:
     return True
 
 
+def _is_alone(memory: ir.Value, op: ir.Operation) -> bool:
+    """Whether `memory` is an argument of the kernel that only `op` accesses."""
+    if not isinstance(memory.owner, ir.Block):
+        return False
+    users = [use.owner.operation for use in memory.uses]
+    return memory.owner.owner.operation.name == "gpu.func" and users == [op]
+
+
 def stores_apart(op: ir.Operation | None) -> bool:
     """Whether `op` stores a tile that overlaps none that it stores in other turns."""
     if op is None or op.name != "tile.store" or _is_shared(op.operands[1].type):
         return False
-    target = op.operands[1]
-    if not isinstance(target.owner, ir.Block):
-        return False
-    if target.owner.owner.operation.name != "gpu.func":
-        return False
-    if [use.owner.operation for use in target.uses] != [op]:
+    if not _is_alone(op.operands[1], op):
         return False
     shape = ir.RankedTensorType(op.operands[0].type).shape
     offsets = list(op.operands)[2:]
