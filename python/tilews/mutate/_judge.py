@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ir, passes, sim
 from ..errors import CompileError
-from ._equivalent import argue
+from ._equivalent import Order, argue
 from ._mutants import Mutant, mutants
 
 Arguments = Callable[[np.random.Generator], list]
@@ -152,11 +152,10 @@ class Judge:
                         return f"{name}, {timing}: argument {index} has other values"
         return None
 
-    def landings(self, module: ir.Module) -> list[tuple[list[str], dict]] | None:
-        """What happens in a module without roles if copies land as late as they may.
+    def orders(self, module: ir.Module) -> list[Order] | None:
+        """The order of accesses in each launch of a module without roles.
 
-        For each launch its operations, groups of copies left out, and for each copy the
-        number of operations begun when it lands. None if a launch fails.
+        Copies land as late as they may. None if a launch fails.
         """
         lowered = _copy(module)
         passes.run(lowered, "tile-lower-channels")
@@ -164,19 +163,20 @@ class Judge:
         for _, arguments, _ in self._launches:
             events: list[sim.Event] = []
             values = arguments(np.random.default_rng(0))
-            timing = {"policy": "latest", "barriers": "explicit", "threads": 1}
             try:
                 sim.run(
                     lowered,
                     None,
                     values,
-                    **timing,
+                    policy="latest",
+                    barriers="explicit",
+                    threads=1,
                     record=events,
                     max_steps=_MAX_STEPS,
                 )
             except sim.SimulationError:
                 return None
-            found.append(_read_landings(events))
+            found.append(_read_order(events))
         return found
 
     def _agree(self, found: Any, expected: Any) -> bool:
@@ -192,7 +192,7 @@ class Judge:
 
     def judge(self, mutant: Mutant) -> Verdict:
         """What is found of a mutant; an equivalent one is only run once."""
-        equivalent = argue(mutant, self.landings)
+        equivalent = argue(mutant, self.orders)
         return Verdict(
             mutant.id,
             mutant.place,
@@ -202,15 +202,27 @@ class Judge:
         )
 
 
-def _read_landings(events: list[sim.Event]) -> tuple[list[str], dict]:
-    own = [e for e in events if e.unit == "role" and e.op != "tile.commit_group"]
+#: What a kernel without roles does to order its accesses, and is not an access.
+_ORDERING = ("tile.barrier", "tile.commit_group", "tile.copy_group_wait")
+
+
+def _read_order(events: list[sim.Event]) -> Order:
+    own = [e for e in events if e.unit == "role" and e.op not in _ORDERING]
     begins = [each.begin for each in own]
-    landed = {
-        each.number: bisect.bisect_left(begins, each.end)
-        for each in events
-        if each.unit == "cp_async"
-    }
-    return [each.op for each in own], landed
+    barriers = [each.end for each in events if each.op == "tile.barrier"]
+
+    def seen(time: int) -> int:
+        """The number of the first access behind the barrier that follows a time."""
+        following = bisect.bisect_left(barriers, time)
+        if following == len(barriers):
+            return len(own)
+        return bisect.bisect_left(begins, barriers[following])
+
+    return Order(
+        [each.op for each in own],
+        {bisect.bisect_left(begins, each) for each in barriers},
+        {each.number: seen(each.end) for each in events if each.unit == "cp_async"},
+    )
 
 
 def judge_all(subject: Subject, form: str, step: int = 1) -> Iterator[Verdict]:

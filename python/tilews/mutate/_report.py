@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Iterable, Mapping
 
 from ._classes import CLASSES
-from ._equivalent import RULES, copies_land_in_time
+from ._equivalent import order_is_kept
 from ._judge import Verdict
+from ._rules import RULES
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
 Results = Mapping[tuple[str, str], list[Verdict]]
@@ -105,7 +106,7 @@ def render(results: Results) -> str:
             f"### {name}\n\n{inspect.getdoc(rule)}\n\n{by_rule[name]} mutants."
             for name, rule in {
                 **RULES,
-                "copies-land-in-time": copies_land_in_time,
+                "order-is-kept": order_is_kept,
             }.items()
         ),
         "## Missed",

@@ -1,0 +1,120 @@
+"""Rules by which mutants are equivalent: barriers, and groups of copies."""
+
+from __future__ import annotations
+
+from .. import ir, passes
+from ..errors import CompileError
+from . import _edits, _protocol
+from ._mutants import Mutant
+from ._rules import rule
+
+
+@rule
+def _more_or_earlier_groups(mutant: Mutant) -> bool:
+    """A wait for groups of copies waits for more than it did.
+
+    An empty group more, closed right after another, makes a wait leave less copies
+    under way. So does a group that is closed later: copies behind it become part of
+    it, where they are waited for earlier. Copies complete by themselves, so to wait
+    for more changes no result. Premises: the group is closed in a kernel without
+    roles, and moved over nothing that waits or closes groups.
+    """
+    op = mutant.op
+    if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
+        return False
+    if mutant.mutation == "duplicate":
+        return True
+    if mutant.mutation != "move-later":
+        return False
+    inside = [
+        each for outer in _protocol.crossed_by(mutant) for each in _edits.walk(outer)
+    ]
+    counting = {"tile.commit_group", "tile.copy_group_wait", "tile.wait"}
+    draining = any("drain_copies" in each.attributes for each in inside)
+    return not draining and not any(each.name in counting for each in inside)
+
+
+@rule
+def _nothing_is_unordered(mutant: Mutant) -> bool:
+    """All conflicting accesses still have a barrier between them.
+
+    The analysis that places barriers (`--tile-insert-barriers`) was run on the mutant
+    and found none to be missing, but for barriers between stores of tiles that do not
+    overlap, about which it is not asked. Premises: the changed operation is a
+    `tile.barrier`; each further barrier would stand before a `tile.store` to an
+    argument of the kernel that nothing else accesses, whose place is a multiple of the
+    tile's extent times the turn of a loop, or times its quotient and its remainder.
+    """
+    if mutant.op.name != "tile.barrier":
+        return False
+    copy = ir.Module.parse(str(mutant.module), context=mutant.module.context)
+    barriers = _all(copy, "tile.barrier")
+    for each in barriers:
+        with copy.context:
+            each.attributes["kept"] = ir.UnitAttr.get()
+    try:
+        passes.run(copy, "tile-insert-barriers")
+    except CompileError:
+        return False
+    added = [e for e in _all(copy, "tile.barrier") if "kept" not in e.attributes]
+    return all(_protocol.stores_apart(_edits.following(each)) for each in added)
+
+
+def _all(module: ir.Module, name: str) -> list[ir.Operation]:
+    return [each for each in _edits.walk(module.operation) if each.name == name]
+
+
+@rule
+def _no_barrier_is_needed(mutant: Mutant) -> bool:
+    """The role has nothing that a barrier would order.
+
+    All its accesses to shared memory read slots, which transactions order; what it
+    stores to global memory overlaps nothing else. Premises: the changed operation is a
+    `tile.barrier` of a role without scratch memory, and without shared buffers but
+    slots that it only reads; its stores are as `nothing-is-unordered` says.
+    """
+    role = _protocol.role_of(mutant.op)
+    if mutant.op.name != "tile.barrier" or role is None:
+        return False
+    inside = [each for each in _edits.walk(role)[1:] if not each.regions]
+    return all(_protocol.is_ordered_by_channels(each) for each in inside)
+
+
+@rule
+def _once_a_turn(mutant: Mutant) -> bool:
+    """One barrier a turn keeps one operation's turns apart, wherever it stands.
+
+    Between two turns of the only operation that needs it there is still a barrier.
+    Premises: the barrier was moved within its block, which is a loop's; that block has
+    exactly one operation that `no-barrier-is-needed` does not allow, the role no other.
+    """
+    op = mutant.op
+    role = _protocol.role_of(op)
+    if mutant.mutation not in ("move-earlier", "move-later") or role is None:
+        return False
+    if op.name != "tile.barrier" or _edits.parent(op).name != "scf.for":
+        return False
+    needing = [
+        each
+        for each in _edits.walk(role)[1:]
+        if not each.regions and not _protocol.is_ordered_by_channels(each)
+    ]
+    return len(needing) == 1 and _edits.parent(needing[0]) == _edits.parent(op)
+
+
+@rule
+def _waits_more_often(mutant: Mutant) -> bool:
+    """What was waited for in a guard is waited for without the guard, too.
+
+    Copies and products complete by themselves, and all threads of the role are there,
+    so to wait for them once more changes no result. Premises: the operation came before
+    all others of its guard that do anything.
+    """
+    op = mutant.op
+    names = {"tile.barrier", "tile.copy_group_wait", "tile.gemm_wait"}
+    if (mutant.mutation, mutant.variant) != ("move-out", 0) or op.name not in names:
+        return False
+    if _edits.parent(op).name != "scf.if" or op.results:
+        return False
+    block = _edits.block_of(op)
+    return all(_edits.is_pure(each) for each in block[: block.index(op)])

@@ -1,0 +1,424 @@
+"""Rules by which mutants are equivalent, each with its argument.
+
+A rule is an argument, written down as its docstring, and a function that checks its
+premises in the IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .. import ir
+from . import _edits, _protocol
+from ._mutants import Mutant
+from ._program import program, program_of_text
+from ._protocol import BLOCKING, SIGNALING
+
+Rule = Callable[[Mutant], bool]
+RULES: dict[str, Rule] = {}
+
+
+def rule(function: Rule) -> Rule:
+    RULES[function.__name__.strip("_").replace("_", "-")] = function
+    return function
+
+
+def original_of(mutant: Mutant) -> ir.Module:
+    text = str(list(_edits.ancestors(mutant.op))[-1])
+    return ir.Module.parse(text, context=mutant.module.context)
+
+
+@rule
+def _same_program(mutant: Mutant) -> bool:
+    """The compiler makes the same of both.
+
+    Channels were lowered to barriers in both, and what came out compared: operations
+    with effects one by one, in their order, with what they compute their operands from.
+    So end changes of what has no code, such as the transactions of kernels without
+    roles beside `tile.wait`, and of values that are the same by another name.
+    """
+    expected = program_of_text(str(original_of(mutant)), mutant.module.context)
+    return expected is not None and expected == program(mutant.module)
+
+
+@rule
+def _arrivals_have_no_phase(mutant: Mutant) -> bool:
+    """Who only arrives does not look at the phase.
+
+    A release and a commit arrive at the barrier of a slot, in whatever phase it is. The
+    cursor was moved by a whole turn, so the slot is the same.
+    """
+    names = ("tile.commit", "tile.release")
+    return mutant.mutation == "phase" and mutant.op.name in names
+
+
+@rule
+def _there_is_one_slot(mutant: Mutant) -> bool:
+    """Every cursor points at the only slot.
+
+    The view of a buffer with one version is the same for all cursors. Premise: the
+    changed operation is a `tile.slot` of such a buffer.
+    """
+    found = _edits.slot_of(mutant.op) if mutant.op.name == "tile.slot" else None
+    return found is not None and found[1] == 1
+
+
+_IDEMPOTENT = {
+    "tile.barrier",
+    "tile.copy_group_wait",
+    "tile.gemm_wait",
+    "tile.mbarrier_ready",
+    "tile.proxy_fence",
+}
+
+
+@rule
+def _twice_is_once(mutant: Mutant) -> bool:
+    """The second of two equal waits finds what the first one waited for.
+
+    Barriers, fences, and waits for groups have no state that the first would change.
+    A wait for a slot finds its phase complete still: the next phase cannot complete
+    without an arrival of the same role, which comes later. Premise: the role signals
+    the channel's other side, or the mbarrier's partner, itself.
+    """
+    op = mutant.op
+    if mutant.mutation != "duplicate":
+        return False
+    if op.name in _IDEMPOTENT:
+        return True
+    role = _protocol.role_of(op)
+    if op.name not in BLOCKING:
+        return False
+    if role is None:  # Threads of one role: a barrier and a wait for groups.
+        return op.name == "tile.wait"
+    return any(each.name in SIGNALING for each in _edits.walk(role))
+
+
+def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
+    """Whether a transaction `op` can change places with `other`."""
+    buffers = _protocol.buffers_of(op)
+    if any(each.name in _edits.SYNCHRONIZING for each in _edits.walk(other)):
+        if other.name == "tile.barrier":
+            return "proxy_fence" not in other.attributes
+        if op.name == other.name == "tile.mbarrier_arrive":
+            return True
+        transaction = _protocol.barrier_of(other)
+        if transaction is None or transaction[0] == op.operands[0]:
+            return False
+        if (op.name in BLOCKING) == (other.name in BLOCKING):
+            return True
+        # A signal may come earlier than a wait, not later.
+        return (op.name in BLOCKING) == later
+    if other.name == "scf.while" or _edits.is_terminator(other):
+        return False
+    return not _protocol.touches(other, buffers)
+
+
+@rule
+def _out_of_the_way(mutant: Mutant) -> bool:
+    """A transaction has changed places with what does not depend on it.
+
+    In a role a wait may be exchanged with a wait, a signal with a signal of another
+    channel, an arrival with any arrival, and a signal may come before a wait of another
+    channel instead of after it: whoever waits for it finds it earlier. A barrier of the
+    role's own threads stands in nobody's way. Neither do operations that touch none of
+    the slots that the transaction hands over. Premises: the operation is in a role; all
+    that was crossed is of these kinds; no access to the channel's buffers was crossed,
+    or to any if they are not known.
+    """
+    crossed = _protocol.crossed_by(mutant)
+    op = mutant.op
+    if crossed is None or mutant.mutation == "move-in":
+        return False
+    if _protocol.role_of(op) is None or op.name not in BLOCKING | SIGNALING:
+        return False
+    later = mutant.mutation == "move-later"
+    return all(_edits.is_pure(each) or _commutes(op, each, later) for each in crossed)
+
+
+def _is_last_signal(op: ir.Operation, crossed: list[ir.Operation] = ()) -> bool:
+    """Whether all who ever wait for a signal have done so when it is given.
+
+    So it has to be before operations that it was `crossed` with, too.
+    """
+    role, barrier = _protocol.role_of(op), _protocol.barrier_of(op)
+    if role is None or op.name not in SIGNALING:
+        return False
+    inside = [each for outer in crossed for each in _edits.walk(outer)]
+    return all(
+        _has_passed(waiter, op, role, inside)
+        for waiter in _protocol.using(BLOCKING, barrier, _protocol.kernel_of(op))
+    )
+
+
+def _has_passed(
+    waiter: ir.Operation,
+    op: ir.Operation,
+    role: ir.Operation,
+    crossed: list[ir.Operation],
+) -> bool:
+    """Whether `waiter` has been passed for the last time when `op` runs.
+
+    Its role then signals something that `role` has waited for.
+    """
+    other = _protocol.role_of(waiter)
+    if other is None or other == role:
+        return False
+    block = _edits.block_of(waiter)
+    for signal in block[block.index(waiter) :]:
+        if signal.name not in SIGNALING:
+            continue
+        answers = _protocol.using(BLOCKING, _protocol.barrier_of(signal), role)
+        late = any(
+            _protocol.may_follow(each, op) or each in crossed for each in answers
+        )
+        if answers and not late:
+            return True
+    return False
+
+
+def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether a transaction can be exchanged with `other` of the same turn."""
+    if other.name == "scf.if":
+        inside = [each for each in _edits.walk(other)[1:] if not each.regions]
+        return all(_edits.is_pure(e) or _changes_places(op, e) for e in inside)
+    if other.name in BLOCKING | SIGNALING:
+        return other.operands[0] != op.operands[0]
+    return _commutes(op, other, later=True)
+
+
+@rule
+def _within_a_turn(mutant: Mutant) -> bool:
+    """A transaction was exchanged with one of another channel in the same turn.
+
+    The roles take turns: a fill needs releases of earlier turns only, a release needs
+    fills of its own turn and earlier ones. So each role can finish its turn in any
+    order of its waits and signals, if accesses stay between theirs. Premises: the roles
+    correspond loop by loop, in barriers and in direction; no access to the channel's
+    buffers, no other loop and no transaction of the same barrier was crossed.
+    """
+    crossed = _protocol.crossed_by(mutant)
+    op = mutant.op
+    if crossed is None or mutant.mutation == "move-in":
+        return False
+    if op.name not in BLOCKING | SIGNALING or not _protocol.is_in_turns(op):
+        return False
+    return all(_edits.is_pure(each) or _changes_places(op, each) for each in crossed)
+
+
+@rule
+def _acquired_for_nothing(mutant: Mutant) -> bool:
+    """A slot is waited for in turns in which it is not filled, too.
+
+    What was done in a guard is done before it: the wait for a release of an earlier
+    turn ends whether or not the slot is filled then, and changes nothing. Premises: as
+    for an exchange within a turn, and the wait is for a release.
+    """
+    op = mutant.op
+    if mutant.mutation != "move-out" or mutant.variant != 0:
+        return False
+    if _edits.parent(op).name != "scf.if" or not _protocol.is_for_a_release(op):
+        return False
+    block = _edits.block_of(op)
+    crossed = block[: block.index(op)]
+    return _protocol.is_in_turns(op) and all(
+        _edits.is_pure(each) or _changes_places(op, each) for each in crossed
+    )
+
+
+@rule
+def _the_next_release_comes_later(mutant: Mutant) -> bool:
+    """Whoever waits for the release of the next slot has waited for that of this one.
+
+    Slots are released in rotation by one role. The next one has been filled in an
+    earlier turn, so its release comes: the channel is only one slot shorter. Premises:
+    as for an exchange within a turn, and the channel has two slots or more.
+    """
+    op = mutant.op
+    return (
+        (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
+        and _edits.depth(op.operands[0].type) > 1
+        and _protocol.is_in_turns(op)
+    )
+
+
+_OF_ONE_SIGNAL = {
+    "constant-cursor",
+    "drop",
+    "duplicate",
+    "move-later",
+    "phase",
+    "slot",
+}
+_OF_A_GUARD = {"guard", "guard-elsewhere", "guard-twice"}
+
+
+@rule
+def _nobody_waits_any_more(mutant: Mutant) -> bool:
+    """The last release of a channel's slots is for nobody.
+
+    Whoever fills the slots waits for releases before filling. The last fill has been
+    waited for when the release is given: so all waits for releases are over, and it
+    does not matter any more whether, how often, and of which slot one is given.
+    Premises: after each wait for the barrier its role signals another barrier, in the
+    same block; the releasing role waits for that one only before the release. The
+    original is right, so the numbers of signals and waits agree.
+    """
+    op = mutant.op
+    if mutant.mutation in _OF_A_GUARD and op.name == "scf.if":
+        inside = [
+            each
+            for each in _edits.walk(op)[1:]
+            if not _edits.is_pure(each) and each.name != "scf.if"
+        ]
+        return all(_is_last_signal(each) for each in inside)
+    if mutant.mutation == "move-out" and _edits.parent(op).name == "scf.if":
+        return _is_last_signal(op)
+    crossed = _protocol.crossed_by(mutant)
+    if mutant.mutation in ("move-earlier", "move-in"):
+        return _is_last_signal(op, crossed)
+    if op.name == "tile.gemm_wait" and crossed is not None:
+        inside = [each for outer in crossed for each in _edits.walk(outer)]
+        return all(_edits.is_pure(e) or _is_last_signal(e) or e.regions for e in inside)
+    return mutant.mutation in _OF_ONE_SIGNAL and _is_last_signal(op)
+
+
+@rule
+def _slots_are_free_at_first(mutant: Mutant) -> bool:
+    """The first transactions find their slots free.
+
+    As many waits for releases as the channel has slots return at once, so it does not
+    matter where they stand or whether they are there. Premises: no wait of the role for
+    the barrier before it, nor this one, is in a loop, and they are no more than slots.
+    """
+    op = mutant.op
+    role = _protocol.role_of(op)
+    if op.name not in BLOCKING or role is None:
+        return False
+    if mutant.mutation not in ("drop", "duplicate", "move-earlier", "move-later"):
+        return False
+    if not _protocol.is_for_a_release(op):
+        return False
+    waits = _protocol.using(BLOCKING, _protocol.barrier_of(op), role)
+    before = waits[: waits.index(op) + 1]
+    depth = _edits.depth(op.operands[0].type)
+    looped = any(_protocol.loops_around(each) for each in before)
+    return len(before) <= depth and not looped
+
+
+@rule
+def _only_names(mutant: Mutant) -> bool:
+    """Two roles of as many warps and registers have changed names.
+
+    Premises: the roles that were exchanged have the same attributes otherwise.
+    """
+    if mutant.mutation != "roles":
+        return False
+    roles = _edits.block_of(next(iter(_roles_of(mutant.op))))
+    sizes = {
+        tuple(
+            str(each.attributes[name]) if name in each.attributes else ""
+            for name in ("warps", "registers")
+        )
+        for each in roles
+    }
+    return len(roles) == 2 and len(sizes) == 1
+
+
+def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
+    return [each.operation for each in specialize.regions[0].blocks[0].operations]
+
+
+@rule
+def _expected_before_sent(mutant: Mutant) -> bool:
+    """The bytes of copies are expected before the copies are made.
+
+    The phase completes when all bytes have landed that it expects, so an arrival that
+    expects them may come before the copies as well as after, and before waits for other
+    barriers: until the copies have been made nobody sees it. Stores that it comes
+    before are published by another arrival, which the phase needs, too. Premises: the
+    arrival expects bytes; what was crossed is copies, transactions of other barriers,
+    or, if another arrival at the barrier follows, stores.
+    """
+    op = mutant.op
+    if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
+        return False
+    if "bytes" not in op.attributes:
+        return False
+    block = _edits.block_of(op)
+    more = any(
+        each.name == op.name and each.operands[0] == op.operands[0]
+        for each in block[block.index(op) + 1 :]
+    )
+    return all(
+        _edits.is_pure(each)
+        or each.name == "tile.copy"
+        or (each.name in BLOCKING | SIGNALING and each.operands[0] != op.operands[0])
+        or (more and each.name in ("tile.store", "tile.load"))
+        for each in _protocol.crossed_by(mutant)
+    )
+
+
+@rule
+def _nobody_waits_for_it(mutant: Mutant) -> bool:
+    """A phase that nobody waits for may complete sooner, later, or never.
+
+    All waits for the barrier find the phase before the first: they are over before
+    anybody can arrive. Premises: none of them is in a loop; each is for a release; and
+    what arrives at the barrier does so after a signal of the waiting role.
+    """
+    op = mutant.op
+    if mutant.mutation == "count":
+        barrier = op.results[0]
+    elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
+        barrier = op.operands[0]
+    else:
+        return False
+    waits = _protocol.using(BLOCKING, (barrier, ""), _protocol.kernel_of(op))
+    arrivals = _protocol.using(SIGNALING, (barrier, ""), _protocol.kernel_of(op))
+    looped = any(_protocol.loops_around(each) for each in waits)
+    free = all(_protocol.is_for_a_release(each) for each in waits)
+    return not looped and free and all(map(_is_last_signal, arrivals))
+
+
+@rule
+def _never_looked_at(mutant: Mutant) -> bool:
+    """The cursor that a loop starts with is replaced before it is used.
+
+    In the first turn nobody looks at it: all its uses are in a guard that is false at
+    first. Premises: the guard is another value that the loop carries and that begins as
+    false; each turn yields another cursor; behind the loop the cursor is used under the
+    guard only.
+    """
+    loop = mutant.op
+    if mutant.mutation != "restart":
+        return False
+    number = _edits.carried_state(loop, first=3)[mutant.variant // 2] - 3
+    body = loop.regions[0].blocks[0]
+    last = body.operations[len(body.operations) - 1].operation
+    carried = [body.arguments[1 + number], loop.results[number]]
+    return last.operands[number] != carried[0] and all(
+        _is_guarded(use.owner.operation, loop) for each in carried for use in each.uses
+    )
+
+
+def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether `op` runs only if a value that `loop` carries, at first false, is true"""
+    guard = _edits.parent(op)
+    if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
+        return False
+    condition = guard.operands[0]
+    if isinstance(condition.owner, ir.Block):
+        if condition.owner != loop.regions[0].blocks[0] or condition.arg_number == 0:
+            return False
+        number = condition.arg_number - 1
+    elif condition.owner.operation == loop:
+        number = condition.result_number
+    else:
+        return False
+    first = _edits.defining(loop.operands[3 + number])
+    return (
+        first is not None
+        and first.name == "arith.constant"
+        and str(first.attributes["value"]) in ("false", "0 : i1")
+    )
