@@ -1,4 +1,7 @@
-"""Rules by which mutants are equivalent: barriers, and groups of copies."""
+"""Rules by which mutants are equivalent: barriers, and groups of copies.
+
+With those of _rules.py these are all ``RULES``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from .. import ir, passes
 from ..errors import CompileError
 from . import _edits, _protocol
 from ._mutants import Mutant
-from ._rules import rule
+from ._rules import RULES, rule
+
+__all__ = ["RULES"]
 
 
 @rule

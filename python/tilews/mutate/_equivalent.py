@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Callable
 
 from .. import ir
-from . import _protocol  # noqa: F401: it registers rules.
+from . import _protocol
+from ._barrier_rules import RULES
 from ._mutants import Mutant
-from ._rules import RULES, original_of
+from ._rules import original_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,10 +6,10 @@ import collections
 import inspect
 from collections.abc import Iterable, Mapping
 
+from ._barrier_rules import RULES
 from ._classes import CLASSES
 from ._equivalent import order_is_kept
 from ._judge import Verdict
-from ._rules import RULES
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
 Results = Mapping[tuple[str, str], list[Verdict]]
