@@ -1,5 +1,6 @@
 """Writes docs/dialect.md and docs/passes.md from what TableGen made of the .td files,
-and docs/pipeline.md from what the compiler prints: see pipeline.py.
+docs/pipeline.md from what the compiler prints, and docs/timeline.svg from what the
+simulator does: see pipeline.py and timeline.py.
 
 make docs
 """
@@ -66,6 +67,7 @@ def main() -> None:
     # Needs the built package on PYTHONPATH.
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
+    pages["timeline.svg"] = importlib.import_module("timeline").render()
     for name, text in pages.items():
         (ROOT / "docs" / name).write_text(text)
 

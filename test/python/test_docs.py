@@ -147,6 +147,13 @@ def test_walk_through_the_phases_is_up_to_date():
     assert found == expected, "docs/pipeline.md is out of date: run `make docs`"
 
 
+def test_timeline_is_up_to_date(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    expected = load_generator("timeline").render()
+    found = (ROOT / "docs/timeline.svg").read_text()
+    assert found == expected, "docs/timeline.svg is out of date: run `make docs`"
+
+
 @pytest.mark.parametrize("chip", ["sm_90a", "sm_80"])
 def test_what_the_walk_shows_is_the_ir(chip):
     """Aliases and line breaks leave the IR as it is."""

@@ -1,5 +1,6 @@
 """The examples run, and say so."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -9,8 +10,8 @@ import pytest
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
-def run(name):
-    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+def run(name, *arguments):
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -32,3 +33,15 @@ def test_demo_makes_all_objects_and_checks_all_results():
     # After the objects, two results for each kernel.
     assert sum("200x328" in line for line in lines) == 2
     assert sum("37x2500" in line for line in lines) == 2
+
+
+def test_hang_is_explained_and_fixed(tmp_path):
+    broken, fixed = run("debug_a_hang", tmp_path).split("--- with releases ---")
+    assert "verifier: refuted" in broken
+    assert "is waited for and never released" in broken
+    assert "op never returns" in broken
+    assert "verifier: found nothing wrong" in fixed
+    assert "the result is right" in fixed
+    for name in ("hang", "fixed"):
+        events = json.loads((tmp_path / f"{name}.json").read_text())["traceEvents"]
+        assert any(event.get("cat") == "wait" for event in events)

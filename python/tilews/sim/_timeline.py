@@ -101,6 +101,9 @@ class _Clock:
                 break
             else:
                 break
+        for role, place in places.items():
+            if place < len(self.queues[role]):
+                self.place_stuck(self.queues[role][place])
         return sorted(self.spans.values(), key=lambda span: (span.begin, span.end))
 
     def causes(self, event: Event) -> list[Span] | None:
@@ -136,6 +139,14 @@ class _Clock:
         for other in self.started[event.role]:
             if event.begin < other.begin and (other.begin < event.end or event.end < 0):
                 self.spans[id(other)] = self.start(other, end)
+
+    def place_stuck(self, event: Event) -> None:
+        """A role that hangs waits as long as anything happens."""
+        begin = self.times[event.role]
+        end = max((span.end for span in self.spans.values()), default=begin)
+        if event.op in _WAITS:
+            lane = event.role or "block"
+            self.spans[id(event)] = Span(event, lane, begin, max(begin, end))
 
     def start(self, event: Event, issued: float) -> Span:
         latencies = self.latencies

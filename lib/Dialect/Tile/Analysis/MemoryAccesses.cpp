@@ -164,11 +164,11 @@ static std::optional<Box> getWritten(AllocSharedOp alloc, const Write &write) {
   return getWhole(alloc.getBuffer().getType());
 }
 
-/// What `read` may read of `alloc`.
-static Box getRead(AllocSharedOp alloc, const MemoryAccess &read) {
+/// What an access may touch of `alloc`.
+static Box getTouched(AllocSharedOp alloc, const MemoryAccess &touching) {
   MemRefType type = alloc.getBuffer().getType();
   Box box = getWhole(type);
-  const SharedAccess &access = read.access;
+  const SharedAccess &access = touching.access;
   if (!access.region || access.operand->get() != alloc.getBuffer())
     return box;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -222,7 +222,7 @@ bool tile::isCovered(AllocSharedOp alloc, const MemoryAccess &read,
   for (const Write &write : writes)
     if (std::optional<Box> box = getWritten(alloc, write))
       boxes.push_back(*box);
-  return covers(boxes, getRead(alloc, read));
+  return covers(boxes, getTouched(alloc, read));
 }
 
 bool tile::hasReaders(Value buffer) {
@@ -237,4 +237,9 @@ bool tile::hasReaders(Value buffer) {
       return region.buffer->get() == buffer && region.reads();
     });
   });
+}
+
+bool tile::mayOverlap(AllocSharedOp alloc, const MemoryAccess &a,
+                      const MemoryAccess &b) {
+  return overlap(getTouched(alloc, a), getTouched(alloc, b));
 }

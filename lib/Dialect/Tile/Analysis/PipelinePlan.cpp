@@ -226,6 +226,13 @@ PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
           return PipelineRefusal{
               buffer.writers.front(), 5,
               "its buffer is written after it was read in the same turn"};
+        // Nothing orders the writers of one slot but their places.
+        for (const Write &earlier : writes)
+          if (earlier.statement != statement.op &&
+              mayOverlap(buffer.alloc, *earlier.access, access))
+            return PipelineRefusal{
+                statement.op, 15,
+                "other operations write the same elements in the same turn"};
         writes.push_back({&access, statement.op});
       } else if (writes.empty()) {
         return PipelineRefusal{buffer.writers.front(), 5,

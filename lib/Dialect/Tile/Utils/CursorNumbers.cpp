@@ -128,7 +128,7 @@ LogicalResult tile::lowerCursors(gpu::GPUFuncOp kernel,
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](CursorType type, SmallVectorImpl<Type> &numbers) {
-    numbers.assign(2, IntegerType::get(type.getContext(), 32));
+    numbers.append(2, IntegerType::get(type.getContext(), 32));
     return success();
   });
   RewritePatternSet patterns(context);

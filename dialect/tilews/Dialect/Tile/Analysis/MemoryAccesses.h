@@ -67,6 +67,10 @@ struct Write {
 bool isCovered(AllocSharedOp alloc, const MemoryAccess &read,
                llvm::ArrayRef<Write> writes);
 
+/// Whether two accesses to `alloc` may touch the same elements.
+bool mayOverlap(AllocSharedOp alloc, const MemoryAccess &a,
+                const MemoryAccess &b);
+
 /// Whether an operation may read the elements of `buffer`; views of it count.
 bool hasReaders(mlir::Value buffer);
 

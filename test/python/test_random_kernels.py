@@ -1,0 +1,123 @@
+"""Random kernels compute the same after every pass; see docs/fuzzing.md."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tilews import ir, passes, sim
+from tilews.fuzz import check as checking
+from tilews.fuzz.check import CHIPS, Finding, Options, check, difference, tile_passes
+from tilews.fuzz.generator import generate
+from tilews.fuzz.reduce import reduce
+
+OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
+
+
+@pytest.mark.parametrize("first", range(0, 500, 50))
+def test_passes_keep_what_random_kernels_compute(first):
+    found = [
+        finding
+        for seed in range(first, first + 50)
+        for finding in check(generate(seed), OPTIONS)
+    ]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_seeds_are_repeatable_and_different():
+    texts = [generate(seed).text for seed in range(40)]
+    assert texts == [generate(seed).text for seed in range(40)]
+    assert len(set(texts)) == 40
+
+
+def test_kernels_have_what_schedules_get_wrong():
+    text = "".join(generate(seed).text for seed in range(300))
+    for feature in (
+        "num_stages=5", "tl.persistent", "while ", "else:", "tl.any(", "tl.view(",
+        "atomic_add", "transpose_lhs", "exp2", "layout=", "tl.e4m3", "i64",
+    ):  # fmt: skip
+        assert feature in text, feature
+
+
+def find_pipelined_seed() -> int:
+    """A kernel that has a channel, for the chip whose schedules have no roles."""
+    for seed in range(100):
+        module = checking.with_target(generate(seed).kernel().build(), "sm_80")
+        for step in tile_passes("sm_80"):
+            passes.run(module, step)
+        text = str(module)
+        if "pending = 1" in text and "tile.gemm" in text:
+            return seed
+    raise AssertionError("no kernel of a hundred is pipelined")
+
+
+def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
+    """With one more group under way than there should be copies come too late."""
+    seed = find_pipelined_seed()
+    run = passes.run
+
+    def run_wrongly(module, pipeline):
+        messages = run(module, pipeline)
+        if "tile-expand-pipeline" in pipeline:
+            for wait in find_waits(module):
+                pending = wait.attributes["pending"]
+                wait.attributes["pending"] = type(pending).get(
+                    pending.type, pending.value + 1
+                )
+        return messages
+
+    monkeypatch.setattr(checking.passes, "run", run_wrongly)
+    options = Options(("sm_80",), reference_every=0, emit_every=0)
+    (finding,) = check(generate(seed), options)
+    assert finding.kind in ("error", "differs")
+    assert finding.step == "tile-expand-pipeline for sm_80"
+
+
+def find_waits(module):
+    """The waits for groups of copies."""
+    found = []
+
+    def visit(op):
+        if op.name == "tile.wait" and "pending" in op.attributes:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def test_reduction_keeps_what_is_wrong(monkeypatch):
+    """Kernels with an atomic count as wrong; little else is left of one."""
+    program = next(
+        p for p in map(generate, range(100)) if p.text.count("atomic_add") == 1
+    )
+
+    def is_wrong(candidate, options):
+        wrong = "atomic_add" in candidate.source
+        return [Finding(candidate.seed, "pass", "x for sm_80", "")] * wrong
+
+    monkeypatch.setattr("tilews.fuzz.reduce.check_apart", is_wrong)
+    finding = Finding(program.seed, "pass", "x for sm_80", "")
+    small = reduce(program, finding, OPTIONS)
+    body = small.source[small.source.index("):") :].splitlines()[1:]
+    assert len(body) == 1 and "atomic_add" in body[0]
+
+
+def test_differences_are_told():
+    a = [np.zeros(3), 5, np.array([1.0, np.nan])]
+    b = [np.zeros(3), 5, np.array([1.0, np.nan])]
+    assert difference(a, b) == ""
+    b[2][0] = 2.0
+    assert difference(a, b).startswith("argument 2 has 1.0 at (0,), expected 2.0")
+
+
+def test_kernels_that_read_garbage_are_told_apart():
+    program = generate(0)
+    source = program.source.splitlines()
+    place = next(i for i, line in enumerate(source) if "alloc_shared" in line)
+    buffer = source[place].split()[0]
+    source.insert(place + 1, f"    tl.print(tl.load({buffer}))")
+    broken = dataclasses.replace(program, source="\n".join(source) + "\n")
+    (finding,) = check(broken, Options(CHIPS[:1]))
+    assert finding.kind == "invalid"
+    assert sim.SimulationError.__name__ not in finding.message
