@@ -72,18 +72,18 @@ def render() -> str:
         width = max(round(x(end) - x(begin), 1), 1)
         return (
             f'  <rect class="{kind}" x="{x(begin)}" y="{y(lane)}" width="{width}" '
-            f'height="{height}" rx="3"/>'
+            f'height="{height}" rx="{min(3, width / 3):.1f}"/>'
         )
 
     parts = []
     units = {"load": "producer role", "math": "consumer role"}
+    for lane in units.values():
+        y(lane)
     for span in trace.spans:
         lane = units.get(span.lane)
         if lane and span.event.unit == "role":
             kind = "wait" if span.is_wait else "work"
             parts.append((lane, box(kind, lane, span.begin, span.end)))
-    for lane in units.values():
-        y(lane)
     drawn = [text for lane in units.values() for at, text in parts if at == lane]
     slots = sorted({stay.barrier for stay in trace.stays})
     for stay in trace.stays:

@@ -296,6 +296,40 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // What a loop carries before a cursor stays.
+  // CHECK-LABEL: gpu.func @carried
+  // CHECK: scf.while (%{{.*}} = %c0, %{{.*}} = %c0, %{{.*}} = %c0, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, index, index, i32, i32) -> (index, index, index, i32, i32)
+  gpu.func @carried(%X: memref<64x64xf16>, %flag: memref<1xi1>) kernel
+      attributes {tile.threads = 64 : i32} {
+    %c0 = arith.constant 0 : index
+    %As = tile.alloc_shared : !A
+    %ch = tile.channel(%As) {producer = #tile.producer<tma>} : !A -> !tile.channel<1>
+    tile.specialize {
+      tile.role @load warps(1) {
+        %p0 = tile.cursor : !tile.cursor<1>
+        %end:4 = scf.while (%x = %c0, %y = %c0, %z = %c0, %p = %p0)
+            : (index, index, index, !tile.cursor<1>) -> (index, index, index, !tile.cursor<1>) {
+          %on = memref.load %flag[%c0] : memref<1xi1>
+          scf.condition(%on) %x, %y, %z, %p : index, index, index, !tile.cursor<1>
+        } do {
+        ^bb0(%x: index, %y: index, %z: index, %p: !tile.cursor<1>):
+          tile.acquire %ch[%p] : !tile.channel<1>
+          %a = tile.slot %As[%p] : !A -> !a
+          tile.copy %X to %a {tile.inst = #tile.inst<tma>} : memref<64x64xf16> to !a
+          tile.commit %ch[%p] : !tile.channel<1>
+          %next = tile.advance %p : !tile.cursor<1>
+          scf.yield %y, %z, %x, %next : index, index, index, !tile.cursor<1>
+        }
+      }
+      tile.role @use warps(1) {
+        %q = tile.cursor : !tile.cursor<1>
+        tile.wait %ch[%q] : !tile.channel<1>
+        tile.release %ch[%q] : !tile.channel<1>
+      }
+    }
+    gpu.return
+  }
+
   // Barriers are ready where roles begin, also if these are in a loop, and once.
   // CHECK-LABEL: gpu.func @inside
   // CHECK: tile.mbarrier {count = 32 : i64}

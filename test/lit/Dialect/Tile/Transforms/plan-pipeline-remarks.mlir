@@ -60,6 +60,21 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  gpu.func @one_over_the_other(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0015}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      // expected-remark @below {{tile-pipe-0015: not started ahead of time: other operations write the same elements in the same turn}}
+      tile.copy %A[64, %k] [32, 64] to %as[16, 0] [32, 64] : !g to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
   gpu.func @written_twice(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
