@@ -83,7 +83,7 @@ def test_times_taken_in_turns_replace_the_first():
     ]
 
 
-def test_hanging_kernels_do_not_cost_the_whole_lease():
+def test_hanging_kernels_do_not_take_all_the_time():
     rows, _ = run([CASES[1]] * 5, timeout=0.5)
     notes = [row["note"].splitlines()[0] for row in rows]
     assert (
