@@ -16,7 +16,6 @@ OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 
 #: What is known to be wrong, and left to be repaired.
 KNOWN = {
-    42: "a pass takes more than a minute",
     88: "TMA overwrites what ordinary stores wrote, without a fence",
     112: "TMA overwrites what ordinary stores wrote, without a fence",
 }

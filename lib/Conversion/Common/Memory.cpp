@@ -276,11 +276,10 @@ struct CopyPattern : TilePattern<CopyOp> {
                                    adaptor.getDestOffsets(),
                                    destType.getRank()),
                       to.sizes, maxVectors[1], indexer);
-    auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
     int64_t vector =
         std::min(source.getVectorElements(), dest.getVectorElements());
     Type element = getTypeConverter()->convertType(sourceType.getElementType());
-    if (inst && inst.getValue() == InstKind::CpAsync && vector * bytes >= 4 &&
+    if (hasInst(op, InstKind::CpAsync) && vector * bytes >= 4 &&
         vector * bytes <= 16) {
       copyAsync(b, source, dest, indexer, element, vector, vector * bytes);
     } else {

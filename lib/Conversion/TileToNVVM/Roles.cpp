@@ -8,6 +8,8 @@
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
 
+#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,13 +17,6 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
-
-/// Registers that a thread has at the start if the block takes the whole file
-/// (PTX ISA, "setmaxnreg": a multiple of 8).
-static int64_t getInitialRegisters(int64_t threads) {
-  constexpr int64_t registerFile = 65536, most = 248;
-  return std::min(registerFile / threads / 8 * 8, most);
-}
 
 namespace {
 
@@ -58,8 +53,9 @@ private:
                                ConversionPatternRewriter &rewriter) {
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
     rewriter.modifyOpInPlace(kernel, [&] {
-      kernel->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                      rewriter.getI32IntegerAttr(getInitialRegisters(threads)));
+      kernel->setAttr(
+          NVVM::NVVMDialect::getMaxnregAttrName(),
+          rewriter.getI32IntegerAttr(getRegisterLimit(threads / 32)));
     });
   }
 
@@ -73,7 +69,7 @@ private:
       NVVM::SetMaxRegisterOp::create(
           b, b.getI32IntegerAttr(*registers),
           NVVM::SetMaxRegisterActionAttr::get(
-              b.getContext(), *registers < getInitialRegisters(threads)
+              b.getContext(), *registers < getRegisterLimit(threads / 32)
                                   ? NVVM::SetMaxRegisterAction::decrease
                                   : NVVM::SetMaxRegisterAction::increase));
     if (group.elected) {

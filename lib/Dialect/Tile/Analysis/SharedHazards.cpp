@@ -67,14 +67,13 @@ void ArenaState::apply(BarrierKind kind) {
     unfenced = inFlight;
 }
 
-void ArenaState::closeGroup() {
-  // No wait leaves more groups than these under way.
-  constexpr int64_t enough = 64;
+void ArenaState::closeGroup(int64_t mostPending) {
   for (std::set<ArenaAccess> *set : {&inFlight, &unfenced}) {
     std::set<ArenaAccess> aged;
     for (ArenaAccess access : *set) {
       if (access.closedGroups)
-        access.closedGroups = std::min(*access.closedGroups + 1, enough);
+        access.closedGroups =
+            std::min(*access.closedGroups + 1, mostPending + 1);
       aged.insert(access);
     }
     *set = std::move(aged);

@@ -21,8 +21,7 @@ tile::getReads(const LoopStatements &statements, const PipedBuffer &buffer) {
 }
 
 ProducerKind tile::getProducerKind(Operation *op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  if (isa<CopyOp>(op) && inst && inst.getValue() == InstKind::CpAsync)
+  if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
     return ProducerKind::CpAsync;
   return isa<CopyOp>(op) && isTma(op) ? ProducerKind::Tma : ProducerKind::Simt;
 }

@@ -22,9 +22,7 @@ using namespace tilews::tile;
 
 static bool isTmaLoad(Operation *op) {
   auto copy = dyn_cast<CopyOp>(op);
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return copy && isShared(copy.getDest()) && inst &&
-         inst.getValue() == InstKind::Tma;
+  return copy && isShared(copy.getDest()) && hasInst(op, InstKind::Tma);
 }
 
 namespace {

@@ -54,8 +54,7 @@ struct Deferral {
 static bool canRunOn(MatmulOpInterface op) {
   if (isa<GemmSpOp>(op))
     return false;
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == InstKind::Wgmma && !op.getAsync() &&
+  return hasInst(op, InstKind::Wgmma) && !op.getAsync() &&
          isShared(op.getLhs()) && isShared(op.getRhs());
 }
 

@@ -34,7 +34,12 @@ namespace {
 class BarrierPlacement {
 public:
   BarrierPlacement(gpu::GPUFuncOp kernel, const ArenaAccesses &accesses)
-      : kernel(kernel), accesses(accesses) {}
+      : kernel(kernel), accesses(accesses) {
+    kernel->walk([&](WaitOp wait) {
+      mostPending =
+          std::max<int64_t>(mostPending, wait.getPending().value_or(0));
+    });
+  }
 
   /// Decides on all barriers.
   void run() {
@@ -96,7 +101,7 @@ private:
       return state;
     }
     if (isa<CommitGroupOp>(op))
-      state.closeGroup();
+      state.closeGroup(mostPending);
     // Without roles the threads that wait meet.
     if (auto wait = dyn_cast<WaitOp>(op);
         wait && !op->getParentOfType<RoleOp>()) {
@@ -227,6 +232,8 @@ private:
   llvm::MapVector<Operation *, BarrierKind> barriers;
   /// The kinds that the present simulation asks for.
   llvm::DenseMap<Operation *, BarrierKind> barrierKinds;
+  /// The most groups of copies that a wait leaves under way.
+  int64_t mostPending = 0;
   bool adding = false;
   bool safe = true;
 };

@@ -33,8 +33,7 @@ using namespace tilews;
 using namespace tilews::tile;
 
 static bool isWgmma(GemmOp op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst && inst.getValue() == InstKind::Wgmma && !op.getAsync();
+  return hasInst(op, InstKind::Wgmma) && !op.getAsync();
 }
 
 namespace {

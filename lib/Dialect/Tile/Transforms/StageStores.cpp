@@ -31,9 +31,9 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether `store` is the last step of a turn of a loop that waits for tiles: a
-/// role's loop over tiles of the output.
-static bool endsTurn(StoreOp store) {
+/// Whether `store` is a step of a loop of a role in which tiles are waited for:
+/// the loop over tiles of the output, whose next turn begins while TMA stores.
+static bool isBeforeMore(StoreOp store) {
   auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
   return loop && store->getParentOfType<RoleOp>() &&
          loop.getBody()
@@ -123,17 +123,19 @@ static void stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
   SmallVector<Operation *> created;
   for (int64_t i = 0; i < parts; ++i) {
     Value value = store.getValue();
-    if (parts > 1)
+    if (parts > 1) {
       value = SliceOp::create(rewriter, loc, part, value, axis, i);
+      created.push_back(value.getDefiningOp());
+    }
     auto write = StoreOp::create(rewriter, loc, value, alloc, ValueRange(),
                                  ArrayRef<int64_t>(), ArrayRef<int64_t>());
     CopyOp copy = createCopy(rewriter, store, alloc, i);
-    created.append({copy, write});
+    created.append({write, copy});
     Divisibility divisibility;
     if (llvm::Error obstacle = checkTma(copy, divisibility)) {
       store.emitRemark("tile-inst-0003: store uses threads, not TMA: ")
           << llvm::toString(std::move(obstacle));
-      for (Operation *op : llvm::make_early_inc_range(created))
+      for (Operation *op : llvm::reverse(created))
         rewriter.eraseOp(op);
       rewriter.eraseOp(alloc);
       return;
@@ -150,7 +152,7 @@ LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
     return success();
   SmallVector<StoreOp> stores;
   kernel.walk([&](StoreOp store) {
-    if (isa<BlockArgument>(store.getDest()) && endsTurn(store) &&
+    if (isa<BlockArgument>(store.getDest()) && isBeforeMore(store) &&
         store.getValue().getType().getRank() >= 2 &&
         !hasReaders(store.getDest()))
       stores.push_back(store);

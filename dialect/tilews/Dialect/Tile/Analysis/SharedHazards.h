@@ -87,8 +87,9 @@ public:
   bool conflictsWithCopy(const ArenaAccess &access) const;
   void add(const ArenaAccess &access);
   void apply(BarrierKind kind);
-  /// The threads have closed a group of copies by cp.async.
-  void closeGroup();
+  /// The threads have closed a group of copies by cp.async. No wait tells more
+  /// than `mostPending` groups apart.
+  void closeGroup(int64_t mostPending);
   /// They have waited for all groups but the last `pending`.
   void landGroups(int64_t pending);
   /// All asynchronous products have been waited for by their own threads.

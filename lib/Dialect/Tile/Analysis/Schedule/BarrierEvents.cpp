@@ -45,19 +45,6 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   numWords += numPlaces;
 }
 
-unsigned BarrierProtocol::getTask(Operation *op) const {
-  auto role = op->getParentOfType<RoleOp>();
-  if (!role)
-    return 0;
-  unsigned task = 1;
-  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
-    if (other == role)
-      break;
-    ++task;
-  }
-  return task;
-}
-
 /// Versioned buffers, and others that asynchronous units or several roles
 /// access: what a role does with a buffer of its own is not the schedule's.
 void BarrierProtocol::addBuffers() {

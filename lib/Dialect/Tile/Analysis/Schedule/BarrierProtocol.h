@@ -113,7 +113,6 @@ private:
   void addEvents();
   void addAccesses(mlir::Operation *op);
   bool addSignals(CopyOp copy, Event &event);
-  unsigned getTask(mlir::Operation *op) const;
   bool hasRoles() const { return tasks > 1; }
 
   unsigned getKnownWords() const { return OfReads + tasks; }

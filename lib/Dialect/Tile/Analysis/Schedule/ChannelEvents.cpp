@@ -34,19 +34,6 @@ ChannelProtocol::ChannelProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   numWords += tasks * kProductWords;
 }
 
-unsigned ChannelProtocol::getTask(Operation *op) const {
-  auto role = op->getParentOfType<RoleOp>();
-  if (!role)
-    return 0;
-  unsigned task = 1;
-  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
-    if (other == role)
-      break;
-    ++task;
-  }
-  return task;
-}
-
 void ChannelProtocol::addChannels() {
   int64_t slots = 0;
   kernel.walk([&](ChannelOp op) {

@@ -107,7 +107,6 @@ private:
   void addAccesses(mlir::Operation *op);
   void followProducts();
   void followProduct(GemmOp product);
-  unsigned getTask(mlir::Operation *op) const;
   bool hasRoles() const { return tasks > 1; }
   std::string getTaskName(unsigned task) const;
   std::string getPlace(unsigned channel, int64_t cursor) const;

@@ -39,6 +39,19 @@ std::optional<Finding> Program::addTasks() {
   return std::nullopt;
 }
 
+unsigned schedule::getTask(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return 0;
+  unsigned task = 1;
+  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+    if (other == role)
+      break;
+    ++task;
+  }
+  return task;
+}
+
 unsigned Program::getTaskOf(Operation *op) const {
   auto role = dyn_cast<RoleOp>(op);
   if (!role)

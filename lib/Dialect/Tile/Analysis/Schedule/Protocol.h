@@ -29,6 +29,10 @@ struct Finding {
   bool isCertain = false;
 };
 
+/// The number of the task that runs `op`: 0 outside of roles, then the roles in
+/// order.
+unsigned getTask(mlir::Operation *op);
+
 /// What has happened on one way through a kernel. The words are of the
 /// protocol; equal words have the same future.
 using State = std::vector<int64_t>;

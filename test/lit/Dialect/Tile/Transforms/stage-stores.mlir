@@ -97,12 +97,13 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: gpu.func @ragged
-  // CHECK-NOT: tile.alloc_shared : memref<128x64
+  // CHECK-NOT: tile.alloc_shared : memref<128x128
+  // CHECK-NOT: tile.slice
   // CHECK-NOT: tile.inst<tma>
   gpu.func @ragged(%tiles: index, %x: f16, %C: memref<128x1001xf16>) kernel attributes {tile.threads = 288 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %c64 = arith.constant 64 : index
+    %c256 = arith.constant 256 : index
     %As = tile.alloc_shared : !slots
     %ch = tile.channel(%As) {producer = #tile.producer<tma>} : !slots -> !tile.channel<4>
     tile.specialize {
@@ -111,10 +112,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
         scf.for %t = %c0 to %tiles step %c1 {
           tile.wait %ch[%p0] : !tile.channel<4>
           tile.release %ch[%p0] : !tile.channel<4>
-          %n = arith.muli %t, %c64 : index
-          %tile = tensor.splat %x : tensor<128x64xf16>
+          %n = arith.muli %t, %c256 : index
+          %tile = tensor.splat %x : tensor<128x256xf16>
           // expected-remark @below {{tile-inst-0003: store uses threads, not TMA: }}
-          tile.store %tile to %C[0, %n] : tensor<128x64xf16> to memref<128x1001xf16>
+          tile.store %tile to %C[0, %n] : tensor<128x256xf16> to memref<128x1001xf16>
         }
       }
       tile.role @load warps(1) {
