@@ -21,6 +21,7 @@ using namespace tilews;
 static constexpr char kTilePasses[] =
     "tile-set-target{{chip={0}},"
     "tile-split-k,"
+    "tile-stream-k,"
     "tile-lower-persistent,"
     "tile-rasterize-blocks,"
     "arith-emulate-unsupported-floats{{source-types="

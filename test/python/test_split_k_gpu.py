@@ -23,3 +23,11 @@ def test_product(kernel, splits):
     )
     torch.cuda.synchronize()
     assert torch.equal(c.double(), expected)
+
+
+@pytest.mark.parametrize("blocks", [1, 5, 132, 1000])
+def test_streamed_product(blocks):
+    a, b, c = (torch.from_numpy(x).cuda() for x in test_split_k.arguments(2000))
+    test_split_k.streamed.compile(runtime.device_target(), BLOCKS=blocks)(a, b, c)
+    torch.cuda.synchronize()
+    assert torch.equal(c.double(), 1 + a.double() @ b.double())

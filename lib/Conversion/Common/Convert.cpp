@@ -104,6 +104,9 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
                       "its turns among ")
           << blocks.getInt() << " blocks";
+    if (loop->hasAttr(TileDialect::kStreamK))
+      loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
+                      "its turns among the blocks");
   });
 }
 

@@ -241,6 +241,8 @@ class Regions(Noting, Calls):
                 loop.attributes[f"tile.{name}"] = ir.IntegerAttr.get(
                     ir.IntegerType.get_signless(32), count
                 )
+        if bounds.stream_k:
+            loop.attributes["tile.stream_k"] = ir.UnitAttr.get()
         self._leave(node, carried, list(loop.results))
 
     def persistent_loop(self, node: ast.For, tiles: Persistent) -> None:

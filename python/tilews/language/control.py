@@ -28,6 +28,7 @@ class Range:
     step: Any
     num_stages: int | None
     split_k: int | None = None
+    stream_k: bool = False
     stage: tuple[int, ...] | None = None
     order: tuple[int, ...] | None = None
 
@@ -52,6 +53,7 @@ def range(
     *,
     num_stages: int | None = None,
     split_k: int | None = None,
+    stream_k: bool = False,
 ) -> Range:
     """The counters of a run-time loop: ``for k in tl.range(n):``.
 
@@ -63,6 +65,9 @@ def range(
         split_k: blocks that share the turns. The loop only adds up, from zeros on,
             and the sums go into :func:`atomic_add` to global memory: to a buffer
             that the caller has filled with zeros.
+        stream_k: the blocks of the launch share the turns of the loop in all tiles of
+            a :func:`persistent` loop evenly. The loop is as for `split_k`, and its
+            bounds do not depend on the tile.
     """
     if stop is None:
         start, stop = 0, start
@@ -82,7 +87,16 @@ def range(
             raise LanguageError(
                 f"tl.range: {name} is a positive integer, found {describe(count)}"
             )
-    return Range(start, stop, step, num_stages, split_k)
+    if not isinstance(stream_k, bool):
+        raise LanguageError(
+            f"tl.range: stream_k is True or False, found {describe(stream_k)}"
+        )
+    if stream_k and split_k is not None:
+        raise LanguageError(
+            "tl.range: split_k and stream_k both share the loop's turns",
+            "use one of them",
+        )
+    return Range(start, stop, step, num_stages, split_k, stream_k)
 
 
 def pipelined(

@@ -16,6 +16,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.split_k = 2 : i32}
+    // expected-remark @below {{tile-split-0002: loop is not split: no pass has shared its turns among the blocks}}
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %i, %x[%i] : memref<?xindex>
+    } {tile.stream_k}
     gpu.return
   }
 }

@@ -126,6 +126,18 @@ static LogicalResult verifyLoopCount(Operation *op, NamedAttribute attr) {
   return success();
 }
 
+static LogicalResult verifyStreamK(Operation *op, Attribute value) {
+  if (!isa<scf::ForOp>(op))
+    return op->emitError("'tile.stream_k' belongs on an scf.for");
+  if (op->hasAttr(TileDialect::kSplitK))
+    return op->emitError("'tile.stream_k' and 'tile.split_k' exclude each "
+                         "other: both share the loop's turns among blocks");
+  if (!isa<UnitAttr>(value))
+    return op->emitError("'tile.stream_k' is a unit attribute, found ")
+           << value;
+  return success();
+}
+
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
   if (!op->getParentOfType<scf::ForOp>())
@@ -171,6 +183,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   Attribute value = attr.getValue();
   if (name == kNumStages || name == kSplitK)
     return verifyLoopCount(op, attr);
+  if (name == kStreamK)
+    return verifyStreamK(op, value);
   if (name == kStage || name == kOrder)
     return verifyStageOrOrder(op, attr);
   if (name == kInst)

@@ -378,3 +378,28 @@ func.func @f(%A: memref<8xf32>) {
   %x = tile.load %A {tile.layout = #tile.fragment<thread = (8):(1*d0), value = ():()>} : memref<8xf32> -> tensor<8xf32, #tile.fragment<thread = (4):(1*d0), value = (2):(4*d0)>>
   return
 }
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{'tile.stream_k' is a unit attribute, found 2 : i32}}
+  scf.for %i = %n to %n step %n {
+  } {tile.stream_k = 2 : i32}
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error @below {{'tile.stream_k' and 'tile.split_k' exclude each other: both share the loop's turns among blocks}}
+  scf.for %i = %n to %n step %n {
+  } {tile.split_k = 2 : i32, tile.stream_k}
+  return
+}
+
+// -----
+
+// expected-error @below {{'tile.stream_k' belongs on an scf.for}}
+func.func @f() attributes {tile.stream_k} {
+  return
+}

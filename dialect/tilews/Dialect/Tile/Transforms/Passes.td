@@ -77,6 +77,53 @@ def SplitKPass : Pass<"tile-split-k"> {
                            "::mlir::gpu::GPUDialect"];
 }
 
+def StreamKPass : Pass<"tile-stream-k"> {
+  let summary = "share the turns of all tiles evenly among blocks";
+  let description = [{
+    Where the number of tiles is no multiple of the number of blocks, some
+    blocks have nothing to do in the end. Under a loop with `tile.stream_k` in a
+    `tile.persistent` all turns of all tiles are one stream, of which each block
+    of the launch takes an equal part: it begins and ends in the middle of
+    tiles, adds its part of their sums to memory, and sums of the tiles between
+    are its own. (Osama et al., "Stream-K", PPoPP 2023.) The persistent loop is
+    lowered as `--tile-lower-persistent` does it.
+
+    What the loop carries and what is done with its results is restricted as
+    `--tile-split-k` says, and its bounds are the same in all tiles. A loop that
+    is not split runs as it is, and a remark `tile-split-0001` says why.
+
+    ```mlir
+    tile.persistent (%x, %y) in (%nx, %ny) {
+      %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+        ...
+      } {tile.stream_k}
+      tile.atomic_rmw <add> %r to %C[%m, %n] : tensor<128x128xf32> to memref<?x?xf32>
+    }
+    ```
+
+    becomes, where the turns of the block's stream are `%first` up to `%end`,
+
+    ```mlir
+    %from = arith.divui %first, %n : index
+    %to = arith.ceildivui %end, %n : index
+    scf.for %tile = %from to %to step %c1 {
+      %begin = arith.muli %tile, %n : index
+      %a = arith.subi %first, %begin : index
+      %k0 = arith.maxsi %a, %c0 : index
+      %b = arith.subi %end, %begin : index
+      %k1 = arith.minsi %b, %n : index
+      %r = scf.for %k = %k0 to %k1 step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
+        ...
+      }
+      tile.atomic_rmw <add> %r to %C[%m, %n] : tensor<128x128xf32> to memref<?x?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def LowerPersistentPass : Pass<"tile-lower-persistent"> {
   let summary = "turn persistent loops into loops over a block's own tiles";
   let description = [{

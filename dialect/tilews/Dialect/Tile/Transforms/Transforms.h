@@ -32,6 +32,12 @@ mlir::LogicalResult splitK(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
 /// The same for the loops of a kernel with `tile.split_k`, which is removed.
 void splitLoops(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets the blocks of the launch share the turns of a loop in a
+/// `tile.persistent` evenly, over all tiles; the loop over tiles is lowered.
+/// Fails with a remark where that cannot be.
+mlir::LogicalResult streamK(mlir::RewriterBase &rewriter,
+                            mlir::scf::ForOp loop);
+
 /// Applies the kernel's `tile.rasterize` to its uses of the x and y block ids
 /// and removes the attribute; without it nothing changes.
 void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
