@@ -77,9 +77,13 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
     if selected:
         for line in report.missing_peers():
             console.print(line, highlight=False)
-        session = runner.Session(
-            timeout, lambda line: console.print(line, highlight=False, markup=False)
-        )
+
+        def tell(line: str) -> None:
+            console.print(line, highlight=False, markup=False)
+            # A run that is cut short leaves what it has measured.
+            report.save(outcome, results / name)
+
+        session = runner.Session(timeout, tell)
         outcome["runs"] = session.rows
         try:
             session.run(selected)
