@@ -163,6 +163,16 @@ LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
   return success();
 }
 
+/// Until barriers are placed an agent's own accesses count as ordered: it is
+/// for the barriers to let its products end before it overwrites what they
+/// read.
+bool BlockState::isInOrder(const Conflict &conflict, unsigned agent) const {
+  const Event &earlier = conflict.earlier;
+  return !isExplicit && conflict.kind == ConflictKind::Unordered &&
+         earlier.agent == agent && earlier.op &&
+         earlier.op->kind == AsyncKind::Product;
+}
+
 LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
                                  const MemRef &memref, const Box &box,
                                  const AccessMode &mode) {
@@ -181,6 +191,12 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
     forEachRun(memref, row, [&](int64_t first, int64_t count, int64_t skip) {
       std::optional<Conflict> conflict =
           shadow.touch(*cells, first, count, viewer);
+      while (conflict && isInOrder(*conflict, frame.getAgent())) {
+        result = finish(frame, AsyncKind::Product, conflict->earlier.time);
+        if (failed(result))
+          return false;
+        conflict = shadow.touch(*cells, first, count, viewer);
+      }
       if (!conflict)
         return true;
       SmallVector<int64_t> coords = row.coords;

@@ -146,6 +146,7 @@ private:
   Event makeEvent(unsigned agent, const Instruction &inst,
                   const AccessMode &mode, const void *buffer) const;
   Viewer getViewer(unsigned agent) const;
+  bool isInOrder(const Conflict &conflict, unsigned agent) const;
   /// The bytes of a buffer; null if nobody writes it.
   Cells *getCells(const Buffer &buffer);
   void reportDeadlock();

@@ -331,3 +331,45 @@ def test_a_condition_that_reads_what_has_yet_to_arrive(wait, timing):
             match=r"reads element .*(never written|orders behind a write)",
         ):
             sim.run(module, None, [a, out], 1, **timing)
+
+
+PRODUCT = """
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @reuse(%A: memref<64x64xf16>, %B: memref<64x64xf16>, %C: memref<64x64xf16>)
+      kernel attributes {tile.threads = 128 : i32} {
+    %as = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+    %first = tile.load %A[0, 0] : memref<64x64xf16> -> tensor<64x64xf16>
+    tile.store %first to %as : tensor<64x64xf16>
+        to memref<64x64xf16, #gpu.address_space<workgroup>>
+    BARRIER
+    %acc = tile.gemm %as, %as, %zero {async, tile.inst = #tile.inst<wgmma>}
+        : memref<64x64xf16, #gpu.address_space<workgroup>>,
+          memref<64x64xf16, #gpu.address_space<workgroup>> -> tensor<64x64xf32>
+    %second = tile.load %B[0, 0] : memref<64x64xf16> -> tensor<64x64xf16>
+    tile.store %second to %as : tensor<64x64xf16>
+        to memref<64x64xf16, #gpu.address_space<workgroup>>
+    %sum = tile.gemm_wait %acc {pending = 0 : i64} : tensor<64x64xf32>
+    %half = arith.truncf %sum : tensor<64x64xf32> to tensor<64x64xf16>
+    tile.store %half to %C[0, 0] : tensor<64x64xf16> to memref<64x64xf16>
+    gpu.return
+  }
+}
+"""
+
+
+def run_product(barrier, **options):
+    a, b = np.full((64, 64), 2, "f2"), np.full((64, 64), 3, "f2")
+    c = np.zeros((64, 64), "f2")
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(PRODUCT.replace("BARRIER", barrier))
+        sim.run(module, None, [a, b, c], 1, **options)
+    return c
+
+
+@pytest.mark.parametrize("timing", TIMINGS, ids=str)
+def test_a_product_has_read_before_its_role_overwrites_once_barriers_say_so(timing):
+    """Until then what one role does is in order."""
+    assert (run_product("", **timing) == 256).all()
+    with pytest.raises(sim.SimulationError, match="product here that reads it"):
+        run_product("tile.barrier {proxy_fence}", **timing)

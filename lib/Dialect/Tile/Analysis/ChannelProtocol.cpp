@@ -30,13 +30,15 @@ private:
   LogicalResult addChannel(ChannelOp channel);
   LogicalResult addCopy(CopyOp copy);
   void addAccesses(ChannelOp channel);
-  void addAccess(ChannelOp channel, Value slot, Operation *op);
+  void addAccess(ChannelOp channel, Value buffer, Value slot, Operation *op);
   LogicalResult countArrivals(ChannelOp channel);
 
   gpu::GPUFuncOp kernel;
   Divisibility divisibility;
   /// The channel that a buffer's versions are handed through.
   llvm::DenseMap<Value, ChannelOp> channelOf;
+  /// Buffers that TMA, and threads, of a producer write.
+  llvm::DenseSet<Value> writtenByTma, writtenByThreads;
 };
 } // namespace
 
@@ -117,8 +119,9 @@ static bool isPureCpAsync(CopyOp copy, Divisibility &divisibility) {
   return vector * bits >= 32 && !sizes.empty() && sizes.back() % vector == 0;
 }
 
-/// Notes what `op` does to a slot of `channel`.
-void Finder::addAccess(ChannelOp channel, Value slot, Operation *op) {
+/// Notes what `op` does to a slot of `channel`'s `buffer`.
+void Finder::addAccess(ChannelOp channel, Value buffer, Value slot,
+                       Operation *op) {
   ChannelProtocol &protocol = result.channels[channel];
   auto access = dyn_cast<AccessOpInterface>(op);
   SmallVector<AccessRegion> regions;
@@ -140,6 +143,8 @@ void Finder::addAccess(ChannelOp channel, Value slot, Operation *op) {
       llvm::any_of(channel.getChannel().getUsers(), [&](Operation *user) {
         return isa<CommitOp>(user) && getRole(user) == getRole(op);
       });
+  if (isProducer)
+    (isTma(op) ? writtenByTma : writtenByThreads).insert(buffer);
   if (!isProducer)
     protocol.isWrittenByConsumers = true;
   else if (isTma(op))
@@ -152,18 +157,21 @@ void Finder::addAccess(ChannelOp channel, Value slot, Operation *op) {
 }
 
 void Finder::addAccesses(ChannelOp channel) {
-  SmallVector<Value> slots;
-  for (Value buffer : channel.getBuffers())
+  for (Value buffer : channel.getBuffers()) {
+    SmallVector<Value> slots;
     for (Operation *user : buffer.getUsers())
       if (auto slot = dyn_cast<SlotOp>(user))
         slots.push_back(slot.getResult());
-  for (size_t i = 0; i < slots.size(); ++i)
-    for (Operation *user : slots[i].getUsers()) {
-      if (auto view = dyn_cast<ViewOp>(user))
-        slots.push_back(view.getResult());
-      else
-        addAccess(channel, slots[i], user);
-    }
+    for (size_t i = 0; i < slots.size(); ++i)
+      for (Operation *user : slots[i].getUsers()) {
+        if (auto view = dyn_cast<ViewOp>(user))
+          slots.push_back(view.getResult());
+        else
+          addAccess(channel, buffer, slots[i], user);
+      }
+    result.channels[channel].isOverwrittenByTma |=
+        writtenByTma.contains(buffer) && writtenByThreads.contains(buffer);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -156,7 +156,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
   if (protocol.byCpAsync)
     arrive(Agents::Copies);
   if (protocol.byStores) {
-    if (protocol.hasAsyncReaders)
+    if (protocol.needsFence())
       ProxyFenceOp::create(b);
     arrive(isElected(op) ? Agents::Thread : Agents::Threads);
   }
@@ -168,7 +168,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, WaitOp op) {
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).full, place.slot,
                          place.phase);
   // The producer cannot fence what its copies have yet to write.
-  if (protocol.byCpAsync && protocol.hasAsyncReaders)
+  if (protocol.byCpAsync && protocol.needsFence())
     ProxyFenceOp::create(b);
 }
 

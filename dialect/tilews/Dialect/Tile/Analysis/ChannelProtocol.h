@@ -29,8 +29,14 @@ struct ChannelProtocol {
   bool hasAsyncReaders = false, hasGenericReaders = false;
   /// Whether consumers store to its slots.
   bool isWrittenByConsumers = false;
+  /// Whether TMA writes where a producer's threads wrote before.
+  bool isOverwrittenByTma = false;
   /// How many times a barrier is arrived at in a phase.
   int64_t fullArrivals = 0, emptyArrivals = 0;
+
+  /// Whether the asynchronous proxy (wgmma, TMA) has to find what the threads
+  /// of a producer write: it reads it, or comes to write behind it.
+  bool needsFence() const { return hasAsyncReaders || isOverwrittenByTma; }
 };
 
 /// A TMA load as part of a channel's transaction.

@@ -92,12 +92,13 @@ void BarrierProtocol::addEvents() {
   });
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     Event event{unsigned(eventOps.size())};
+    event.meets = meetsInScratch(op);
     auto gemm = dyn_cast<GemmOp>(op);
     bool isEvent =
         isa<MBarrierOp, MBarrierReadyOp, MBarrierArriveOp, MBarrierExpectOp,
             MBarrierWaitOp, ProxyFenceOp, CopyGroupWaitOp, CommitGroupOp,
             BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
-        (gemm && gemm.getAsync());
+        (gemm && gemm.getAsync()) || event.meets;
     if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op) &&
         !barrierNumbers.contains(op->getOperand(0)))
       obstacle = Finding{op, "its barrier is passed on as a value"};

@@ -121,9 +121,10 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
     landGroups(state, wait.getPending(), /*openToo=*/false);
     return Outcome::Done;
   }
-  if (isa<BarrierOp, gpu::BarrierOp>(op)) {
+  if (isa<BarrierOp, gpu::BarrierOp>(op) || event.meets) {
     auto barrier = dyn_cast<BarrierOp>(op);
     if (barrier && barrier.getDrainCopies()) {
+      endProducts(state, task, 0);
       landGroups(state, 0, /*openToo=*/true);
       int64_t &copies = state[getTaskWord(task, Copies)];
       state[getKnown(task) + OfCopies] |= copies;
@@ -171,6 +172,7 @@ BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
 void BarrierProtocol::tell(State &state, unsigned task, unsigned slot,
                            bool ofOneThread) const {
   unsigned told = getTold(slot), known = getKnown(task);
+  state[getTaskWord(task, Untold)] = 0;
   Places reads = getRunningReads(state, task), writes = 0;
   if (ofOneThread) {
     reads |= state[getTaskWord(task, UnmetReads)];
@@ -202,6 +204,7 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
     int64_t &copies = state[getTaskWord(task, Copies)];
     // Made by the unit that copies: it tells of nothing else.
     state[getTold(slot) + OfCopies] |= copies;
+    state[getTaskWord(task, Untold)] &= ~copies;
     copies = 0;
   } else {
     tell(state, task, slot, op.getBy() == Agents::Thread);
@@ -319,9 +322,16 @@ void BarrierProtocol::meet(State &state, unsigned task) const {
 /// What a task knows to be written is visible to the asynchronous proxy.
 void BarrierProtocol::fence(State &state, unsigned task) const {
   const int64_t *known = &state[getKnown(task)];
-  Places visible = known[OfThreads] & known[OfCopies];
-  for (unsigned writer = 0; writer < tasks; ++writer)
-    state[getTaskWord(writer, Unfenced)] &= ~visible;
+  for (unsigned writer = 0; writer < tasks; ++writer) {
+    state[getTaskWord(writer, UnfencedStores)] &= ~known[OfThreads];
+    state[getTaskWord(writer, UnfencedCopies)] &= ~known[OfCopies];
+  }
+}
+
+BarrierProtocol::Places BarrierProtocol::getUnfenced(const State &state,
+                                                     unsigned task) const {
+  return state[getTaskWord(task, UnfencedStores)] |
+         state[getTaskWord(task, UnfencedCopies)];
 }
 
 void BarrierProtocol::endProducts(State &state, unsigned task,
@@ -441,7 +451,7 @@ Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,
                     "a tile.barrier");
   if (isAsync)
     for (unsigned writer = 0; writer < tasks; ++writer)
-      if (Places unseen = places & state[getTaskWord(writer, Unfenced)])
+      if (Places unseen = places & getUnfenced(state, writer))
         return fail(finding, op,
                     who + " reads " + getName(unseen) +
                         " by the asynchronous proxy, which may not see what "
@@ -492,7 +502,8 @@ Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
   for (unsigned other = 0; other < tasks; ++other)
     state[getTaskWord(other, Owned)] &= ~places;
   state[getTaskWord(task, Owned)] |= places;
-  state[getTaskWord(task, Unfenced)] |= places;
+  state[getTaskWord(task, isCopy ? UnfencedCopies : UnfencedStores)] |= places;
+  state[getTaskWord(task, Untold)] |= places;
   if (isCopy) {
     state[getTaskWord(task, Copies)] |= places;
     for (unsigned place = 0; place < numPlaces && !hasRoles(); ++place)
@@ -520,11 +531,15 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
     return fail(finding, op,
                 who + " lets a copy write to " + getName(places) +
                     " while others may still access it");
-  for (unsigned writer = 0; writer < tasks; ++writer)
-    if (writer != task && (places & state[getTaskWord(writer, Unfenced)]))
+  // What the task has written since it last told of its writes are parts of the
+  // same fill.
+  for (unsigned writer = 0; writer < tasks; ++writer) {
+    Places parts = writer == task ? state[getTaskWord(task, Untold)] : 0;
+    if (places & getUnfenced(state, writer) & ~parts)
       return fail(finding, op,
                   who + " lets a copy write to " + getName(places) +
                       " behind ordinary writes, without a proxy fence");
+  }
   forEachKnown([&](unsigned words) { state[words + OfCopies] &= ~places; });
   for (unsigned other = 0; other < tasks; ++other)
     state[getTaskWord(other, Owned)] &= ~places;

@@ -64,6 +64,8 @@ private:
     int64_t bytes = 0;
     unsigned barrier = 0;
     mlir::Value barrierSlot = {};
+    /// Threads meet in it, beside what else it does.
+    bool meets = false;
   };
   struct Barrier {
     MBarrierOp op;
@@ -80,8 +82,11 @@ private:
     UnmetWrites,
     /// Written by copies of which no arrival tells.
     Copies,
-    /// Written by threads and not fenced.
-    Unfenced,
+    /// Written by threads, and by cp.async, and not fenced.
+    UnfencedStores,
+    UnfencedCopies,
+    /// Written since the task last told others of it.
+    Untold,
     /// Where the task was the last to write.
     Owned,
     NumTaskWords
@@ -153,6 +158,7 @@ private:
   void closeGroup(State &) const;
   void landGroups(State &, int64_t pending, bool openToo) const;
   Places getRunningReads(const State &, unsigned task) const;
+  Places getUnfenced(const State &, unsigned task) const;
 
   mlir::gpu::GPUFuncOp kernel;
   bool isBarrierForm = false;

@@ -80,7 +80,7 @@ void ChannelProtocol::addEvents() {
       }
       events[op] = {number, it->second};
     } else if (isa<CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
-               (gemm && gemm.getAsync())) {
+               (gemm && gemm.getAsync()) || meetsInScratch(op)) {
       events[op] = {number};
     }
     addAccesses(op);

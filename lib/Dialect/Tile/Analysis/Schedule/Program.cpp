@@ -8,6 +8,7 @@
 #include "Program.h"
 
 #include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Scratch.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -50,6 +51,15 @@ unsigned schedule::getTask(Operation *op) {
     ++task;
   }
   return task;
+}
+
+bool schedule::meetsInScratch(Operation *op) {
+  if (!isa<ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op) ||
+      !op->hasAttr(TileDialect::kOffset))
+    return false;
+  FailureOr<TargetInfo> target =
+      TargetInfo::get(op->getParentOfType<gpu::GPUFuncOp>());
+  return succeeded(target) && getScratchBytes(op, *target) > 0;
 }
 
 unsigned Program::getTaskOf(Operation *op) const {

@@ -33,6 +33,10 @@ struct Finding {
 /// order.
 unsigned getTask(mlir::Operation *op);
 
+/// Whether the threads that execute `op` meet in it, between their writes to
+/// its scratch memory and their reads.
+bool meetsInScratch(mlir::Operation *op);
+
 /// What has happened on one way through a kernel. The words are of the
 /// protocol; equal words have the same future.
 using State = std::vector<int64_t>;

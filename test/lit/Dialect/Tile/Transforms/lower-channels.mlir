@@ -164,6 +164,50 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // A slot that stores fill now and TMA later: the stores are fenced, though
+  // ordinary loads read the slot.
+  // CHECK-LABEL: gpu.func @overwritten
+  // CHECK: tile.store
+  // CHECK: tile.mbarrier_arrive %{{.*}} {by = #tile.agents<thread>}
+  // CHECK-NEXT: tile.proxy_fence
+  // CHECK-NEXT: tile.mbarrier_arrive %{{.*}} {by = #tile.agents<threads>}
+  // CHECK: tile.copy {{.*}}tma
+  gpu.func @overwritten(%A: memref<?x64xf16>, %C: memref<64x64xf16>) kernel
+      attributes {tile.threads = 64 : i32} {
+    %As = tile.alloc_shared : !A
+    %ch = tile.channel(%As) {producer = #tile.producer<mixed>} : !A -> !tile.channel<1>
+    tile.specialize {
+      tile.role @load warps(1) {
+        %p = tile.cursor : !tile.cursor<1>
+        %a = tile.slot %As[%p] : !A -> !a
+        %t = tile.load %A[0, 0] : memref<?x64xf16> -> tensor<64x64xf16>
+        tile.acquire %ch[%p] : !tile.channel<1>
+        tile.store %t to %a : tensor<64x64xf16> to !a
+        tile.commit %ch[%p] : !tile.channel<1>
+        %p1 = tile.advance %p : !tile.cursor<1>
+        %a1 = tile.slot %As[%p1] : !A -> !a
+        tile.acquire %ch[%p1] : !tile.channel<1>
+        tile.copy %A[0, 0] to %a1 {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !a
+        tile.commit %ch[%p1] : !tile.channel<1>
+      }
+      tile.role @math warps(1) {
+        %q = tile.cursor : !tile.cursor<1>
+        %a = tile.slot %As[%q] : !A -> !a
+        tile.wait %ch[%q] : !tile.channel<1>
+        %t = tile.load %a : !a -> tensor<64x64xf16>
+        tile.release %ch[%q] : !tile.channel<1>
+        %q1 = tile.advance %q : !tile.cursor<1>
+        %a1 = tile.slot %As[%q1] : !A -> !a
+        tile.wait %ch[%q1] : !tile.channel<1>
+        %u = tile.load %a1 : !a -> tensor<64x64xf16>
+        tile.release %ch[%q1] : !tile.channel<1>
+        %s = arith.addf %t, %u : tensor<64x64xf16>
+        tile.store %s to %C : tensor<64x64xf16> to memref<64x64xf16>
+      }
+    }
+    gpu.return
+  }
+
   // Ordinary loads read what stores filled, and two roles release it: no fence,
   // one arrival for each warp of both, of the elected role for its thread.
   // CHECK-LABEL: gpu.func @two_consumers
