@@ -114,8 +114,8 @@ def _triton(
     except ImportError:
         return []
     return [
-        Candidate("triton", label, lambda run=run: (lambda: run(left, right, c), None))
-        for label, run in triton_kernels.gemms(c.shape, left.element_size())
+        Candidate("triton", label, lambda run=run: (run, None))
+        for label, run in triton_kernels.gemms(left, right, c)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The peers in Triton: a product by pointers, and a softmax of a row a program."""
+"""The peers in Triton: products by TMA and by pointers, softmaxes of whole rows."""
 
 import functools
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -47,6 +48,28 @@ def gemm(
 
 
 @triton.jit
+def gemm_tma(
+    a, b, c, M, N, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PANEL: tl.constexpr,
+    A_TURNED: tl.constexpr, B_TURNED: tl.constexpr, BLOCKS: tl.constexpr,
+):  # fmt: skip
+    # The same walk, by programs that take several tiles.
+    tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    in_panel = PANEL * tiles_n
+    for tile in tl.range(tl.program_id(0), tiles_m * tiles_n, BLOCKS, flatten=True):
+        top = tile // in_panel * PANEL
+        height = tl.minimum(tiles_m - top, PANEL)
+        place = tile % in_panel
+        row, col = (top + place % height) * BM, place // height * BN
+        total = tl.zeros((BM, BN), tl.float32)
+        for k in range(0, K, BK):
+            x = a.load([k, row]).T if A_TURNED else a.load([row, k])
+            y = b.load([col, k]).T if B_TURNED else b.load([k, col])
+            total = tl.dot(x, y, total)
+        c.store([row, col], total.to(c.dtype))
+
+
+@triton.jit
 def softmax(x, y, N, COLUMNS: tl.constexpr):
     cols = tl.arange(0, COLUMNS)
     base = tl.program_id(0).to(tl.int64) * N
@@ -56,15 +79,10 @@ def softmax(x, y, N, COLUMNS: tl.constexpr):
 
 
 def gemms(
-    shape: tuple[int, int], itemsize: int
-) -> list[tuple[str, Callable[..., torch.Tensor]]]:
-    """Functions of A (M, K), B (K, N) and C (M, N), with their labels.
-
-    Args:
-        shape: of the result.
-        itemsize: bytes of an element of the inputs.
-    """
-    depth = 128 // itemsize
+    a: torch.Tensor, b: torch.Tensor, c: torch.Tensor
+) -> list[tuple[str, Callable[[], torch.Tensor]]]:
+    """Functions that compute C (M, N) of A (M, K) and B (K, N), with their labels."""
+    depth = 128 // a.element_size()
     # Tile extents, warps and stages.
     configs = [
         (128, 256, depth, 8, 3),
@@ -72,15 +90,22 @@ def gemms(
         (128, 128, depth, 8, 4),
         (128, 128, depth, 4, 4),
     ]
-    if shape[0] * shape[1] < 2048**2:
-        configs = [
+    by_tma = [*configs, (128, 256, depth, 8, 4), (128, 128, depth, 4, 3)]
+    if c.numel() < 2048**2:
+        configs = by_tma = [
             (128, 128, depth, 4, 4),
             (64, 128, depth, 4, 4),
             (64, 64, depth, 4, 4),
         ]
+    runs = [(_run_gemm, config, "") for config in configs]
+    if all(_fits_tma(x) for x in (a, b, c)):
+        runs += [(_run_gemm_tma, config, " tma") for config in by_tma]
     return [
-        (f"{m}x{n}x{k} w{w} s{s}", functools.partial(_run_gemm, m, n, k, w, s))
-        for m, n, k, w, s in configs
+        (
+            f"{bm}x{bn}x{bk} w{warps} s{stages}{kind}",
+            functools.partial(run, bm, bn, bk, warps, stages, a, b, c),
+        )
+        for run, (bm, bn, bk, warps, stages), kind in runs
     ]
 
 
@@ -94,6 +119,36 @@ def _run_gemm(
     sizes: dict[str, Any] = {"BM": bm, "BN": bn, "BK": bk, "PANEL": 8, "EVEN": even}
     options = {"num_warps": warps, "num_stages": stages}
     gemm[grid](a, b, c, m, n, k, *a.stride(), *b.stride(), **sizes, **options)
+    return c
+
+
+def _is_turned(x: torch.Tensor) -> bool:
+    return x.stride(0) == 1
+
+
+def _fits_tma(x: torch.Tensor) -> bool:
+    """Whether the rows of a matrix in memory begin at multiples of 16 bytes."""
+    return max(x.stride()) * x.element_size() % 16 == 0
+
+
+def _describe(x: torch.Tensor, rows: int, columns: int) -> TensorDescriptor:
+    if _is_turned(x):
+        return TensorDescriptor.from_tensor(x.t(), [columns, rows])
+    return TensorDescriptor.from_tensor(x, [rows, columns])
+
+
+def _run_gemm_tma(
+    bm: int, bn: int, bk: int, warps: int, stages: int,
+    a: torch.Tensor, b: torch.Tensor, c: torch.Tensor,
+) -> torch.Tensor:  # fmt: skip
+    (m, k), n = a.shape, b.shape[1]
+    processors = torch.cuda.get_device_properties(a.device).multi_processor_count
+    blocks = min(processors, triton.cdiv(m, bm) * triton.cdiv(n, bn))
+    tiles = _describe(a, bm, bk), _describe(b, bk, bn), _describe(c, bm, bn)
+    sizes: dict[str, Any] = {"BM": bm, "BN": bn, "BK": bk, "PANEL": 8}
+    turned = {"A_TURNED": _is_turned(a), "B_TURNED": _is_turned(b)}
+    options = {"num_warps": warps, "num_stages": stages, "BLOCKS": blocks}
+    gemm_tma[(blocks,)](*tiles, m, n, k, **sizes, **turned, **options)
     return c
 
 
