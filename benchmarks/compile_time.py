@@ -106,7 +106,7 @@ def _medians(runs: list[dict[str, float]]) -> dict[str, float]:
 def _compile_once(
     chip: str,
 ) -> tuple[dict[str, float], dict[str, float], CompiledKernel]:
-    kernel = kernels.gemm_kernel("NT", kernels.is_aligned(SHAPE))
+    kernel = kernels.gemm_kernel("NT", kernels.divisors(SHAPE))
     start = time.perf_counter()
     module = kernel.build(chip, **kernels.gemm_bindings("f16", CONFIG))
     built = time.perf_counter()

@@ -81,20 +81,24 @@ def softmax_configs(shape: tuple[int, ...]) -> list[SoftmaxConfig]:
 
 
 @functools.cache
-def gemm_kernel(layout: str, aligned: bool, persistent: bool = False) -> Any:
+def gemm_kernel(
+    layout: str, divisors: tuple[int, ...], persistent: bool = False
+) -> Any:
     """The kernel of C = A @ B, accumulated in f32.
 
     Args:
         layout: two letters for A and B: N for A (M, K) and B (K, N), T for A (K, M)
             and B (N, K).
-        aligned: whether rows are known to be multiples of 16 elements.
+        divisors: of M, N and K, as :func:`divisors` finds them.
         persistent: whether ``BLOCKS`` blocks take tiles in turn.
     """
     transpose_a, transpose_b = (letter == "T" for letter in layout)
-    divisor = 16 if aligned else 1
-    a_dims = f"K, M:{divisor}" if transpose_a else f"M, K:{divisor}"
-    b_dims = f"N, K:{divisor}" if transpose_b else f"K, N:{divisor}"
-    c_dims = f"M, N:{divisor}"
+    m, n, k = (
+        f"{name}:{divisor}" for name, divisor in zip("MNK", divisors, strict=True)
+    )
+    a_dims = f"K, {m}" if transpose_a else f"M, {k}"
+    b_dims = f"N, {k}" if transpose_b else f"K, {n}"
+    c_dims = f"M, {n}"
 
     @tilews.func
     def tile(A, B, C, As, Bs, bx, by, STAGES):
@@ -151,6 +155,11 @@ def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
     }
 
 
+def divisors(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """What is known of extents: their divisors, up to 16."""
+    return tuple(math.gcd(extent, 16) for extent in shape)
+
+
 def is_aligned(shape: tuple[int, ...]) -> bool:
     """Whether every extent is a multiple of 16."""
     return all(extent % 16 == 0 for extent in shape)
@@ -161,7 +170,7 @@ def compile_gemm(
 ) -> Any:
     """A compiled product for matrices of these extents (M, N, K); a second time it
     is found again."""
-    kernel = gemm_kernel(layout, is_aligned(shape), config.blocks > 0)
+    kernel = gemm_kernel(layout, divisors(shape), config.blocks > 0)
     return kernel.compile(target, **gemm_bindings(dtype, config))
 
 
