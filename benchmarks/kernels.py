@@ -19,7 +19,8 @@ OUTPUTS = {"f16": "f16", "bf16": "bf16", "e4m3": "bf16"}
 @dataclasses.dataclass(frozen=True)
 class GemmConfig:
     """Tile extents, threads of a block and pipeline stages of a product; how many
-    blocks share the tiles, or 0 if each tile has its own."""
+    blocks share the tiles, or 0 if each tile has its own; tiles along a panel's
+    short side."""
 
     bm: int
     bn: int
@@ -27,11 +28,13 @@ class GemmConfig:
     threads: int
     stages: int = 3
     blocks: int = 0
+    panel: int = 8
 
     @property
     def label(self) -> str:
-        tile = f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
-        return f"{tile} b{self.blocks}" if self.blocks else tile
+        text = f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
+        text += f" b{self.blocks}" if self.blocks else ""
+        return text + (f" p{self.panel}" if self.panel != 8 else "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,6 +127,7 @@ def gemm_kernel(
         BK: tl.constexpr,
         STAGES: tl.constexpr,
         BLOCKS: tl.constexpr,
+        PANEL: tl.constexpr,
     ):
         M, N = C.shape
         As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
@@ -131,11 +135,11 @@ def gemm_kernel(
         if persistent:
             tl.grid(BLOCKS)
             tiles = (tl.cdiv(N, BN), tl.cdiv(M, BM))
-            for bx, by in tl.persistent(*tiles, order="row", panel=8):
+            for bx, by in tl.persistent(*tiles, order="row", panel=PANEL):
                 tile(A, B, C, As, Bs, bx, by, STAGES)
         else:
             bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
-            tl.rasterize("row", panel=8)
+            tl.rasterize("row", panel=PANEL)
             tile(A, B, C, As, Bs, bx, by, STAGES)
 
     return gemm
@@ -151,6 +155,7 @@ def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
         "BK": config.bk,
         "STAGES": config.stages,
         "BLOCKS": config.blocks,
+        "PANEL": config.panel,
         "threads": config.threads,
     }
 
