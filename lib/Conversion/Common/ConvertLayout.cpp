@@ -63,7 +63,7 @@ public:
   ScratchSide(ImplicitLocOpBuilder &b, Value buffer, Type element,
               const ScratchLayout &scratch, const FragmentLayout &layout,
               Value threadId)
-      : b(b), element(element),
+      : b(b), element(element), threadId(threadId),
         runs(layout,
              scratch.permutation.empty() ? 0 : scratch.permutation.back()),
         indexer(b, runs.layout.transpose(scratch.permutation), scratch.shape,
@@ -76,7 +76,9 @@ public:
     SmallVector<Value> registers = unpack(b, vector);
     SmallVector<Value> ordered = llvm::map_to_vector(
         runs.numbers, [&](int64_t number) { return registers[number]; });
-    storeFragment(b, access, indexer, pack(b, element, ordered));
+    createGuarded(b, getOwnerPredicate(b, runs.layout, threadId), [&] {
+      storeFragment(b, access, indexer, pack(b, element, ordered));
+    });
   }
 
   Value load() {
@@ -102,6 +104,7 @@ private:
 
   ImplicitLocOpBuilder &b;
   Type element;
+  Value threadId;
   RunsFirst runs;
   FragmentIndexer indexer;
   RegionAccess access;

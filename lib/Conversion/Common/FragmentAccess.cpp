@@ -72,6 +72,27 @@ void tilews::createGuarded(ImplicitLocOpBuilder &b, Value mask,
   then();
 }
 
+Value tilews::getOwnerPredicate(ImplicitLocOpBuilder &b,
+                                const FragmentLayout &layout, Value threadId) {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value owner;
+  int64_t prefix = 1;
+  for (const Mode &mode : layout.getThreadModes()) {
+    int64_t step = prefix;
+    prefix *= mode.extent;
+    if (mode.stride != 0 || mode.extent == 1)
+      continue;
+    Value digit = arith::DivUIOp::create(b, threadId, constant(step));
+    digit = arith::RemUIOp::create(b, digit, constant(mode.extent));
+    Value first =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, constant(0));
+    owner = owner ? arith::AndIOp::create(b, owner, first).getResult() : first;
+  }
+  return owner;
+}
+
 /// Emits one of two versions of the same values, chosen by a condition.
 static ValueRange createChoice(ImplicitLocOpBuilder &b, Value condition,
                                TypeRange types,

@@ -139,7 +139,9 @@ struct StorePattern : TilePattern<StoreOp> {
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
     RegionAccess access(b, type, adaptor.getDest(), offsets, sizes, maxVector,
                         indexer);
-    storeFragment(b, access, indexer, adaptor.getValue());
+    createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
+      storeFragment(b, access, indexer, adaptor.getValue());
+    });
     rewriter.eraseOp(op);
     return success();
   }
@@ -189,7 +191,6 @@ struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
     SmallVector<Value> registers = unpack(b, adaptor.getValue());
     LLVM::AtomicBinOp binOp = getBinOp(op.getKind(), element);
     StringRef scope = getTarget().getSyncScope(isShared(type));
-    // Of the threads that hold the same element, one acts.
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
       createVersions(b, access, [&](bool masked) {
         for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
@@ -218,30 +219,6 @@ struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
     }
     return false;
   }
-
-  static Value getOwnerPredicate(ImplicitLocOpBuilder &b,
-                                 const FragmentLayout &layout, Value threadId) {
-    Value owner;
-    Type i32 = b.getI32Type();
-    Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-    int64_t prefix = 1;
-    for (const Mode &mode : layout.getThreadModes()) {
-      int64_t step = prefix;
-      prefix *= mode.extent;
-      if (mode.stride != 0 || mode.extent == 1)
-        continue;
-      auto constant = [&](int64_t value) {
-        return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
-      };
-      Value digit = arith::DivUIOp::create(b, threadId, constant(step));
-      digit = arith::RemUIOp::create(b, digit, constant(mode.extent));
-      Value first =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit, zero);
-      owner =
-          owner ? arith::AndIOp::create(b, owner, first).getResult() : first;
-    }
-    return owner;
-  }
 };
 
 //===----------------------------------------------------------------------===//
@@ -265,7 +242,8 @@ struct CopyPattern : TilePattern<CopyOp> {
 
     FragmentLayout layout = getBlockedLayout(shape, getNumThreads(op),
                                              std::max<int64_t>(16 / bytes, 1));
-    FragmentIndexer indexer(b, layout, shape, getThreadId(b, op));
+    Value threadId = getThreadId(b, op);
+    FragmentIndexer indexer(b, layout, shape, threadId);
     RegionAccess source(b, sourceType, adaptor.getSource(),
                         splitOffsets(b, op.getStaticSourceOffsets(),
                                      adaptor.getSourceOffsets(),
@@ -279,13 +257,16 @@ struct CopyPattern : TilePattern<CopyOp> {
     int64_t vector =
         std::min(source.getVectorElements(), dest.getVectorElements());
     Type element = getTypeConverter()->convertType(sourceType.getElementType());
-    if (hasInst(op, InstKind::CpAsync) && vector * bytes >= 4 &&
-        vector * bytes <= 16) {
-      copyAsync(b, source, dest, indexer, element, vector, vector * bytes);
-    } else {
+    bool isAsync = hasInst(op, InstKind::CpAsync) && vector * bytes >= 4 &&
+                   vector * bytes <= 16;
+    createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
+      if (isAsync) {
+        copyAsync(b, source, dest, indexer, element, vector, vector * bytes);
+        return;
+      }
       Value registers = loadFragment(b, source, indexer, element, Value());
       storeFragment(b, dest, indexer, registers);
-    }
+    });
     rewriter.eraseOp(op);
     return success();
   }

@@ -134,6 +134,11 @@ void createStore(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
 /// Emits `then` where `mask` holds, everywhere if it is null.
 void createGuarded(mlir::ImplicitLocOpBuilder &b, mlir::Value mask,
                    llvm::function_ref<void()> then);
+/// Whether a thread is the first of those that hold the same elements of a
+/// fragment; null if each element is one thread's. Others need not store it.
+mlir::Value getOwnerPredicate(mlir::ImplicitLocOpBuilder &b,
+                              const FragmentLayout &layout,
+                              mlir::Value threadId);
 /// Emits `body(masked)`: once for regions inside the buffer without masks and
 /// once with, as far as both can happen.
 void createVersions(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,

@@ -1,0 +1,46 @@
+// RUN: tilews-opt %s --convert-tile-to-nvvm --cse | FileCheck %s
+
+// Of the threads that hold the same elements, the first ones store them: here
+// those of the first warp of four.
+
+#each = #tile.fragment<thread = (32, 4):(1*d0, 0), value = ():()>
+#one = #tile.fragment<thread = (128):(1*d0), value = ():()>
+!s = memref<32xf32, #tile.shared<32:1>, #gpu.address_space<workgroup>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: llvm.func @store
+  // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK: %[[WARP:.*]] = arith.divui %[[TID]], %{{.*}} : i32
+  // CHECK: %[[DIGIT:.*]] = arith.remui %[[WARP]], %{{.*}} : i32
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[DIGIT]], %{{.*}} : i32
+  // CHECK: scf.if %[[FIRST]] {
+  // CHECK:   llvm.store
+  // CHECK: }
+  gpu.func @store(%x: memref<32xf32>, %y: memref<32xf32>) kernel attributes {tile.threads = 128 : i32, tile.shared_bytes = 0 : i64} {
+    %v = tile.load %x[0] : memref<32xf32> -> tensor<32xf32, #each>
+    tile.store %v to %y[0] : tensor<32xf32, #each> to memref<32xf32>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @copy
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq
+  // CHECK: scf.if %[[FIRST]] {
+  // CHECK:   llvm.load
+  // CHECK:   llvm.store
+  // CHECK: }
+  gpu.func @copy(%x: memref<32xf32>) kernel attributes {tile.threads = 128 : i32, tile.shared_bytes = 128 : i64} {
+    %s = tile.alloc_shared {tile.offset = 0 : i64} : !s
+    tile.copy %x[0] to %s {tile.inst = #tile.inst<simt>} : memref<32xf32> to !s
+    gpu.return
+  }
+
+  // Each element is one thread's.
+  // CHECK-LABEL: llvm.func @no_replicas
+  // CHECK-NOT: scf.if
+  // CHECK: llvm.return
+  gpu.func @no_replicas(%x: memref<128xf32>, %y: memref<128xf32>) kernel attributes {tile.threads = 128 : i32, tile.shared_bytes = 0 : i64} {
+    %v = tile.load %x[0] : memref<128xf32> -> tensor<128xf32, #one>
+    tile.store %v to %y[0] : tensor<128xf32, #one> to memref<128xf32>
+    gpu.return
+  }
+}
