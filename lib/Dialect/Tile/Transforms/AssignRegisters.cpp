@@ -56,6 +56,24 @@ static RoleOp findNeedy(SpecializeOp specialize) {
   return needy;
 }
 
+/// The registers of a role that starts the copies for `needy`: more in a nest
+/// of loops, where it holds places in all of them, if `needy` can spare them.
+static int64_t getLoadRegisters(RoleOp load, RoleOp needy) {
+  bool isNest = load.getBody()
+                    .walk([](LoopLikeOpInterface loop) {
+                      return loop->getParentOfType<LoopLikeOpInterface>()
+                                 ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+                    })
+                    .wasInterrupted();
+  int64_t warps = needy.getWarps();
+  int64_t need = std::min(getNeed(needy), getDonatedLimit(warps));
+  for (int64_t registers : {40, 32})
+    if (isNest && getDonatedLimit(warps, registers) >= need)
+      return registers;
+  return kLoadRegisters;
+}
+
 void tile::assignRegisters(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target) || !target->hasWgmma())
@@ -67,11 +85,12 @@ void tile::assignRegisters(gpu::GPUFuncOp kernel) {
     if (!needy || llvm::range_size(specialize.getRoles()) != 2)
       continue;
     for (RoleOp role : specialize.getRoles()) {
-      bool isNeedy = role == needy;
-      role.setRegisters(isNeedy ? getDonatedLimit(role.getWarps())
-                                : kLoadRegisters);
-      if (!isNeedy)
-        role.setWarps(4);
+      if (role == needy)
+        continue;
+      int64_t registers = getLoadRegisters(role, needy);
+      role.setRegisters(registers);
+      role.setWarps(4);
+      needy.setRegisters(getDonatedLimit(needy.getWarps(), registers));
     }
     Builder builder(kernel.getContext());
     kernel->setAttr(

@@ -46,13 +46,13 @@ private:
 /// Programming Guide, "Compute Capability 9.0").
 int64_t getRegisterLimit(int64_t warps);
 
-/// Registers of a thread that does nothing but start TMA copies.
+/// Registers of a thread that does nothing but start TMA copies in a loop.
 constexpr int64_t kLoadRegisters = 24;
 
 /// The most registers that each thread of a role of `warps` warps can be given
-/// if the rest of the block is a warpgroup with `kLoadRegisters` (PTX ISA,
+/// if the rest of the block is a warpgroup with `others` (PTX ISA,
 /// "setmaxnreg").
-int64_t getDonatedLimit(int64_t warps);
+int64_t getDonatedLimit(int64_t warps, int64_t others = kLoadRegisters);
 
 } // namespace tilews::tile
 

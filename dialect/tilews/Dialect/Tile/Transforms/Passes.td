@@ -683,8 +683,9 @@ def AssignRegistersPass : Pass<"tile-assign-registers"> {
     All threads of a block start with as many registers, at most 168 with 9 to
     12 warps. Where the fragments of a role need more, this pass gives it more,
     which the other roles then do without: these must do nothing but start TMA
-    copies, and get 24. Registers move between whole warpgroups: such roles are
-    filled up to four warps, and `tile.threads` grows by them.
+    copies, and get 24, or up to 40 in a nest of loops, if the needy role can
+    spare them. Registers move between whole warpgroups: such roles are filled
+    up to four warps, and `tile.threads` grows by them.
 
     Nothing changes if all roles have enough, if a role has a number of
     registers already, or on a target without `setmaxnreg`.
