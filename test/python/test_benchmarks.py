@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 import sparse_kernels as data
 from benchmarks import __main__ as command
-from benchmarks import cases, compile_time, kernels, report, runner, sparse_kernels
+from benchmarks import (
+    attention_kernels,
+    cases,
+    compile_time,
+    kernels,
+    report,
+    runner,
+    sparse_kernels,
+)
 from benchmarks.cases import Case
 from click.testing import CliRunner
 
@@ -179,6 +187,17 @@ def test_gemm_configurations_build(case):
     for config in kernels.gemm_configs(case.shape, case.dtype):
         text = kernel.mlir("sm_90a", **kernels.gemm_bindings(case.dtype, config))
         assert text.count("tile.divisible") == sum(divisor > 1 for divisor in known)
+
+
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("config", attention_kernels.CONFIGS, ids=lambda c: c.label)
+def test_attention_configurations_compile(config, causal):
+    """To verified schedules without spills or warnings."""
+    kernel = attention_kernels.compile_attention("sm_90a", "bf16", causal, config)
+    assert kernel.messages == []
+    assert kernel.resources["warnings"] == []
+    assert kernel.resources["spill_stores"] == 0
 
 
 @pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")

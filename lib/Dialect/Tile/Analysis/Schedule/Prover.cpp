@@ -95,7 +95,19 @@ Prover::Progress Prover::meet(Path &path) {
   Progress entered = enterLoops(path);
   if (entered != Progress::None)
     return entered;
-  // Where the tasks stand is all there is to say.
+  // What is said in the end is how it began.
+  if (!hasPeeled(path))
+    path.stuck = describeStuck(path);
+  Progress peeled = peelTurns(path);
+  if (peeled == Progress::None) {
+    finding = path.stuck;
+    return Progress::Failed;
+  }
+  return peeled;
+}
+
+/// Where the tasks stand that cannot go on.
+Finding Prover::describeStuck(const Path &path) const {
   Finding stuck;
   for (auto [i, frames] : llvm::enumerate(path.tasks)) {
     if (frames.empty() || isa_and_present<SpecializeOp>(frames.back().next))
@@ -118,11 +130,9 @@ Prover::Progress Prover::meet(Path &path) {
     else if (!stuck.other)
       stuck = {stuck.op, stuck.text, op, text};
   }
-  finding = stuck;
-  finding->text =
-      "no order of the roles' events was found in which all go on: " +
-      finding->text;
-  return Progress::Failed;
+  stuck.text = "no order of the roles' events was found in which all go on: " +
+               stuck.text;
+  return stuck;
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,6 +209,10 @@ Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() &&
       isa<scf::IfOp>(frames.back().op)) {
     leaveBranch(path, task);
+    return Progress::Made;
+  }
+  if (frames.back().group == kPeeled && isa<scf::YieldOp>(op)) {
+    endPeeledTurn(path, task);
     return Progress::Made;
   }
   if (isa<scf::ForOp, scf::WhileOp>(op) ||

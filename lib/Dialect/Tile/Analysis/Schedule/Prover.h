@@ -39,8 +39,17 @@ private:
     mlir::Operation *op = nullptr;
     /// The next operation; null at the end of a task.
     mlir::Operation *next = nullptr;
-    /// Loops: the number of the set of loops that run together.
+    /// Loops: the number of the set of loops that run together, or `kPeeled`.
     int group = -1;
+  };
+  /// The group of a loop of which a single turn is run.
+  static constexpr int kPeeled = -2;
+  /// A loop some of whose turns have been run: where it goes on.
+  struct Rest {
+    mlir::Operation *loop;
+    unsigned turns;
+    Expr lower;
+    llvm::SmallVector<Expr> carried;
   };
   /// A way through the kernel, up to some point.
   struct Path {
@@ -48,6 +57,9 @@ private:
     std::vector<Expr> values;
     Facts facts;
     State state;
+    llvm::SmallVector<Rest, 2> rests;
+    /// Where the tasks stood before turns were run alone.
+    Finding stuck;
     bool rolesBegun = false;
   };
   /// Loops of different tasks that run turn by turn.
@@ -71,6 +83,7 @@ private:
   Progress perform(Path &path, unsigned task, mlir::Operation *op);
   Progress evaluate(Path &path, unsigned task, mlir::Operation *op);
   Progress meet(Path &path);
+  Finding describeStuck(const Path &path) const;
   void leaveBranch(Path &path, unsigned task);
 
   /// Whether `condition` holds; where it is open, the other way is left in
@@ -79,6 +92,17 @@ private:
   bool addFactors(Expr e);
   bool checkUniform(mlir::Operation *op, Expr condition);
   Expr getThreadVariable() const;
+
+  Expr getLower(const Path &path, mlir::scf::ForOp loop) const;
+  llvm::SmallVector<Expr> getInits(const Path &path,
+                                   mlir::Operation *loop) const;
+  bool isAhead(const Path &path, unsigned task) const;
+  Progress peelTurns(Path &path);
+  Progress peelTurn(Path &path, unsigned task);
+  void endPeeledTurn(Path &path, unsigned task);
+  static const Rest *findRest(const Path &path, mlir::Operation *loop);
+  static bool hasPeeled(const Path &path);
+  static void forgetRest(Path &path, mlir::Operation *loop);
 
   Progress enterLoops(Path &path);
   std::optional<Group> findGroup(const Path &path, unsigned task) const;

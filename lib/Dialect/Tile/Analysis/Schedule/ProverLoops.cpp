@@ -35,7 +35,7 @@ bool Prover::haveSameBounds(const Path &path, Operation *a,
   auto x = dyn_cast<scf::ForOp>(a), y = dyn_cast<scf::ForOp>(b);
   if (!x || !y)
     return !x && !y;
-  return get(path, x.getLowerBound()) == get(path, y.getLowerBound()) &&
+  return getLower(path, x) == getLower(path, y) &&
          get(path, x.getUpperBound()) == get(path, y.getUpperBound()) &&
          get(path, x.getStep()) == get(path, y.getStep());
 }
@@ -154,6 +154,8 @@ bool Prover::widen(Group &group, ArrayRef<Expr> values) {
 void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
                        bool isFirst) {
   const Group &group = groups[number];
+  for (Operation *loop : group.loops)
+    forgetRest(path, loop);
   clearInner(path, number);
   std::set<Expr> changed;
   for (auto [i, value] : llvm::enumerate(getCarried(group))) {
@@ -192,6 +194,8 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                       bool wasEntered) {
   const Group &group = groups[number];
   path.facts.forget(table, group.counter);
+  for (Operation *loop : group.loops)
+    forgetRest(path, loop);
   if (wasEntered)
     clearInner(path, number);
   unsigned next = 0;
@@ -243,10 +247,7 @@ Prover::Progress Prover::enter(Path &path, int number) {
   Group &group = groups[number];
   SmallVector<Expr> inits;
   for (Operation *loop : group.loops)
-    llvm::append_range(
-        inits, isa<scf::ForOp>(loop)
-                   ? getOperands(path, cast<scf::ForOp>(loop).getInitArgs())
-                   : getOperands(path, loop->getOperands()));
+    llvm::append_range(inits, getInits(path, loop));
   if (widen(group, inits))
     return Progress::Failed;
   auto loop = dyn_cast<scf::ForOp>(group.loops.front());
@@ -256,7 +257,7 @@ Prover::Progress Prover::enter(Path &path, int number) {
     beginTurn(path, number, inits, /*isFirst=*/true);
     return Progress::Made;
   }
-  Expr lower = get(path, loop.getLowerBound());
+  Expr lower = getLower(path, loop);
   Expr upper = get(path, loop.getUpperBound());
   Expr trips = table.add(upper, lower, -1);
   if (!checkUniform(loop, trips))
@@ -395,7 +396,7 @@ bool Prover::isLive(const Path &path, Value value) const {
           continue;
         inner = &frame;
         // Another turn may use it again.
-        if (frame.group >= 0 &&
+        if (frame.group != -1 &&
             !frame.op->isAncestor(value.getParentBlock()->getParentOp()))
           return true;
       }
@@ -444,6 +445,11 @@ bool Prover::isNew(const Path &path) {
     }
     for (unsigned link : links)
       append(protocol.rotateInput(*place, link, bases[link]));
+  }
+  for (const Rest &rest : path.rests) {
+    append(reinterpret_cast<int64_t>(rest.loop));
+    append(rest.lower);
+    llvm::for_each(rest.carried, append);
   }
   for (int64_t word : state)
     append(word);
