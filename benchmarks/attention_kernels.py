@@ -1,6 +1,7 @@
 """The attention kernel that is measured, and the configurations tried."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import tilews
@@ -9,22 +10,29 @@ import tilews.language as tl
 
 @dataclasses.dataclass(frozen=True)
 class AttentionConfig:
-    """Queries and keys of a tile, threads of a block, stages of keys and values."""
+    """Queries and keys of a tile, threads of a block, stages of keys and values; how
+    many blocks share the tiles, or 0 if each tile has its own."""
 
     queries: int
     keys: int
     threads: int
     stages: int
+    blocks: int = 0
 
     @property
     def label(self) -> str:
-        return f"{self.queries}x{self.keys} t{self.threads} s{self.stages}"
+        text = f"{self.queries}x{self.keys} t{self.threads} s{self.stages}"
+        return f"{text} b{self.blocks}" if self.blocks else text
 
 
 CONFIGS = (
     AttentionConfig(128, 128, 256, 2),
     AttentionConfig(128, 64, 256, 3),
     AttentionConfig(192, 128, 384, 2),
+    # The multiprocessors of an H100 or H200.
+    AttentionConfig(128, 128, 256, 2, 132),
+    AttentionConfig(128, 64, 256, 3, 132),
+    AttentionConfig(192, 128, 384, 2, 132),
 )
 
 
@@ -51,31 +59,17 @@ def turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, MASKED):
     return out, higher, total
 
 
-@tilews.kernel(threads=256)
-def attention(
-    Q: tl.Tensor["B, S, H, 128", "T"],
-    K: tl.Tensor["B, S, H, 128", "T"],
-    V: tl.Tensor["B, S, H, 128", "T"],
-    Y: tl.Tensor["B, S, H, 128", "T"],
-    scale: tl.f32,
-    QUERIES: tl.constexpr,
-    KEYS: tl.constexpr,
-    STAGES: tl.constexpr,
-    CAUSAL: tl.constexpr,
-):
-    """softmax(Q @ K.T * scale) @ V with a running maximum, in powers of two: `scale`
-    has the factor log2(e). S is a multiple of KEYS. Tiles that all queries see need
-    no mask and have a loop of their own."""
-    B, S, H, _D = Q.shape
-    x, h, b = tl.grid(tl.cdiv(S, QUERIES), H, B)
+@tilews.func
+def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
+    """Attends for the queries of tile `x` of a head."""
+    S = Q.shape[1]
+    QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
     m = x * QUERIES
-    Qs = tl.alloc_shared((QUERIES, 128), Q.dtype)
-    Ks = tl.alloc_shared((KEYS, 128), Q.dtype)
-    Vs = tl.alloc_shared((KEYS, 128), Q.dtype)
     tl.copy(Q[b, m : m + QUERIES, h, 0:128], Qs)
     out = tl.zeros((QUERIES, 128), tl.f32)
     top = tl.full((QUERIES,), -1e30, tl.f32)
     total = tl.zeros((QUERIES,), tl.f32)
+    # Tiles that all queries see need no mask and have a loop of their own.
     seen = m // KEYS if CAUSAL else tl.cdiv(S, KEYS)
     for k in tl.range(seen, num_stages=STAGES):
         place = (b, h, m, k * KEYS)
@@ -89,16 +83,58 @@ def attention(
     Y[b, m : m + QUERIES, h, 0:128] = (out / total[:, None]).to(Y.dtype)
 
 
+@functools.cache
+def attention_kernel(persistent: bool) -> Any:
+    """The kernel of softmax(Q @ K.T * scale) @ V with a running maximum.
+
+    It computes powers of two: `scale` has the factor log2(e). S is a multiple of KEYS.
+
+    Args:
+        persistent: whether ``BLOCKS`` blocks take tiles in turn, if the result is
+            causal those with many keys first.
+    """
+
+    @tilews.kernel(threads=256)
+    def attention(
+        Q: tl.Tensor["B, S, H, 128", "T"],
+        K: tl.Tensor["B, S, H, 128", "T"],
+        V: tl.Tensor["B, S, H, 128", "T"],
+        Y: tl.Tensor["B, S, H, 128", "T"],
+        scale: tl.f32,
+        QUERIES: tl.constexpr,
+        KEYS: tl.constexpr,
+        STAGES: tl.constexpr,
+        CAUSAL: tl.constexpr,
+        BLOCKS: tl.constexpr,
+    ):
+        B, S, H, _D = Q.shape
+        Qs = tl.alloc_shared((QUERIES, 128), Q.dtype)
+        Ks = tl.alloc_shared((KEYS, 128), Q.dtype)
+        Vs = tl.alloc_shared((KEYS, 128), Q.dtype)
+        tiles = tl.cdiv(S, QUERIES)
+        if persistent:
+            tl.grid(BLOCKS)
+            for h, b, y in tl.persistent(H, B, tiles):
+                x = tiles - 1 - y if CAUSAL else y
+                tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
+        else:
+            x, h, b = tl.grid(tiles, H, B)
+            tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
+
+    return attention
+
+
 def compile_attention(
     target: str, dtype: str, causal: bool, config: AttentionConfig
 ) -> Any:
     """A compiled kernel for heads of 128 elements."""
-    return attention.compile(
+    return attention_kernel(config.blocks > 0).compile(
         target,
         T={"f16": tl.f16, "bf16": tl.bf16}[dtype],
         QUERIES=config.queries,
         KEYS=config.keys,
         STAGES=config.stages,
         CAUSAL=causal,
+        BLOCKS=config.blocks,
         threads=config.threads,
     )
