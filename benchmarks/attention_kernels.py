@@ -90,8 +90,7 @@ def attention_kernel(persistent: bool) -> Any:
     It computes powers of two: `scale` has the factor log2(e). S is a multiple of KEYS.
 
     Args:
-        persistent: whether ``BLOCKS`` blocks take tiles in turn, if the result is
-            causal those with many keys first.
+        persistent: whether ``BLOCKS`` blocks take tiles in turn.
     """
 
     @tilews.kernel(threads=256)
@@ -114,8 +113,7 @@ def attention_kernel(persistent: bool) -> Any:
         tiles = tl.cdiv(S, QUERIES)
         if persistent:
             tl.grid(BLOCKS)
-            for h, b, y in tl.persistent(H, B, tiles):
-                x = tiles - 1 - y if CAUSAL else y
+            for x, h, b in tl.persistent(tiles, H, B):
                 tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
         else:
             x, h, b = tl.grid(tiles, H, B)

@@ -66,8 +66,9 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
     return [
         GemmConfig(128, 256, depth, 256, 4),
         GemmConfig(128, 256, depth, 256, 4, blocks),
-        GemmConfig(256, 128, depth, 256, 4, blocks),
-        GemmConfig(128, 192, depth, 256, 4, blocks),
+        GemmConfig(256, 128, depth, 256, 4, blocks, 4),
+        GemmConfig(128, 192, depth, 256, 4, blocks, 2),
+        GemmConfig(128, 192, depth, 256, 4, blocks, 4),
         GemmConfig(128, 128, depth, 256, 5, blocks),
         GemmConfig(128, 128, depth, 128, 3, 2 * blocks),
         GemmConfig(128, 128, depth, 128, 3),
