@@ -10,6 +10,8 @@
 #include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/IntEqClasses.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -35,6 +37,8 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   addBuffers();
   if (!obstacle)
     addEvents();
+  findUnits();
+  selectAll();
   numWords = getTaskWord(tasks, 0);
   for (Barrier &barrier : barriers) {
     barrier.first = numWords;
@@ -94,18 +98,20 @@ void BarrierProtocol::addEvents() {
     Event event{unsigned(eventOps.size())};
     event.meets = meetsInScratch(op);
     auto gemm = dyn_cast<GemmOp>(op);
-    bool isEvent =
-        isa<MBarrierOp, MBarrierReadyOp, MBarrierArriveOp, MBarrierExpectOp,
-            MBarrierWaitOp, ProxyFenceOp, CopyGroupWaitOp, CommitGroupOp,
+    event.isCommon =
+        isa<MBarrierReadyOp, ProxyFenceOp, CopyGroupWaitOp, CommitGroupOp,
             BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
         (gemm && gemm.getAsync()) || event.meets;
+    bool isEvent =
+        event.isCommon ||
+        isa<MBarrierOp, MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op);
     if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op) &&
         !barrierNumbers.contains(op->getOperand(0)))
       obstacle = Finding{op, "its barrier is passed on as a value"};
     if (isEvent)
-      events[op] = event;
+      allEvents[op] = event;
     addAccesses(op);
-    if (events.contains(op))
+    if (allEvents.contains(op))
       eventOps.push_back(op);
   });
 }
@@ -128,8 +134,8 @@ void BarrierProtocol::addAccesses(Operation *op) {
                                "or carried by control flow"};
       continue;
     }
-    auto &event =
-        events.try_emplace(op, Event{unsigned(eventOps.size())}).first->second;
+    auto &event = allEvents.try_emplace(op, Event{unsigned(eventOps.size())})
+                      .first->second;
     event.accesses.push_back(
         {it->second, number, shared.reads(), shared.writes()});
     if (hasInst(op, InstKind::Tma))
@@ -158,6 +164,68 @@ bool BarrierProtocol::addSignals(CopyOp copy, Event &event) {
     bits *= size;
   event.bytes = bits / 8;
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+/// Barriers belong to the buffers that are accessed by the same numbers of
+/// slots. What knows of a buffer from other barriers is not proved by its unit.
+void BarrierProtocol::findUnits() {
+  unsigned first = buffers.size();
+  llvm::IntEqClasses classes(first + barriers.size());
+  llvm::DenseMap<Value, unsigned> bySlot;
+  auto join = [&](Value slot, unsigned member) {
+    if (!slot || matchPattern(slot, m_Constant()))
+      return;
+    auto [it, isNew] = bySlot.try_emplace(slot, member);
+    if (!isNew)
+      classes.join(it->second, member);
+  };
+  for (auto &[op, event] : allEvents) {
+    if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op))
+      join(op->getOperand(1), first + barrierNumbers.lookup(op->getOperand(0)));
+    for (const Access &access : event.accesses) {
+      join(access.slot, access.buffer);
+      if (event.barrierSlot && access.writes)
+        classes.join(access.buffer, first + event.barrier);
+    }
+  }
+  classes.compress();
+  numUnits = classes.getNumClasses();
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    buffer.unit = classes[i];
+  for (auto [i, barrier] : llvm::enumerate(barriers))
+    barrier.unit = classes[first + i];
+}
+
+void BarrierProtocol::select(unsigned unit, bool isLean) {
+  events.clear();
+  Branches branches;
+  for (const auto &[op, event] : allEvents) {
+    Event own = event;
+    llvm::erase_if(own.accesses, [&](const Access &access) {
+      return buffers[access.buffer].unit != unit;
+    });
+    Value barrier;
+    if (isa<MBarrierArriveOp, MBarrierExpectOp, MBarrierWaitOp>(op))
+      barrier = op->getOperand(0);
+    else if (isa<MBarrierOp>(op))
+      barrier = op->getResult(0);
+    bool isStep =
+        barrier && barriers[barrierNumbers.lookup(barrier)].unit == unit;
+    if (isStep || !own.accesses.empty()) {
+      branches.add(op);
+      events[op] = std::move(own);
+    }
+  }
+  for (const auto &[op, event] : allEvents)
+    if (event.isCommon && !events.contains(op) &&
+        (!isLean || branches.haveAllOf(op))) {
+      events[op] = event;
+      events[op].accesses.clear();
+    }
 }
 
 SmallVector<Value> BarrierProtocol::getInputs(Operation *op) const {

@@ -26,8 +26,14 @@ public:
   const std::optional<Finding> &getObstacle() const { return obstacle; }
 
   bool isEmpty() const override { return !isBarrierForm; }
+  unsigned getNumUnits() const override { return numUnits; }
+  void select(unsigned unit, bool isLean) override;
+  void selectAll() override { events = allEvents; }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
+  }
+  bool isEventOfAny(mlir::Operation *op) const override {
+    return allEvents.contains(op);
   }
   unsigned getNumLinks() const override { return barriers.size(); }
   llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const override;
@@ -48,6 +54,7 @@ private:
     AllocSharedOp alloc;
     unsigned first;
     int64_t versions;
+    unsigned unit = 0;
   };
   struct Access {
     unsigned buffer;
@@ -64,8 +71,10 @@ private:
     int64_t bytes = 0;
     unsigned barrier = 0;
     mlir::Value barrierSlot = {};
-    /// Threads meet in it, beside what else it does.
+    /// Threads meet in it.
     bool meets = false;
+    /// Every unit depends on it.
+    bool isCommon = false;
   };
   struct Barrier {
     MBarrierOp op;
@@ -73,6 +82,7 @@ private:
     unsigned first;
     /// The tasks that wait for it.
     uint64_t waiters = 0;
+    unsigned unit = 0;
   };
 
   /// The words of a task, then what it knows.
@@ -118,6 +128,7 @@ private:
   void addEvents();
   void addAccesses(mlir::Operation *op);
   bool addSignals(CopyOp copy, Event &event);
+  void findUnits();
   bool hasRoles() const { return tasks > 1; }
 
   unsigned getKnownWords() const { return OfReads + tasks; }
@@ -166,10 +177,10 @@ private:
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> bufferNumbers, barrierNumbers;
   llvm::SmallVector<Barrier> barriers;
-  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::DenseMap<mlir::Operation *, Event> allEvents, events;
   llvm::SmallVector<mlir::Operation *> eventOps;
   llvm::SmallVector<std::string> taskNames;
-  unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0;
+  unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0, numUnits = 0;
 };
 
 } // namespace tilews::tile::schedule

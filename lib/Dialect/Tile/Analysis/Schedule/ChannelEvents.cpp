@@ -31,6 +31,7 @@ ChannelProtocol::ChannelProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
     return;
   addEvents();
   followProducts();
+  selectAll();
   numWords += tasks * kProductWords;
 }
 
@@ -78,13 +79,14 @@ void ChannelProtocol::addEvents() {
         obstacle = Finding{op, "its channel is passed on as a value"};
         return;
       }
-      events[op] = {number, it->second};
+      allEvents[op] = {number, it->second};
     } else if (isa<CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
                (gemm && gemm.getAsync()) || meetsInScratch(op)) {
-      events[op] = {number};
+      allEvents[op] = {number};
+      allEvents[op].isCommon = true;
     }
     addAccesses(op);
-    if (events.contains(op))
+    if (allEvents.contains(op))
       eventOps.push_back(op);
   });
 }
@@ -115,8 +117,8 @@ void ChannelProtocol::addAccesses(Operation *op) {
     unsigned number = llvm::find(ChannelOp(channel.op).getBuffers(), buffer) -
                       ChannelOp(channel.op).getBuffers().begin();
     bool isTma = hasInst(op, InstKind::Tma);
-    auto &event =
-        events.try_emplace(op, Event{unsigned(eventOps.size())}).first->second;
+    auto &event = allEvents.try_emplace(op, Event{unsigned(eventOps.size())})
+                      .first->second;
     event.accesses.push_back({it->second, number, slot.getCursor(),
                               shared.reads(), shared.writes(),
                               isTma || hasInst(op, InstKind::CpAsync),
@@ -143,7 +145,7 @@ void ChannelProtocol::followProduct(GemmOp product) {
       Operation *user = use.getOwner();
       auto gemm = dyn_cast<GemmOp>(user);
       if (isa<GemmWaitOp>(user)) {
-        events[user].products.push_back(events[product].number);
+        allEvents[user].products.push_back(allEvents[product].number);
         continue;
       }
       if (gemm && gemm.getAsync() && &use == &gemm.getAccMutable())
@@ -164,11 +166,40 @@ void ChannelProtocol::followProduct(GemmOp product) {
   }
 }
 
+void ChannelProtocol::select(unsigned unit, bool isLean) {
+  events.clear();
+  Branches branches;
+  auto isStep = [](Operation *op) {
+    return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
+  };
+  for (const auto &[op, event] : allEvents) {
+    Event own = event;
+    llvm::erase_if(own.accesses,
+                   [&](const Access &a) { return a.channel != unit; });
+    if (isStep(op) ? event.channel == unit : !own.accesses.empty()) {
+      branches.add(op);
+      events[op] = std::move(own);
+    }
+  }
+  for (const auto &[op, event] : allEvents) {
+    // Without roles a wait is more than a step of its channel.
+    bool isCommon = event.isCommon || (isa<WaitOp>(op) && !hasRoles());
+    if (!isCommon || events.contains(op) || (isLean && !branches.haveAllOf(op)))
+      continue;
+    events[op] = event;
+    events[op].accesses.clear();
+    events[op].isForeign = isStep(op);
+  }
+}
+
 SmallVector<Value> ChannelProtocol::getInputs(Operation *op) const {
+  const Event &event = events.at(op);
+  if (event.isForeign)
+    return {};
   if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op))
     return {op->getOperand(1)};
   SmallVector<Value> cursors;
-  for (const Access &access : events.at(op).accesses)
+  for (const Access &access : event.accesses)
     cursors.push_back(access.cursor);
   return cursors;
 }
@@ -183,6 +214,6 @@ SmallVector<unsigned> ChannelProtocol::getInputLinks(Operation *op) const {
 
 SmallVector<unsigned> ChannelProtocol::getLinks(Operation *op) const {
   if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op))
-    return {events.at(op).channel};
+    return {allEvents.at(op).channel};
   return {};
 }

@@ -77,8 +77,12 @@ Outcome ChannelProtocol::step(State &state, unsigned task, Operation *op,
     return acquire(state, task, event, inputs[0], finding);
   if (isa<CommitOp>(op))
     return commit(state, task, event, inputs[0], finding);
-  if (auto wait = dyn_cast<WaitOp>(op))
-    return this->wait(state, task, event, wait, inputs[0], finding);
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    if (!event.isForeign)
+      return this->wait(state, task, event, wait, inputs[0], finding);
+    landAndMeet(state, wait, channels[event.channel]);
+    return Outcome::Done;
+  }
   if (isa<ReleaseOp>(op))
     return release(state, task, event, inputs[0], finding);
   if (auto wait = dyn_cast<GemmWaitOp>(op))
@@ -183,13 +187,8 @@ Outcome ChannelProtocol::wait(State &state, unsigned task, const Event &event,
     slot[Open] |= bit;
     next = (next + 1) % (2 * channel.depth);
   }
-  if (hasRoles())
-    return Outcome::Done;
-  if (std::optional<int64_t> pending = op.getPending())
-    land(state, *pending, /*openToo=*/false);
-  else if (ChannelOp(channel.op).getProducer() != ProducerKind::Simt)
-    land(state, 0, /*openToo=*/true);
-  meet(state, op.getProxyFence());
+  if (!hasRoles())
+    landAndMeet(state, op, channel);
   return Outcome::Done;
 }
 
@@ -375,6 +374,16 @@ void ChannelProtocol::land(State &state, int64_t pending, bool openToo) const {
     if (age == kOpenGroup ? openToo : age >= pending)
       age = kLanded;
   });
+}
+
+/// What a wait does without roles, whatever its channel.
+void ChannelProtocol::landAndMeet(State &state, WaitOp op,
+                                  const Channel &channel) const {
+  if (std::optional<int64_t> pending = op.getPending())
+    land(state, *pending, /*openToo=*/false);
+  else if (ChannelOp(channel.op).getProducer() != ProducerKind::Simt)
+    land(state, 0, /*openToo=*/true);
+  meet(state, op.getProxyFence());
 }
 
 void ChannelProtocol::meet(State &state, bool fence) const {

@@ -29,8 +29,14 @@ public:
   llvm::ArrayRef<Finding> getErrors() const { return errors; }
   unsigned getNumLinks() const override { return channels.size(); }
   bool isEmpty() const override { return channels.empty(); }
+  unsigned getNumUnits() const override { return channels.size(); }
+  void select(unsigned unit, bool isLean) override;
+  void selectAll() override { events = allEvents; }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
+  }
+  bool isEventOfAny(mlir::Operation *op) const override {
+    return allEvents.contains(op);
   }
   llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const override;
   llvm::SmallVector<unsigned> getInputLinks(mlir::Operation *op) const override;
@@ -66,6 +72,10 @@ private:
     llvm::SmallVector<Access, 2> accesses = {};
     /// Waits for products: those that its fragments may belong to.
     llvm::SmallVector<int64_t> products = {};
+    /// Every channel depends on it.
+    bool isCommon = false;
+    /// A wait for another channel: copies land, and threads meet.
+    bool isForeign = false;
   };
   struct Channel {
     ChannelOp op;
@@ -141,6 +151,7 @@ private:
                           Finding &) const;
   void closeGroup(State &) const;
   void land(State &, int64_t pending, bool openToo) const;
+  void landAndMeet(State &, WaitOp, const Channel &) const;
   void meet(State &, bool fence) const;
 
   mlir::gpu::GPUFuncOp kernel;
@@ -148,7 +159,7 @@ private:
   llvm::SmallVector<Finding> errors;
   llvm::SmallVector<Channel> channels;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
-  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::DenseMap<mlir::Operation *, Event> allEvents, events;
   llvm::SmallVector<mlir::Operation *> eventOps;
   llvm::SmallVector<std::string> taskNames;
   unsigned tasks = 1, numWords = 0;

@@ -296,6 +296,17 @@ void Facts::forget(const ExpressionTable &table, Expr atom) {
   eraseIf(truths, depends);
 }
 
+void Facts::keepOnly(const ExpressionTable &table,
+                     const std::set<Expr> &variables) {
+  auto depends = [&](const auto &entry) {
+    return llvm::any_of(table.getVariables(entry.first), [&](Expr variable) {
+      return !variables.count(variable);
+    });
+  };
+  eraseIf(bounds, depends);
+  eraseIf(truths, depends);
+}
+
 void Facts::shift(ExpressionTable &table, Expr atom, Expr by) {
   std::map<Expr, Interval> oldBounds = std::move(bounds);
   std::map<Expr, bool> oldTruths = std::move(truths);
@@ -323,24 +334,24 @@ public:
       : table(table), counter(table.getInteger(counter)), first(first),
         factors(factors) {}
 
-  /// All ways to do so.
-  std::vector<Expr> run(Expr e) {
+  /// All ways to do so. A constant counts from `first` only as an index.
+  std::vector<Expr> run(Expr e, bool isIndex = false) {
     std::vector<Expr> variants;
     if (table.getKind(e) == Kind::Linear)
-      addSums(e, variants);
+      addSums(e, isIndex, variants);
     else if (table.getKind(e) == Kind::Atom)
       addAtoms(e, variants);
     return variants;
   }
 
 private:
-  void addSums(Expr e, std::vector<Expr> &variants) {
+  void addSums(Expr e, bool isIndex, std::vector<Expr> &variants) {
     auto terms = table.getTerms(e), firstTerms = table.getTerms(first);
     auto add = [&](int64_t factor) {
       Expr rest = table.add(e, first, -factor);
       variants.push_back(table.add(rest, counter, factor));
     };
-    if (firstTerms.empty() && terms.empty())
+    if (isIndex && firstTerms.empty() && terms.empty())
       for (int64_t factor : factors)
         add(factor);
     for (auto [atom, factor] : terms) {
@@ -356,9 +367,10 @@ private:
   void addAtoms(Expr e, std::vector<Expr> &variants) {
     SmallVector<Expr> operands(table.getOperands(e));
     SmallVector<int64_t> name(table.getName(e));
+    bool isElement = name[0] == ExpressionTable::kElement;
     for (Expr &operand : operands) {
       Expr saved = operand;
-      for (Expr variant : run(saved)) {
+      for (Expr variant : run(saved, isElement)) {
         operand = variant;
         variants.push_back(table.getAtom(name, operands));
       }
@@ -384,10 +396,19 @@ void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
       lifted[condition] = holds;
   }
   truths = std::move(lifted);
-  for (auto [sum, interval] : std::map<Expr, Interval>(bounds))
-    for (Expr variant : lifter.run(sum))
+  auto firstTerms = table.getTerms(first);
+  for (auto [sum, interval] : std::map<Expr, Interval>(bounds)) {
+    std::vector<Expr> variants = lifter.run(sum);
+    for (Expr variant : variants)
       if (!table.getConstantValue(variant))
         setInterval(table, variant, interval);
+    // What is known of `first` itself stays known.
+    bool isOfFirst = llvm::any_of(table.getTerms(sum), [&](auto &term) {
+      return !firstTerms.empty() && term.first == firstTerms.front().first;
+    });
+    if (!variants.empty() && !isOfFirst)
+      bounds.erase(sum);
+  }
 }
 
 /// Whether `e` depends on a sum that lies before `counter`: such an element is

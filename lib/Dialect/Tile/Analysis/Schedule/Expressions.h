@@ -41,6 +41,9 @@ public:
     And,
     Or
   };
+  /// The first word of the names of elements in memory, whose operands are
+  /// indices.
+  static constexpr int64_t kElement = 8;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
   ExpressionTable() : nodes(1) {}
@@ -72,6 +75,8 @@ public:
 
   /// Whether the value of `e` depends on the variable `atom`.
   bool mentions(Expr e, Expr atom) const;
+  /// The variables that the value of `e` depends on, sorted.
+  llvm::ArrayRef<Expr> getVariables(Expr e) const { return nodes[e].variables; }
   /// `e` with the sum `by` in the place of `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
@@ -113,6 +118,8 @@ public:
 
   /// Forgets what depends on the variable `atom`.
   void forget(const ExpressionTable &table, Expr atom);
+  /// Forgets what depends on variables that are not in `variables`.
+  void keepOnly(const ExpressionTable &table, const std::set<Expr> &variables);
   /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
   void shift(ExpressionTable &table, Expr atom, Expr by);
   /// The variable `counter` begins at `first`: what is known of elements that

@@ -62,6 +62,19 @@ bool schedule::meetsInScratch(Operation *op) {
   return succeeded(target) && getScratchBytes(op, *target) > 0;
 }
 
+void Branches::add(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op))
+      branches.insert(op);
+}
+
+bool Branches::haveAllOf(Operation *op) const {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op) && !branches.contains(op))
+      return false;
+  return true;
+}
+
 unsigned Program::getTaskOf(Operation *op) const {
   auto role = dyn_cast<RoleOp>(op);
   if (!role)
@@ -205,10 +218,18 @@ std::optional<Finding> Program::addOperation(Operation *op) {
   needControl(op);
   for (Value input : protocol.getInputs(op))
     need(input);
-  for (Operation *at = op; at != kernel; at = at->getParentOp())
+  return std::nullopt;
+}
+
+/// Which tasks run turn by turn is the same whatever events are selected: all
+/// loops count that have events.
+void Program::addLinks(Operation *op) {
+  for (Operation *at = op; at != kernel; at = at->getParentOp()) {
     for (unsigned link : protocol.getLinks(op))
       links[at].insert(link);
-  return std::nullopt;
+    if (tasks.size() > 1 && isa<scf::ForOp, scf::WhileOp>(at))
+      needControl(at);
+  }
 }
 
 /// Cursors, slots and parities take few values, and so does what they are
@@ -290,8 +311,10 @@ std::optional<Finding> Program::build() {
       return;
     if (isa<SpecializeOp, RoleOp>(op))
       needControl(op);
-    else if (protocol.isEvent(op))
+    if (protocol.isEvent(op))
       obstacle = addOperation(op);
+    if (!obstacle && protocol.isEventOfAny(op))
+      addLinks(op);
   });
   if (obstacle)
     return obstacle;

@@ -10,6 +10,7 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallSet.h"
 
 #include <memory>
@@ -37,6 +38,17 @@ unsigned getTask(mlir::Operation *op);
 /// its scratch memory and their reads.
 bool meetsInScratch(mlir::Operation *op);
 
+/// The branches (scf.if) around operations.
+class Branches {
+public:
+  void add(mlir::Operation *op);
+  /// Whether all branches around `op` are around one that was added.
+  bool haveAllOf(mlir::Operation *op) const;
+
+private:
+  llvm::DenseSet<mlir::Operation *> branches;
+};
+
 /// What has happened on one way through a kernel. The words are of the
 /// protocol; equal words have the same future.
 using State = std::vector<int64_t>;
@@ -57,7 +69,18 @@ public:
 
   /// Whether the kernel has anything to check.
   virtual bool isEmpty() const = 0;
+
+  /// Units are links and buffers with rules of their own: no event of one unit
+  /// breaks a rule of another or makes it wait. Each can be checked alone.
+  virtual unsigned getNumUnits() const = 0;
+  /// Restricts events to those of a unit and those that are everybody's, of
+  /// these with `isLean` only where the unit has events, too. What is left out
+  /// lets tasks know less.
+  virtual void select(unsigned unit, bool isLean) = 0;
+  virtual void selectAll() = 0;
+  /// Whether `op` is an event that is selected, and one at all.
   virtual bool isEvent(mlir::Operation *op) const = 0;
+  virtual bool isEventOfAny(mlir::Operation *op) const = 0;
   /// Links between tasks: channels, or barriers.
   virtual unsigned getNumLinks() const = 0;
   /// The integers whose values an event depends on: cursors, slots, parities.

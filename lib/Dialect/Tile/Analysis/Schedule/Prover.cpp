@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -64,11 +65,19 @@ Prover::Progress Prover::fail(Operation *op, const Twine &text) {
 Prover::Progress Prover::advance(Path &path) {
   for (;;) {
     bool made = false;
-    for (unsigned task = 0; task < path.tasks.size(); ++task) {
+    for (unsigned task : order) {
       Progress progress = advanceTask(path, task);
-      if (progress == Progress::Failed || restart)
+      while (progress == Progress::Made || progress == Progress::None) {
+        made |= progress == Progress::Made;
+        progress = advanceAlone(path, task);
+        if (progress == Progress::None)
+          break;
+        if (progress == Progress::Made)
+          progress = advanceTask(path, task);
+      }
+      if (progress == Progress::Failed || progress == Progress::Ended ||
+          restart)
         return progress;
-      made |= progress == Progress::Made;
     }
     if (made)
       continue;
@@ -76,6 +85,24 @@ Prover::Progress Prover::advance(Path &path) {
     if (progress != Progress::Made)
       return progress;
   }
+}
+
+/// Takes a task on to the next turn of a loop that no other task is linked to.
+Prover::Progress Prover::advanceAlone(Path &path, unsigned task) {
+  if (restart || path.tasks[task].empty())
+    return Progress::None;
+  int group = path.tasks[task].back().group;
+  if (group >= 0 && groups[group].tasks.size() == 1) {
+    Progress progress = turnLoops(path, group);
+    if (progress != Progress::None)
+      return progress;
+  }
+  if (!isParked(path, task))
+    return Progress::None;
+  std::optional<Group> found = findGroup(path, task);
+  if (!found || found->tasks.size() > 1)
+    return Progress::None;
+  return enter(path, getGroup(std::move(*found)));
 }
 
 /// All tasks have gone as far as each can alone.
@@ -87,8 +114,10 @@ Prover::Progress Prover::meet(Path &path) {
     finding = end;
     return Progress::Failed;
   }
-  for (int group = 0; group < int(groups.size()); ++group) {
-    Progress progress = turnLoops(path, group);
+  for (auto &frames : path.tasks) {
+    if (frames.empty() || frames.back().group < 0)
+      continue;
+    Progress progress = turnLoops(path, frames.back().group);
     if (progress != Progress::None)
       return progress;
   }
@@ -230,7 +259,11 @@ Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
     Finding wrong;
     switch (protocol.step(path.state, task, op, inputs, wrong)) {
     case Outcome::Blocked:
-      return Progress::None;
+      if (mayWait)
+        return Progress::None;
+      waiting = task;
+      finding = wrong;
+      return Progress::Failed;
     case Outcome::Wrong:
       finding = wrong;
       return Progress::Failed;
@@ -457,7 +490,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
       }
       if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
         operands.push_back(getThreadVariable());
-      identity.words.insert(identity.words.begin(), 2);
+      identity.words.insert(
+          identity.words.begin(),
+          isa<memref::LoadOp, LoadOp>(op) ? ExpressionTable::kElement : 2);
       atom = table.getAtom(identity.words, operands);
     } else {
       // Another value each time.

@@ -26,10 +26,21 @@ namespace tilews::tile::schedule {
 class Prover {
 public:
   Prover(const Program &program, const Protocol &protocol)
-      : program(program), protocol(protocol) {}
+      : program(program), protocol(protocol) {
+    for (unsigned task = 0; task < program.getTasks().size(); ++task)
+      order.push_back(task);
+  }
+  /// Lets tasks go on in an order that depends on control flow alone, in which
+  /// none may have to wait.
+  void setOrder(llvm::ArrayRef<unsigned> order) {
+    this->order.assign(order.begin(), order.end());
+    mayWait = false;
+  }
 
   /// What keeps it from a proof: not always a fault of the schedule.
   std::optional<Finding> run();
+  /// The task that had to wait in an order in which none may.
+  std::optional<unsigned> getWaiting() const { return waiting; }
   /// How many states it went through.
   unsigned getNumStates() const { return numStates; }
 
@@ -72,6 +83,8 @@ private:
     std::vector<int64_t> classes;
     /// Carried numbers, by place, that have become too large to be told apart.
     std::set<unsigned> widened;
+    /// Whether it matters how many turns are made.
+    bool isCounted = true;
   };
   static constexpr unsigned kMaxStates = 100000;
   enum class Progress { Made, None, Ended, Failed };
@@ -80,6 +93,7 @@ private:
   /// Runs `path` until it ends or fails; other ways to go are left in `paths`.
   Progress advance(Path &path);
   Progress advanceTask(Path &path, unsigned task);
+  Progress advanceAlone(Path &path, unsigned task);
   Progress perform(Path &path, unsigned task, mlir::Operation *op);
   Progress evaluate(Path &path, unsigned task, mlir::Operation *op);
   Progress meet(Path &path);
@@ -120,6 +134,7 @@ private:
                 bool wasEntered);
   void clearInner(Path &path, int group);
   int getGroup(Group group);
+  bool isCounted(const Group &group) const;
   llvm::SmallVector<mlir::Value> getCarried(const Group &group) const;
   llvm::SmallVector<Expr> getOperands(const Path &path,
                                       mlir::ValueRange operands) const;
@@ -129,7 +144,8 @@ private:
                Expr value) const;
   bool widen(Group &group, llvm::ArrayRef<Expr> values);
   bool isLive(const Path &path, mlir::Value value) const;
-  bool isNew(const Path &path);
+  bool isNew(Path &path);
+  std::set<Expr> getCounters(const Path &path) const;
   Progress fail(mlir::Operation *op, const llvm::Twine &text);
 
   Expr get(const Path &path, mlir::Value value) const;
@@ -137,6 +153,9 @@ private:
 
   const Program &program;
   const Protocol &protocol;
+  llvm::SmallVector<unsigned> order;
+  bool mayWait = true;
+  std::optional<unsigned> waiting;
   mutable ExpressionTable table;
   std::vector<Group> groups;
   std::map<std::vector<mlir::Operation *>, int> groupNumbers;

@@ -78,10 +78,26 @@ int Prover::getGroup(Group group) {
   std::vector<Operation *> key(group.loops.begin(), group.loops.end());
   auto [it, isNew] = groupNumbers.try_emplace(key, groups.size());
   if (isNew) {
+    group.isCounted = isCounted(group);
     group.counter = table.getAtom({5, it->second}, {}, /*isVariable=*/true);
     groups.push_back(std::move(group));
   }
   return it->second;
+}
+
+/// A loop that carries nothing, and is linked to no other, does the same in all
+/// of its turns: they need not be told apart.
+bool Prover::isCounted(const Group &group) const {
+  Operation *loop = group.loops.front();
+  if (group.loops.size() > 1 || !isa<scf::ForOp>(loop) ||
+      !program.getLinks(loop).empty())
+    return true;
+  if (llvm::any_of(getCarried(group),
+                   [&](Value value) { return program.getNumber(value) >= 0; }))
+    return true;
+  // Groups of copies age by number.
+  return loop->walk([](CommitGroupOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,9 +292,10 @@ Prover::Progress Prover::enter(Path &path, int number) {
   path.facts.lift(table, group.counter, lower, factors[number]);
   Expr counter = table.getInteger(group.counter);
   std::optional<int64_t> start = table.getConstantValue(lower);
-  if (start && (table.getConstantValue(upper) || exactCounters.count(number)))
+  bool isExact = table.getConstantValue(upper) || exactCounters.count(number);
+  if (start && isExact && group.isCounted)
     path.facts.setInterval(table, counter, {*start, *start});
-  if (!table.getConstantValue(upper) || !start)
+  if ((!table.getConstantValue(upper) || !start) && group.isCounted)
     path.facts.setInterval(table, table.add(upper, counter, -1), turns);
   beginTurn(path, number, inits, /*isFirst=*/true);
   return Progress::Made;
@@ -327,7 +344,8 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   Expr counter = table.getInteger(group.counter);
   Expr step = get(path, loop.getStep());
   Expr left = table.add(get(path, loop.getUpperBound()), counter, -1);
-  bool goesOn = decide(path, table.getPositive(table.add(left, step, -1)));
+  bool goesOn = !group.isCounted ||
+                decide(path, table.getPositive(table.add(left, step, -1)));
   if (restart)
     return Progress::Failed;
   SmallVector<Expr> carried = collect(path, number);
@@ -336,6 +354,11 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   if (!goesOn) {
     endLoops(path, number, carried, /*wasEntered=*/true);
     return Progress::Made;
+  }
+  if (!group.isCounted) {
+    Path other = path;
+    endLoops(other, number, carried, /*wasEntered=*/true);
+    paths.push_back(std::move(other));
   }
   path.facts.shift(table, group.counter, table.add(counter, step, -1));
   int64_t width = std::abs(table.getConstantValue(step).value_or(1));
@@ -413,9 +436,19 @@ bool Prover::isLive(const Path &path, Value value) const {
   return false;
 }
 
+/// The variables that do not come from values.
+std::set<Expr> Prover::getCounters(const Path &path) const {
+  std::set<Expr> counters = {getThreadVariable()};
+  for (const auto &frames : path.tasks)
+    for (const Frame &frame : frames)
+      if (frame.group >= 0)
+        counters.insert(groups[frame.group].counter);
+  return counters;
+}
+
 /// Whether nothing like `path` has been seen, but for where the slots of
 /// channels begin.
-bool Prover::isNew(const Path &path) {
+bool Prover::isNew(Path &path) {
   if (++numStates > kMaxStates)
     return true;
   std::string key;
@@ -433,9 +466,12 @@ bool Prover::isNew(const Path &path) {
     bases.push_back(protocol.getBase(state, link));
     protocol.rotate(state, link, bases.back());
   }
+  std::set<Expr> variables = getCounters(path);
   for (auto [number, value] : llvm::enumerate(path.values)) {
     if (!value || !isLive(path, program.getValue(number)))
       continue;
+    llvm::for_each(table.getVariables(value),
+                   [&](Expr variable) { variables.insert(variable); });
     append(number);
     std::optional<int64_t> place = table.getConstantValue(value);
     const auto &links = program.getPlacesOf(number);
@@ -453,6 +489,8 @@ bool Prover::isNew(const Path &path) {
   }
   for (int64_t word : state)
     append(word);
+  // What is known of values that are gone is no longer asked.
+  path.facts.keepOnly(table, variables);
   path.facts.appendTo(key);
   return seen.insert(std::move(key)).second;
 }
