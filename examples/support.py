@@ -7,18 +7,18 @@ import numpy as np
 from tilews.runtime import device_target
 
 
-def run(kernel: Any, args: list[np.ndarray]) -> None:
+def run(kernel: Any, args: list[np.ndarray], **constants: Any) -> None:
     """Runs a kernel on numpy arrays: on the GPU if torch can reach one, else on the
     CPU. The arrays are updated."""
     target = device_target()
     if target == "cpu":
-        kernel(*args)
+        kernel(*args, **constants)
         print("ran on the CPU, by the reference interpreter")
         return
     import torch
 
     tensors = [torch.from_numpy(array).cuda() for array in args]
-    kernel(*tensors)
+    kernel(*tensors, **constants)
     for array, tensor in zip(args, tensors, strict=True):
         array[...] = tensor.cpu().numpy()
     print(f"ran on the GPU ({target})")

@@ -1,11 +1,14 @@
 """The examples run, and say so."""
 
+import importlib
 import json
 import pathlib
 import subprocess
 import sys
 
 import pytest
+
+import tilews.language as tl
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
@@ -15,9 +18,21 @@ def run(name, *arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("name", ["gemm", "softmax"])
+@pytest.mark.parametrize("name", ["gemm", "softmax", "attention", "block_sparse"])
 def test_example_checks_its_result(name):
     assert f"{name}: maximum relative error" in run(name)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", ["attention", "block_sparse"])
+def test_example_is_scheduled_and_verified(name, target, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    kernel = getattr(importlib.import_module(name), name)
+    constants = {"causal": True} if name == "attention" else {}
+    compiled = kernel.compile(target, T=tl.f16, **constants)
+    assert "wgmma" in compiled.ptx if target == "sm_90a" else "mma.sync" in compiled.ptx
+    for remark in ("tile-pipe", "tile-ws", "tile-verify"):
+        assert not [text for text in compiled.messages if remark in str(text)]
 
 
 def test_schedules_made_by_functions():
