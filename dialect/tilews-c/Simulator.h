@@ -59,12 +59,20 @@ enum TilewsSimUnit {
   TilewsSimUnitArrival
 };
 
+/// Bytes of a memory; see AccessedBytes in Interpreter.h.
+typedef struct TilewsSimBytes {
+  int64_t memory, first, last;
+  int isWritten;
+} TilewsSimBytes;
+
 /// Something that happened in a block; see RecordedEvent in Interpreter.h.
 typedef struct TilewsSimEvent {
   MlirOperation op;
   MlirStringRef role;
   enum TilewsSimUnit unit;
   int64_t begin, end, barrier, slot, phase, bytes, number, work;
+  intptr_t numAccesses;
+  const TilewsSimBytes *accesses;
 } TilewsSimEvent;
 
 typedef struct TilewsSimOptions {

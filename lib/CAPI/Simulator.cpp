@@ -67,6 +67,10 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
   };
   launch.progress = progress;
   auto record = [&](const sim::RecordedEvent &event) {
+    auto accesses = llvm::map_to_vector(
+        event.accesses, [](const sim::AccessedBytes &bytes) -> TilewsSimBytes {
+          return {bytes.memory, bytes.first, bytes.last, bytes.isWritten};
+        });
     TilewsSimEvent converted = {wrap(event.op),
                                 wrap(llvm::StringRef(event.role)),
                                 static_cast<TilewsSimUnit>(event.unit),
@@ -77,7 +81,9 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
                                 event.phase,
                                 event.bytes,
                                 event.number,
-                                event.work};
+                                event.work,
+                                intptr_t(accesses.size()),
+                                accesses.data()};
     options->record(&converted, options->recordUserData);
   };
   if (options->record)

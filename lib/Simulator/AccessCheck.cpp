@@ -148,10 +148,17 @@ Cells *BlockState::getCells(const Buffer &buffer) {
   return cells.get();
 }
 
+void BlockState::note(Frame &frame, const Cells &cells, int64_t first,
+                      int64_t count, bool writes) {
+  if (Record *record = frame.getRecord())
+    record->add({recorder->getMemory(&cells), first, first + count, writes});
+}
+
 LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
   for (bool writes : {true, false}) {
     AccessMode mode;
     mode.writes = writes;
+    note(frame, *arena, inst.sharedOffset, inst.scratchBytes, writes);
     shadow.begin(makeEvent(frame.getAgent(), inst, mode, &inst));
     if (std::optional<Conflict> conflict =
             shadow.touch(*arena, inst.sharedOffset, inst.scratchBytes,
@@ -189,6 +196,7 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
   return forEachRow(memref, box, [&](const Row &row) {
     LogicalResult result = success();
     forEachRun(memref, row, [&](int64_t first, int64_t count, int64_t skip) {
+      note(frame, *cells, first, count, mode.writes);
       std::optional<Conflict> conflict =
           shadow.touch(*cells, first, count, viewer);
       while (conflict && isInOrder(*conflict, frame.getAgent())) {

@@ -170,7 +170,8 @@ void BlockState::emitRecords() const {
     auto role = cast_if_present<tile::RoleOp>(agents[record.agent]->role);
     launch.record({op, role ? role.getName().str() : "", record.unit,
                    record.begin, record.end, record.barrier, record.slot,
-                   record.phase, record.bytes, record.number, getWork(op)});
+                   record.phase, record.bytes, record.number, getWork(op),
+                   record.accesses});
   }
 }
 

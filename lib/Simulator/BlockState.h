@@ -147,6 +147,9 @@ private:
                   const AccessMode &mode, const void *buffer) const;
   Viewer getViewer(unsigned agent) const;
   bool isInOrder(const Conflict &conflict, unsigned agent) const;
+  /// Notes an access in the record of the operation that makes it.
+  void note(Frame &frame, const Cells &cells, int64_t first, int64_t count,
+            bool writes);
   /// The bytes of a buffer; null if nobody writes it.
   Cells *getCells(const Buffer &buffer);
   void reportDeadlock();

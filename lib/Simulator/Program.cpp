@@ -69,15 +69,18 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
 }
 
 LogicalResult Frame::runOne(const Instruction &inst) {
-  if (inst.scratchBytes > 0 && state.isExplicit &&
-      failed(state.useScratch(*this, inst)))
-    return failure();
+  auto execute = [&]() -> LogicalResult {
+    if (inst.scratchBytes > 0 && state.isExplicit &&
+        failed(state.useScratch(*this, inst)))
+      return failure();
+    return (*inst.handler)(*this, inst);
+  };
   Recorder *recorder = inst.isRecorded ? state.getRecorder() : nullptr;
   if (!recorder)
-    return (*inst.handler)(*this, inst);
+    return execute();
   record = recorder->begin(inst, agent, RecordUnit::Role);
   size_t number = *record;
-  LogicalResult result = (*inst.handler)(*this, inst);
+  LogicalResult result = execute();
   record.reset();
   if (succeeded(result))
     recorder->end(number);

@@ -14,6 +14,8 @@
 
 #include "tilews/Simulator/Interpreter.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <vector>
 
 namespace tilews::sim {
@@ -27,6 +29,17 @@ struct Record {
   RecordUnit unit = RecordUnit::Role;
   int64_t begin = 0, end = -1;
   int64_t barrier = -1, slot = -1, phase = -1, bytes = -1, number = -1;
+  llvm::SmallVector<AccessedBytes, 0> accesses;
+
+  /// Notes an access; what follows on another one is one with it.
+  void add(AccessedBytes bytes) {
+    if (!accesses.empty() && accesses.back().memory == bytes.memory &&
+        accesses.back().isWritten == bytes.isWritten &&
+        accesses.back().last == bytes.first)
+      accesses.back().last = bytes.last;
+    else
+      accesses.push_back(bytes);
+  }
 };
 
 class Recorder {
@@ -44,8 +57,13 @@ public:
   void end(size_t number) { records[number].end = time++; }
   Record &get(size_t number) { return records[number]; }
   llvm::ArrayRef<Record> getRecords() const { return records; }
+  /// The number of a memory.
+  int64_t getMemory(const void *memory) {
+    return memories.try_emplace(memory, memories.size()).first->second;
+  }
 
 private:
+  llvm::DenseMap<const void *, int64_t> memories;
   std::vector<Record> records;
   int64_t time = 0;
 };

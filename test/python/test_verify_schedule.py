@@ -14,11 +14,6 @@ FIRST = "tile-multi-version"
 SKIPPED = {"tile-plan-shared-memory"}
 
 
-#: What decides on a guard is a number that other turns have moved, which the producer
-#: has turns ahead of the consumer; or a tile that a channel delivers.
-UNSUPPORTED = {("bind-chains", "sm_80"), ("shared-mask", "sm_90a")}
-
-
 def verify(module: ir.Module, step: str) -> None:
     """Fails unless all kernels are proved."""
     remarks = passes.verify_schedule(module, report=True)
@@ -48,11 +43,7 @@ def verify_steps(module: ir.Module, pipeline: str, first: str) -> int:
 def test_pipelined_kernels(case, target):
     module = case.kernel.build(target, **case.constants)
     pipeline = f"tilews-to-nvvm{{chip={target}}}"
-    if (case.name, target) in UNSUPPORTED:
-        with pytest.raises(AssertionError, match="tile-verify-0001"):
-            verify_steps(module, pipeline, FIRST)
-    else:
-        assert verify_steps(module, pipeline, FIRST) >= 10
+    assert verify_steps(module, pipeline, FIRST) >= 10
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])

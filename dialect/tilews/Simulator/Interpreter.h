@@ -85,6 +85,14 @@ enum class BarrierMode { Detect, Implied, Explicit };
 /// Where something happens: in a role, or beside it.
 enum class RecordUnit { Role, Tma, CpAsync, Tensor, Arrival };
 
+/// Bytes `first` to `last` (exclusive) of a memory of the block: of its shared
+/// arena, of a buffer without a place there, or of global memory that is
+/// written. Memories are numbered from 0 on as they are met.
+struct AccessedBytes {
+  int64_t memory, first, last;
+  bool isWritten;
+};
+
 /// Something that happened in a block. Numbers that do not apply are -1.
 struct RecordedEvent {
   mlir::Operation *op;
@@ -103,6 +111,9 @@ struct RecordedEvent {
   int64_t number;
   /// Products: multiplications; others: elements of the fragment.
   int64_t work;
+  /// What the operation of a role, or what it starts, accesses of the memory
+  /// that somebody writes.
+  llvm::ArrayRef<AccessedBytes> accesses;
 };
 
 struct LaunchOptions {

@@ -67,11 +67,17 @@ static void reportProgress(int64_t done, int64_t blocks, void *function) {
 /// Appends an event to a Python list, as a tuple.
 static void appendEvent(const TilewsSimEvent *event, void *list) {
   nb::gil_scoped_acquire gil;
-  static_cast<nb::list *>(list)->append(
-      nb::make_tuple(event->op, nb::str(event->role.data, event->role.length),
-                     static_cast<unsigned>(event->unit), event->begin,
-                     event->end, event->barrier, event->slot, event->phase,
-                     event->bytes, event->number, event->work));
+  nb::list accesses;
+  for (intptr_t i = 0; i < event->numAccesses; ++i) {
+    const TilewsSimBytes &bytes = event->accesses[i];
+    accesses.append(nb::make_tuple(bytes.memory, bytes.first, bytes.last,
+                                   bytes.isWritten != 0));
+  }
+  static_cast<nb::list *>(list)->append(nb::make_tuple(
+      event->op, nb::str(event->role.data, event->role.length),
+      static_cast<unsigned>(event->unit), event->begin, event->end,
+      event->barrier, event->slot, event->phase, event->bytes, event->number,
+      event->work, nb::tuple(accesses)));
 }
 
 /// Runs a kernel; returns the text of the errors, empty if there was none.

@@ -6,42 +6,18 @@ _rules.py and _barrier_rules.py; the one here looks at runs.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 from .. import ir
 from . import _protocol
 from ._barrier_rules import RULES
 from ._mutants import Mutant
+from ._order import Order
 from ._rules import original_of
 
 
-@dataclasses.dataclass(frozen=True)
-class Order:
-    """What orders the accesses of a run without roles.
-
-    Attributes:
-        accesses: the operations in order, but for those that only order others.
-        barriers: the numbers of the accesses that come right behind a barrier.
-        landed: for each copy the first access behind a barrier behind its landing.
-    """
-
-    accesses: list[str]
-    barriers: set[int]
-    landed: dict[int, int]
-
-    def is_kept_by(self, other: Order) -> bool:
-        """Whether what is ordered here is ordered there, too."""
-        return (
-            self.accesses == other.accesses
-            and self.barriers <= other.barriers
-            and self.landed.keys() == other.landed.keys()
-            and all(other.landed[copy] <= at for copy, at in self.landed.items())
-        )
-
-
-#: The order in each launch of a module: :meth:`tilews.mutate.Judge.orders`.
-Orders = Callable[[ir.Module], list[Order] | None]
+#: The order of a role's accesses in each launch: :meth:`tilews.mutate.Judge.orders`.
+Orders = Callable[[ir.Module, str], list[Order] | None]
 
 
 def argue(mutant: Mutant, orders: Orders) -> str | None:
@@ -53,25 +29,32 @@ def argue(mutant: Mutant, orders: Orders) -> str | None:
 
 
 def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
-    """Accesses have a barrier between them, and copies land, where they did.
+    """Accesses that conflict are ordered where they were.
 
-    Original and mutant were run, with copies that land only when a wait for their group
-    makes them. In each launch they do the same accesses in the same order; wherever
-    there was a barrier between two accesses there still is one; and each copy has
-    landed, with a barrier behind, in front of the access in front of which it had. The
-    launches have more turns than groups may be under way, so that later turns repeat
-    earlier ones. Premises: the kernel has no roles; only an operation on groups, a wait
-    or a plain barrier was changed; and all launches were compared.
+    Original and mutant were run and the bytes recorded that each operation accesses. In
+    each launch the role with the changed operation does the same accesses in the same
+    order. Where two of them conflict, because they access the same byte and one writes
+    it, and the first was done and known to all threads before the second, it still is:
+    what it started was waited for, and there is a barrier behind that. The launches
+    have more turns than groups may be under way, so that later turns repeat earlier
+    ones. Premises: all launches were compared, and the changed operation orders
+    nothing but the role's own accesses. In a kernel without roles it is an operation on
+    groups, a wait or a barrier. In a role it is a barrier, no thread of the role
+    signals for others, and what it has under way at a signal it had there before.
+    Fences stay where they are.
     """
     op = mutant.op
-    names = {"tile.commit_group", "tile.copy_group_wait", "tile.wait", "tile.barrier"}
-    plain = op.name == "tile.wait" or not {"drain_copies", "proxy_fence"} & set(
-        map(str, op.attributes)
-    )
-    if op.name not in names or not plain or _protocol.role_of(op) is not None:
+    role = _protocol.role_of(op)
+    names = {"tile.barrier"}
+    if role is None:
+        names |= {"tile.commit_group", "tile.copy_group_wait", "tile.wait"}
+    if op.name not in names or (
+        op.name == "tile.barrier" and "proxy_fence" in op.attributes
+    ):
         return False
-    before = orders(original_of(mutant))
-    after = orders(mutant.module)
+    name = "" if role is None else _protocol.name_of(role)
+    before = orders(original_of(mutant), name)
+    after = orders(mutant.module, name)
     if before is None or after is None:
         return False
     return all(one.is_kept_by(other) for one, other in zip(before, after, strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +11,10 @@ import numpy as np
 
 from .. import ir, passes, sim
 from ..errors import CompileError
-from ._equivalent import Order, argue
+from . import _edits, _protocol
+from ._equivalent import argue
 from ._mutants import Mutant, mutants
+from ._order import Order, read_order, signals_for_others
 
 Arguments = Callable[[np.random.Generator], list]
 
@@ -152,13 +153,18 @@ class Judge:
                         return f"{name}, {timing}: argument {index} has other values"
         return None
 
-    def orders(self, module: ir.Module) -> list[Order] | None:
-        """The order of accesses in each launch of a module without roles.
+    def orders(self, module: ir.Module, role: str) -> list[Order] | None:
+        """The order of a role's accesses in each launch of a module.
 
-        Copies land as late as they may. None if a launch fails.
+        Copies land as late as they may. None if a launch fails, or if the role's
+        barriers order more than its accesses.
         """
         lowered = _copy(module)
         passes.run(lowered, "tile-lower-channels")
+        for op in _edits.walk(lowered.operation):
+            is_meant = op.name == "tile.role" and _protocol.name_of(op) == role
+            if is_meant and signals_for_others(op):
+                return None
         found = []
         for _, arguments, _ in self._launches:
             events: list[sim.Event] = []
@@ -176,7 +182,7 @@ class Judge:
                 )
             except sim.SimulationError:
                 return None
-            found.append(_read_order(events))
+            found.append(read_order(events, role))
         return found
 
     def _agree(self, found: Any, expected: Any) -> bool:
@@ -200,29 +206,6 @@ class Judge:
             self.verify(mutant.module),
             self.simulate(mutant.module, once=equivalent is not None),
         )
-
-
-#: What a kernel without roles does to order its accesses, and is not an access.
-_ORDERING = ("tile.barrier", "tile.commit_group", "tile.copy_group_wait")
-
-
-def _read_order(events: list[sim.Event]) -> Order:
-    own = [e for e in events if e.unit == "role" and e.op not in _ORDERING]
-    begins = [each.begin for each in own]
-    barriers = [each.end for each in events if each.op == "tile.barrier"]
-
-    def seen(time: int) -> int:
-        """The number of the first access behind the barrier that follows a time."""
-        following = bisect.bisect_left(barriers, time)
-        if following == len(barriers):
-            return len(own)
-        return bisect.bisect_left(begins, barriers[following])
-
-    return Order(
-        [each.op for each in own],
-        {bisect.bisect_left(begins, each) for each in barriers},
-        {each.number: seen(each.end) for each in events if each.unit == "cp_async"},
-    )
 
 
 def judge_all(subject: Subject, form: str, step: int = 1) -> Iterator[Verdict]:

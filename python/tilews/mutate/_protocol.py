@@ -34,6 +34,10 @@ def role_of(op: ir.Operation) -> ir.Operation | None:
     return _edits.enclosing(op, "tile.role")
 
 
+def name_of(role: ir.Operation) -> str:
+    return ir.StringAttr(role.attributes["name"]).value
+
+
 def kernel_of(op: ir.Operation) -> ir.Operation:
     return _edits.enclosing(op, "gpu.func")
 

@@ -49,6 +49,9 @@ class Event:
         number: Copies by cp.async, to global memory and products under way: which
             of the role it is, from 1 on; waits for them: how many are complete.
         work: Products: multiplications; others: elements of their fragments.
+        accesses: What the operation of a role, or what it starts, accesses of the
+            memory that somebody writes: memory, first and last byte (exclusive), and
+            whether they are written. Memories are numbered as they are met.
     """
 
     op: str
@@ -64,6 +67,7 @@ class Event:
     bytes: int
     number: int
     work: int
+    accesses: tuple[tuple[int, int, int, bool], ...] = ()
 
 
 # The NumPy types that hold the elements of each MLIR type. Signless integers
@@ -178,7 +182,7 @@ def run(
         raise error
 
 
-def _make_event(op: ir.Operation, role: str, unit: int, *numbers: int) -> Event:
+def _make_event(op: ir.Operation, role: str, unit: int, *rest: Any) -> Event:
     attributes = op.attributes
     inst = str(attributes["tile.inst"]) if "tile.inst" in attributes else ""
     location = re.match(r'loc\("(.*?)":(\d+):(\d+)', str(op.location))
@@ -188,7 +192,7 @@ def _make_event(op: ir.Operation, role: str, unit: int, *numbers: int) -> Event:
         ":".join(location.groups()) if location else str(op.location),
         role,
         _UNITS[unit],
-        *numbers,
+        *rest,
     )
 
 

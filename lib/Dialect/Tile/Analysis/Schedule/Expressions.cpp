@@ -324,6 +324,35 @@ void Facts::shift(ExpressionTable &table, Expr atom, Expr by) {
   }
 }
 
+/// Whether `e` depends on an element counted by `counter`, not on the count
+/// alone.
+static bool hasElement(const ExpressionTable &table, Expr e, Expr counter) {
+  if (table.getKind(e) == Kind::Atom)
+    return e != counter && table.mentions(e, counter);
+  return llvm::any_of(table.getOperands(e), [&](Expr operand) {
+    return hasElement(table, operand, counter);
+  });
+}
+
+void Facts::relate(ExpressionTable &table, Expr counter, Expr atom,
+                   Expr value) {
+  Expr change = table.add(table.getInteger(atom), value, -1);
+  for (auto [sum, interval] : std::map<Expr, Interval>(bounds))
+    if (hasElement(table, sum, counter))
+      for (int64_t sign : {1, -1}) // atom - value is 0.
+        setInterval(table, table.add(sum, change, sign), interval);
+}
+
+void Facts::keepElements(const ExpressionTable &table, Expr counter,
+                         Expr atom) {
+  auto isStale = [&](const auto &entry) {
+    return table.mentions(entry.first, atom) &&
+           !hasElement(table, entry.first, counter);
+  };
+  eraseIf(bounds, isStale);
+  eraseIf(truths, isStale);
+}
+
 namespace {
 /// Rewrites one sum in an expression so that it counts from where a counter is,
 /// not from where it begins.

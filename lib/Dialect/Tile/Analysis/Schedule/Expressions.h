@@ -127,6 +127,11 @@ public:
   /// multiples in `factors` of it.
   void lift(ExpressionTable &table, Expr counter, Expr first,
             const std::set<int64_t> &factors);
+  /// The variable `atom` begins as the sum `value`: the bounds of elements
+  /// counted by `counter` become bounds of what `atom` is more or less.
+  void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);
+  /// Forgets what depends on `atom` and on no element counted by `counter`.
+  void keepElements(const ExpressionTable &table, Expr counter, Expr atom);
   /// Forgets what is known of elements before `counter`, which moves by `step`,
   /// and bounds that are too far off to matter.
   void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach);

@@ -279,23 +279,19 @@ void Program::collectPlaces() {
   }
 }
 
-/// Memory that nothing writes from the first transaction on.
+/// Reads behind all writes of their memory, as the body of the kernel is
+/// written.
 void Program::findStableReads() {
   MemoryAccesses memory(kernel);
   auto accesses = memory.get(kernel);
   Block &body = kernel.getBody().front();
-  Operation *first = nullptr;
-  for (Operation &op : body)
-    if (!first && (isa<SpecializeOp>(op) || links.contains(&op)))
-      first = &op;
   for (const MemoryAccess &read : accesses) {
     if (!read.reads() || !relevant.contains(read.op))
       continue;
+    Operation *place = body.findAncestorOpInBlock(*read.op);
     bool stable = llvm::none_of(accesses, [&](const MemoryAccess &write) {
-      if (!write.writes() || !write.mayAlias(read))
-        return false;
-      Operation *top = body.findAncestorOpInBlock(*write.op);
-      return !first || !top->isBeforeInBlock(first);
+      return write.writes() && write.mayAlias(read) &&
+             !body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);
     });
     if (stable)
       stableReads.insert(read.op);

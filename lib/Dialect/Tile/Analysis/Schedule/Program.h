@@ -53,8 +53,8 @@ public:
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
   /// The links of which steps are in the regions of `op`.
   const llvm::SmallSet<unsigned, 4> &getLinks(mlir::Operation *op) const;
-  /// Whether the memory that `op` reads stays as it is while transactions are
-  /// made, so that every read gives the same.
+  /// Whether the memory that `op` reads stays as it is from there on, so that
+  /// every such read gives the same.
   bool readsStableMemory(mlir::Operation *op) const {
     return stableReads.contains(op);
   }

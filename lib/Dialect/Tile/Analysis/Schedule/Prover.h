@@ -37,12 +37,18 @@ public:
     mayWait = false;
   }
 
+  /// Follows carried numbers together that differ by small numbers, which tells
+  /// what one role counts ahead of another.
+  void relateCounts() { relatesCounts = true; }
+
   /// What keeps it from a proof: not always a fault of the schedule.
   std::optional<Finding> run();
   /// The task that had to wait in an order in which none may.
   std::optional<unsigned> getWaiting() const { return waiting; }
   /// How many states it went through.
   unsigned getNumStates() const { return numStates; }
+  /// Whether it gave up because there were too many.
+  bool isExhausted() const { return numStates > kMaxStates; }
 
 private:
   /// Where a task is in the body of an operation.
@@ -79,7 +85,7 @@ private:
     llvm::SmallVector<mlir::Operation *> loops;
     Expr counter = 0;
     /// Carried values of all loops, one after the other: which are always the
-    /// same, by number.
+    /// same, or differ by small numbers only, by number.
     std::vector<int64_t> classes;
     /// Carried numbers, by place, that have become too large to be told apart.
     std::set<unsigned> widened;
@@ -140,6 +146,9 @@ private:
                                       mlir::ValueRange operands) const;
   llvm::SmallVector<Expr> collect(const Path &path, int group) const;
   bool splitClasses(Group &group, llvm::ArrayRef<Expr> values);
+  bool areOfOneClass(mlir::Value carried, Expr a, Expr b) const;
+  void moveClass(Path &path, const Group &group, Expr atom, Expr value,
+                 bool isFirst);
   bool isExact(const Group &group, unsigned place, mlir::Value carried,
                Expr value) const;
   bool widen(Group &group, llvm::ArrayRef<Expr> values);
@@ -154,7 +163,7 @@ private:
   const Program &program;
   const Protocol &protocol;
   llvm::SmallVector<unsigned> order;
-  bool mayWait = true;
+  bool mayWait = true, relatesCounts = false;
   std::optional<unsigned> waiting;
   mutable ExpressionTable table;
   std::vector<Group> groups;

@@ -117,14 +117,28 @@ SmallVector<Value> Prover::getCarried(const Group &group) const {
   return carried;
 }
 
+static bool isSum(Type type) {
+  return type.isIntOrIndex() && !type.isInteger(1);
+}
+
+/// Whether two values of a carried one, or of two, can be told by one atom.
+bool Prover::areOfOneClass(Value carried, Expr a, Expr b) const {
+  if (a == b || !relatesCounts || !isSum(carried.getType()))
+    return a == b;
+  std::optional<int64_t> difference =
+      table.getConstantValue(table.add(a, b, -1));
+  return difference && std::abs(*difference) <= kLargestCount;
+}
+
 /// Gives values that have become unequal different classes: then all begins
 /// again. `values` are those of the carried ones that matter.
 bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
   SmallVector<Value> carried = getCarried(group);
   bool isFirst = group.classes.empty();
   group.classes.resize(carried.size());
+  // The first value of each class; the classes that have been split off others.
   std::map<int64_t, Expr> representatives;
-  std::map<std::pair<int64_t, Expr>, int64_t> renamed;
+  std::multimap<int64_t, int64_t> split;
   int64_t next = 0;
   for (int64_t number : group.classes)
     next = std::max(next, number + 1);
@@ -134,13 +148,19 @@ bool Prover::splitClasses(Group &group, ArrayRef<Expr> values) {
         (isExact(group, i, value, values[i]) && !isFirst))
       continue;
     int64_t &number = group.classes[i];
-    auto [it, isNew] = representatives.try_emplace(number, values[i]);
-    if (isNew || it->second == values[i])
+    Expr first = representatives.try_emplace(number, values[i]).first->second;
+    if (areOfOneClass(value, values[i], first))
       continue;
-    auto [name, isNewName] = renamed.try_emplace({number, values[i]}, next);
-    next += isNewName;
-    number = name->second;
     changed = true;
+    auto [begin, end] = split.equal_range(number);
+    while (begin != end &&
+           !areOfOneClass(value, values[i], representatives[begin->second]))
+      ++begin;
+    if (begin == end) {
+      representatives[next] = values[i];
+      begin = split.insert({number, next++});
+    }
+    number = begin->second;
   }
   restart |= changed && !isFirst;
   return changed && !isFirst;
@@ -166,6 +186,34 @@ bool Prover::widen(Group &group, ArrayRef<Expr> values) {
   return restart;
 }
 
+/// The name of a carried value if `atom` is that of another value, `base`.
+static Expr rename(ExpressionTable &table, Value carried, Expr atom, Expr value,
+                   Expr base) {
+  if (!isSum(carried.getType()))
+    return atom;
+  return table.add(table.getInteger(atom), table.add(value, base, -1));
+}
+
+/// The atom of a class becomes the name of `value`: what is known of it is
+/// forgotten, or, where counts are related, followed.
+void Prover::moveClass(Path &path, const Group &group, Expr atom, Expr value,
+                       bool isFirst) {
+  if (value == atom || value == table.getInteger(atom))
+    return;
+  if (!relatesCounts || table.getKind(value) != ExpressionTable::Kind::Linear)
+    return path.facts.forget(table, atom);
+  Expr sum = table.getInteger(atom), step = table.add(value, sum, -1);
+  if (isFirst) {
+    path.facts.forget(table, atom);
+    path.facts.relate(table, group.counter, atom, value);
+  } else if (table.getConstantValue(step)) {
+    path.facts.shift(table, atom, table.add(sum, step, -1));
+    path.facts.keepElements(table, group.counter, atom);
+  } else {
+    path.facts.forget(table, atom);
+  }
+}
+
 /// Begins a turn in all loops of a group.
 void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
                        bool isFirst) {
@@ -173,7 +221,8 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
   for (Operation *loop : group.loops)
     forgetRest(path, loop);
   clearInner(path, number);
-  std::set<Expr> changed;
+  // The values of which the atoms of classes are the new names.
+  std::map<Expr, Expr> bases;
   for (auto [i, value] : llvm::enumerate(getCarried(group))) {
     if (program.getNumber(value) < 0)
       continue;
@@ -183,15 +232,11 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
     }
     Expr atom = table.getAtom({6, number, group.classes[i]}, {},
                               /*isVariable=*/true);
-    bool isSum =
-        !value.getType().isInteger(1) && value.getType().isIntOrIndex();
-    Expr expr = isSum ? table.getInteger(atom) : atom;
-    if (carried[i] != expr)
-      changed.insert(atom);
-    set(path, value, expr);
+    Expr base = bases.try_emplace(atom, carried[i]).first->second;
+    set(path, value, rename(table, value, atom, carried[i], base));
   }
-  for (Expr atom : changed)
-    path.facts.forget(table, atom);
+  for (auto [atom, base] : bases)
+    moveClass(path, group, atom, base, isFirst);
   for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
     auto &frames = path.tasks[task];
     auto forOp = dyn_cast<scf::ForOp>(loop);
@@ -215,6 +260,7 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
   if (wasEntered)
     clearInner(path, number);
   unsigned next = 0;
+  std::map<Expr, Expr> bases;
   for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
     if (wasEntered)
       path.tasks[task].pop_back();
@@ -227,9 +273,8 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                                               : int64_t(next) + (1 << 20);
         Expr atom = table.getAtom({7, number, place}, {}, /*isVariable=*/true);
         path.facts.forget(table, atom);
-        bool isSum =
-            !result.getType().isInteger(1) && result.getType().isIntOrIndex();
-        expr = isSum ? table.getInteger(atom) : atom;
+        Expr base = bases.try_emplace(atom, expr).first->second;
+        expr = rename(table, result, atom, expr, base);
       }
       set(path, result, expr);
       ++next;

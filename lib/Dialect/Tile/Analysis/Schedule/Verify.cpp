@@ -28,11 +28,25 @@ static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
   return verdict;
 }
 
-/// A proof, or else a counterexample: what keeps from a proof need not happen.
-static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
+/// What keeps from a proof, if anything. Few schedules need to relate counts.
+static std::optional<Finding>
+prove(const Program &program, const Protocol &protocol, unsigned &states) {
   Prover prover(program, protocol);
   std::optional<Finding> finding = prover.run();
+  states += prover.getNumStates();
+  if (!finding || finding->isCertain || prover.isExhausted())
+    return finding;
+  Prover relating(program, protocol);
+  relating.relateCounts();
+  std::optional<Finding> other = relating.run();
+  states += relating.getNumStates();
+  return other ? finding : std::nullopt;
+}
+
+/// A proof, or else a counterexample: what keeps from a proof need not happen.
+static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
   ScheduleVerdict verdict;
+  std::optional<Finding> finding = prove(program, protocol, verdict.states);
   if (finding && finding->isCertain) {
     verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
   } else if (finding) {
@@ -45,7 +59,6 @@ static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
       verdict = makeVerdict(ScheduleVerdict::Kind::Unsupported, *finding);
     }
   }
-  verdict.states = prover.getNumStates();
   return verdict;
 }
 
@@ -100,7 +113,9 @@ static ScheduleVerdict check(gpu::GPUFuncOp kernel, Protocol &protocol) {
     Program program(kernel, protocol);
     if (std::optional<Finding> obstacle = program.build())
       return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
+    unsigned states = verdict.states;
     verdict = check(program, protocol);
+    verdict.states += states;
   }
   verdict.links = protocol.getNumLinks();
   kernel.walk([&](Operation *op) { verdict.events += protocol.isEvent(op); });
