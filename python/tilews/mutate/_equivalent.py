@@ -15,7 +15,6 @@ from ._mutants import Mutant
 from ._order import Order
 from ._rules import original_of
 
-
 #: The order of a role's accesses in each launch: :meth:`tilews.mutate.Judge.orders`.
 Orders = Callable[[ir.Module, str], list[Order] | None]
 
