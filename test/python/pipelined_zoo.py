@@ -99,6 +99,32 @@ def _static(random):
 
 
 @tilews.kernel(threads=128)
+def gemm_unaligned(
+    A: tl.Tensor["M, K", tl.f16],
+    B: tl.Tensor["K, N", tl.f16],
+    C: tl.Tensor["M, N", tl.f32],
+):
+    """Nothing is known of rows: all copies pass through registers."""
+    tl.grid(1)
+    As = tl.alloc_shared((32, 16), tl.f16)
+    Bs = tl.alloc_shared((16, 32), tl.f16)
+    acc = tl.zeros((32, 32), tl.f32)
+    for k in tl.range(tl.cdiv(A.shape[1], 16), num_stages=3):
+        tl.copy(A[0, k * 16], As)
+        tl.copy(B[k * 16, 0], Bs)
+        acc = tl.gemm(As, Bs, acc)
+    C[0, 0] = acc
+
+
+def _unaligned(k):
+    def arguments(random):
+        a, b = integers(random, (31, k)), integers(random, (k, 29))
+        return [a, b, np.zeros((31, 29), np.float32)]
+
+    return arguments
+
+
+@tilews.kernel(threads=128)
 def gemm_cast(
     A: tl.Tensor["M, K:16", tl.f16],
     B: tl.Tensor["K, N:8", tl.f32],
@@ -887,6 +913,7 @@ CASES = [
         for s in (2, 4)
         for t in (2, 3, 6)
     ),
+    *(Case(f"unaligned-{k}", gemm_unaligned, _unaligned(k)) for k in (0, 7, 75)),
     # No loop is left of it.
     Case("static-t1", gemm_static, _static, {"TRIPS": 1}, piped=0),
     Case("cast", gemm_cast, _one_tile(np.float32)),

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -240,8 +241,7 @@ struct CopyPattern : TilePattern<CopyOp> {
     int64_t bytes =
         llvm::divideCeil(getElementBits(sourceType.getElementType()), 8);
 
-    FragmentLayout layout = getBlockedLayout(shape, getNumThreads(op),
-                                             std::max<int64_t>(16 / bytes, 1));
+    FragmentLayout layout = getCopyLayout(op, maxVectors[0], maxVectors[1]);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, shape, threadId);
     RegionAccess source(b, sourceType, adaptor.getSource(),

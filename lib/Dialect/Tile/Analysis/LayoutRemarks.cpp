@@ -190,14 +190,14 @@ void tile::remarkAccesses(gpu::GPUFuncOp kernel, const TargetInfo &target) {
     auto copy = dyn_cast<CopyOp>(op);
     if (!copy)
       return;
+    FragmentLayout layout = getCopyLayout(
+        copy,
+        divisibility.getVectorElements(copy.getSource(),
+                                       copy.getSourceRegion()),
+        divisibility.getVectorElements(copy.getDest(), copy.getDestRegion()));
     for (const FragmentAccess &access :
-         FragmentAccess::getSides(copy, divisibility)) {
-      int64_t vector = std::max<int64_t>(128 / access.getBits(), 1);
-      if (remarkBanks(access,
-                      getBlockedLayout(access.getType().getShape(),
-                                       getNumThreads(op), vector),
-                      target))
+         FragmentAccess::getSides(copy, divisibility))
+      if (remarkBanks(access, layout, target))
         return;
-    }
   });
 }

@@ -100,6 +100,12 @@ bool hasMatrixAccess(const TargetInfo &target, bool isStore);
 /// along `dim` and start at a multiple of the run's length in all threads.
 int64_t getVectorRun(const FragmentLayout &layout, int64_t dim, int64_t limit);
 
+/// How threads share the elements of a copy that passes through their
+/// registers, if its regions allow to access so many at a time: neighbouring
+/// threads have neighbouring runs in global memory, of at most 16 bytes.
+FragmentLayout getCopyLayout(CopyOp op, int64_t sourceVector,
+                             int64_t destVector);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_FRAGMENTACCESS_H

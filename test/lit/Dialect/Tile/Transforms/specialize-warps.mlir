@@ -196,3 +196,40 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Copies through registers run beside the rest only with warps of their own.
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!c = !tile.cursor<2>
+// CHECK-LABEL: gpu.func @through_registers
+// CHECK-SAME: tile.threads = 256 : i32
+// CHECK: tile.channel(%{{.*}}) {producer = #tile.producer<simt>}
+// CHECK: tile.role @math warps(4) {
+// CHECK: tile.role @load warps(4) {
+// CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @through_registers(%A: memref<?x?xf16>, %C: memref<?x64xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !S
+    %ch = tile.channel(%S) {producer = #tile.producer<simt>} : !S -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<simt>} : memref<?x?xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      %q1 = tile.advance %q : !c
+      tile.store %v to %C[%k, 0] : tensor<64xf16> to memref<?x64xf16>
+      scf.yield %p1, %q1 : !c, !c
+    }
+    gpu.return
+  }
+}
