@@ -38,6 +38,8 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   if (!obstacle)
     addEvents();
   findUnits();
+  findUses();
+  findSubjects();
   selectAll();
   numWords = getTaskWord(tasks, 0);
   for (Barrier &barrier : barriers) {
@@ -200,7 +202,65 @@ void BarrierProtocol::findUnits() {
     barrier.unit = classes[first + i];
 }
 
+/// What words of the state are needed for.
+void BarrierProtocol::findUses() {
+  orderedReads.assign(tasks, 0);
+  orderedWrites.assign(tasks, 0);
+  ownWrites.assign(tasks, ~Places(0));
+  for (const auto &[op, event] : allEvents) {
+    unsigned task = getTask(op);
+    auto arrive = dyn_cast<MBarrierArriveOp>(op);
+    if (arrive && arrive.getBy() == Agents::Thread)
+      orderedReads[task] = orderedWrites[task] = ~Places(0);
+    for (const Access &access : event.accesses) {
+      Places places = getVersions(access.buffer);
+      if (event.unit == Unit::Tma || event.unit == Unit::Wgmma)
+        byProxy |= places;
+      if (access.reads)
+        orderedWrites[task] |= places;
+      if (!access.writes)
+        continue;
+      orderedReads[task] |= places;
+      for (unsigned other = 0; other < tasks; ++other)
+        if (other != task)
+          ownWrites[other] &= ~places;
+    }
+  }
+  Block &body = kernel.getBody().front();
+  for (SpecializeOp roles : body.getOps<SpecializeOp>())
+    goesOnBehindRoles = llvm::any_of(eventOps, [&](Operation *op) {
+      return roles->isBeforeInBlock(body.findAncestorOpInBlock(*op));
+    });
+}
+
+void BarrierProtocol::findSubjects() {
+  Places always = 0;
+  llvm::DenseMap<Value, llvm::SmallSet<unsigned, 4>> byNumber;
+  for (const auto &[op, event] : allEvents)
+    for (const Access &access : event.accesses) {
+      if (access.slot)
+        byNumber[access.slot].insert(access.buffer);
+      else
+        always |= getVersions(access.buffer);
+    }
+  for (Barrier &barrier : barriers) {
+    barrier.subjects.assign(barrier.depth, always);
+    for (Operation *user : barrier.op.getBarrier().getUsers()) {
+      if (!isa<MBarrierArriveOp, MBarrierWaitOp>(user))
+        continue;
+      for (unsigned number : byNumber[user->getOperand(1)])
+        for (auto [slot, subject] : llvm::enumerate(barrier.subjects)) {
+          const Buffer &buffer = buffers[number];
+          subject |= buffer.versions == barrier.depth
+                         ? Places(1) << (buffer.first + slot)
+                         : getVersions(number);
+        }
+    }
+  }
+}
+
 void BarrierProtocol::select(unsigned unit, bool isLean) {
+  tellsAll = !isLean;
   events.clear();
   Branches branches;
   for (const auto &[op, event] : allEvents) {

@@ -53,8 +53,10 @@ void BarrierProtocol::forEachKnown(FnT fn) const {
 
 State BarrierProtocol::getInitial() const {
   State state(numWords, 0);
-  for (unsigned task = 0; task < tasks; ++task)
+  for (unsigned task = 0; task < tasks; ++task) {
     std::fill_n(state.begin() + getKnown(task), getKnownWords(), -1);
+    state[getTaskWord(task, Owned)] = ownWrites[task];
+  }
   for (unsigned place = 0; place < numPlaces; ++place)
     state[getAge(place)] = kLanded;
   return state;
@@ -169,9 +171,10 @@ BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
 
 /// An arrival passes on what `task` knows, but for what other threads of it may
 /// still do if only one of them arrives.
-void BarrierProtocol::tell(State &state, unsigned task, unsigned slot,
-                           bool ofOneThread) const {
-  unsigned told = getTold(slot), known = getKnown(task);
+void BarrierProtocol::tell(State &state, unsigned task, unsigned barrier,
+                           int64_t number, bool ofOneThread) const {
+  unsigned told = getTold(getSlot(barrier, number)), known = getKnown(task);
+  Places subject = tellsAll ? ~Places(0) : barriers[barrier].subjects[number];
   state[getTaskWord(task, Untold)] = 0;
   Places reads = getRunningReads(state, task), writes = 0;
   if (ofOneThread) {
@@ -180,7 +183,7 @@ void BarrierProtocol::tell(State &state, unsigned task, unsigned slot,
   }
   for (unsigned i = 0; i < getKnownWords(); ++i) {
     Places hidden = i == OfReads + task ? reads : i == OfThreads ? writes : 0;
-    state[told + i] |= state[known + i] & ~hidden;
+    state[told + i] |= state[known + i] & subject & ~hidden;
   }
 }
 
@@ -207,7 +210,7 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
     state[getTaskWord(task, Untold)] &= ~copies;
     copies = 0;
   } else {
-    tell(state, task, slot, op.getBy() == Agents::Thread);
+    tell(state, task, barrier, number, op.getBy() == Agents::Thread);
   }
   return complete(state, barrier, slot, op, finding) ? Outcome::Done
                                                      : Outcome::Wrong;
@@ -237,6 +240,18 @@ bool BarrierProtocol::complete(State &state, unsigned barrier, unsigned slot,
     state[getTold(slot) + i] = 0;
   }
   return true;
+}
+
+void BarrierProtocol::reduce(State &state, bool inRoles) const {
+  if (inRoles && !goesOnBehindRoles)
+    std::fill_n(state.begin() + getKnown(0), getKnownWords(), 0);
+  for (unsigned task = 0; task < tasks; ++task) {
+    state[getTaskWord(task, UnmetReads)] &= orderedReads[task];
+    state[getTaskWord(task, UnmetWrites)] &= orderedWrites[task];
+    state[getTaskWord(task, UnfencedStores)] &= byProxy;
+    state[getTaskWord(task, UnfencedCopies)] &= byProxy;
+    state[getTaskWord(task, Untold)] &= getUnfenced(state, task);
+  }
 }
 
 /// Lets the copies land that report to a barrier's slot.
@@ -427,10 +442,9 @@ Outcome BarrierProtocol::access(State &state, unsigned task, Operation *op,
 BarrierProtocol::Places BarrierProtocol::getPlaces(const Access &access,
                                                    ArrayRef<int64_t> inputs,
                                                    unsigned &next) const {
-  const Buffer &buffer = buffers[access.buffer];
   if (access.slot)
-    return Places(1) << (buffer.first + inputs[next++]);
-  return ((Places(1) << buffer.versions) - 1) << buffer.first;
+    return Places(1) << (buffers[access.buffer].first + inputs[next++]);
+  return getVersions(access.buffer);
 }
 
 Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,

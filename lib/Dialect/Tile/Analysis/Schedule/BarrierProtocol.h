@@ -28,7 +28,10 @@ public:
   bool isEmpty() const override { return !isBarrierForm; }
   unsigned getNumUnits() const override { return numUnits; }
   void select(unsigned unit, bool isLean) override;
-  void selectAll() override { events = allEvents; }
+  void selectAll() override {
+    events = allEvents;
+    tellsAll = true;
+  }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
   }
@@ -43,6 +46,7 @@ public:
   Outcome step(State &state, unsigned task, mlir::Operation *op,
                llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
   bool finish(const State &state, Finding &finding) const override;
+  void reduce(State &state, bool inRoles) const override;
   std::string describe(mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs) const override;
 
@@ -82,6 +86,8 @@ private:
     unsigned first;
     /// The tasks that wait for it.
     uint64_t waiters = 0;
+    /// By slot: the versions that are accessed by the same slot number.
+    llvm::SmallVector<Places> subjects = {};
     unsigned unit = 0;
   };
 
@@ -129,6 +135,8 @@ private:
   void addAccesses(mlir::Operation *op);
   bool addSignals(CopyOp copy, Event &event);
   void findUnits();
+  void findUses();
+  void findSubjects();
   bool hasRoles() const { return tasks > 1; }
 
   unsigned getKnownWords() const { return OfReads + tasks; }
@@ -143,6 +151,10 @@ private:
   template <typename FnT>
   void forEachKnown(FnT fn) const;
 
+  Places getVersions(unsigned buffer) const {
+    return ((Places(1) << buffers[buffer].versions) - 1)
+           << buffers[buffer].first;
+  }
   Places getPlaces(const Access &access, llvm::ArrayRef<int64_t> inputs,
                    unsigned &next) const;
   std::string getName(Places places) const;
@@ -162,7 +174,8 @@ private:
   void land(State &, unsigned slot) const;
   bool complete(State &, unsigned barrier, unsigned slot, mlir::Operation *op,
                 Finding &) const;
-  void tell(State &, unsigned task, unsigned slot, bool ofOneThread) const;
+  void tell(State &, unsigned task, unsigned barrier, int64_t number,
+            bool ofOneThread) const;
   void meet(State &, unsigned task) const;
   void fence(State &, unsigned task) const;
   void endProducts(State &, unsigned task, int64_t pending) const;
@@ -173,6 +186,8 @@ private:
 
   mlir::gpu::GPUFuncOp kernel;
   bool isBarrierForm = false;
+  /// Whether an arrival tells all that a task knows, not only of its subject.
+  bool tellsAll = true;
   std::optional<Finding> obstacle;
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> bufferNumbers, barrierNumbers;
@@ -180,6 +195,13 @@ private:
   llvm::DenseMap<mlir::Operation *, Event> allEvents, events;
   llvm::SmallVector<mlir::Operation *> eventOps;
   llvm::SmallVector<std::string> taskNames;
+  /// By task: where it matters whether its threads have met since some of them
+  /// read, or wrote; what no other task writes.
+  llvm::SmallVector<Places> orderedReads, orderedWrites, ownWrites;
+  /// What the asynchronous proxy accesses, which fences are for.
+  Places byProxy = 0;
+  /// Whether anything happens in the body of the kernel behind its roles.
+  bool goesOnBehindRoles = false;
   unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0, numUnits = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
+using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 using Kind = ExpressionTable::Kind;
 
@@ -20,7 +21,10 @@ using Kind = ExpressionTable::Kind;
 
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable) {
-  std::vector<int64_t> key = {int64_t(kind), int64_t(words.size())};
+  std::vector<int64_t> key;
+  key.reserve(2 + words.size() + operands.size());
+  key.push_back(int64_t(kind));
+  key.push_back(words.size());
   key.insert(key.end(), words.begin(), words.end());
   key.insert(key.end(), operands.begin(), operands.end());
   auto [it, isNew] = known.try_emplace(std::move(key), nodes.size());
@@ -336,11 +340,14 @@ static bool hasElement(const ExpressionTable &table, Expr e, Expr counter) {
 
 void Facts::relate(ExpressionTable &table, Expr counter, Expr atom,
                    Expr value) {
-  Expr change = table.add(table.getInteger(atom), value, -1);
+  Expr zero = table.add(table.getInteger(atom), value, -1);
   for (auto [sum, interval] : std::map<Expr, Interval>(bounds))
-    if (hasElement(table, sum, counter))
-      for (int64_t sign : {1, -1}) // atom - value is 0.
-        setInterval(table, table.add(sum, change, sign), interval);
+    for (auto [element, factor] : table.getTerms(sum))
+      if (hasElement(table, element, counter)) {
+        // What is asked for is a difference.
+        setInterval(table, table.add(sum, zero, factor > 0 ? -1 : 1), interval);
+        break;
+      }
 }
 
 void Facts::keepElements(const ExpressionTable &table, Expr counter,
@@ -486,10 +493,16 @@ void Facts::trim(ExpressionTable &table, Expr counter, Expr step,
   });
 }
 
-void Facts::appendTo(std::string &key) const {
-  auto append = [&](int64_t value) {
+void schedule::appendTo(std::string &key, int64_t value) {
+  constexpr int64_t kEscape = -128;
+  bool isShort = value > kEscape && value <= 127;
+  key.push_back(char(isShort ? value : kEscape));
+  if (!isShort)
     key.append(reinterpret_cast<const char *>(&value), sizeof(value));
-  };
+}
+
+void Facts::appendTo(std::string &key) const {
+  auto append = [&](int64_t value) { schedule::appendTo(key, value); };
   append(bounds.size());
   for (auto &[sum, interval] : bounds) {
     append(sum);

@@ -15,11 +15,13 @@
 #define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_EXPRESSIONS_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace tilews::tile::schedule {
@@ -95,8 +97,16 @@ private:
               llvm::ArrayRef<Expr> operands, bool isVariable = false);
 
   std::vector<Node> nodes;
-  std::map<std::vector<int64_t>, Expr> known;
+  struct Hash {
+    size_t operator()(const std::vector<int64_t> &key) const {
+      return llvm::hash_combine_range(key.begin(), key.end());
+    }
+  };
+  std::unordered_map<std::vector<int64_t>, Expr, Hash> known;
 };
+
+/// Appends a number to a key, small ones in one byte.
+void appendTo(std::string &key, int64_t value);
 
 /// What is known about conditions on one path.
 class Facts {
@@ -127,8 +137,8 @@ public:
   /// multiples in `factors` of it.
   void lift(ExpressionTable &table, Expr counter, Expr first,
             const std::set<int64_t> &factors);
-  /// The variable `atom` begins as the sum `value`: the bounds of elements
-  /// counted by `counter` become bounds of what `atom` is more or less.
+  /// The variable `atom` begins as the sum `value`: bounds of elements counted
+  /// by `counter` become bounds of their differences from `atom`, too.
   void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);
   /// Forgets what depends on `atom` and on no element counted by `counter`.
   void keepElements(const ExpressionTable &table, Expr counter, Expr atom);

@@ -74,8 +74,8 @@ public:
   /// breaks a rule of another or makes it wait. Each can be checked alone.
   virtual unsigned getNumUnits() const = 0;
   /// Restricts events to those of a unit and those that are everybody's, of
-  /// these with `isLean` only where the unit has events, too. What is left out
-  /// lets tasks know less.
+  /// these with `isLean` only where the unit has events, too, and lets them
+  /// tell less. What is left out lets tasks know less.
   virtual void select(unsigned unit, bool isLean) = 0;
   virtual void selectAll() = 0;
   /// Whether `op` is an event that is selected, and one at all.
@@ -100,6 +100,9 @@ public:
                        Finding &finding) const = 0;
   /// Whether all is settled after all tasks have ended.
   virtual bool finish(const State &state, Finding &finding) const = 0;
+  /// Forgets in a state what makes no difference any more; `inRoles`: the body
+  /// of the kernel waits for its roles.
+  virtual void reduce(State &state, bool inRoles) const {}
   /// Channels take turns through their slots: a state in which all of `link`'s
   /// places are moved on by one is as good as the other. The place from which
   /// on they may be counted; 0 where that does not hold.

@@ -19,6 +19,7 @@
 #include "Program.h"
 
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tilews::tile::schedule {
@@ -153,6 +154,8 @@ private:
                Expr value) const;
   bool widen(Group &group, llvm::ArrayRef<Expr> values);
   bool isLive(const Path &path, mlir::Value value) const;
+  const std::vector<unsigned> &getLive(const Path &path,
+                                       const std::string &place);
   bool isNew(Path &path);
   std::set<Expr> getCounters(const Path &path) const;
   Progress fail(mlir::Operation *op, const llvm::Twine &text);
@@ -170,6 +173,7 @@ private:
   std::map<std::vector<mlir::Operation *>, int> groupNumbers;
   std::vector<Path> paths;
   std::unordered_set<std::string> seen;
+  std::unordered_map<std::string, std::vector<unsigned>> liveByPlace;
   /// Loops whose counters are compared with constants.
   std::set<int> exactCounters;
   /// The multiples of loops' counters by which elements are counted that

@@ -491,33 +491,47 @@ std::set<Expr> Prover::getCounters(const Path &path) const {
   return counters;
 }
 
+/// The numbers of the values that may still be used where the tasks of `path`
+/// are, which `place` tells.
+const std::vector<unsigned> &Prover::getLive(const Path &path,
+                                             const std::string &place) {
+  auto [it, isNew] = liveByPlace.try_emplace(place);
+  if (isNew)
+    for (unsigned number = 0; number < path.values.size(); ++number)
+      if (isLive(path, program.getValue(number)))
+        it->second.push_back(number);
+  return it->second;
+}
+
 /// Whether nothing like `path` has been seen, but for where the slots of
 /// channels begin.
 bool Prover::isNew(Path &path) {
   if (++numStates > kMaxStates)
     return true;
   std::string key;
-  auto append = [&](int64_t value) {
-    key.append(reinterpret_cast<const char *>(&value), sizeof(value));
-  };
+  auto append = [&](int64_t value) { appendTo(key, value); };
+  append(path.rolesBegun);
   for (const auto &frames : path.tasks) {
     append(frames.size());
     for (const Frame &frame : frames)
       append(reinterpret_cast<int64_t>(frame.next));
   }
+  const std::vector<unsigned> &live = getLive(path, key);
   State state = path.state;
+  protocol.reduce(state, path.rolesBegun);
   SmallVector<int64_t> bases;
   for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
     bases.push_back(protocol.getBase(state, link));
     protocol.rotate(state, link, bases.back());
   }
   std::set<Expr> variables = getCounters(path);
-  for (auto [number, value] : llvm::enumerate(path.values)) {
-    if (!value || !isLive(path, program.getValue(number)))
+  for (unsigned number : live) {
+    Expr value = path.values[number];
+    append(value != 0);
+    if (!value)
       continue;
     llvm::for_each(table.getVariables(value),
                    [&](Expr variable) { variables.insert(variable); });
-    append(number);
     std::optional<int64_t> place = table.getConstantValue(value);
     const auto &links = program.getPlacesOf(number);
     if (!place || links.empty()) {

@@ -90,7 +90,7 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
     }
     // Those that wait come behind those that they wait for.
     std::optional<unsigned> waiting = prover.getWaiting();
-    if (!waiting && isLean) {
+    if (!waiting && isLean && protocol.getNumUnits() > 1) {
       isLean = false;
       continue;
     }
