@@ -31,8 +31,6 @@ CONFIGS = (
     AttentionConfig(192, 128, 384, 2),
     # The multiprocessors of an H100 or H200.
     AttentionConfig(128, 128, 256, 2, 132),
-    AttentionConfig(128, 64, 256, 3, 132),
-    AttentionConfig(192, 128, 384, 2, 132),
 )
 
 

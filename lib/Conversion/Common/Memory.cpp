@@ -241,7 +241,8 @@ struct CopyPattern : TilePattern<CopyOp> {
     int64_t bytes =
         llvm::divideCeil(getElementBits(sourceType.getElementType()), 8);
 
-    FragmentLayout layout = getCopyLayout(op, maxVectors[0], maxVectors[1]);
+    FragmentLayout layout =
+        getCopyLayout(op, getNumThreads(op), maxVectors[0], maxVectors[1]);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, shape, threadId);
     RegionAccess source(b, sourceType, adaptor.getSource(),

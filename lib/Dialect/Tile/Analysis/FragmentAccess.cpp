@@ -180,13 +180,13 @@ BankConflicts FragmentAccess::getBankConflicts(const FragmentLayout &own,
   return *conflicts;
 }
 
-FragmentLayout tile::getCopyLayout(CopyOp op, int64_t sourceVector,
-                                   int64_t destVector) {
+FragmentLayout tile::getCopyLayout(CopyOp op, int64_t numThreads,
+                                   int64_t sourceVector, int64_t destVector) {
   int64_t vector = 128 / getStorageBits(getElementType(op.getSource()));
   for (auto [buffer, own] : {std::pair(op.getSource(), sourceVector),
                              std::pair(op.getDest(), destVector)})
     if (!isShared(buffer))
       vector = std::min(vector, own);
-  return getBlockedLayout(op.getSourceRegion().getSqueezedSizes(),
-                          getNumThreads(op), std::max<int64_t>(vector, 1));
+  return getBlockedLayout(op.getSourceRegion().getSqueezedSizes(), numThreads,
+                          std::max<int64_t>(vector, 1));
 }

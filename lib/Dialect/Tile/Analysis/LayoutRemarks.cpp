@@ -191,7 +191,7 @@ void tile::remarkAccesses(gpu::GPUFuncOp kernel, const TargetInfo &target) {
     if (!copy)
       return;
     FragmentLayout layout = getCopyLayout(
-        copy,
+        copy, getNumThreads(copy),
         divisibility.getVectorElements(copy.getSource(),
                                        copy.getSourceRegion()),
         divisibility.getVectorElements(copy.getDest(), copy.getDestRegion()));

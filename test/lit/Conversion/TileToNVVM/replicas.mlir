@@ -43,4 +43,24 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     tile.store %v to %y[0] : tensor<128xf32, #one> to memref<128xf32>
     gpu.return
   }
+
+  // So it is in a role: all of its threads have an element, not those of the
+  // block.
+  // CHECK-LABEL: llvm.func @role
+  // CHECK: %[[TID:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
+  // CHECK-NOT: arith.cmpi eq
+  // CHECK: %[[PLACE:.*]] = arith.muli %[[TID]], %{{.*}} : i32
+  // CHECK: llvm.load {{.*}} -> vector<4xf32>
+  // CHECK: llvm.store {{.*}} : vector<4xf32>
+  gpu.func @role(%x: memref<512xf32>) kernel attributes {tile.threads = 256 : i32, tile.shared_bytes = 2048 : i64} {
+    %s = tile.alloc_shared {tile.offset = 0 : i64} : memref<512xf32, #tile.shared<512:1>, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(4) {
+      }
+      tile.role @load warps(4) {
+        tile.copy %x[0] to %s {tile.inst = #tile.inst<simt>} : memref<512xf32> to memref<512xf32, #tile.shared<512:1>, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
 }

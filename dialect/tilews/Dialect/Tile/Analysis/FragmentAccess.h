@@ -103,8 +103,8 @@ int64_t getVectorRun(const FragmentLayout &layout, int64_t dim, int64_t limit);
 /// How threads share the elements of a copy that passes through their
 /// registers, if its regions allow to access so many at a time: neighbouring
 /// threads have neighbouring runs in global memory, of at most 16 bytes.
-FragmentLayout getCopyLayout(CopyOp op, int64_t sourceVector,
-                             int64_t destVector);
+FragmentLayout getCopyLayout(CopyOp op, int64_t numThreads,
+                             int64_t sourceVector, int64_t destVector);
 
 } // namespace tilews::tile
 
