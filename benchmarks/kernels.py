@@ -20,7 +20,9 @@ OUTPUTS = {"f16": "f16", "bf16": "bf16", "e4m3": "bf16"}
 class GemmConfig:
     """Tile extents, threads of a block and pipeline stages of a product; how many
     blocks share the tiles, or 0 if each tile has its own; tiles along a panel's
-    short side."""
+    short side; blocks of a cluster along N, which fetch rows of A together, and
+    along M, which do so with columns of B. Blocks that share the tiles are clusters
+    along one of the two, of which the panel is a multiple."""
 
     bm: int
     bn: int
@@ -29,12 +31,15 @@ class GemmConfig:
     stages: int = 3
     blocks: int = 0
     panel: int = 8
+    cluster: tuple[int, int] = (1, 1)
 
     @property
     def label(self) -> str:
         text = f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
         text += f" b{self.blocks}" if self.blocks else ""
-        return text + (f" p{self.panel}" if self.panel != 8 else "")
+        text += f" p{self.panel}" if self.panel != 8 else ""
+        x, y = self.cluster
+        return text + (f" c{x}x{y}" if x * y > 1 else "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +91,10 @@ def softmax_configs(shape: tuple[int, ...]) -> list[SoftmaxConfig]:
 
 @functools.cache
 def gemm_kernel(
-    layout: str, divisors: tuple[int, ...], persistent: bool = False
+    layout: str,
+    divisors: tuple[int, ...],
+    persistent: bool = False,
+    cluster: tuple[int, int] = (1, 1),
 ) -> Any:
     """The kernel of C = A @ B, accumulated in f32.
 
@@ -95,7 +103,14 @@ def gemm_kernel(
             and B (N, K).
         divisors: of M, N and K, as :func:`divisors` finds them.
         persistent: whether ``BLOCKS`` blocks take tiles in turn.
+        cluster: blocks of a cluster along N and M.
     """
+    across, down = cluster
+    if persistent and across > 1 and down > 1:
+        raise ValueError(f"blocks that take tiles in turn are no cluster {cluster}")
+    # Blocks with numbers that follow each other are neighbours in a panel.
+    order = "col" if across > 1 else "row"
+    launched = (across * down, 1, 1) if persistent else (across, down, 1)
     transpose_a, transpose_b = (letter == "T" for letter in layout)
     m, n, k = (
         f"{name}:{divisor}" for name, divisor in zip("MNK", divisors, strict=True)
@@ -118,7 +133,7 @@ def gemm_kernel(
             )
         C[by * BM, bx * BN] = acc.to(C.dtype)
 
-    @tilews.kernel(threads=128)
+    @tilews.kernel(threads=128, cluster=launched if across * down > 1 else None)
     def gemm(
         A: tl.Tensor[a_dims, "T"],
         B: tl.Tensor[b_dims, "T"],
@@ -133,13 +148,15 @@ def gemm_kernel(
         M, N = C.shape
         As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
         Bs = tl.alloc_shared((BN, BK) if transpose_b else (BK, BN), B.dtype)
+        # Whole clusters: the last tiles may lie outside.
+        tiles_n = tl.cdiv(N, BN * across) * across
+        tiles_m = tl.cdiv(M, BM * down) * down
         if persistent:
             tl.grid(BLOCKS)
-            tiles = (tl.cdiv(N, BN), tl.cdiv(M, BM))
-            for bx, by in tl.persistent(*tiles, order="row", panel=PANEL):
+            for bx, by in tl.persistent(tiles_n, tiles_m, order=order, panel=PANEL):
                 tile(A, B, C, As, Bs, bx, by, STAGES)
         else:
-            bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
+            bx, by = tl.grid(tiles_n, tiles_m)
             tl.rasterize("row", panel=PANEL)
             tile(A, B, C, As, Bs, bx, by, STAGES)
 
@@ -176,7 +193,7 @@ def compile_gemm(
 ) -> Any:
     """A compiled product for matrices of these extents (M, N, K); a second time it
     is found again."""
-    kernel = gemm_kernel(layout, divisors(shape), config.blocks > 0)
+    kernel = gemm_kernel(layout, divisors(shape), config.blocks > 0, config.cluster)
     return kernel.compile(target, **gemm_bindings(dtype, config))
 
 

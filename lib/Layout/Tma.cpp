@@ -28,8 +28,60 @@ static constexpr int64_t alignment = 128;
 /// A copy that needs more instructions is better done by threads.
 static constexpr int64_t maxInstructions = 64;
 
+/// The rows that a swizzle's atom has.
+static constexpr int64_t atomRows = 8;
+
 int64_t TmaBoxes::getBoxBytes(int64_t elementBits) const {
   return llvm::product_of(extents, elementBits) / 8;
+}
+
+static TmaBoxes::Instruction getStep(const TmaBoxes::Instruction &from,
+                                     const TmaBoxes::Instruction &to) {
+  TmaBoxes::Instruction step = to;
+  step.sharedBytes -= from.sharedBytes;
+  for (auto [coord, start] : llvm::zip_equal(step.coords, from.coords))
+    coord -= start;
+  return step;
+}
+
+/// Whether each instruction but the first `count` is a step from the one so
+/// many before it.
+static bool areSteps(ArrayRef<TmaBoxes::Instruction> instructions, size_t count,
+                     const TmaBoxes::Instruction &step) {
+  for (size_t i = count; i < instructions.size(); ++i) {
+    TmaBoxes::Instruction found =
+        getStep(instructions[i - count], instructions[i]);
+    if (found.sharedBytes != step.sharedBytes || found.coords != step.coords)
+      return false;
+  }
+  return true;
+}
+
+Error TmaBoxes::shareOut(int64_t shares, int64_t elementBits) {
+  if (shares == 1)
+    return Error::success();
+  if (instructions.size() % shares == 0) {
+    size_t count = instructions.size() / shares;
+    Instruction step = getStep(instructions[0], instructions[count]);
+    if (areSteps(instructions, count, step)) {
+      nextShare = std::move(step);
+      instructions.truncate(count);
+      return Error::success();
+    }
+  }
+  size_t outer = extents.size() - 1;
+  while (outer > 0 && extents[outer] == 1)
+    --outer;
+  int64_t bytes = getBoxBytes(elementBits);
+  int64_t unit = std::max(alignment, atomRows * swizzleBytes);
+  if (extents[outer] % shares != 0 || bytes % (shares * unit) != 0)
+    return makeLayoutError("boxes of ", bytes, " bytes with ", extents[outer],
+                           " rows cannot be cut into ", shares,
+                           " shares of multiples of ", unit, " bytes");
+  extents[outer] /= shares;
+  nextShare = {bytes / shares, SmallVector<int64_t>(dims.size(), 0)};
+  nextShare.coords[dims[outer]] = extents[outer];
+  return Error::success();
 }
 
 namespace {

@@ -31,7 +31,8 @@ static constexpr char kTilePasses[] =
     "{1}"
     "tile-infer-layouts,"
     "tile-plan-shared-memory,"
-    "tile-insert-barriers";
+    "tile-insert-barriers,"
+    "tile-multicast-copies";
 
 /// What is laid out to per-thread code.
 static constexpr char kConversion[] =

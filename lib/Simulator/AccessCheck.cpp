@@ -62,13 +62,10 @@ LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
     break;
   }
   }
-  (void)frame.fail(inst, what);
-  Failure reason = *failure;
-  reason.notes.emplace_back(
-      earlier.inst->op->getLoc(),
-      describe(earlier, agents[earlier.agent]->name, isSame));
-  failure = std::move(reason);
-  return mlir::failure();
+  return frame.fail(
+      inst, what,
+      {{earlier.inst->op->getLoc(),
+        describe(earlier, getAgent(earlier.agent).name, isSame)}});
 }
 
 /// Calls `fn(first, count, i)` for runs of bytes of a row's elements, the first
@@ -115,7 +112,7 @@ static void forEachRun(const MemRef &memref, const Row &row,
 
 Event BlockState::makeEvent(unsigned number, const Instruction &inst,
                             const AccessMode &mode, const void *buffer) const {
-  const Agent &agent = *agents[number];
+  const Agent &agent = getAgent(number);
   Event event;
   event.inst = &inst;
   event.agent = number;
@@ -130,7 +127,7 @@ Event BlockState::makeEvent(unsigned number, const Instruction &inst,
 }
 
 Viewer BlockState::getViewer(unsigned number) const {
-  const Agent &agent = *agents[number];
+  const Agent &agent = getAgent(number);
   Viewer viewer{agent.all, std::nullopt, isExplicit};
   if (!isExplicit || agent.isOneThread)
     viewer.own = agent.accesses;
@@ -214,7 +211,8 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
       result = failAccess(
           frame, inst,
           "element " + toString(coords) +
-              (buffer.cells ? " of shared memory" : " of global memory"),
+              (buffer.cells ? " of shared memory" : " of global memory") +
+              (owns(frame.getAgent()) ? "" : " of block " + toString(block)),
           mode.writes, *conflict);
       return false;
     });

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BarrierWait.h"
-#include "BlockState.h"
+#include "ClusterState.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -28,11 +28,20 @@ static LogicalResult makeBarriers(Frame &frame, const Instruction &inst) {
 
 static LogicalResult makeReady(Frame &frame, const Instruction &inst) {
   BlockState &state = frame.getState();
-  if (frame.getAgent() != 0)
+  if (frame.isInRole())
     return frame.fail(inst, "stands in a role");
-  state.makeBarriersReady();
-  state.meet(state.getAgent(0));
+  bool inCluster = cast<tile::MBarrierReadyOp>(inst.op).getCluster();
+  state.makeBarriersReady(inCluster);
+  if (inCluster)
+    return state.getCluster().meet(frame, inst);
+  state.meet(state.getAgent(frame.getAgent()));
   return success();
+}
+
+static LogicalResult runClusterBarrier(Frame &frame, const Instruction &inst) {
+  if (frame.isInRole())
+    return frame.fail(inst, "stands in a role");
+  return frame.getState().getCluster().meet(frame, inst);
 }
 
 FailureOr<int64_t> sim::getBarrierSlot(Frame &frame, const Instruction &inst,
@@ -78,6 +87,40 @@ static LogicalResult arriveLate(Frame &frame, const MBarrier &barrier) {
   });
 }
 
+/// Arrives in other blocks of the cluster, which takes its time.
+static LogicalResult arriveInPeers(Frame &frame, const Instruction &inst,
+                                   int64_t slot) {
+  auto op = cast<tile::MBarrierArriveOp>(inst.op);
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  const BarrierArray &own = *frame.get(inst, 0).barriers;
+  uint32_t peers = state.getCluster().getExtents().getPeers(op.getPeerDims(),
+                                                            state.getRank());
+  SmallVector<BlockState *> others =
+      state.getBlocks(peers & ~(uint32_t(1) << state.getRank()));
+  for (BlockState *other : others) {
+    FailureOr<BarrierArray *> found = other->getBarriersFor(frame, inst, own);
+    if (failed(found))
+      return failure();
+    other->addGuest(agent, inst);
+    BarrierArray &barriers = **found;
+    auto arrival = std::make_shared<AsyncOp>();
+    arrival->kind = AsyncKind::Arrival;
+    arrival->agent = frame.getAgent();
+    arrival->inst = &inst;
+    arrival->component = barriers.slots[slot].component;
+    arrival->complete =
+        [&frame, &inst, &barriers, slot, arrivals = op.getNumArrivals(),
+         knowledge = state.tell(agent, op.getBy() == tile::Agents::Thread)] {
+          return arrive(frame, inst, barriers, slot, arrivals, knowledge);
+        };
+    if (failed(state.start(std::move(arrival), RecordUnit::Arrival,
+                           makeRecord(barriers, slot))))
+      return failure();
+  }
+  return success();
+}
+
 static LogicalResult runArrive(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::MBarrierArriveOp>(inst.op);
   BlockState &state = frame.getState();
@@ -100,6 +143,8 @@ static LogicalResult runArrive(Frame &frame, const Instruction &inst) {
   if (op.getBy() == tile::Agents::Copies)
     return arriveBehindCopies(frame, inst, barriers, *slot, arrivals,
                               agent.all);
+  if (op.getPeers() && failed(arriveInPeers(frame, inst, *slot)))
+    return failure();
   return arriveOneByOne(frame, inst, barriers, *slot, arrivals,
                         state.tell(agent, byOneThread));
 }
@@ -162,6 +207,7 @@ void sim::registerBarrierHandlers(Registry &registry) {
   registry.add<tile::MBarrierOp>(makeBarriers);
   registry.add<tile::MBarrierReadyOp>(makeReady);
   registry.add<tile::MBarrierArriveOp>(runArrive);
+  registry.add<tile::ClusterBarrierOp>(runClusterBarrier);
   registry.add<tile::MBarrierExpectOp>(runExpect);
   registry.add<tile::MBarrierWaitOp>(runWait);
   registry.add<tile::BarrierOp>(runBarrier);

@@ -99,7 +99,7 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
     return failure();
   note(frame, barrier, slot, barrier.phase - 1);
   // Without roles channels are no barriers: their waits order nothing.
-  bool isBarrier = barriers.name.empty() || frame.getAgent() != 0;
+  bool isBarrier = barriers.name.empty() || frame.isInRole();
   if (isBarrier)
     state.learn(state.getAgent(frame.getAgent()), barrier.complete);
   return success();
@@ -155,6 +155,7 @@ LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
 //===----------------------------------------------------------------------===//
 
 std::shared_ptr<AsyncOp> sim::makeLoad(Frame &frame, const Instruction &inst,
+                                       BlockState &block,
                                        const MBarrier &barrier) {
   auto op = std::make_shared<AsyncOp>();
   op->kind = AsyncKind::Load;
@@ -162,7 +163,7 @@ std::shared_ptr<AsyncOp> sim::makeLoad(Frame &frame, const Instruction &inst,
   op->inst = &inst;
   op->component = barrier.component;
   op->time = barrier.phase + 1;
-  frame.getState().addLoad(op);
+  block.addLoad(op);
   return op;
 }
 

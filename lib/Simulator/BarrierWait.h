@@ -47,7 +47,7 @@ mlir::LogicalResult startLoad(Frame &frame, std::shared_ptr<AsyncOp> op,
                               int64_t bytes,
                               std::function<mlir::LogicalResult()> move);
 std::shared_ptr<AsyncOp> makeLoad(Frame &frame, const Instruction &inst,
-                                  const MBarrier &barrier);
+                                  BlockState &block, const MBarrier &barrier);
 
 } // namespace tilews::sim
 

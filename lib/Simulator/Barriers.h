@@ -65,6 +65,8 @@ struct BarrierArray {
   std::vector<MBarrier> slots;
   /// Whether the initialization is visible to all threads.
   bool isReady = true;
+  /// Whether it is to all threads of the cluster.
+  bool isReadyInCluster = false;
 };
 
 /// The state of a `tile.channel`.

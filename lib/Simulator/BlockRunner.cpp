@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockRunner.h"
-#include "BlockState.h"
+#include "ClusterState.h"
 
 #include <deque>
 
@@ -23,22 +23,33 @@ using namespace tilews;
 using namespace tilews::sim;
 
 std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
-  BlockState state(launch, block, policy);
-  Frame frame(launch, block, std::vector<Datum>(program.numSlots), state);
-  bool isDone =
-      succeeded(frame.run(program.code, arguments)) &&
-      succeeded(state.scheduler.complete([](const AsyncOp &) { return true; }));
-  state.emitRecords();
-  return isDone ? std::nullopt : state.getFailure();
+  ClusterState cluster(launch, block, policy);
+  // What is under way refers to frames.
+  std::vector<std::unique_ptr<Frame>> frames;
+  for (const std::unique_ptr<BlockState> &state : cluster.getBlocks())
+    frames.push_back(std::make_unique<Frame>(
+        launch, state->getBlock(), std::vector<Datum>(program.numSlots), *state,
+        state->getMainAgent()));
+  return cluster.run([&](BlockState &state) {
+    Frame &frame = *frames[state.getRank()];
+    return success(succeeded(frame.run(program.code, arguments)) &&
+                   succeeded(state.leave()));
+  });
 }
 
 std::optional<Failure> BlockRunner::run(int64_t index) const {
-  const Int3 &grid = launch.grid;
-  Int3 block = {index % grid[0], index / grid[0] % grid[1],
-                index / grid[0] / grid[1]};
+  const Int3 &extents = launch.cluster.extents;
+  Int3 clusters = {launch.grid[0] / extents[0], launch.grid[1] / extents[1],
+                   launch.grid[2] / extents[2]};
+  Int3 block = {index % clusters[0] * extents[0],
+                index / clusters[0] % clusters[1] * extents[1],
+                index / clusters[0] / clusters[1] * extents[2]};
   if (timing.kind == TimingKind::Worst)
     return runAll(block);
-  if (timing.kind == TimingKind::Replay && block == timing.block) {
+  bool isReplayed = true;
+  for (unsigned dim = 0; dim < 3; ++dim)
+    isReplayed &= block[dim] == timing.block[dim] / extents[dim] * extents[dim];
+  if (timing.kind == TimingKind::Replay && isReplayed) {
     Policy policy(timing.choices);
     return runOnce(block, policy);
   }

@@ -21,7 +21,7 @@ public:
       : launch(launch), program(program), arguments(arguments), timing(timing) {
   }
 
-  /// Runs block number `index`; returns why it failed if it did.
+  /// Runs block, or cluster, number `index`; returns why it failed if it did.
   std::optional<Failure> run(int64_t index) const;
 
 private:

@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockState.h"
+#include "ClusterState.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-BlockState::BlockState(const Launch &launch, Int3 block, Policy &policy)
-    : scheduler(policy, [this] { reportDeadlock(); }),
-      isExplicit(launch.hasExplicitBarriers), launch(launch) {
-  addRole(nullptr, "the block", /*isOneThread=*/false);
+BlockState::BlockState(const Launch &launch, Int3 block, int64_t rank,
+                       ClusterState &cluster)
+    : scheduler(cluster.scheduler), isExplicit(launch.hasExplicitBarriers),
+      launch(launch), block(block), rank(rank), cluster(cluster) {
+  main = addRole(nullptr, "the block", /*isOneThread=*/false);
   if (launch.record && block == launch.recordedBlock)
     recorder = std::make_unique<Recorder>();
 }
@@ -27,20 +28,22 @@ unsigned BlockState::addRole(Operation *role, std::string name,
                              bool isOneThread) {
   auto agent = std::make_unique<Agent>();
   agent->name = std::move(name);
+  if (launch.cluster.size() > 1)
+    agent->name += " of block " + toString(block);
   agent->role = role;
+  agent->block = this;
   agent->isOneThread = isOneThread;
-  agent->accesses = makeComponent();
-  agent->copies = makeComponent();
-  agent->stores = makeComponent();
-  agent->products = makeComponent();
-  if (!agents.empty())
-    agent->all = agent->each = agents.front()->all;
-  agents.push_back(std::move(agent));
-  return agents.size() - 1;
+  agent->accesses = cluster.makeComponent();
+  agent->copies = cluster.makeComponent();
+  agent->stores = cluster.makeComponent();
+  agent->products = cluster.makeComponent();
+  if (role)
+    agent->all = agent->each = getAgent(main).all;
+  return cluster.addAgent(std::move(agent));
 }
 
 void BlockState::joinRole(unsigned number) {
-  Agent &role = *agents[number], &block = *agents.front();
+  Agent &role = getAgent(number), &block = getAgent(main);
   role.each.done.raise(role.accesses, role.time);
   block.each.join(role.each);
   settle(block);
@@ -56,7 +59,7 @@ std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
   barriers->slots.resize(slots);
   for (MBarrier &barrier : barriers->slots) {
     barrier.count = barrier.missing = count;
-    barrier.component = makeComponent();
+    barrier.component = cluster.makeComponent();
     barrier.number = numBarriers++;
   }
   // What is under way refers to them.
@@ -64,9 +67,82 @@ std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
   return barriers;
 }
 
-void BlockState::makeBarriersReady() {
-  for (const std::shared_ptr<BarrierArray> &array : barriers)
+void BlockState::makeBarriersReady(bool inCluster) {
+  for (const std::shared_ptr<BarrierArray> &array : barriers) {
     array->isReady = true;
+    array->isReadyInCluster |= inCluster;
+  }
+}
+
+Agent &BlockState::getAgent(unsigned number) const {
+  return cluster.getAgent(number);
+}
+
+void BlockState::fail(Failure reason) { cluster.fail(std::move(reason)); }
+
+//===----------------------------------------------------------------------===//
+// The cluster
+//===----------------------------------------------------------------------===//
+
+SmallVector<BlockState *> BlockState::getBlocks(uint32_t ranks) {
+  SmallVector<BlockState *> found;
+  for (const std::unique_ptr<BlockState> &other : cluster.getBlocks())
+    if (ranks >> other->rank & 1)
+      found.push_back(other.get());
+  return found;
+}
+
+/// Whether another block can reach into this one.
+LogicalResult BlockState::checkPresence(Frame &frame, const Instruction &inst,
+                                        bool isHere) {
+  if (isHere && !hasLeft)
+    return success();
+  return frame.fail(inst, "reaches into block " + toString(block) + ", which " +
+                              (hasLeft ? "has ended" : "has not begun"));
+}
+
+FailureOr<BarrierArray *>
+BlockState::getBarriersFor(Frame &frame, const Instruction &inst,
+                           const BarrierArray &other) {
+  auto found = llvm::find_if(
+      barriers, [&](auto &own) { return own->value == other.value; });
+  if (failed(checkPresence(frame, inst, found != barriers.end())))
+    return failure();
+  if (!other.isReadyInCluster || !(*found)->isReadyInCluster)
+    return frame.fail(inst, "uses a barrier of block " + toString(block) +
+                                " whose initialization no "
+                                "tile.mbarrier_ready {cluster} has made "
+                                "visible");
+  return found->get();
+}
+
+FailureOr<MemRef> BlockState::getMemRefFor(Frame &frame,
+                                           const Instruction &inst,
+                                           const MemRef &memref) {
+  auto found = buffers.find(memref.buffer->alloc);
+  if (failed(checkPresence(frame, inst, found != buffers.end())))
+    return failure();
+  MemRef own = memref;
+  own.buffer = found->second;
+  return own;
+}
+
+/// Others have to be done with the memory of a block that ends, and the block
+/// has to know: a barrier of the cluster lies between.
+LogicalResult BlockState::leave() {
+  const Agent &own = getAgent(main);
+  for (const Guest &guest : guests)
+    if (own.each.done.get(guest.component) < guest.time) {
+      fail({guest.inst->op->getLoc(),
+            ("'" + guest.inst->op->getName().getStringRef() +
+             "' op reaches into block " + toString(block) +
+             ", which may have ended before: no tile.cluster_barrier lies "
+             "between")
+                .str()});
+      return failure();
+    }
+  hasLeft = true;
+  return checkLoads();
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,7 +176,7 @@ void BlockState::learn(Agent &agent, const Knowledge &knowledge) {
 }
 
 LogicalResult BlockState::finish(Frame &frame, AsyncKind kind, uint32_t count) {
-  Agent &agent = *agents[frame.getAgent()];
+  Agent &agent = getAgent(frame.getAgent());
   unsigned component = kind == AsyncKind::Product ? agent.products
                        : kind == AsyncKind::Store ? agent.stores
                                                   : agent.copies;
@@ -115,7 +191,7 @@ LogicalResult BlockState::finish(Frame &frame, AsyncKind kind, uint32_t count) {
 
 LogicalResult BlockState::checkLoads() {
   for (const std::shared_ptr<AsyncOp> &op : loads)
-    if (agents.front()->each.done.get(op->component) < op->time) {
+    if (getAgent(main).each.done.get(op->component) < op->time) {
       fail({op->inst->op->getLoc(),
             "'tile.copy' op was never waited for: it may write to shared "
             "memory when all roles have ended"});
@@ -167,34 +243,10 @@ void BlockState::emitRecords() const {
     return;
   for (const Record &record : recorder->getRecords()) {
     Operation *op = record.inst->op;
-    auto role = cast_if_present<tile::RoleOp>(agents[record.agent]->role);
+    auto role = cast_if_present<tile::RoleOp>(getAgent(record.agent).role);
     launch.record({op, role ? role.getName().str() : "", record.unit,
                    record.begin, record.end, record.barrier, record.slot,
                    record.phase, record.bytes, record.number, getWork(op),
                    record.accesses});
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Deadlocks
-//===----------------------------------------------------------------------===//
-
-void BlockState::reportDeadlock() {
-  auto waits = scheduler.getWaits();
-  // What the block itself waits for are its roles.
-  if (waits.empty())
-    return;
-  Operation *op = waits.front().second->inst->op;
-  Failure report{op->getLoc(), ("'" + op->getName().getStringRef() +
-                                "' op never returns: nothing can happen "
-                                "any more that ends it")
-                                   .str()};
-  for (auto [agent, wait] : waits) {
-    size_t first = report.notes.size();
-    wait->describe(report);
-    if (report.notes.size() > first)
-      report.notes[first].second =
-          agents[agent]->name + " " + report.notes[first].second;
-  }
-  fail(std::move(report));
 }

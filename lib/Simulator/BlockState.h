@@ -22,6 +22,7 @@
 namespace tilews::sim {
 
 struct Box;
+class ClusterState;
 
 /// The block outside of its roles, or a role.
 struct Agent {
@@ -29,6 +30,7 @@ struct Agent {
   std::string name;
   /// The role, or null.
   mlir::Operation *role = nullptr;
+  const class BlockState *block = nullptr;
   /// Whether one thread does all of its work.
   bool isOneThread = false;
   /// The components of its ordinary accesses, its copies by cp.async, its
@@ -59,24 +61,55 @@ struct AccessMode {
 
 class BlockState {
 public:
-  BlockState(const Launch &launch, Int3 block, Policy &policy);
+  BlockState(const Launch &launch, Int3 block, int64_t rank,
+             ClusterState &cluster);
 
-  Scheduler scheduler;
+  Scheduler &scheduler;
   /// Whether threads of an agent are ordered only where they meet.
   bool isExplicit;
 
-  Agent &getAgent(unsigned number) { return *agents[number]; }
+  Agent &getAgent(unsigned number) const;
+  /// The number of the agent that is the block outside of roles.
+  unsigned getMainAgent() const { return main; }
+  /// Whether an agent is one of the block's.
+  bool owns(unsigned agent) const { return getAgent(agent).block == this; }
   /// Adds a role; it knows what all threads of the block know.
   unsigned addRole(mlir::Operation *role, std::string name, bool isOneThread);
   /// Hands what a role has done on to the block.
   void joinRole(unsigned number);
 
-  unsigned makeComponent() { return numComponents++; }
   std::shared_ptr<BarrierArray> makeBarriers(mlir::Value value,
                                              std::string name, int64_t slots,
                                              int64_t count);
-  /// The barriers made so far can be used.
-  void makeBarriersReady();
+  /// The barriers made so far can be used, or by all of the cluster.
+  void makeBarriersReady(bool inCluster);
+
+  //===--------------------------------------------------------------------===//
+  // The cluster
+  //===--------------------------------------------------------------------===//
+
+  ClusterState &getCluster() { return cluster; }
+  int64_t getRank() const { return rank; }
+  Int3 getBlock() const { return block; }
+  /// The blocks of the cluster with these ranks, one bit each.
+  llvm::SmallVector<BlockState *> getBlocks(uint32_t ranks);
+  /// This block's barriers that are made where `barriers` are, for an agent of
+  /// another one. Fails if they cannot be used.
+  mlir::FailureOr<BarrierArray *> getBarriersFor(Frame &frame,
+                                                 const Instruction &inst,
+                                                 const BarrierArray &barriers);
+  /// A view of this block's buffer that lies where another block's does.
+  mlir::FailureOr<MemRef> getMemRefFor(Frame &frame, const Instruction &inst,
+                                       const MemRef &memref);
+  void addBuffer(const Instruction &alloc, std::shared_ptr<Buffer> buffer) {
+    buffers[&alloc] = std::move(buffer);
+  }
+  /// Notes that an agent of another block reaches into this one now.
+  void addGuest(const Agent &agent, const Instruction &inst) {
+    guests.push_back({agent.accesses, agent.time, &inst});
+  }
+  /// The block ends. Fails if others may still reach into it.
+  mlir::LogicalResult leave();
 
   //===--------------------------------------------------------------------===//
   // Order
@@ -97,9 +130,10 @@ public:
   /// Whether an asynchronous product of the agent writes the value, and has not
   /// been waited for.
   bool isUnfinished(unsigned agent, const Datum &datum) const {
-    return datum.fragment &&
-           datum.fragment->product >
-               agents[agent]->each.done.get(agents[agent]->products);
+    if (!datum.fragment || datum.fragment->product == 0)
+      return false;
+    const Agent &own = getAgent(agent);
+    return datum.fragment->product > own.each.done.get(own.products);
   }
   /// Tells all threads of the agent.
   void learn(Agent &agent, const Knowledge &knowledge);
@@ -134,12 +168,8 @@ public:
   /// Notes a copy by TMA that has to be waited for.
   void addLoad(std::shared_ptr<AsyncOp> op) { loads.push_back(std::move(op)); }
 
-  /// Stops the block; the first reason counts.
-  void fail(Failure reason) {
-    if (!failure)
-      failure = std::move(reason);
-  }
-  const std::optional<Failure> &getFailure() const { return failure; }
+  /// Stops the cluster; the first reason counts.
+  void fail(Failure reason);
 
 private:
   /// The event of an access that the shadow has to know of.
@@ -152,22 +182,35 @@ private:
             bool writes);
   /// The bytes of a buffer; null if nobody writes it.
   Cells *getCells(const Buffer &buffer);
-  void reportDeadlock();
+  mlir::LogicalResult checkPresence(Frame &frame, const Instruction &inst,
+                                    bool isHere);
   mlir::LogicalResult failAccess(Frame &frame, const Instruction &inst,
                                  const std::string &place, bool writes,
                                  const Conflict &conflict);
 
+  /// What an agent of another block has done to this one.
+  struct Guest {
+    unsigned component;
+    uint32_t time;
+    const Instruction *inst;
+  };
+
   const Launch &launch;
+  Int3 block;
+  int64_t rank;
+  ClusterState &cluster;
+  unsigned main;
+  bool hasLeft = false;
   std::unique_ptr<Recorder> recorder;
-  std::vector<std::unique_ptr<Agent>> agents;
+  std::vector<Guest> guests;
+  llvm::DenseMap<const Instruction *, std::shared_ptr<Buffer>> buffers;
   std::vector<std::shared_ptr<BarrierArray>> barriers;
   std::vector<std::shared_ptr<AsyncOp>> loads;
   Shadow shadow;
   std::shared_ptr<Cells> arena = std::make_shared<Cells>();
   /// Global memory that the kernel writes.
   llvm::DenseMap<const Buffer *, std::unique_ptr<Cells>> global;
-  unsigned numComponents = 0, numBarriers = 0;
-  std::optional<Failure> failure;
+  unsigned numBarriers = 0;
 };
 
 } // namespace tilews::sim

@@ -31,6 +31,22 @@ static bool isOrdered(gpu::GPUFuncOp kernel) {
   return result.wasInterrupted();
 }
 
+/// The blocks that have to run together because they reach into each other's
+/// memory; those of other clusters do not.
+static tile::Cluster getSharedCluster(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    auto ready = dyn_cast<tile::MBarrierReadyOp>(op);
+    auto arrive = dyn_cast<tile::MBarrierArriveOp>(op);
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    bool isShared = isa<tile::ClusterBarrierOp>(op) ||
+                    (ready && ready.getCluster()) ||
+                    (arrive && arrive.getPeers()) ||
+                    (copy && copy.getSignal() && copy.getMulticast());
+    return isShared ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted() ? tile::Cluster::get(kernel) : tile::Cluster();
+}
+
 /// Whether barriers have been put into the kernel, so that nothing else orders
 /// the threads.
 static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
@@ -69,10 +85,9 @@ namespace {
 /// Hands out blocks in order and keeps the first block's failure.
 class BlockQueue {
 public:
-  BlockQueue(const Int3 &grid, const BlockRunner &runner,
+  BlockQueue(int64_t count, const BlockRunner &runner,
              function_ref<void(int64_t, int64_t)> progress)
-      : runner(runner), count(grid[0] * grid[1] * grid[2]), progress(progress) {
-  }
+      : runner(runner), count(count), progress(progress) {}
 
   /// Runs blocks until there are none or one has failed.
   void work() {
@@ -130,9 +145,17 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
                 hasExplicitBarriers(kernel, options.barriers),
                 options.print,
                 options.record,
-                options.recordedBlock};
+                options.recordedBlock,
+                getSharedCluster(kernel)};
+  for (auto [count, extent] : llvm::zip(*grid, launch.cluster.extents))
+    if (count % extent != 0)
+      return mlir::emitError(kernel.getLoc(), "'")
+             << kernel.getName() << "' expects a grid of whole clusters of "
+             << toString(launch.cluster.extents) << " blocks, found "
+             << toString(*grid);
   BlockRunner runner(launch, *program, values, options.timing);
-  BlockQueue queue(*grid, runner, options.progress);
+  int64_t blocks = (*grid)[0] * (*grid)[1] * (*grid)[2];
+  BlockQueue queue(blocks / launch.cluster.size(), runner, options.progress);
   int64_t threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   bool isSearch = options.timing.kind == TimingKind::Worst;

@@ -120,11 +120,15 @@ Frame Frame::fork(unsigned role) const {
   return frame;
 }
 
-LogicalResult Frame::fail(const Instruction &inst, const Twine &message) {
-  state.fail(
-      {inst.op->getLoc(), ("'" + inst.op->getName().getStringRef() + "' op " +
-                           message + " (block " + toString(block) + ")")
-                              .str()});
+bool Frame::isInRole() const { return agent != state.getMainAgent(); }
+
+LogicalResult Frame::fail(const Instruction &inst, const Twine &message,
+                          std::vector<std::pair<Location, std::string>> notes) {
+  state.fail({inst.op->getLoc(),
+              ("'" + inst.op->getName().getStringRef() + "' op " + message +
+               " (block " + toString(block) + ")")
+                  .str(),
+              std::move(notes)});
   return failure();
 }
 

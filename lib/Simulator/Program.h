@@ -14,6 +14,7 @@
 #ifndef TILEWS_LIB_SIMULATOR_PROGRAM_H
 #define TILEWS_LIB_SIMULATOR_PROGRAM_H
 
+#include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Simulator/Interpreter.h"
 #include "tilews/Simulator/Values.h"
 
@@ -150,6 +151,8 @@ struct Launch {
   llvm::function_ref<void(llvm::StringRef)> print;
   llvm::function_ref<void(const RecordedEvent &)> record;
   Int3 recordedBlock;
+  /// The blocks that run together.
+  tile::Cluster cluster = {};
 };
 
 /// The values of a block or of a role, during its execution.
@@ -165,6 +168,7 @@ public:
   BlockState &getState() { return state; }
   /// The number of the agent whose frame it is; 0 is the block itself.
   unsigned getAgent() const { return agent; }
+  bool isInRole() const;
 
   /// Runs a block's instructions with `arguments`, up to its last.
   mlir::LogicalResult run(const BlockCode &code,
@@ -200,7 +204,9 @@ public:
   void setAll(const Instruction &inst, llvm::ArrayRef<Datum> results);
 
   /// Stops the block with an error at the instruction.
-  mlir::LogicalResult fail(const Instruction &inst, const llvm::Twine &message);
+  mlir::LogicalResult
+  fail(const Instruction &inst, const llvm::Twine &message,
+       std::vector<std::pair<mlir::Location, std::string>> notes = {});
 
   /// The record of the operation that is executed; null if there is none.
   struct Record *getRecord();

@@ -28,14 +28,14 @@ static bool runsOnOneThread(tile::RoleOp role, bool hasChannels) {
 static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   const std::vector<Instruction> &roles = inst.regions.front().body;
   BlockState &state = frame.getState();
-  if (frame.getAgent() != 0)
+  if (frame.isInRole())
     return frame.fail(inst, "stands in a role");
   // Where there are channels, their barriers are made ready here.
   bool hasChannels = llvm::any_of(
       inst.op->getParentOfType<gpu::GPUFuncOp>().getOps<tile::ChannelOp>(),
       [](auto) { return true; });
   if (hasChannels || !state.isExplicit)
-    state.meet(state.getAgent(0));
+    state.meet(state.getAgent(frame.getAgent()));
   std::vector<Frame> frames;
   std::vector<Scheduler::Body> bodies;
   for (const Instruction &role : ArrayRef(roles).drop_back()) {
@@ -48,10 +48,11 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
       return frames[number].run(code, {});
     });
   }
-  if (failed(state.scheduler.runAgents(bodies)))
+  if (failed(state.scheduler.runAgents(frame.getAgent(), bodies)))
     return failure();
   // What is still under way refers to the roles' values.
-  if (failed(state.scheduler.complete([](const AsyncOp &) { return true; })))
+  if (failed(state.scheduler.complete(
+          [&](const AsyncOp &op) { return state.owns(op.agent); })))
     return failure();
   for (Frame &role : frames)
     state.joinRole(role.getAgent());

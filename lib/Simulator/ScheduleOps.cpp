@@ -78,7 +78,7 @@ static LogicalResult commit(Frame &frame, const Instruction &inst) {
   // The lowering's fence for what the producer has stored.
   state.fence(place.agent);
   Knowledge knowledge = state.tell(place.agent, /*byOneThread=*/false);
-  if (frame.getAgent() != 0)
+  if (frame.isInRole())
     return arriveBehindCopies(frame, inst, *place.channel.full, place.slot,
                               /*arrivals=*/1, std::move(knowledge));
   return arrive(frame, inst, *place.channel.full, place.slot, /*arrivals=*/1,
@@ -93,7 +93,7 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
           waitFor(frame, inst, *place.channel.full, place.slot, place.parity)))
     return failure();
   auto op = cast<tile::WaitOp>(inst.op);
-  if (frame.getAgent() != 0) {
+  if (frame.isInRole()) {
     state.fence(agent);
     return success();
   }
@@ -117,7 +117,7 @@ static LogicalResult release(Frame &frame, const Instruction &inst) {
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   // The lowering's fence for what consumers have stored.
-  if (frame.getAgent() != 0)
+  if (frame.isInRole())
     state.fence(place.agent);
   return arrive(frame, inst, *place.channel.empty, place.slot, /*arrivals=*/1,
                 state.tell(place.agent, /*byOneThread=*/false));

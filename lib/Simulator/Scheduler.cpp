@@ -54,10 +54,13 @@ LogicalResult Scheduler::complete(function_ref<bool(const AsyncOp &)> select) {
 
 /// An agent that has not ended, the block itself last.
 unsigned Scheduler::getAnyLive(unsigned agent) const {
-  if (agent != 0 && agents[agent].isLive)
+  auto canEnd = [&](unsigned i) {
+    return agents[i].isLive && agents[i].children == 0;
+  };
+  if (canEnd(agent))
     return agent;
   for (unsigned i = agents.size(); i-- > 1;)
-    if (agents[i].isLive)
+    if (canEnd(i))
       return i;
   return 0;
 }
@@ -127,26 +130,31 @@ LogicalResult Scheduler::waitUntil(unsigned agent, const Wait &wait) {
   return result;
 }
 
-LogicalResult Scheduler::runAgents(ArrayRef<Body> bodies) {
-  unsigned first = agents.size(), live = bodies.size();
-  agents.resize(first + bodies.size());
+LogicalResult Scheduler::runAgents(unsigned parent, ArrayRef<Body> bodies) {
+  unsigned first = agents.size();
+  {
+    // Agents that were made before may not have asked for their turn yet.
+    std::lock_guard<std::mutex> lock(mutex);
+    agents.resize(first + bodies.size());
+  }
+  agents[parent].children = bodies.size();
   std::vector<std::thread> threads;
-  for (unsigned agent = first; agent < agents.size(); ++agent)
-    threads.emplace_back([this, &live, bodies, first, agent] {
+  for (unsigned agent = first; agent < first + bodies.size(); ++agent)
+    threads.emplace_back([this, bodies, parent, first, agent] {
       awaitTurn(agent);
       if (!isFailed && failed(bodies[agent - first]()))
         isFailed = true;
       agents[agent].isLive = false;
-      --live;
+      --agents[parent].children;
       passTo(pick(agent));
     });
   // The block goes on when its roles have ended.
-  auto isOver = [&] { return live == 0; };
+  auto isOver = [&] { return agents[parent].children == 0; };
   Wait wait;
   wait.isOver = isOver;
-  agents[0].wait = &wait;
-  LogicalResult result = leaveTurn(0);
-  agents[0].wait = nullptr;
+  agents[parent].wait = &wait;
+  LogicalResult result = leaveTurn(parent);
+  agents[parent].wait = nullptr;
   for (std::thread &thread : threads)
     thread.join();
   return result;

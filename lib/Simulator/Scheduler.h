@@ -70,9 +70,9 @@ public:
       : policy(policy), onDeadlock(std::move(onDeadlock)), agents(1) {}
 
   using Body = std::function<mlir::LogicalResult()>;
-  /// Runs agents beside each other, the first of which gets the next number,
-  /// until all have ended.
-  mlir::LogicalResult runAgents(llvm::ArrayRef<Body> bodies);
+  /// Lets agent `parent` run others beside each other, the first of which gets
+  /// the next number, until all have ended.
+  mlir::LogicalResult runAgents(unsigned parent, llvm::ArrayRef<Body> bodies);
   unsigned getNextAgent() const { return agents.size(); }
 
   /// Lets others run, if the policy says so. Fails if the block has failed.
@@ -97,6 +97,8 @@ private:
   struct Agent {
     bool isLive = true;
     const Wait *wait = nullptr;
+    /// The agents that it runs and that have not ended.
+    unsigned children = 0;
     /// Shared, so that agents can be moved.
     std::shared_ptr<std::condition_variable> turn =
         std::make_shared<std::condition_variable>();

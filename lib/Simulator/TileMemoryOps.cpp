@@ -7,7 +7,7 @@
 
 #include "Access.h"
 #include "BarrierWait.h"
-#include "BlockState.h"
+#include "ClusterState.h"
 #include "Numbers.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -54,6 +54,8 @@ static LogicalResult allocate(Frame &frame, const Instruction &inst) {
   buffer->storage.resize(llvm::divideCeil(bits, 8));
   buffer->written.resize(buffer->storage.size());
   buffer->data = buffer->storage.data();
+  buffer->alloc = &inst;
+  frame.getState().addBuffer(inst, buffer);
   if (inst.places) {
     buffer->cells = frame.getState().getArena();
     buffer->firstCell = inst.sharedOffset;
@@ -148,7 +150,7 @@ static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
     return Signal{frame.get(inst, operand).barriers.get(), *slot};
   }
   Channel *channel = dest.buffer->channel.get();
-  if (channel && dest.slot >= 0 && frame.getAgent() != 0 && kind &&
+  if (channel && dest.slot >= 0 && frame.isInRole() && kind &&
       kind.getValue() == tile::InstKind::Tma)
     return Signal{channel->full.get(), dest.slot};
   return Signal();
@@ -186,6 +188,72 @@ static std::shared_ptr<AsyncOp> makeCopy(Frame &frame, const Instruction &inst,
   return op;
 }
 
+/// The rows of a region, along its first dimension that has some, that are
+/// share number `share` of `shares`.
+static Box getShare(const Box &box, int64_t share, int64_t shares) {
+  Box rows = box;
+  size_t dim = 0;
+  while (dim + 1 < box.sizes.size() && box.sizes[dim] == 1)
+    ++dim;
+  int64_t first = box.sizes[dim] * share / shares;
+  rows.offsets[dim] += first;
+  rows.sizes[dim] = box.sizes[dim] * (share + 1) / shares - first;
+  return rows;
+}
+
+/// Fetches this block's share of a tile, which lands in the block and in each
+/// of its peers, at different times.
+template <typename T>
+static LogicalResult
+multicast(Frame &frame, const Instruction &inst, const MemRef &source,
+          const Box &from, const MemRef &dest, const Box &to, Signal signal) {
+  BlockState &state = frame.getState();
+  tile::ClusterDims dims = *cast<tile::CopyOp>(inst.op).getMulticast();
+  const tile::Cluster &cluster = state.getCluster().getExtents();
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  int64_t share = cluster.getShare(dims, state.getRank());
+  int64_t shares = cluster.countPeers(dims);
+  Box fromShare = getShare(from, share, shares);
+  Box toShare = getShare(to, share, shares);
+  int64_t bytes = countElements(toShare.sizes) * dest.storageBits / 8;
+  for (BlockState *block :
+       state.getBlocks(cluster.getPeers(dims, state.getRank()))) {
+    BarrierArray *barriers = signal.barriers;
+    MemRef target = dest;
+    if (block != &state) {
+      FailureOr<BarrierArray *> found =
+          block->getBarriersFor(frame, inst, *barriers);
+      FailureOr<MemRef> memref = block->getMemRefFor(frame, inst, dest);
+      if (failed(found) || failed(memref))
+        return failure();
+      barriers = *found;
+      target = *memref;
+      block->addGuest(state.getAgent(frame.getAgent()), inst);
+    }
+    std::shared_ptr<AsyncOp> async =
+        makeLoad(frame, inst, *block, barriers->slots[signal.slot]);
+    AccessMode read{/*writes=*/false, /*isAsyncProxy=*/true, std::nullopt,
+                    async};
+    AccessMode write{/*writes=*/true, /*isAsyncProxy=*/true, std::nullopt,
+                     async};
+    if (failed(state.access(frame, inst, source, fromShare, read)) ||
+        failed(block->access(frame, inst, target, toShare, write)))
+      return failure();
+    auto move = [&frame, &inst, source, target, fromShare, toShare] {
+      std::vector<T> values(countElements(fromShare.sizes));
+      return success(
+          succeeded(
+              readBox<T>(frame, inst, source, fromShare, 0, values.data())) &&
+          succeeded(writeBox<T>(frame, inst, target, toShare, values.data())));
+    };
+    if (failed(startLoad(frame, std::move(async), *barriers, signal.slot, bytes,
+                         move)))
+      return failure();
+  }
+  return success();
+}
+
 template <typename T>
 static LogicalResult copy(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::CopyOp>(inst.op);
@@ -199,6 +267,8 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   if (failed(signal))
     return failure();
   bool isLoad = signal->barriers;
+  if (isLoad && op.getSignal() && op.getMulticast())
+    return multicast<T>(frame, inst, source, from, dest, to, *signal);
   std::optional<AsyncKind> kind =
       isLoad ? AsyncKind::Load : getAsyncKind(frame, op, dest);
   if (kind && failed(state.scheduler.yield(frame.getAgent())))
@@ -206,7 +276,7 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
 
   std::shared_ptr<AsyncOp> async;
   if (isLoad)
-    async = makeLoad(frame, inst, signal->barriers->slots[signal->slot]);
+    async = makeLoad(frame, inst, state, signal->barriers->slots[signal->slot]);
   else if (kind)
     async = makeCopy(frame, inst, *kind);
   bool isTma = kind && kind != AsyncKind::Copy;

@@ -54,9 +54,14 @@ struct TmaBoxes {
   /// The swizzle mode: 0 for none, 32, 64 or 128.
   int64_t swizzleBytes = 0;
   llvm::SmallVector<Instruction> instructions;
+  /// Of boxes that are shared out: from one share to the next. The instructions
+  /// are those of the first share.
+  Instruction nextShare = {0, {}};
 
   /// Bytes that an instruction moves, elements past the tensor's end included.
   int64_t getBoxBytes(int64_t elementBits) const;
+  /// Shares the boxes out, whole or cut by rows between atoms of the swizzle.
+  llvm::Error shareOut(int64_t shares, int64_t elementBits);
 };
 
 /// The boxes of a region, or why TMA cannot copy it. The buffer has to begin at

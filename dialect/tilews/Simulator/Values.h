@@ -46,6 +46,7 @@ std::string toString(llvm::ArrayRef<int64_t> values);
 struct BarrierArray;
 class Cells;
 struct Channel;
+struct Instruction;
 
 /// A tile in registers, row by row.
 struct Fragment {
@@ -79,6 +80,8 @@ struct Buffer {
   std::shared_ptr<Cells> cells;
   int64_t firstCell = 0;
   const Places *places = nullptr;
+  /// What allocated it, if that is part of the kernel.
+  const Instruction *alloc = nullptr;
   /// Global memory: whether the kernel writes it.
   bool isWritten = false;
   /// The channel that hands the buffer's versions on.

@@ -7,7 +7,6 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -110,7 +109,7 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   });
 }
 
-/// Clusters are a matter of the launch so far: nothing is shared in them.
+/// Where there are no clusters the blocks are launched without.
 static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   auto cluster =
       kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster);
@@ -122,13 +121,7 @@ static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
         "tile-cluster-0001: blocks are not launched in clusters: ")
         << info.chip << " has none";
     kernel->removeAttr(TileDialect::kCluster);
-    return;
   }
-  kernel.walk([](CopyOp copy) {
-    if (isTma(copy) && isShared(copy.getDest()))
-      copy.emitRemark("tile-cluster-0002: copy is not multicast: each block of "
-                      "the cluster fetches its tile");
-  });
 }
 
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,

@@ -15,6 +15,7 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/IR/Cluster.h"
 
 #include <memory>
 
@@ -48,6 +49,14 @@ void createForOneThread(mlir::ImplicitLocOpBuilder &b,
 /// The address of the barrier of `slot`, from the converted values.
 mlir::Value createBarrierPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value barriers, mlir::Value slot);
+
+/// This block's share among its peers along `dims`, from 0.
+mlir::Value createShare(mlir::ImplicitLocOpBuilder &b,
+                        const tile::Cluster &cluster, tile::ClusterDims dims);
+/// The ranks of this block's peers along any of some dimensions, one bit each.
+mlir::Value createPeers(mlir::ImplicitLocOpBuilder &b,
+                        const tile::Cluster &cluster,
+                        llvm::ArrayRef<tile::ClusterDims> dims);
 
 /// Copies by TMA, and barriers that wait for them or for products.
 void populateTmaPatterns(const TileTypeConverter &converter,

@@ -12,6 +12,7 @@
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
+#include "tilews/Dialect/Tile/IR/Cluster.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -28,6 +29,58 @@ static constexpr int64_t kSuspendTime = 10000000;
 Value tilews::createBarrierPointer(ImplicitLocOpBuilder &b, Value barriers,
                                    Value slot) {
   return createElementPointer(b, barriers, slot, kBarrierBytes);
+}
+
+static Value createPlace(ImplicitLocOpBuilder &b, unsigned dim) {
+  Type i32 = b.getI32Type();
+  if (dim == 0)
+    return NVVM::BlockInClusterIdXOp::create(b, i32);
+  if (dim == 1)
+    return NVVM::BlockInClusterIdYOp::create(b, i32);
+  return NVVM::BlockInClusterIdZOp::create(b, i32);
+}
+
+/// The sum of places in the cluster along some of its dimensions, each times
+/// what `getFactor` says; null if there is nothing to add.
+static Value createPlaceSum(ImplicitLocOpBuilder &b, const Cluster &cluster,
+                            llvm::function_ref<int64_t(unsigned)> getFactor) {
+  Value sum;
+  for (unsigned dim = 0; dim < 3; ++dim) {
+    int64_t factor = cluster.extents[dim] == 1 ? 0 : getFactor(dim);
+    if (factor == 0)
+      continue;
+    Value place = createPlace(b, dim);
+    if (factor != 1)
+      place = arith::MulIOp::create(b, place, constantI32(b, factor));
+    sum = sum ? arith::AddIOp::create(b, sum, place).getResult() : place;
+  }
+  return sum;
+}
+
+Value tilews::createShare(ImplicitLocOpBuilder &b, const Cluster &cluster,
+                          ClusterDims dims) {
+  int64_t factor = 1;
+  return createPlaceSum(b, cluster, [&](unsigned dim) -> int64_t {
+    if (!cluster.has(dims, dim))
+      return 0;
+    return std::exchange(factor, factor * cluster.extents[dim]);
+  });
+}
+
+/// The peers of the first block, moved on to this one's.
+Value tilews::createPeers(ImplicitLocOpBuilder &b, const Cluster &cluster,
+                          ArrayRef<ClusterDims> allDims) {
+  Value peers;
+  for (ClusterDims dims : allDims) {
+    Value some = constantI32(b, cluster.getPeers(dims, /*rank=*/0));
+    Value first = createPlaceSum(b, cluster, [&](unsigned dim) {
+      return cluster.has(dims, dim) ? 0 : cluster.getStride(dim);
+    });
+    if (first)
+      some = arith::ShLIOp::create(b, some, first);
+    peers = peers ? arith::OrIOp::create(b, peers, some).getResult() : some;
+  }
+  return peers;
 }
 
 void tilews::createForOneThread(ImplicitLocOpBuilder &b,
@@ -75,7 +128,27 @@ struct ReadyPattern : TilePattern<MBarrierReadyOp> {
   matchAndRewrite(MBarrierReadyOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVM::FenceMbarrierInitOp::create(rewriter, op.getLoc());
-    rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
+    if (!op.getCluster()) {
+      rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
+      return success();
+    }
+    NVVM::ClusterArriveOp::create(rewriter, op.getLoc(),
+                                  rewriter.getUnitAttr());
+    rewriter.replaceOpWithNewOp<NVVM::ClusterWaitOp>(op,
+                                                     rewriter.getUnitAttr());
+    return success();
+  }
+};
+
+struct ClusterBarrierPattern : TilePattern<ClusterBarrierOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(ClusterBarrierOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    // Behind roles the lanes of a warp need not be together: not aligned.
+    NVVM::ClusterArriveOp::create(rewriter, op.getLoc(), UnitAttr());
+    rewriter.replaceOpWithNewOp<NVVM::ClusterWaitOp>(op, UnitAttr());
     return success();
   }
 };
@@ -99,6 +172,10 @@ struct OneBarrierPattern : TilePattern<OpT> {
 private:
   void lower(ImplicitLocOpBuilder &b, MBarrierArriveOp op, Value barrier,
              MBarrierArriveOp::Adaptor) const {
+    if (op.getPeers()) {
+      arriveInPeers(b, op, barrier);
+      return;
+    }
     switch (op.getBy()) {
     case Agents::Thread:
       createForOneThread(b, this->lowering.getThreads(op), [&] {
@@ -136,15 +213,75 @@ private:
     });
   }
 
-  void lower(ImplicitLocOpBuilder &b, MBarrierWaitOp, Value barrier,
+  /// Of a warp each lane arrives in the block whose rank it is; otherwise the
+  /// thread, or each thread, does in one after the other.
+  void arriveInPeers(ImplicitLocOpBuilder &b, MBarrierArriveOp op,
+                     Value barrier) const {
+    Cluster cluster = Cluster::get(op);
+    Value peers = createPeers(b, cluster, op.getPeerDims());
+    bool areAll = op.getPeerDims().size() == 1 &&
+                  cluster.countPeers(op.getPeerDims()[0]) == cluster.size();
+    auto arrive = [&](Value rank, Value among) {
+      if (!areAll) {
+        Value bit = arith::ShRUIOp::create(b, peers, rank);
+        Value isPeer = arith::TruncIOp::create(b, b.getI1Type(), bit);
+        among = among ? arith::AndIOp::create(b, among, isPeer).getResult()
+                      : isPeer;
+      }
+      auto body = [&] {
+        createRemoteArrive(b, barrier, rank, op.getConverged());
+      };
+      if (among)
+        createGuarded(b, among, body);
+      else
+        body();
+    };
+    if (op.getBy() == Agents::Warps) {
+      if (!op.getConverged())
+        NVVM::SyncWarpOp::create(b, constantI32(b, -1));
+      Value lane = NVVM::LaneIdOp::create(b, b.getI32Type());
+      arrive(lane, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, lane,
+                                         constantI32(b, cluster.size())));
+      return;
+    }
+    auto arriveInTurn = [&] {
+      for (int64_t rank = 0; rank < cluster.size(); ++rank)
+        arrive(constantI32(b, rank), Value());
+    };
+    if (op.getBy() == Agents::Thread)
+      createForOneThread(b, this->lowering.getThreads(op), arriveInTurn);
+    else
+      arriveInTurn();
+  }
+
+  /// A release that reaches other blocks waits for all accesses of the thread.
+  /// Where products alone have read, there are none, and what products read has
+  /// been read when they are waited for.
+  static void createRemoteArrive(ImplicitLocOpBuilder &b, Value barrier,
+                                 Value rank, bool isRelaxed) {
+    auto type = LLVM::LLVMPointerType::get(
+        b.getContext(), unsigned(NVVM::NVVMMemorySpace::SharedCluster));
+    Value remote = NVVM::MapaOp::create(b, type, barrier, rank);
+    NVVM::MBarrierArriveOp::create(
+        b, /*res=*/Type(), remote, /*count=*/Value(),
+        NVVM::MemScopeKindAttr::get(b.getContext(),
+                                    NVVM::MemScopeKind::CLUSTER),
+        b.getBoolAttr(isRelaxed));
+  }
+
+  void lower(ImplicitLocOpBuilder &b, MBarrierWaitOp op, Value barrier,
              MBarrierWaitOp::Adaptor adaptor) const {
+    // An elected role starts copies and accesses nothing itself: there is
+    // nothing that other blocks have done to be made visible to it.
+    auto scope = op.getCluster() && !this->lowering.getThreads(op).elected
+                     ? NVVM::MemScopeKind::CLUSTER
+                     : NVVM::MemScopeKind::CTA;
     Value ticks = constantI32(b, kSuspendTime);
     auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&loop.getBefore());
-    Value done = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), barrier,
-                                                 adaptor.getParity(), ticks,
-                                                 NVVM::MemScopeKind::CTA);
+    Value done = NVVM::MBarrierTryWaitOp::create(
+        b, b.getI1Type(), barrier, adaptor.getParity(), ticks, scope);
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value again = arith::XOrIOp::create(b, done, truth);
     scf::ConditionOp::create(b, again, ValueRange());
@@ -167,8 +304,8 @@ private:
 void tilews::populateBarrierPatterns(const TileTypeConverter &converter,
                                      LoweringContext &lowering,
                                      RewritePatternSet &patterns) {
-  patterns
-      .add<MBarrierPattern, ReadyPattern, OneBarrierPattern<MBarrierArriveOp>,
-           OneBarrierPattern<MBarrierExpectOp>,
-           OneBarrierPattern<MBarrierWaitOp>>(converter, lowering);
+  patterns.add<MBarrierPattern, ReadyPattern, ClusterBarrierPattern,
+               OneBarrierPattern<MBarrierArriveOp>,
+               OneBarrierPattern<MBarrierExpectOp>,
+               OneBarrierPattern<MBarrierWaitOp>>(converter, lowering);
 }

@@ -94,13 +94,20 @@ private:
   void createLoads(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
                    const PlannedCopy &planned, Value map, Value barrier) const {
     auto cluster = LLVM::LLVMPointerType::get(b.getContext(), 7);
+    Value share, peers;
+    if (std::optional<ClusterDims> dims = op.getMulticast())
+      if (Cluster blocks = Cluster::get(op); blocks.countPeers(*dims) > 1) {
+        share = createShare(b, blocks, *dims);
+        peers = arith::TruncIOp::create(b, b.getI16Type(),
+                                        createPeers(b, blocks, *dims));
+      }
     forEachBox(
         b, planned, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-        adaptor.getDest(), [&](Value shared, ValueRange coords) {
+        adaptor.getDest(), share, [&](Value shared, ValueRange coords) {
           Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
           NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
               b, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
-              /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+              /*multicastMask=*/peers, /*l2CacheHint=*/Value(),
               NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
               NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
         });
@@ -109,7 +116,7 @@ private:
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
                     const PlannedCopy &planned, Value map, Value source) const {
     forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               source, [&](Value shared, ValueRange coords) {
+               source, /*share=*/Value(), [&](Value shared, ValueRange coords) {
                  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
                      b, map, shared, coords, /*l2CacheHint=*/Value(),
                      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
@@ -128,15 +135,30 @@ private:
     return LLVM::IntToPtrOp::create(b, pointer.getType(), address);
   }
 
+  /// `value` moved on by so many steps of a share; null stands for zero.
+  static Value addShare(ImplicitLocOpBuilder &b, Value value, Value share,
+                        int64_t step) {
+    if (!share || step == 0)
+      return value;
+    Value distance = arith::MulIOp::create(b, share, constantI32(b, step));
+    return value ? arith::AddIOp::create(b, value, distance).getResult()
+                 : distance;
+  }
+
   /// Calls `body` with the address of each box in shared memory and its first
-  /// coordinates in the order of the tensor map.
+  /// coordinates in the order of the tensor map. With `share` the boxes are
+  /// this block's ones.
   void forEachBox(ImplicitLocOpBuilder &b, const PlannedCopy &planned,
                   ArrayRef<int64_t> staticOffsets, ValueRange dynamic,
-                  Value shared,
+                  Value shared, Value share,
                   llvm::function_ref<void(Value, ValueRange)> body) const {
     const TmaBoxes &boxes = planned.copy.boxes;
     SmallVector<SplitOffset> offsets =
         splitOffsets(b, staticOffsets, dynamic, boxes.dims.size());
+    if (share && boxes.nextShare.sharedBytes != 0)
+      shared = LLVM::GEPOp::create(
+          b, shared.getType(), b.getI8Type(), shared,
+          addShare(b, Value(), share, boxes.nextShare.sharedBytes));
     for (const TmaBoxes::Instruction &box : boxes.instructions) {
       SmallVector<Value> coords;
       for (int64_t dim : boxes.dims) {
@@ -144,6 +166,8 @@ private:
         Value coord = offsets[dim].value;
         if (coord && coord.getType() != b.getI32Type())
           coord = arith::TruncIOp::create(b, b.getI32Type(), coord);
+        if (share)
+          coord = addShare(b, coord, share, boxes.nextShare.coords[dim]);
         if (!coord)
           coord = constantI32(b, constant);
         else if (constant)

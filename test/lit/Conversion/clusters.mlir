@@ -4,10 +4,11 @@
 // SM80: remark: tile-cluster-0001: blocks are not launched in clusters: sm_80 has none
 // SM80: llvm.func @pair
 // SM80-NOT: cluster
-// SM90: remark: tile-cluster-0002: copy is not multicast: each block of the cluster fetches its tile
+// SM90-NOT: remark: tile-cluster
 // SM90: llvm.func @pair
 // SM90-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // SM90-SAME: tile.cluster = array<i32: 2, 1, 1>
+// SM90: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask
 gpu.module @kernels {
   gpu.func @pair(%A: memref<128x64xf16>, %C: memref<64x64xf32>) kernel
       attributes {tile.cluster = array<i32: 2, 1, 1>, tile.grid = affine_map<() -> (2)>} {

@@ -9,6 +9,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/IR/Cluster.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -101,6 +102,11 @@ LogicalResult Finder::addCopy(CopyOp op) {
     break;
   }
   result.copies.insert({op, copy});
+  std::optional<ClusterDims> dims = op.getMulticast();
+  auto &peers = result.channels[channel].peers;
+  if (dims && Cluster::get(op).countPeers(*dims) > 1 &&
+      !llvm::is_contained(peers, *dims))
+    peers.push_back(*dims);
   return success();
 }
 
@@ -206,6 +212,10 @@ LogicalResult Finder::countArrivals(ChannelOp channel) {
   for (RoleOp role : consumers)
     protocol.emptyArrivals +=
         result.electedRoles.contains(role) ? 1 : role.getWarps();
+  // Those who fill the slot together wait for the consumers of all of them.
+  if (!protocol.peers.empty())
+    protocol.emptyArrivals *= llvm::popcount(
+        Cluster::get(kernel).getPeers(protocol.peers, /*rank=*/0));
   protocol.fullArrivals = std::max<int64_t>(protocol.fullArrivals, 1);
   protocol.emptyArrivals = std::max<int64_t>(protocol.emptyArrivals, 1);
   return success();

@@ -7,6 +7,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
+#include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 
 using namespace mlir;
@@ -29,6 +30,11 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
   copy.boxes = std::move(*boxes);
   copy.bytes = copy.boxes.getBoxBytes(getStorageBits(type.getElementType())) *
                copy.boxes.instructions.size();
+  if (std::optional<ClusterDims> dims = op.getMulticast())
+    if (llvm::Error error =
+            copy.boxes.shareOut(Cluster::get(op).countPeers(*dims),
+                                getStorageBits(type.getElementType())))
+      return std::move(error);
   int64_t span = copy.boxes.swizzleBytes;
   copy.map = {cast<BlockArgument>(global).getArgNumber(), copy.boxes.dims,
               copy.boxes.extents,

@@ -11,11 +11,22 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-LogicalResult MBarrierReadyOp::verify() {
-  if (auto role = (*this)->getParentOfType<RoleOp>())
-    return emitOpError("stands in role @")
+static LogicalResult verifyOutsideOfRoles(Operation *op) {
+  if (auto role = op->getParentOfType<RoleOp>())
+    return op->emitOpError("stands in role @")
            << role.getName() << ", but all threads of the block have to meet";
   return success();
+}
+
+LogicalResult MBarrierReadyOp::verify() { return verifyOutsideOfRoles(*this); }
+LogicalResult ClusterBarrierOp::verify() { return verifyOutsideOfRoles(*this); }
+
+SmallVector<ClusterDims> MBarrierArriveOp::getPeerDims() {
+  SmallVector<ClusterDims> dims;
+  if (std::optional<ArrayAttr> peers = getPeers())
+    for (auto attr : peers->getAsRange<ClusterDimsAttr>())
+      dims.push_back(attr.getValue());
+  return dims;
 }
 
 int64_t MBarrierArriveOp::getNumArrivals() {
@@ -36,6 +47,10 @@ LogicalResult MBarrierArriveOp::verify() {
     return emitOpError("expects bytes by '")
            << stringifyAgents(getBy())
            << "', but one thread expects them: by = #tile.agents<thread>";
+  if (getPeers() && (getBytes() || getBy() == Agents::Copies))
+    return emitOpError("arrives in other blocks ")
+           << (getBytes() ? "and expects bytes, which a block does for itself"
+                          : "by 'copies', which arrive in their own block");
   if (getConverged() && getBy() != Agents::Warps)
     return emitOpError("is converged by '")
            << stringifyAgents(getBy())

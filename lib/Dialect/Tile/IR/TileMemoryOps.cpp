@@ -182,6 +182,19 @@ static LogicalResult verifySignal(CopyOp op) {
   return success();
 }
 
+static LogicalResult verifyMulticast(CopyOp op) {
+  if (!op.getMulticast())
+    return success();
+  if (!hasInst(op, InstKind::Tma) ||
+      !isGlobal(cast<MemRefType>(op.getSource().getType())) ||
+      !isShared(op.getDest()))
+    return op.emitOpError(
+        "is multicast, which only TMA's copies from global to "
+        "shared memory are; expected tile.inst = "
+        "#tile.inst<tma>");
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto dest = cast<MemRefType>(getDest().getType());
@@ -212,6 +225,8 @@ LogicalResult CopyOp::verify() {
     return emitOpError("copies a region of sizes ")
            << printSizes(from.sizes) << ", expected at most "
            << kMaxTileElements << " elements; copy it tile by tile";
+  if (failed(verifyMulticast(*this)))
+    return failure();
   return verifySignal(*this);
 }
 

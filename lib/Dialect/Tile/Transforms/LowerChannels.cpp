@@ -47,6 +47,7 @@ private:
 
   void createBarriers(ChannelOp op, const ChannelProtocol &protocol);
   void insertReady();
+  void insertLastBarrier();
   void lower(ImplicitLocOpBuilder &b, SlotOp op);
   void lower(ImplicitLocOpBuilder &b, CopyOp op);
   void lower(ImplicitLocOpBuilder &b, AcquireOp op);
@@ -106,9 +107,17 @@ void ChannelLowering::insertReady() {
     if (!anyNew || !found.wasInterrupted())
       continue;
     OpBuilder b(&op);
-    MBarrierReadyOp::create(b, op.getLoc());
+    MBarrierReadyOp::create(b, op.getLoc(), protocols.hasPeers());
     anyNew = false;
   }
+}
+
+/// No block ends while others copy to its memory or arrive at its barriers.
+void ChannelLowering::insertLastBarrier() {
+  kernel.walk([](gpu::ReturnOp op) {
+    OpBuilder b(op);
+    ClusterBarrierOp::create(b, op.getLoc());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +147,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, AcquireOp op) {
   CursorNumbers place = castCursor(b, op.getCursor());
   Value before = arith::XOrIOp::create(b, place.phase, constants.get(b, 1));
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).empty, place.slot,
-                         before);
+                         before, !getProtocol(op).peers.empty());
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
@@ -147,7 +156,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
   Value slot = castCursor(b, op.getCursor()).slot;
   auto arrive = [&](Agents by, IntegerAttr bytes = {}) {
     MBarrierArriveOp::create(b, full, slot, getAgents(b, by), bytes,
-                             /*converged=*/UnitAttr());
+                             /*converged=*/UnitAttr(), /*peers=*/ArrayAttr());
   };
   if (protocol.byTma) {
     int64_t bytes = protocols.committedBytes.lookup(op);
@@ -166,10 +175,21 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, WaitOp op) {
   const ChannelProtocol &protocol = getProtocol(op);
   CursorNumbers place = castCursor(b, op.getCursor());
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).full, place.slot,
-                         place.phase);
+                         place.phase, /*cluster=*/false);
   // The producer cannot fence what its copies have yet to write.
   if (protocol.byCpAsync && protocol.needsFence())
     ProxyFenceOp::create(b);
+}
+
+/// Who else waits for the release of a slot.
+static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
+                          const ChannelProtocol &protocol) {
+  if (protocol.peers.empty())
+    return {};
+  SmallVector<Attribute> peers;
+  for (ClusterDims dims : protocol.peers)
+    peers.push_back(ClusterDimsAttr::get(b.getContext(), dims));
+  return b.getArrayAttr(peers);
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
@@ -184,7 +204,8 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
                            castCursor(b, op.getCursor()).slot, getAgents(b, by),
                            /*bytes=*/IntegerAttr(),
                            converged && by == Agents::Warps ? b.getUnitAttr()
-                                                            : UnitAttr());
+                                                            : UnitAttr(),
+                           getPeers(b, protocol));
 }
 
 /// The threads that fill a slot are those that read it: they wait for their own
@@ -203,6 +224,8 @@ void ChannelLowering::lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op) {
 void ChannelLowering::run() {
   if (protocols.hasRoles) {
     insertReady();
+    if (protocols.hasPeers())
+      insertLastBarrier();
     for (auto &[channel, protocol] : protocols.channels)
       createBarriers(channel, protocol);
   }

@@ -97,7 +97,8 @@ static CopyOp createCopy(OpBuilder &b, StoreOp store, Value shared,
   auto copy = CopyOp::create(b, store.getLoc(), shared, ValueRange(),
                              store.getDest(), offsets, /*signal=*/Value(),
                              /*signal_slot=*/Value(), ArrayRef<int64_t>(),
-                             ArrayRef<int64_t>(), constants, region.sizes);
+                             ArrayRef<int64_t>(), constants, region.sizes,
+                             /*multicast=*/ClusterDimsAttr());
   copy->setAttr(TileDialect::kInst,
                 InstKindAttr::get(b.getContext(), InstKind::Tma));
   return copy;

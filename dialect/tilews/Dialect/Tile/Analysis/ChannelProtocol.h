@@ -33,6 +33,9 @@ struct ChannelProtocol {
   bool isOverwrittenByTma = false;
   /// How many times a barrier is arrived at in a phase.
   int64_t fullArrivals = 0, emptyArrivals = 0;
+  /// The blocks of the cluster that fill each other's slots: along which
+  /// dimensions they differ, for each kind of multicast.
+  llvm::SmallVector<ClusterDims> peers;
 
   /// Whether the asynchronous proxy (wgmma, TMA) has to find what the threads
   /// of a producer write: it reads it, or comes to write behind it.
@@ -61,6 +64,12 @@ struct ChannelProtocols {
   /// Roles that do nothing but what one thread can do.
   llvm::SetVector<RoleOp> electedRoles;
   bool hasRoles = false;
+
+  /// Whether blocks of the cluster fill each other's slots.
+  bool hasPeers() const {
+    return llvm::any_of(
+        channels, [](auto &entry) { return !entry.second.peers.empty(); });
+  }
 };
 
 } // namespace tilews::tile

@@ -27,7 +27,8 @@ struct TmaCopy {
   /// The map of the argument that all instructions use.
   TensorMap map;
   TmaBoxes boxes;
-  /// Bytes of all boxes, those past the argument's ends included.
+  /// Bytes of all boxes, those past the argument's ends included; of a copy
+  /// that blocks do together, of all shares.
   int64_t bytes;
 };
 

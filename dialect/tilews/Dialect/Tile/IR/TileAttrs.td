@@ -123,6 +123,12 @@ def Tile_AgentsAttr : EnumAttr<Tile_Dialect, Tile_Agents, "agents"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_ClusterDimsAttr
+    : EnumAttr<Tile_Dialect, Tile_ClusterDims, "cluster"> {
+  let summary = "dimensions of a cluster: the blocks that differ along them only";
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_WarpPolicyAttr : EnumAttr<Tile_Dialect, Tile_WarpPolicy, "warps"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -54,12 +54,16 @@ def Tile_MBarrierReadyOp : Tile_Op<"mbarrier_ready"> {
   let summary = "let all threads use the barriers made so far";
   let description = [{
     Orders the initialization of barriers before all use of them, and lets the
-    threads of the block meet. Stands outside of roles.
+    threads of the block meet. Stands outside of roles. With `cluster` the
+    threads of all blocks of the cluster meet, and may use each other's barriers
+    and shared memory from there on.
 
     ```mlir
     tile.mbarrier_ready
+    tile.mbarrier_ready {cluster}
     ```
   }];
+  let arguments = (ins UnitAttr:$cluster);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
@@ -74,9 +78,12 @@ class Tile_OneBarrierOp<string opMnemonic, string format,
                        "attr-dict `:` qualified(type($barrier))";
 }
 
+def Tile_PeersAttr : TypedArrayAttrBase<Tile_ClusterDimsAttr,
+    "array of #tile.cluster">;
+
 def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
     Tile_AgentsAttr:$by, OptionalAttr<Tile_BarrierCount>:$bytes,
-    UnitAttr:$converged)> {
+    UnitAttr:$converged, OptionalAttr<Tile_PeersAttr>:$peers)> {
   let summary = "arrive at a barrier";
   let description = [{
     Arrives at the barrier of a slot; what the arriving threads have done before
@@ -94,15 +101,23 @@ def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
     threads of each warp are known to be here together already, because they
     executed nothing on their own since they last were.
 
+    With `peers` the same arrivals are made in other blocks of the cluster, too,
+    at the barrier that lies where this one does: in all blocks that differ from
+    this one along the dimensions of one of the entries only. What the threads
+    have done before is then visible to those that wait there with `cluster`.
+
     ```mlir
     tile.mbarrier_arrive %full[%slot] {by = #tile.agents<thread>, bytes = 32768 : i64} : !tile.mbarrier<4>
     tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>} : !tile.mbarrier<4>
+    tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>, peers = [#tile.cluster<x>]} : !tile.mbarrier<4>
     ```
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// How many arrivals it makes.
+    /// How many arrivals it makes at each barrier.
     int64_t getNumArrivals();
+    /// The blocks it arrives in: sets of dimensions of the cluster.
+    ::llvm::SmallVector<::tilews::tile::ClusterDims> getPeerDims();
   }];
 }
 
@@ -120,15 +135,18 @@ def Tile_MBarrierExpectOp : Tile_OneBarrierOp<"mbarrier_expect", "", (ins
 }
 
 def Tile_MBarrierWaitOp : Tile_OneBarrierOp<"mbarrier_wait", "`,` $parity", (ins
-    I32:$parity)> {
+    I32:$parity, UnitAttr:$cluster)> {
   let summary = "wait until a phase of a barrier is complete";
   let description = [{
     All threads of the role wait until the barrier's phase of parity `parity`, 0
     or 1, is complete: until the barrier is in a phase of the other parity. A
-    wait with parity 1 returns at once while the first phase is under way.
+    wait with parity 1 returns at once while the first phase is under way. With
+    `cluster` it shows what threads of other blocks of the cluster have done
+    that arrived in the phase.
 
     ```mlir
     tile.mbarrier_wait %full[%slot], %parity : !tile.mbarrier<4>
+    tile.mbarrier_wait %empty[%slot], %parity {cluster} : !tile.mbarrier<4>
     ```
   }];
 }
@@ -136,6 +154,21 @@ def Tile_MBarrierWaitOp : Tile_OneBarrierOp<"mbarrier_wait", "`,` $parity", (ins
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
+
+def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier"> {
+  let summary = "let the threads of all blocks of the cluster meet";
+  let description = [{
+    What the threads of the cluster have done before is visible to all of them
+    after it. Stands outside of roles. A block that others copy to, or arrive in,
+    must not end before them: shared memory ends with its block.
+
+    ```mlir
+    tile.cluster_barrier
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
 
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence"> {
   let summary = "order ordinary accesses before those of wgmma and TMA";

@@ -68,6 +68,15 @@ def Tile_Agents : Tile_Enum<"Agents", "who arrives at a barrier", [
     I32EnumAttrCase<"Threads", 2, "threads">,
     I32EnumAttrCase<"Copies", 3, "copies">]>;
 
+def Tile_ClusterDims : I32BitEnumAttr<"ClusterDims",
+    "dimensions of a cluster of blocks", [
+    I32BitEnumAttrCaseBit<"X", 0, "x">,
+    I32BitEnumAttrCaseBit<"Y", 1, "y">,
+    I32BitEnumAttrCaseBit<"Z", 2, "z">]> {
+  let cppNamespace = "::tilews::tile";
+  let genSpecializedAttr = 0;
+}
+
 def Tile_WarpPolicy : Tile_Enum<"WarpPolicy",
     "how the warps share the rows and columns of a matrix product", [
     I32EnumAttrCase<"Square", 0, "square">,

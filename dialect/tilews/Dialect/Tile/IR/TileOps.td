@@ -85,12 +85,20 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     barrier of a slot: there all its bytes land, those of elements outside the
     source buffer too.
 
+    With `multicast` the blocks of the cluster that differ along these
+    dimensions only do the copy together, each with its own source region, and
+    all of them have to hold the same: each block fetches its share of the
+    tile, and each share lands in all of these blocks, on the barrier that each
+    of them signals. `--tile-multicast-copies` finds such copies.
+
     ```mlir
     tile.copy %A[%m, %k] to %As : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     tile.copy %Q[%b, %m, %h, 0] [1, 128, 1, 64] to %Qs
       : memref<?x?x?x64xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     tile.copy %A[%m, %k] to %As signals(%full[%slot]) {tile.inst = #tile.inst<tma>}
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>, !tile.mbarrier<4>
+    tile.copy %A[%m, %k] to %As {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
+      : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     ```
   }];
   let arguments = (ins
@@ -100,7 +108,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     DenseI64ArrayAttr:$static_source_offsets,
     DenseI64ArrayAttr:$source_sizes,
     DenseI64ArrayAttr:$static_dest_offsets,
-    DenseI64ArrayAttr:$dest_sizes);
+    DenseI64ArrayAttr:$dest_sizes,
+    OptionalAttr<Tile_ClusterDimsAttr>:$multicast);
   let assemblyFormat = [{
     $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
     `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)

@@ -877,6 +877,47 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   }];
 }
 
+def MulticastCopiesPass : Pass<"tile-multicast-copies"> {
+  let summary = "let the blocks of a cluster fetch a tile that they share once";
+  let description = [{
+    In a kernel with `tile.cluster`, finds the TMA copies to slots of channels
+    whose tile is the same in all blocks of the cluster that differ along some
+    dimension: no index of the copy depends on the block's place in the cluster
+    along it. Such a copy gets `multicast`: each of the n blocks fetches one n-th
+    of the tile, and what it fetches lands in all of them, so that the tile
+    crosses the second-level cache's bus once and not n times.
+
+    What depends on a block's place is found by arithmetic on `gpu.block_id`,
+    which is a multiple of the cluster's extent plus the place: quotients of
+    multiples are the same in all blocks, remainders, sums and products keep the
+    place in view, and so do the counters of persistent loops. Memory that the
+    kernel does not write holds the same for all.
+
+    The blocks then fill each other's slots, and wait for each other: all
+    transactions of the kernel's channels have to be under loops and guards that
+    go the same way in all of them. A copy for which this or something else is
+    not known stays as it is, and the remark `tile-cluster-0002` says what. Runs
+    behind `--tile-infer-layouts`: the shares are whole boxes of TMA, or cut
+    from them by rows.
+
+    ```mlir
+    gpu.func @gemm(%A: memref<?x?xf16>, ...) kernel
+        attributes {tile.cluster = array<i32: 2, 1, 1>, ...} {
+      ...
+      %y = gpu.block_id y
+      %m = arith.muli %y, %c128 : index
+      scf.for %k = ... {
+        tile.copy %A[%m, %k] to %a {tile.inst = #tile.inst<tma>} : ...
+    ```
+
+    becomes
+
+    ```mlir
+        tile.copy %A[%m, %k] to %a {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>} : ...
+    ```
+  }];
+}
+
 def VerifySchedulePass : Pass<"tile-verify-schedule"> {
   let summary = "prove that schedules are right, or show how they fail";
   let description = [{

@@ -111,6 +111,10 @@ void assignRegisters(mlir::gpu::GPUFuncOp kernel);
 /// starts, and releases what they read one turn late.
 void deferGemmWaits(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets the blocks of the kernel's cluster do the TMA copies of a tile together
+/// that they share; says in a remark which stay as they are and why.
+void multicastCopies(mlir::gpu::GPUFuncOp kernel);
+
 /// Replaces the channels of a kernel by barriers and its cursors by numbers.
 /// Fails with an error, and changes nothing, if they cannot be what they say.
 mlir::LogicalResult lowerChannels(mlir::gpu::GPUFuncOp kernel);

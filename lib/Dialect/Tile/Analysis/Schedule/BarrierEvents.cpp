@@ -38,9 +38,12 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   if (!obstacle)
     addEvents();
   findUnits();
+  addPeers();
   findUses();
   findSubjects();
   selectAll();
+  if (hasPeers() && !obstacle)
+    checkDivergence();
   numWords = getTaskWord(tasks, 0);
   for (Barrier &barrier : barriers) {
     barrier.first = numWords;
@@ -49,6 +52,7 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   }
   firstAge = numWords;
   numWords += numPlaces;
+  reached = numWords++;
 }
 
 /// Versioned buffers, and others that asynchronous units or several roles
@@ -101,8 +105,8 @@ void BarrierProtocol::addEvents() {
     event.meets = meetsInScratch(op);
     auto gemm = dyn_cast<GemmOp>(op);
     event.isCommon =
-        isa<MBarrierReadyOp, ProxyFenceOp, CopyGroupWaitOp, CommitGroupOp,
-            BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
+        isa<MBarrierReadyOp, ClusterBarrierOp, ProxyFenceOp, CopyGroupWaitOp,
+            CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
         (gemm && gemm.getAsync()) || event.meets;
     bool isEvent =
         event.isCommon ||

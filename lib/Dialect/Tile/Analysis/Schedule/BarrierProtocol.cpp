@@ -39,15 +39,21 @@ unsigned BarrierProtocol::getAge(unsigned place) const {
   return firstAge + place;
 }
 
-/// Calls `fn` with where the words begin of what someone knows.
-template <typename FnT>
-void BarrierProtocol::forEachKnown(FnT fn) const {
+/// Nobody knows any more but, of the block itself, whose words begin at `self`.
+void BarrierProtocol::forget(State &state, unsigned word, Places places,
+                             unsigned self) const {
+  auto forgetIn = [&](unsigned words) {
+    if (words != self)
+      state[words + word] &= ~places;
+    if (hasPeers())
+      state[words + getOwnWords() + word] &= ~places;
+  };
   for (unsigned task = 0; task < tasks; ++task)
-    fn(getKnown(task));
+    forgetIn(getKnown(task));
   for (unsigned i = 0; i < barriers.size(); ++i)
     for (int64_t s = 0; s < barriers[i].depth; ++s) {
-      fn(getTold(getSlot(i, s)));
-      fn(getPublished(getSlot(i, s)));
+      forgetIn(getTold(getSlot(i, s)));
+      forgetIn(getPublished(getSlot(i, s)));
     }
 }
 
@@ -87,13 +93,25 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
                               Finding &finding) const {
   const Event &event = events.at(op);
   if (auto make = dyn_cast<MBarrierOp>(op)) {
-    state[barriers[barrierNumbers.lookup(make.getBarrier())].first + Stage] = 1;
+    state[barriers[barrierNumbers.lookup(make.getBarrier())].first + Stage] =
+        Made;
     return Outcome::Done;
   }
-  if (isa<MBarrierReadyOp>(op)) {
-    for (const Barrier &barrier : barriers)
-      state[barrier.first + Stage] *= 2;
+  if (auto ready = dyn_cast<MBarrierReadyOp>(op)) {
+    for (const Barrier &barrier : barriers) {
+      int64_t &stage = state[barrier.first + Stage];
+      if (stage != Unmade)
+        stage = std::max<int64_t>(stage,
+                                  ready.getCluster() ? ReadyInCluster : Ready);
+    }
     meet(state, task);
+    if (ready.getCluster())
+      meetPeers(state);
+    return Outcome::Done;
+  }
+  if (isa<ClusterBarrierOp>(op)) {
+    meet(state, task);
+    meetPeers(state);
     return Outcome::Done;
   }
   if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
@@ -148,7 +166,7 @@ bool BarrierProtocol::checkUse(const State &state, Operation *op,
                        std::to_string(barriers[barrier].depth) + " barriers"};
     return false;
   }
-  if (state[barriers[barrier].first + Stage] >= 2)
+  if (state[barriers[barrier].first + Stage] >= Ready)
     return true;
   finding = {op, "uses a barrier before a tile.mbarrier_ready has made its "
                  "initialization visible"};
@@ -172,7 +190,8 @@ BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
 /// An arrival passes on what `task` knows, but for what other threads of it may
 /// still do if only one of them arrives.
 void BarrierProtocol::tell(State &state, unsigned task, unsigned barrier,
-                           int64_t number, bool ofOneThread) const {
+                           int64_t number, bool ofOneThread,
+                           uint32_t peers) const {
   unsigned told = getTold(getSlot(barrier, number)), known = getKnown(task);
   Places subject = tellsAll ? ~Places(0) : barriers[barrier].subjects[number];
   state[getTaskWord(task, Untold)] = 0;
@@ -183,7 +202,15 @@ void BarrierProtocol::tell(State &state, unsigned task, unsigned barrier,
   }
   for (unsigned i = 0; i < getKnownWords(); ++i) {
     Places hidden = i == OfReads + task ? reads : i == OfThreads ? writes : 0;
-    state[told + i] |= state[known + i] & subject & ~hidden;
+    // Barriers order each other, whatever they are about.
+    bool isOfPhases = hasPeers() && i % getOwnWords() == getPhases();
+    Places news = state[known + i] & ~hidden & (isOfPhases ? ~Places(0) : subject);
+    state[told + i] |= news;
+    if (!peers || i >= getOwnWords())
+      continue;
+    // What this task tells its peers, their tasks tell this block.
+    Places covered = isOfPhases ? getCoveredPhases(peers) : getCovered(peers);
+    state[told + getOwnWords() + i] |= news & covered;
   }
 }
 
@@ -195,7 +222,11 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
     return Outcome::Wrong;
   unsigned slot = getSlot(barrier, number);
   int64_t count = MBarrierOp(barriers[barrier].op).getCount();
-  int64_t arrivals = op.getNumArrivals();
+  uint32_t peers = cluster.getPeers(op.getPeerDims(), /*rank=*/0);
+  if (!checkReach(state, task, op, peers, barrier, number, finding))
+    return Outcome::Wrong;
+  // The peers arrive here as this block does there.
+  int64_t arrivals = op.getNumArrivals() * std::max(llvm::popcount(peers), 1);
   if (state[slot + Arrived] + arrivals > count)
     return fail(finding, op,
                 "arrives " + Twine(state[slot + Arrived] + arrivals) +
@@ -210,7 +241,7 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
     state[getTaskWord(task, Untold)] &= ~copies;
     copies = 0;
   } else {
-    tell(state, task, barrier, number, op.getBy() == Agents::Thread);
+    tell(state, task, barrier, number, op.getBy() == Agents::Thread, peers);
   }
   return complete(state, barrier, slot, op, finding) ? Outcome::Done
                                                      : Outcome::Wrong;
@@ -230,6 +261,9 @@ bool BarrierProtocol::complete(State &state, unsigned barrier, unsigned slot,
                          "from the other"};
       return false;
     }
+  if (hasPeers())
+    forget(state, getPhases(), getPhase(barrier, getNumber(barrier, slot)),
+           ~0u);
   state[slot + Parity] ^= 1;
   state[slot + Begun] = 1;
   state[slot + Arrived] = 0;
@@ -264,6 +298,7 @@ void BarrierProtocol::land(State &state, unsigned slot) const {
     for (int64_t s = 0; s < barriers[i].depth; ++s)
       landed &= ~state[getSlot(i, s) + InFlight];
   state[getTold(slot) + OfCopies] |= landed;
+  receive(state, slot);
 }
 
 Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
@@ -312,10 +347,16 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
   for (unsigned other = 0; other < tasks; ++other)
     isLast &= state[getLag(slot, other)] == 0;
   for (unsigned i = 0; i < getKnownWords(); ++i) {
-    state[getKnown(task) + i] |= state[getPublished(slot) + i];
+    // That a phase is complete follows from what comes after it; what threads
+    // of other blocks have done takes a wait for them.
+    if (i < getOwnWords() || op.getCluster() ||
+        i == getOwnWords() + getPhases())
+      state[getKnown(task) + i] |= state[getPublished(slot) + i];
     if (isLast) // Nobody asks again.
       state[getPublished(slot) + i] = 0;
   }
+  if (hasPeers())
+    state[getKnown(task) + getPhases()] |= getPhase(barrier, number);
   return Outcome::Done;
 }
 
@@ -470,10 +511,7 @@ Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,
                     who + " reads " + getName(unseen) +
                         " by the asynchronous proxy, which may not see what "
                         "threads wrote: no proxy fence lies between");
-  forEachKnown([&](unsigned words) {
-    if (words != getKnown(task))
-      state[words + OfReads + task] &= ~places;
-  });
+  forget(state, OfReads + task, places, getKnown(task));
   state[getTaskWord(task, UnmetReads)] |= places;
   return Outcome::Done;
 }
@@ -508,11 +546,8 @@ Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
                 who + " writes to " + getName(unmet) +
                     " that others of its threads may still read: they have not "
                     "met since at a tile.barrier");
-  forEachKnown([&](unsigned words) {
-    bool isOwn = words == getKnown(task) && !isCopy;
-    if (!isOwn)
-      state[words + (isCopy ? OfCopies : OfThreads)] &= ~places;
-  });
+  forget(state, isCopy ? OfCopies : OfThreads, places,
+         isCopy ? ~0u : getKnown(task));
   for (unsigned other = 0; other < tasks; ++other)
     state[getTaskWord(other, Owned)] &= ~places;
   state[getTaskWord(task, Owned)] |= places;
@@ -554,13 +589,18 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
                   who + " lets a copy write to " + getName(places) +
                       " behind ordinary writes, without a proxy fence");
   }
-  forEachKnown([&](unsigned words) { state[words + OfCopies] &= ~places; });
+  if ((event.peers &&
+       !checkPeers(state, task, event, places, others, finding)) ||
+      !checkReach(state, task, op, event.peers, event.barrier, number, finding))
+    return Outcome::Wrong;
+  forget(state, OfCopies, places, ~0u);
   for (unsigned other = 0; other < tasks; ++other)
     state[getTaskWord(other, Owned)] &= ~places;
   state[getTaskWord(task, Owned)] |= places;
   unsigned slot = getSlot(event.barrier, number);
   state[slot + InFlight] |= places;
   state[slot + Landing] += event.bytes;
+  send(state, task, slot, event.peers);
   return Outcome::Done;
 }
 
@@ -569,6 +609,11 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
 //===----------------------------------------------------------------------===//
 
 bool BarrierProtocol::finish(const State &state, Finding &finding) const {
+  if (state[reached]) {
+    finding = {reaching, "a block may end while others still reach into it "
+                         "here: expected a tile.cluster_barrier behind"};
+    return false;
+  }
   for (auto [i, barrier] : llvm::enumerate(barriers)) {
     int64_t starters = state[barrier.first + Starters];
     for (int64_t s = 0; s < barrier.depth; ++s) {

@@ -17,6 +17,8 @@
 
 #include "Protocol.h"
 
+#include "tilews/Dialect/Tile/IR/Cluster.h"
+
 namespace tilews::tile::schedule {
 
 class BarrierProtocol : public Protocol {
@@ -79,6 +81,8 @@ private:
     bool meets = false;
     /// Every unit depends on it.
     bool isCommon = false;
+    /// Multicast: the ranks of the first block's peers.
+    uint32_t peers = 0;
   };
   struct Barrier {
     MBarrierOp op;
@@ -89,6 +93,10 @@ private:
     /// By slot: the versions that are accessed by the same slot number.
     llvm::SmallVector<Places> subjects = {};
     unsigned unit = 0;
+    /// The number of its first slot among those of all barriers.
+    unsigned firstSlot = 0;
+    /// The ranks of the blocks that reach into the first block's.
+    uint32_t peers = 0;
   };
 
   /// The words of a task, then what it knows.
@@ -110,6 +118,7 @@ private:
   /// The words of a barrier: whether it is initialized, who began by waiting
   /// for the phase before the first; then those of its slots.
   enum BarrierWord : unsigned { Stage, Starters, NumBarrierWords };
+  enum BarrierStage : int64_t { Unmade, Made, Ready, ReadyInCluster };
   /// The words of a slot; then what its arrivals have told in this phase, what
   /// those of the last phase did, and for each task that waits how many phases
   /// have been completed that it has not waited for.
@@ -121,10 +130,14 @@ private:
     Expected,
     InFlight,
     Landing,
+    /// Multicast: which blocks' copies are under way, and the phases that those
+    /// who started them knew to be complete.
+    Senders,
+    SenderPhases,
     NumSlotWords
   };
   /// What is known: of writes by threads, of writes by copies, of the reads of
-  /// each task.
+  /// each task; in clusters also of phases, and then the same of the peers.
   enum KnownWord : unsigned { OfThreads, OfCopies, OfReads };
   static constexpr unsigned kMaxProducts = 8;
   static constexpr unsigned kProductWords = 1 + kMaxProducts;
@@ -139,17 +152,44 @@ private:
   void findSubjects();
   bool hasRoles() const { return tasks > 1; }
 
-  unsigned getKnownWords() const { return OfReads + tasks; }
+  /// Of the block itself, and of its peers.
+  unsigned getOwnWords() const { return OfReads + tasks + hasPeers(); }
+  unsigned getKnownWords() const { return getOwnWords() * (1 + hasPeers()); }
+  unsigned getPhases() const { return OfReads + tasks; }
   unsigned getTaskWord(unsigned task, unsigned word) const;
   unsigned getKnown(unsigned task) const;
   unsigned getProducts(unsigned task) const;
   unsigned getSlot(unsigned barrier, int64_t slot) const;
+  /// The slot of a barrier whose words begin at `words`.
+  int64_t getNumber(unsigned barrier, unsigned words) const {
+    return (words - getSlot(barrier, 0)) /
+           (getSlot(barrier, 1) - getSlot(barrier, 0));
+  }
   unsigned getTold(unsigned slot) const { return slot + NumSlotWords; }
   unsigned getPublished(unsigned slot) const;
   unsigned getLag(unsigned slot, unsigned task) const;
   unsigned getAge(unsigned place) const;
-  template <typename FnT>
-  void forEachKnown(FnT fn) const;
+  void forget(State &, unsigned word, Places places, unsigned self) const;
+
+  // BarrierCluster.cpp
+  void addPeers();
+  void checkDivergence();
+  bool hasPeers() const { return reaching != nullptr; }
+  bool covers(uint32_t peers, uint32_t others) const {
+    return (others & ~peers) == 0;
+  }
+  Places getCovered(uint32_t peers) const;
+  Places getCoveredPhases(uint32_t peers) const;
+  Places getPhase(unsigned barrier, int64_t slot) const {
+    return Places(1) << (barriers[barrier].firstSlot + slot);
+  }
+  bool checkReach(State &, unsigned task, mlir::Operation *op, uint32_t peers,
+                  unsigned barrier, int64_t slot, Finding &) const;
+  bool checkPeers(const State &, unsigned task, const Event &, Places places,
+                  Places others, Finding &) const;
+  void send(State &, unsigned task, unsigned slot, uint32_t peers) const;
+  void receive(State &, unsigned slot) const;
+  void meetPeers(State &) const;
 
   Places getVersions(unsigned buffer) const {
     return ((Places(1) << buffers[buffer].versions) - 1)
@@ -175,7 +215,7 @@ private:
   bool complete(State &, unsigned barrier, unsigned slot, mlir::Operation *op,
                 Finding &) const;
   void tell(State &, unsigned task, unsigned barrier, int64_t number,
-            bool ofOneThread) const;
+            bool ofOneThread, uint32_t peers) const;
   void meet(State &, unsigned task) const;
   void fence(State &, unsigned task) const;
   void endProducts(State &, unsigned task, int64_t pending) const;
@@ -203,6 +243,13 @@ private:
   /// Whether anything happens in the body of the kernel behind its roles.
   bool goesOnBehindRoles = false;
   unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0, numUnits = 0;
+  Cluster cluster;
+  /// The first operation that reaches into other blocks; null if none does.
+  mlir::Operation *reaching = nullptr;
+  /// Of each place, the ranks of the blocks that copy to the first block's.
+  llvm::SmallVector<uint32_t> placePeers;
+  /// The word that says whether peers may still reach into the block.
+  unsigned reached = 0;
 };
 
 } // namespace tilews::tile::schedule

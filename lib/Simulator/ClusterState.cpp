@@ -1,0 +1,94 @@
+//===- ClusterState.cpp - Blocks that run together ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ClusterState.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+ClusterState::ClusterState(const Launch &launch, Int3 first, Policy &policy)
+    : scheduler(policy, [this] { reportDeadlock(); }), launch(launch) {
+  if (launch.cluster.size() > 1)
+    (void)addAgent(std::make_unique<Agent>());
+  for (int64_t rank = 0; rank < launch.cluster.size(); ++rank) {
+    Int3 block = launch.cluster.getPlace(rank);
+    for (unsigned dim = 0; dim < 3; ++dim)
+      block[dim] += first[dim];
+    blocks.push_back(std::make_unique<BlockState>(launch, block, rank, *this));
+  }
+}
+
+std::optional<Failure>
+ClusterState::run(function_ref<LogicalResult(BlockState &)> body) {
+  bool isDone;
+  if (blocks.size() == 1) {
+    isDone = succeeded(body(*blocks.front()));
+  } else {
+    std::vector<Scheduler::Body> bodies;
+    for (const std::unique_ptr<BlockState> &block : blocks)
+      bodies.push_back([&body, &block] { return body(*block); });
+    isDone = succeeded(scheduler.runAgents(/*parent=*/0, bodies));
+  }
+  isDone = isDone &&
+           succeeded(scheduler.complete([](const AsyncOp &) { return true; }));
+  for (const std::unique_ptr<BlockState> &block : blocks)
+    block->emitRecords();
+  return isDone ? std::nullopt : failure;
+}
+
+LogicalResult ClusterState::meet(Frame &frame, const Instruction &inst) {
+  BlockState &block = frame.getState();
+  Agent &agent = getAgent(frame.getAgent());
+  // What the block has done in others is done before it meets them.
+  if (failed(scheduler.yield(frame.getAgent())) ||
+      failed(scheduler.complete([&](const AsyncOp &op) {
+        return op.kind == AsyncKind::Arrival && block.owns(op.agent);
+      })))
+    return mlir::failure();
+  block.meet(agent);
+  arriving.join(agent.each);
+  if (++waiting == blocks.size()) {
+    met = std::exchange(arriving, {});
+    waiting = 0;
+    ++meetings;
+  } else {
+    auto isOver = [&, before = meetings] { return meetings != before; };
+    auto describe = [&](Failure &report) {
+      report.notes.emplace_back(inst.op->getLoc(),
+                                ("waits here for all blocks of the cluster; " +
+                                 Twine(blocks.size() - waiting) + " of " +
+                                 Twine(blocks.size()) + " have not come")
+                                    .str());
+    };
+    if (failed(scheduler.waitUntil(frame.getAgent(),
+                                   Wait{&inst, isOver, describe})))
+      return mlir::failure();
+  }
+  block.learn(agent, met);
+  return success();
+}
+
+void ClusterState::reportDeadlock() {
+  auto waits = scheduler.getWaits();
+  // What a block itself waits for are its roles.
+  if (waits.empty())
+    return;
+  Operation *op = waits.front().second->inst->op;
+  Failure report{op->getLoc(), ("'" + op->getName().getStringRef() +
+                                "' op never returns: nothing can happen "
+                                "any more that ends it")
+                                   .str()};
+  for (auto [agent, wait] : waits) {
+    size_t first = report.notes.size();
+    wait->describe(report);
+    if (report.notes.size() > first)
+      report.notes[first].second =
+          agents[agent]->name + " " + report.notes[first].second;
+  }
+  fail(std::move(report));
+}
