@@ -204,7 +204,8 @@ void BarrierProtocol::tell(State &state, unsigned task, unsigned barrier,
     Places hidden = i == OfReads + task ? reads : i == OfThreads ? writes : 0;
     // Barriers order each other, whatever they are about.
     bool isOfPhases = hasPeers() && i % getOwnWords() == getPhases();
-    Places news = state[known + i] & ~hidden & (isOfPhases ? ~Places(0) : subject);
+    Places news =
+        state[known + i] & ~hidden & (isOfPhases ? ~Places(0) : subject);
     state[told + i] |= news;
     if (!peers || i >= getOwnWords())
       continue;

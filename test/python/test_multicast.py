@@ -1,0 +1,152 @@
+"""Clusters whose blocks fetch tiles together, in the simulator: products against
+numpy in each form and timing; schedules that are broken are found out."""
+
+import re
+
+import numpy as np
+import pytest
+from benchmarks import kernels
+from interpreting import DTYPES
+from simulating import TIMINGS
+
+from tilews import ir, passes, passmanager, sim
+
+NAMES = {"f16": "f16", "bf16": "bf16", "e4m3": "f8E4M3FN"}
+
+
+def lower(config, shape, dtype="f16", layout="NN"):
+    """The product with barriers in memory."""
+    kernel = kernels.gemm_kernel(
+        layout, kernels.divisors(shape), config.blocks > 0, config.cluster
+    )
+    module = kernel.build("sm_90a", **kernels.gemm_bindings(dtype, config))
+    with module.context:
+        passmanager.PassManager.parse(
+            "builtin.module(gpu.module(tile-lower-persistent,tile-rasterize-blocks,"
+            "canonicalize,cse,tile-annotate-instructions,tile-plan-pipeline,"
+            "tile-multi-version,tile-channel-preludes,tile-specialize-warps,"
+            "tile-defer-gemm-waits,tile-stage-stores,canonicalize,cse,"
+            "tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers,"
+            "tile-multicast-copies,tile-lower-channels))"
+        ).run(module.operation)
+    return module
+
+
+def make_arguments(shape, dtype):
+    """A, B, and C, which is NaN."""
+    m, n, k = shape
+    random = np.random.default_rng(0)
+    a = random.integers(-3, 4, (m, k)).astype(DTYPES[NAMES[dtype]])
+    b = random.integers(-3, 4, (k, n)).astype(DTYPES[NAMES[dtype]])
+    c = np.full((m, n), np.nan, np.float32).astype(
+        DTYPES[NAMES[kernels.OUTPUTS[dtype]]]
+    )
+    return a, b, c
+
+
+def check(module, shape, dtype="f16", timings=TIMINGS):
+    """Runs under each timing."""
+    a, b, _ = make_arguments(shape, dtype)
+    exact = a.astype(np.float32) @ b.astype(np.float32)
+    for timing in timings:
+        c = make_arguments(shape, dtype)[2]
+        sim.run(module, None, [a, b, c], **timing)
+        np.testing.assert_array_equal(c, exact.astype(c.dtype), err_msg=str(timing))
+
+
+def config(cluster, blocks=0, bk=64, panel=8):
+    return kernels.GemmConfig(64, 64, bk, 128, 3, blocks, panel, cluster)
+
+
+def find_multicasts(module):
+    return re.findall(r"multicast = #tile.cluster<(\S+)>", str(module))
+
+
+@pytest.mark.parametrize("k", [0, 64, 72, 200, 320])
+@pytest.mark.parametrize(
+    ("cluster", "dims"), [((2, 1), ["x"]), ((1, 2), ["y"]), ((2, 2), ["x", "y"])]
+)
+def test_blocks_of_a_grid(cluster, dims, k):
+    """No turn, one, fewer than stages, a part of one, more."""
+    shape = (200, 136, k)
+    module = lower(config(cluster), shape)
+    assert find_multicasts(module) == dims
+    check(module, shape, timings=TIMINGS if k == 200 else TIMINGS[:3])
+
+
+@pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (1, 4)])
+@pytest.mark.parametrize("shape", [(200, 392, 72), (264, 320, 200)], ids=str)
+def test_blocks_that_take_tiles_in_turn(cluster, shape):
+    """Three waves and more, in panels, tiles outside of the result among them."""
+    module = lower(config(cluster, blocks=4, panel=4), shape)
+    assert find_multicasts(module) == ["x"]
+    check(module, shape)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "e4m3"])
+def test_element_types(dtype):
+    shape = (136, 144, 320)
+    module = lower(
+        config((1, 2), bk=128 if dtype == "e4m3" else 64), shape, dtype, "NT"
+    )
+    assert find_multicasts(module) == ["y"]
+    a, b, c = make_arguments(shape, dtype)
+    exact = a.astype(np.float32) @ b.astype(np.float32)
+    for timing in TIMINGS:
+        c[:] = np.nan
+        sim.run(module, None, [a, np.ascontiguousarray(b.T), c], **timing)
+        np.testing.assert_array_equal(c, exact.astype(c.dtype))
+
+
+@pytest.mark.parametrize("cluster", [(2, 1), (2, 2)])
+def test_proved(cluster):
+    module = lower(config(cluster), (256, 256, 256))
+    with module.context as context:
+        messages = []
+        context.attach_diagnostic_handler(
+            lambda diagnostic: messages.append(diagnostic.message) or True
+        )
+        passes.verify_schedule(module, report=True)
+    assert "tile-verify-0002" in "".join(messages)
+
+
+#: What is broken in the product, and what the simulator says then.
+FAULTS = {
+    "release of its own slot only": (
+        [(", peers = [#tile.cluster<x>]", ""), ("count = 8", "count = 4")],
+        r"to (which|element).*|nothing orders behind a read|under way",
+    ),
+    "counts its own releases only": ([("count = 8", "count = 4")], "arrives"),
+    "expects its own share only": (
+        [("bytes = 16384", "bytes = 12288")],
+        "expected fewer bytes",
+    ),
+    "no barrier before the end": ([("tile.cluster_barrier", "")], "may have ended"),
+    "barriers not ready in the cluster": (
+        [("tile.mbarrier_ready {cluster}", "tile.mbarrier_ready")],
+        "tile.mbarrier_ready {cluster}|has not begun",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_found(fault):
+    changes, message = FAULTS[fault]
+    shape = (64, 128, 320)
+    module = lower(config((2, 1)), shape)
+    text = str(module)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    with module.context:
+        broken = ir.Module.parse(text)
+    found = []
+    for timing in TIMINGS:
+        try:
+            check(broken, shape, timings=[timing])
+        except sim.SimulationError as error:
+            assert re.search(message, str(error)), str(error)
+            found.append(timing)
+        except AssertionError:
+            pytest.fail("wrong results, but no error")
+    assert found
