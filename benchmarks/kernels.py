@@ -62,9 +62,12 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
     if math.prod(shape[:2]) < 2048**2:
         tiles = [(64, 64, 128), (64, 128, 128), (128, 128, 256)]
         return [
-            GemmConfig(m, n, depth, threads, stages)
-            for m, n, threads in tiles
-            for stages in (4, 6)
+            *(
+                GemmConfig(m, n, depth, threads, stages)
+                for m, n, threads in tiles
+                for stages in (4, 6)
+            ),
+            GemmConfig(128, 64, 64, 256, 4),
         ]
     # The multiprocessors of an H100 or H200.
     blocks = 132

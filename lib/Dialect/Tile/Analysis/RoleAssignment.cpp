@@ -199,16 +199,16 @@ std::optional<RoleRefusal> RoleAssignment::checkLoad() const {
 
 std::optional<RoleRefusal>
 RoleAssignment::checkThreads(const TargetInfo &target) {
-  bool hasTma = false, isTma = true, isSimt = true;
+  bool hasTma = false, isTma = true;
   kernel.walk([&](ChannelOp channel) {
     hasTma |= llvm::is_contained({ProducerKind::Tma, ProducerKind::Mixed},
                                  channel.getProducer());
     isTma &= channel.getProducer() == ProducerKind::Tma;
-    isSimt &= channel.getProducer() == ProducerKind::Simt;
   });
-  // Copies by cp.async run beside the rest without a role of their own, those
-  // through registers only with one.
-  if (!hasTma && !isSimt)
+  // Copies by cp.async run beside the rest without a role of their own. Those
+  // through registers want the threads of the whole block: a role for them
+  // makes products of rows that nothing is known of slower (H200).
+  if (!hasTma)
     return RoleRefusal{kernel, 1, "none of its copies can be done by TMA"};
   // One thread starts TMA copies; others need warps to compute addresses, and
   // registers go to warpgroups.

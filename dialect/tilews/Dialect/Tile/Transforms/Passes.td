@@ -811,10 +811,9 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     Effects on shared memory that the load role reads (a table of indices, say)
     stay in front of the roles, where all threads make them.
 
-    A kernel for a target without TMA keeps its one role. So does one whose
-    copies run beside the rest by cp.async anyway and none of which can be done
-    by TMA, or one in which filling a channel needs what the rest of the kernel
-    writes; a remark `tile-ws-00NN` says why. TMA copies
+    A kernel for a target without TMA keeps its one role. So does one none of
+    whose copies can be done by TMA, or in which filling a channel needs what
+    the rest of the kernel writes; a remark `tile-ws-00NN` says why. TMA copies
     that no channel waits for become other copies.
 
     `tile.role_registers = {math = 232, load = 40}` on the kernel becomes the
