@@ -45,12 +45,18 @@ private:
                       Operation *divergence = nullptr);
 
   std::vector<std::unique_ptr<Dimension>> dimensions;
+  /// Whether roles run once, in the body of the kernel.
+  bool haveOneStart;
 };
 } // namespace
 
 /// Blocks that fill each other's slots keep step only if all of their
 /// transactions, also those of other channels, come in the same order.
 Multicaster::Multicaster(gpu::GPUFuncOp kernel) {
+  unsigned starts = 0;
+  kernel.walk([&](SpecializeOp) { ++starts; });
+  haveOneStart =
+      starts == 1 && !kernel.getBody().front().getOps<SpecializeOp>().empty();
   Cluster cluster = Cluster::get(kernel);
   for (unsigned dim = 0; dim < 3; ++dim) {
     if (cluster.extents[dim] == 1)
@@ -83,6 +89,9 @@ void Multicaster::run(CopyOp copy) {
       llvm::any_of(slot.getSource().getUsers(), llvm::IsaPred<ChannelOp>);
   if (!isInChannel)
     return decline(copy, "it fills no slot of a channel");
+  // What is copied in one run might come to a block that is still in another.
+  if (!haveOneStart)
+    return decline(copy, "the roles of the kernel do not run just once");
   std::optional<ClusterDims> found;
   Operation *divergence = nullptr;
   for (auto &dimension : dimensions) {

@@ -112,6 +112,42 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
+#wg = #gpu.address_space<workgroup>
+!S = memref<2x64x64xf16, #tile.shared<(2, 64, 64):(4096, 64, 1), Sw<3,4,3>>, #wg>
+!s = memref<64x64xf16, #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>, #wg>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @again(%A: memref<?x?xf16>) kernel
+      attributes {tile.threads = 160 : i32, tile.cluster = array<i32: 2, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %As = tile.alloc_shared : !S
+    %ch = tile.channel(%As) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    %q = tile.cursor : !tile.cursor<2>
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%p = %q) -> !tile.cursor<2> {
+      tile.specialize {
+        tile.role @math warps(4) {
+          tile.wait %ch[%p] : !tile.channel<2>
+          tile.release %ch[%p] : !tile.channel<2>
+        }
+        tile.role @load warps(1) {
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %a = tile.slot %As[%p] : !S -> !s
+          // expected-remark @below {{the roles of the kernel do not run just once}}
+          tile.copy %A to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
+          tile.commit %ch[%p] : !tile.channel<2>
+        }
+      }
+      %next = tile.advance %p : !tile.cursor<2>
+      scf.yield %next : !tile.cursor<2>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @store(%A: memref<64x64xf16>) kernel {
     %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
