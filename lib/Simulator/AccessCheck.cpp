@@ -147,7 +147,9 @@ Cells *BlockState::getCells(const Buffer &buffer) {
 
 void BlockState::note(Frame &frame, const Cells &cells, int64_t first,
                       int64_t count, bool writes) {
-  if (Record *record = frame.getRecord())
+  // A record tells of its own block's memory.
+  Record *record = owns(frame.getAgent()) ? frame.getRecord() : nullptr;
+  if (record)
     record->add({recorder->getMemory(&cells), first, first + count, writes});
 }
 

@@ -115,6 +115,17 @@ def test_same_after_every_pass():
     assert sim.differential(module, None, arguments, PIPELINE) is None
 
 
+def test_events_of_one_block():
+    """Of a block that is recorded, with what it copies to the other one."""
+    shape = (64, 128, 200)
+    module = lower(config((2, 1)), shape)
+    events = []
+    sim.run(module, None, make_arguments(shape, "f16"), record=events)
+    copies = [event for event in events if event.unit == "tma" and event.end >= 0]
+    # In each of four turns half of A's tile to either block, and B's tile.
+    assert sorted(event.bytes for event in copies) == [4096] * 8 + [8192] * 4
+
+
 #: What is broken in the product, and what the simulator says then.
 FAULTS = {
     "release of its own slot only": (
