@@ -7,7 +7,12 @@ than slots, and that guards take either way.
 import functools
 
 import numpy as np
+import pipelined_flows as flows
+import pipelined_guards as guards
+import pipelined_loops as loops
+import pipelined_products as products
 import pipelined_zoo as zoo
+from pipelined_case import integers
 
 import tilews
 import tilews.language as tl
@@ -60,7 +65,7 @@ def sequential(
 
 def _sequential(n1, n2):
     def arguments(random):
-        a, b, c, *_ = zoo._three_loops(0, 0, 0)(random)
+        a, b, c, *_ = loops.three_loops_arguments(0, 0, 0)(random)
         return [a, b, c, n1, n2]
 
     return arguments
@@ -69,8 +74,8 @@ def _sequential(n1, n2):
 def _wide(steps):
     def arguments(random):
         return [
-            zoo.integers(random, (64, 640)),
-            zoo.integers(random, (640, 64)),
+            integers(random, (64, 640)),
+            integers(random, (640, 64)),
             np.zeros((64, 64), np.float16),
             steps,
         ]
@@ -80,7 +85,7 @@ def _wide(steps):
 
 def _mixed(steps):
     def arguments(random):
-        a, b, c, _ = zoo._one_tile(np.float32)(random)
+        a, b, c, _ = products.one_tile_arguments(np.float32)(random)
         return [np.tile(a, 2), np.tile(b, (2, 1)), c, steps]
 
     return arguments
@@ -92,8 +97,8 @@ def _guarded_part(steps, share):
     def arguments(random):
         mask = random.integers(0, 8, 12) < share
         return [
-            zoo.integers(random, (32, 192)),
-            zoo.integers(random, (192, 32)),
+            integers(random, (32, 192)),
+            integers(random, (192, 32)),
             mask,
             np.zeros((32, 32), np.float32),
             np.zeros(12, np.float32),
@@ -105,7 +110,7 @@ def _guarded_part(steps, share):
 
 def _guarded(share):
     def arguments(random):
-        a, b, mask, c = zoo._mask("none")(random)
+        a, b, mask, c = guards.mask_arguments("none")(random)
         return [a, b, random.integers(0, 8, mask.shape) < share, c]
 
     return arguments
@@ -113,8 +118,8 @@ def _guarded(share):
 
 def _attention(blocks):
     def arguments(random):
-        q, _, _, y = zoo._attention(random)
-        keys, values = (zoo.integers(random, (16 * blocks, 32)) for _ in range(2))
+        q, _, _, y = flows.attention_arguments(random)
+        keys, values = (integers(random, (16 * blocks, 32)) for _ in range(2))
         return [q, keys, values, y]
 
     return arguments
@@ -125,8 +130,8 @@ def _nested(tiles, steps):
 
     def arguments(random):
         return [
-            zoo.integers(random, (rows, 80)),
-            zoo.integers(random, (rows, 16), np.float32),
+            integers(random, (rows, 80)),
+            integers(random, (rows, 16), np.float32),
             np.zeros((rows, 16), np.float32),
             tiles,
             steps,
@@ -137,7 +142,7 @@ def _nested(tiles, steps):
 
 def _around(limit, steps):
     def arguments(random):
-        a, _, _, c, n = zoo._around(random)
+        a, _, _, c, n = loops.around_arguments(random)
         return [a, limit, steps, c, n]
 
     return arguments
@@ -152,7 +157,9 @@ def _launches(make, *launches) -> dict:
 _KERNELS = {
     "gemm": (
         "gemm-s3",
-        _launches(zoo._gemm, (0, 8), (0, 7), (2, 5), (0, 2), (0, 1), (0, 0)),
+        _launches(
+            products.gemm_arguments, (0, 8), (0, 7), (2, 5), (0, 2), (0, 1), (0, 0)
+        ),
     ),
     "mixed": ("cast", _launches(_mixed, (10,), (4,), (2,), (1,), (0,))),
     "guarded": (

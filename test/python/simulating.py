@@ -1,6 +1,7 @@
 """Helpers of the simulator's tests: kernels at each phase, timings, comparison."""
 
 import numpy as np
+import pipelined_case
 import pipelined_zoo
 
 from tilews import passmanager, sim
@@ -27,11 +28,11 @@ TIMINGS = [
 ]
 
 
-def find_case(name: str) -> pipelined_zoo.Case:
+def find_case(name: str) -> pipelined_case.Case:
     return next(case for case in pipelined_zoo.CASES if case.name == name)
 
 
-def lower(case: pipelined_zoo.Case, target: str, passes: str = ""):
+def lower(case: pipelined_case.Case, target: str, passes: str = ""):
     """The case's module after `passes`."""
     module = case.kernel.build(target, **case.constants)
     if not passes:
@@ -42,7 +43,7 @@ def lower(case: pipelined_zoo.Case, target: str, passes: str = ""):
     return module
 
 
-def simulate(case: pipelined_zoo.Case, module, **options) -> list[np.ndarray]:
+def simulate(case: pipelined_case.Case, module, **options) -> list[np.ndarray]:
     """The arrays after the kernel has run."""
     arguments = case.arguments(np.random.default_rng(0))
     sim.run(module, None, arguments, **options)

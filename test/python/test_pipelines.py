@@ -6,6 +6,7 @@ The interpreter lets asynchronous copies land as late as the waits permit.
 import re
 
 import numpy as np
+import pipelined_case
 import pipelined_zoo
 import pytest
 
@@ -29,7 +30,7 @@ STEPS = {
 }
 
 
-def transform(case: pipelined_zoo.Case, passes: str, target: str):
+def transform(case: pipelined_case.Case, passes: str, target: str):
     """The case's module after `passes`."""
     module = case.kernel.build(target, **case.constants)
     with module.context:
@@ -38,7 +39,7 @@ def transform(case: pipelined_zoo.Case, passes: str, target: str):
     return module
 
 
-def run(case: pipelined_zoo.Case, module) -> list[np.ndarray]:
+def run(case: pipelined_case.Case, module) -> list[np.ndarray]:
     """The arrays after the kernel has run."""
     arguments = case.arguments(np.random.default_rng(0))
     sim.run(module, None, arguments)

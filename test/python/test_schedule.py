@@ -219,7 +219,7 @@ def with_a_stray_store():
     [
         (
             lambda: schedule.annotate_instructions(unplanned()[1][0]),
-            r"zoo.py:\d+:\d+: error: is not a kernel; expected a gpu.func, found "
+            r"products.py:\d+:\d+: error: is not a kernel; expected a gpu.func, found "
             r"'scf.for'$",
         ),
         (
@@ -256,8 +256,8 @@ def with_a_stray_store():
             lambda: schedule.plan_pipeline(
                 unplanned()[1], stage=[2, 2, 0], order=[0, 1, 2]
             ),
-            r"zoo.py:\d+:\d+: error: .*it has stage 0 and order 2, but has to come "
-            r"after 'tile.copy' with stage 2",
+            r"products.py:\d+:\d+: error: .*it has stage 0 and order 2, but has to "
+            r"come after 'tile.copy' with stage 2",
         ),
         (part_of_the_loops, r"its buffer is also used outside of the loop"),
         (

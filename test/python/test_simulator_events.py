@@ -35,7 +35,7 @@ def test_events_of_a_specialized_product(policy):
         assert all(load.end < wait.end for load in landing)
     gemms = [e for e in events if e.op == "tile.gemm"]
     assert {e.work for e in gemms} == {32 * 32 * 16}
-    assert all("pipelined_zoo.py:" in e.location for e in events)
+    assert all("pipelined_products.py:" in e.location for e in events)
 
 
 def test_copies_in_groups_are_numbered():

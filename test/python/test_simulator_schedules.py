@@ -1,6 +1,7 @@
 """Schedules compute the same under every timing, in each of their forms."""
 
 import numpy as np
+import pipelined_case
 import pipelined_zoo
 import pytest
 import simulating
@@ -35,14 +36,14 @@ def _sparse(random):
     nibbles = random.choice(pairs, (64, 16, 4))
     words = sum(nibbles[:, :, i] << np.uint16(4 * i) for i in range(4))
     return [
-        pipelined_zoo.integers(random, (64, 128)),
+        pipelined_case.integers(random, (64, 128)),
         words.astype("u2").view("i2"),
-        pipelined_zoo.integers(random, (256, 64)),
+        pipelined_case.integers(random, (256, 64)),
         np.zeros((64, 64), np.float32),
     ]
 
 
-CASES = [*pipelined_zoo.CASES, pipelined_zoo.Case("wgmma-sparse", sparse, _sparse)]
+CASES = [*pipelined_zoo.CASES, pipelined_case.Case("wgmma-sparse", sparse, _sparse)]
 TARGETS = ["sm_80", "sm_90a"]
 
 
