@@ -77,6 +77,8 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
         GemmConfig(256, 128, depth, 256, 4, blocks, 4),
         GemmConfig(128, 192, depth, 256, 4, blocks, 2),
         GemmConfig(128, 192, depth, 256, 4, blocks, 4),
+        GemmConfig(128, 256, depth, 256, 4, blocks, 16, (2, 1)),
+        GemmConfig(256, 128, depth, 256, 4, blocks, 16, (1, 2)),
         GemmConfig(128, 128, depth, 256, 5, blocks),
         GemmConfig(128, 128, depth, 128, 3, 2 * blocks),
         GemmConfig(128, 128, depth, 128, 3),
