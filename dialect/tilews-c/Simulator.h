@@ -75,6 +75,13 @@ typedef struct TilewsSimEvent {
   const TilewsSimBytes *accesses;
 } TilewsSimEvent;
 
+/// An event of an order; see OrderedEvent in Interpreter.h. Operations are
+/// numbered in the kernel as they are printed; the kernel is 0.
+typedef struct TilewsSimOrderedEvent {
+  unsigned agent;
+  uint64_t op;
+} TilewsSimOrderedEvent;
+
 typedef struct TilewsSimOptions {
   /// Blocks in x, y and z; null for the kernel's `tile.grid`.
   const int64_t *grid;
@@ -90,6 +97,9 @@ typedef struct TilewsSimOptions {
   int64_t block[3];
   intptr_t numChoices;
   const unsigned *choices;
+  /// The order of events that the first block has to follow; may be empty.
+  intptr_t numOrdered;
+  const TilewsSimOrderedEvent *order;
   /// Whether barriers stand in the kernel.
   enum TilewsSimBarriers barriers;
   /// Receives what happened in a block, when it has run. May be null.

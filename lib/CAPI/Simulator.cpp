@@ -37,6 +37,24 @@ static sim::Argument convert(const TilewsSimArgument &argument) {
   llvm_unreachable("covered switch");
 }
 
+/// The operations of an order; fails if the kernel has no such ones.
+static mlir::LogicalResult
+getOrder(mlir::gpu::GPUFuncOp kernel, const TilewsSimOptions &options,
+         llvm::SmallVectorImpl<sim::OrderedEvent> &order) {
+  std::vector<mlir::Operation *> operations;
+  kernel->walk<mlir::WalkOrder::PreOrder>(
+      [&](mlir::Operation *op) { operations.push_back(op); });
+  for (const TilewsSimOrderedEvent &event :
+       llvm::ArrayRef(options.order, options.numOrdered)) {
+    if (event.op >= operations.size())
+      return kernel->emitError("has ")
+             << operations.size() << " operations, but the order of events is "
+             << "of one that has operation " << event.op;
+    order.push_back({event.agent, operations[event.op]});
+  }
+  return mlir::success();
+}
+
 MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
                                const TilewsSimArgument *arguments,
                                const TilewsSimOptions *options) {
@@ -60,6 +78,10 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
   llvm::copy(options->block, launch.timing.block.begin());
   launch.timing.choices.assign(options->choices,
                                options->choices + options->numChoices);
+  llvm::SmallVector<sim::OrderedEvent> order;
+  if (failed(getOrder(func, *options, order)))
+    return wrap(mlir::failure());
+  launch.order = order;
   launch.barriers = static_cast<sim::BarrierMode>(options->barriers);
   auto progress = [&](int64_t done, int64_t blocks) {
     if (options->progress)

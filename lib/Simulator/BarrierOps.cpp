@@ -64,13 +64,15 @@ static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
                                     BarrierArray &barriers, int64_t slot,
                                     int64_t arrivals,
                                     const Knowledge &knowledge) {
-  if (failed(arrive(frame, inst, barriers, slot, 1, knowledge)) ||
-      arrivals == 1)
-    return failure(arrivals != 1);
+  if (failed(arrive(frame, inst, barriers, slot, 1, knowledge)))
+    return failure();
+  if (arrivals == 1)
+    return success();
   auto op = std::make_shared<AsyncOp>();
   op->kind = AsyncKind::Arrival;
   op->agent = frame.getAgent();
   op->inst = &inst;
+  op->signals = &barriers.slots[slot];
   op->component = barriers.slots[slot].component;
   op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
     return arrive(frame, inst, barriers, slot, arrivals - 1, knowledge);

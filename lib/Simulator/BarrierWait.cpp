@@ -94,8 +94,8 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
   auto describe = [&](Failure &failure) {
     report(inst, barriers, slot, parity, failure);
   };
-  if (failed(state.scheduler.waitUntil(frame.getAgent(),
-                                       Wait{&inst, isOver, describe})))
+  Wait wait{&inst, isOver, describe, &barrier};
+  if (failed(state.scheduler.waitUntil(frame.getAgent(), wait)))
     return failure();
   note(frame, barrier, slot, barrier.phase - 1);
   // Without roles channels are no barriers: their waits order nothing.
@@ -137,6 +137,7 @@ LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
   op->kind = AsyncKind::Arrival;
   op->agent = frame.getAgent();
   op->inst = &inst;
+  op->signals = &barriers.slots[slot];
   for (const std::shared_ptr<AsyncOp> &other : scheduler.getUnderWay())
     if (other->kind == AsyncKind::Copy && other->agent == op->agent)
       op->after.push_back(other);
@@ -161,6 +162,7 @@ std::shared_ptr<AsyncOp> sim::makeLoad(Frame &frame, const Instruction &inst,
   op->kind = AsyncKind::Load;
   op->agent = frame.getAgent();
   op->inst = &inst;
+  op->signals = &barrier;
   op->component = barrier.component;
   op->time = barrier.phase + 1;
   block.addLoad(op);

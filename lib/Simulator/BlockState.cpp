@@ -74,6 +74,8 @@ void BlockState::makeBarriersReady(bool inCluster) {
   }
 }
 
+Follower *BlockState::getFollower() { return cluster.getFollower(); }
+
 Agent &BlockState::getAgent(unsigned number) const {
   return cluster.getAgent(number);
 }

@@ -22,6 +22,7 @@
 namespace tilews::sim {
 
 struct Box;
+class Follower;
 class ClusterState;
 
 /// The block outside of its roles, or a role.
@@ -151,6 +152,8 @@ public:
   // Records
   //===--------------------------------------------------------------------===//
 
+  /// Null unless the block follows an order of events.
+  Follower *getFollower();
   /// Null unless the block is recorded.
   Recorder *getRecorder() { return recorder.get(); }
   /// Starts an operation and records it as one of `unit`.

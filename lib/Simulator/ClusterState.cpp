@@ -13,6 +13,11 @@ using namespace tilews::sim;
 
 ClusterState::ClusterState(const Launch &launch, Int3 first, Policy &policy)
     : scheduler(policy, [this] { reportDeadlock(); }), launch(launch) {
+  if (!launch.order.empty() && first == Int3{0, 0, 0}) {
+    follower = std::make_unique<Follower>(launch.order);
+    // What the verifier finds has no more completed than was waited for.
+    scheduler.completeWhatIsAwaited();
+  }
   if (launch.cluster.size() > 1)
     (void)addAgent(std::make_unique<Agent>());
   for (int64_t rank = 0; rank < launch.cluster.size(); ++rank) {
@@ -34,11 +39,21 @@ ClusterState::run(function_ref<LogicalResult(BlockState &)> body) {
       bodies.push_back([&body, &block] { return body(*block); });
     isDone = succeeded(scheduler.runAgents(/*parent=*/0, bodies));
   }
-  isDone = isDone &&
-           succeeded(scheduler.complete([](const AsyncOp &) { return true; }));
+  isDone =
+      isDone &&
+      succeeded(scheduler.complete([](const AsyncOp &) { return true; })) &&
+      succeeded(checkOrder());
   for (const std::unique_ptr<BlockState> &block : blocks)
     block->emitRecords();
   return isDone ? std::nullopt : failure;
+}
+
+/// The blocks may not end before the order that they follow.
+LogicalResult ClusterState::checkOrder() {
+  if (!follower || follower->hasEnded())
+    return success();
+  fail(follower->getDeparture());
+  return mlir::failure();
 }
 
 LogicalResult ClusterState::meet(Frame &frame, const Instruction &inst) {
@@ -75,6 +90,12 @@ LogicalResult ClusterState::meet(Frame &frame, const Instruction &inst) {
 
 void ClusterState::reportDeadlock() {
   auto waits = scheduler.getWaits();
+  if (follower && !follower->hasEnded()) {
+    Failure report = follower->getDeparture();
+    for (auto [agent, wait] : waits)
+      wait->describe(report);
+    return fail(std::move(report));
+  }
   // What a block itself waits for are its roles.
   if (waits.empty())
     return;

@@ -15,6 +15,7 @@
 #define TILEWS_LIB_SIMULATOR_CLUSTERSTATE_H
 
 #include "BlockState.h"
+#include "Follower.h"
 
 namespace tilews::sim {
 
@@ -38,6 +39,8 @@ public:
     agents.push_back(std::move(agent));
     return agents.size() - 1;
   }
+  /// Null unless the blocks follow an order of events.
+  Follower *getFollower() { return follower.get(); }
   unsigned makeComponent() { return numComponents++; }
 
   /// The threads of all blocks meet.
@@ -52,11 +55,13 @@ public:
   Scheduler scheduler;
 
 private:
+  mlir::LogicalResult checkOrder();
   void reportDeadlock();
 
   const Launch &launch;
   std::vector<std::unique_ptr<Agent>> agents;
   std::vector<std::unique_ptr<BlockState>> blocks;
+  std::unique_ptr<Follower> follower;
   unsigned numComponents = 0;
   std::optional<Failure> failure;
   /// How often all have met, how many have come since, and what they know.

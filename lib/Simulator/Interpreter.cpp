@@ -146,7 +146,13 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
                 options.print,
                 options.record,
                 options.recordedBlock,
-                getSharedCluster(kernel)};
+                getSharedCluster(kernel),
+                options.order};
+  if (!launch.order.empty() && launch.cluster.size() > 1)
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName()
+           << "' runs in clusters of blocks, but an order of events is of a "
+              "block that runs alone";
   for (auto [count, extent] : llvm::zip(*grid, launch.cluster.extents))
     if (count % extent != 0)
       return mlir::emitError(kernel.getLoc(), "'")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockState.h"
+#include "Follower.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -69,6 +70,9 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
 }
 
 LogicalResult Frame::runOne(const Instruction &inst) {
+  if (Follower *follower = state.getFollower();
+      follower && failed(follower->follow(*this, inst)))
+    return failure();
   auto execute = [&]() -> LogicalResult {
     if (inst.scratchBytes > 0 && state.isExplicit &&
         failed(state.useScratch(*this, inst)))

@@ -153,6 +153,7 @@ struct Launch {
   Int3 recordedBlock;
   /// The blocks that run together.
   tile::Cluster cluster = {};
+  llvm::ArrayRef<OrderedEvent> order;
 };
 
 /// The values of a block or of a role, during its execution.

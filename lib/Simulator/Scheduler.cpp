@@ -65,6 +65,19 @@ unsigned Scheduler::getAnyLive(unsigned agent) const {
   return 0;
 }
 
+/// Whether an agent waits for the barrier that `op` signals, or for one that
+/// what comes behind `op` does.
+bool Scheduler::isAwaited(const AsyncOp &op) const {
+  bool isDirect = op.signals && llvm::any_of(agents, [&](const Agent &agent) {
+                    return agent.wait && agent.wait->barrier == op.signals;
+                  });
+  return isDirect || llvm::any_of(underWay, [&](const auto &other) {
+           return llvm::any_of(other->after, [&](const auto &before) {
+             return before.get() == &op && isAwaited(*other);
+           });
+         });
+}
+
 /// Lets things happen until it is an agent's turn, which is returned. `agent`
 /// had the last one.
 unsigned Scheduler::pick(unsigned agent) {
@@ -79,6 +92,12 @@ unsigned Scheduler::pick(unsigned agent) {
     for (auto [i, op] : llvm::enumerate(underWay))
       if (op->canComplete())
         completing.push_back(i);
+    if (isPurposeful && ready.empty()) {
+      auto awaited = llvm::to_vector(llvm::make_filter_range(
+          completing, [&](size_t i) { return isAwaited(*underWay[i]); }));
+      if (!awaited.empty())
+        completing.assign(awaited.begin(), awaited.end());
+    }
     if (ready.empty() && completing.empty()) {
       isFailed = true;
       onDeadlock();

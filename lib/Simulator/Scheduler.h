@@ -22,6 +22,7 @@
 namespace tilews::sim {
 
 struct Instruction;
+struct MBarrier;
 
 enum class AsyncKind {
   /// A copy by TMA to shared memory, whose bytes land on a barrier.
@@ -44,6 +45,8 @@ struct AsyncOp {
   /// Those who know `component` up to `time` know that it is complete.
   unsigned component = 0;
   uint32_t time = 0;
+  /// The barrier in memory that it arrives at, or reports bytes to.
+  const MBarrier *signals = nullptr;
   /// What it does when it completes. It may fail the block.
   std::function<mlir::LogicalResult()> complete;
   /// What has to be complete before.
@@ -61,6 +64,8 @@ struct Wait {
   llvm::function_ref<bool()> isOver;
   /// Text and further notes for a report of all who wait.
   llvm::function_ref<void(struct Failure &)> describe;
+  /// The barrier in memory that is waited for, if it is one.
+  const MBarrier *barrier = nullptr;
 };
 
 class Scheduler {
@@ -68,6 +73,9 @@ public:
   /// Calls `fail` when nothing can happen any more.
   Scheduler(Policy &policy, std::function<void()> onDeadlock)
       : policy(policy), onDeadlock(std::move(onDeadlock)), agents(1) {}
+
+  /// Where no agent can run, lets complete first what one of them waits for.
+  void completeWhatIsAwaited() { isPurposeful = true; }
 
   using Body = std::function<mlir::LogicalResult()>;
   /// Lets agent `parent` run others beside each other, the first of which gets
@@ -106,6 +114,7 @@ private:
     bool canRun() const { return isLive && (!wait || wait->isOver()); }
   };
 
+  bool isAwaited(const AsyncOp &op) const;
   mlir::LogicalResult completeOne(size_t number);
   unsigned pick(unsigned agent);
   unsigned getAnyLive(unsigned agent) const;
@@ -119,6 +128,7 @@ private:
   std::vector<std::shared_ptr<AsyncOp>> underWay;
   /// Set when the block has failed: agents then end one after the other.
   bool isFailed = false;
+  bool isPurposeful = false;
 
   std::mutex mutex;
   unsigned current = 0;

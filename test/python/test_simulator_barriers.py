@@ -156,6 +156,10 @@ BROKEN = {
         [("tile.mbarrier {count = 4 : i64}", "tile.mbarrier {count = 3 : i64}")],
         "arrives [1-4] times at the barrier of slot [01]",
     ),
+    "one thread arrives twice": (
+        [(EXPECT, f"{EXPECT} : !tile.mbarrier<2>\n{EXPECT}")],
+        "arrives 1 times at the barrier of slot 0|which misses .* bytes",
+    ),
     "too few arrivals": (
         [("{by = #tile.agents<warps>}", "{by = #tile.agents<thread>}")],
         "which misses 3 of 4 arrivals",

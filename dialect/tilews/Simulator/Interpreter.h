@@ -78,6 +78,13 @@ struct Timing {
   llvm::SmallVector<unsigned> choices;
 };
 
+/// An operation of an agent of a block: 0 is the block outside of its roles,
+/// then come the roles in order.
+struct OrderedEvent {
+  unsigned agent;
+  mlir::Operation *op;
+};
+
 /// Whether barriers and proxy fences stand in the kernel (behind
 /// `--tile-insert-barriers`), or accesses are ordered as they are written.
 enum class BarrierMode { Detect, Implied, Explicit };
@@ -125,6 +132,9 @@ struct LaunchOptions {
   /// use atomics run on one, so that their results are always the same.
   unsigned threads = 0;
   Timing timing;
+  /// An order of events that the first block has to follow, whatever the timing
+  /// is; to do something else is an error. Behind its end the block runs on.
+  llvm::ArrayRef<OrderedEvent> order;
   BarrierMode barriers = BarrierMode::Detect;
   /// Receives what `tile.print` prints, line by line.
   llvm::function_ref<void(llvm::StringRef)> print;

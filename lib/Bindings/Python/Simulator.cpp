@@ -17,6 +17,7 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -86,9 +87,9 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
     std::optional<std::array<int64_t, 3>> grid, uint64_t maxSteps,
     unsigned threads, unsigned timing, uint64_t seed, unsigned runs,
     std::array<int64_t, 3> block, const std::vector<unsigned> &choices,
-    unsigned barriers, std::optional<nb::list> events,
-    std::array<int64_t, 3> recordedBlock, nb::object printFunction,
-    nb::object progress) {
+    const std::vector<std::pair<unsigned, uint64_t>> &order, unsigned barriers,
+    std::optional<nb::list> events, std::array<int64_t, 3> recordedBlock,
+    nb::object printFunction, nb::object progress) {
   std::vector<TilewsSimArgument> converted;
   for (const Argument &argument : arguments)
     converted.push_back(convert(argument));
@@ -102,6 +103,11 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   std::copy(block.begin(), block.end(), options.block);
   options.numChoices = choices.size();
   options.choices = choices.data();
+  std::vector<TilewsSimOrderedEvent> ordered;
+  for (auto [agent, op] : order)
+    ordered.push_back({agent, op});
+  options.numOrdered = ordered.size();
+  options.order = ordered.data();
   options.barriers = static_cast<TilewsSimBarriers>(barriers);
   options.print = print;
   options.printUserData = &printFunction;
@@ -139,7 +145,7 @@ void populateSimulator(nb::module_ &m) {
   m.def("_sim_run", run, nb::arg("kernel"), nb::arg("arguments"),
         nb::arg("grid").none(), nb::arg("max_steps"), nb::arg("threads"),
         nb::arg("timing"), nb::arg("seed"), nb::arg("runs"), nb::arg("block"),
-        nb::arg("choices"), nb::arg("barriers"), nb::arg("events").none(),
-        nb::arg("recorded_block"), nb::arg("print"),
+        nb::arg("choices"), nb::arg("order"), nb::arg("barriers"),
+        nb::arg("events").none(), nb::arg("recorded_block"), nb::arg("print"),
         nb::arg("progress").none());
 }

@@ -4,24 +4,29 @@
 operations as they are written to what ``--tile-lower-channels`` makes of them. Kernels
 as written run sequentially, which defines what every lowering has to compute.
 :func:`trace` shows when things happen in a block, on a chip's time scale.
+:func:`replay` runs a kernel up to the fault that the verifier has found in it.
 :func:`differential` runs a kernel after each pass of a pipeline and finds the first
 one that changes what it computes. ``docs/simulator.md`` says what is modelled.
 """
 
 from ._differential import Difference, differential, list_passes
 from ._launch import BARRIERS, POLICIES, Event, SimulationError, run
+from ._replay import Counterexample, find_counterexample, replay
 from ._trace import Trace, make_trace, trace
 
 __all__ = [
     "BARRIERS",
     "POLICIES",
+    "Counterexample",
     "Difference",
     "Event",
     "SimulationError",
     "Trace",
     "differential",
+    "find_counterexample",
     "list_passes",
     "make_trace",
+    "replay",
     "run",
     "trace",
 ]

@@ -15,6 +15,7 @@ from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
 from ._launch import BARRIERS, POLICIES, SimulationError, find_kernel, run
+from ._replay import Counterexample, replay
 
 
 def _parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:
@@ -120,6 +121,13 @@ def _find_changed(
 @click.option("--runs", default=1000, help="Runs a block of the policy 'worst'.")
 @click.option("--schedule", help="A schedule that 'worst' has found, to be run again.")
 @click.option(
+    "--replay",
+    "counterexample",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Run what the verifier has found, with its arguments and in its order: a file "
+    'that --tile-verify-schedule="counterexample=..." has written.',
+)
+@click.option(
     "--barriers",
     type=click.Choice(BARRIERS),
     default="detect",
@@ -152,6 +160,7 @@ def main(
     seeds: int | None,
     runs: int,
     schedule: str | None,
+    counterexample: str | None,
     barriers: str,
     max_steps: int,
     out: tuple[str, ...],
@@ -169,6 +178,7 @@ def main(
     \b
     tilews-sim gemm.mlir --dim M=512 --policy all
     tilews-sim gemm.mlir --arg steps=7 --policy worst --runs 200
+    tilews-sim wrong.mlir --replay counterexample.json
     tilews-sim gemm.mlir --differential 'tilews-to-nvvm{chip=sm_90a}' --folder out
     """
     timings = _list_timings(policy, seed, seeds)
@@ -177,6 +187,9 @@ def main(
     try:
         with ir.Context(), ir.Location.unknown():
             module = ir.Module.parseFile(file)
+            if counterexample is not None:
+                _run_replay(module, Counterexample.load(counterexample))
+                return
             arguments = make_arguments(
                 find_kernel(module, kernel),
                 _parse_pairs(given, "NAME=VALUE"),
@@ -219,6 +232,14 @@ def main(
         TypeError,
     ) as error:
         raise click.ClickException(str(error)) from None
+
+
+def _run_replay(module: Any, counterexample: Counterexample) -> None:
+    click.echo(f"@{counterexample.kernel}: {counterexample.fault}")
+    for each in counterexample.inputs:
+        click.echo(f"{each['name']} = {each['value']}")
+    replay(module, counterexample)
+    click.echo("ran to its end all the same")
 
 
 def _run_differential(

@@ -28,7 +28,7 @@ def make_arguments(
         given: By an argument's name or number, a number or the path of a ``.npy``
             file. Other arrays get random small integers.
         extents: By name (``tile.symbols``), or by argument and dimension as in
-            ``A.0``, the extents of random arrays.
+            ``A.0`` or ``2.0``, the extents of random arrays.
         seed: Of the random values.
 
     Raises:
@@ -48,7 +48,7 @@ def make_arguments(
         used |= {name, str(number)}
         if isinstance(type_, ir.MemRefType):
             if text is None:
-                shape = _get_shape(type_, attributes, name, known)
+                shape = _get_shape(type_, attributes, name, number, known)
                 arguments[name] = _make_array(type_, shape, random)
             else:
                 arguments[name] = _load(text, type_)
@@ -73,7 +73,11 @@ def _get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str
 
 
 def _get_shape(
-    type_: ir.MemRefType, attributes: Any, name: str, known: dict[str, int]
+    type_: ir.MemRefType,
+    attributes: Any,
+    name: str,
+    number: int,
+    known: dict[str, int],
 ) -> list[int]:
     rank = type_.rank
     symbols, divisors = [""] * rank, [1] * rank
@@ -86,7 +90,8 @@ def _get_shape(
         if not type_.is_dynamic_dim(dim):
             shape.append(type_.shape[dim])
             continue
-        extent = known.get(f"{name}.{dim}", known.get(symbols[dim]))
+        places = (f"{name}.{dim}", f"{number}.{dim}", symbols[dim])
+        extent = next((known[each] for each in places if each in known), None)
         if extent is None:
             extent = -(-_DEFAULT_EXTENT // divisors[dim]) * divisors[dim]
         if symbols[dim]:

@@ -101,6 +101,7 @@ def run(
     seed: int = 0,
     runs: int = 1000,
     schedule: str | None = None,
+    order: Sequence[tuple[int, int]] = (),
     barriers: str = "detect",
     max_steps: int = 0,
     threads: int = 0,
@@ -126,6 +127,10 @@ def run(
         seed: For ``"random"``.
         runs: For ``"worst"``: runs a block.
         schedule: A schedule that ``"worst"`` has printed, to be run again.
+        order: What the first block has to do, one after the other, as pairs of an
+            agent (0 outside of roles, then the roles in order) and the number of an
+            operation of the kernel, as it is printed; from there on it runs as
+            ``policy`` says. See :func:`replay`.
         barriers: Whether ``tile.barrier`` and ``tile.proxy_fence`` stand wherever
             they are needed (``"explicit"``), or accesses of a role are ordered as
             they are written (``"implied"``); ``"detect"`` looks for them.
@@ -168,6 +173,7 @@ def run(
         runs,
         block,
         choices,
+        list(order),
         _get_number("barriers", barriers, BARRIERS),
         events,
         _get_block(record_block),

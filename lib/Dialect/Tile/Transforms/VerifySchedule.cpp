@@ -8,7 +8,9 @@
 #include "tilews/Dialect/Tile/Analysis/ScheduleVerdict.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_VERIFYSCHEDULEPASS
@@ -19,15 +21,79 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+/// How many inputs, and events before the fault, a message lists.
+static constexpr size_t kMaxShown = 16;
+
 /// Notes what else there is to know.
 static void attachNotes(InFlightDiagnostic &diag,
                         const ScheduleVerdict &verdict) {
   if (verdict.other)
     diag.attachNote(verdict.other->getLoc()) << verdict.otherText;
-  if (!verdict.inputs.empty())
-    diag.attachNote() << "with " << llvm::join(verdict.inputs, ", ");
-  for (const ScheduleVerdict::Step &step : verdict.trace)
+  if (!verdict.inputs.empty()) {
+    Diagnostic &note = diag.attachNote() << "with ";
+    size_t shown = std::min(verdict.inputs.size(), kMaxShown);
+    llvm::interleaveComma(
+        llvm::make_range(verdict.inputs.begin(),
+                         std::next(verdict.inputs.begin(), shown)),
+        note, [&](const auto &input) {
+          note << input.first << " = " << input.second.value;
+        });
+  }
+  ArrayRef<ScheduleVerdict::Step> trace(verdict.trace);
+  for (const ScheduleVerdict::Step &step : trace.take_back(kMaxShown))
     diag.attachNote(step.op->getLoc()) << step.text;
+}
+
+static StringRef getName(ScheduleVerdict::Input::Kind kind) {
+  using Kind = ScheduleVerdict::Input::Kind;
+  switch (kind) {
+  case Kind::Scalar:
+    return "scalar";
+  case Kind::Extent:
+    return "extent";
+  case Kind::Element:
+    return "element";
+  case Kind::Other:
+    return "other";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// Writes what `tilews.sim` needs to run the kernel up to the fault. Operations
+/// are told by their numbers in the kernel, as it is printed.
+static void writeCounterexample(raw_ostream &os, gpu::GPUFuncOp kernel,
+                                const ScheduleVerdict &verdict) {
+  llvm::DenseMap<Operation *, int64_t> numbers;
+  kernel->walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { numbers.try_emplace(op, numbers.size()); });
+  llvm::json::OStream json(os, /*IndentSize=*/1);
+  json.object([&] {
+    json.attribute("kernel", kernel.getName());
+    json.attribute("fault", verdict.text);
+    json.attributeArray("inputs", [&] {
+      for (auto &entry : verdict.inputs)
+        json.object([&] {
+          const ScheduleVerdict::Input &input = entry.second;
+          json.attribute("name", entry.first);
+          json.attribute("kind", getName(input.kind));
+          json.attribute("argument", input.argument);
+          json.attributeArray("place", [&] {
+            for (int64_t index : input.place)
+              json.value(index);
+          });
+          json.attribute("value", input.value);
+        });
+    });
+    json.attributeArray("events", [&] {
+      for (const ScheduleVerdict::Step &step : verdict.trace)
+        json.object([&] {
+          json.attribute("task", step.task);
+          json.attribute("op", numbers.lookup(step.op));
+          json.attribute("text", step.text);
+        });
+    });
+  });
+  os << "\n";
 }
 
 namespace {
@@ -38,13 +104,28 @@ struct VerifySchedulePass
   void runOnOperation() override {
     bool isRight = true;
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
-      isRight &= check(kernel, verifySchedule(kernel));
+      ScheduleVerdict verdict = verifySchedule(kernel);
+      if (isRight && !counterexample.empty() &&
+          verdict.kind == ScheduleVerdict::Kind::Counterexample)
+        save(kernel, verdict);
+      isRight &= check(kernel, verdict);
     });
     if (!isRight)
       signalPassFailure();
   }
 
 private:
+  void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
+    std::string error;
+    auto file = openOutputFile(counterexample, &error);
+    if (!file) {
+      kernel.emitError("the counterexample cannot be written: ") << error;
+      return;
+    }
+    writeCounterexample(file->os(), kernel, verdict);
+    file->keep();
+  }
+
   bool check(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     switch (verdict.kind) {
     case ScheduleVerdict::Kind::Counterexample: {

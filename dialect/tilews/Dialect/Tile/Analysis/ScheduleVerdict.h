@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,20 @@ struct ScheduleVerdict {
   /// An event of a counterexample.
   struct Step {
     mlir::Operation *op;
+    /// The task that does it: 0 outside of roles, then the roles in order.
+    unsigned task;
     /// Who does it, and what.
     std::string text;
+  };
+  /// What a counterexample is seen with.
+  struct Input {
+    enum class Kind { Scalar, Extent, Element, Other };
+    Kind kind = Kind::Other;
+    /// The kernel's argument that it is, or is an extent or an element of.
+    unsigned argument = 0;
+    /// Which extent, or the indices of the element.
+    llvm::SmallVector<int64_t, 2> place = {};
+    int64_t value = 0;
   };
 
   Kind kind = Kind::Proved;
@@ -39,10 +52,10 @@ struct ScheduleVerdict {
   /// Another operation that has to do with it, if there is one.
   mlir::Operation *other = nullptr;
   std::string otherText;
-  /// Counterexamples: the arguments and loaded values, as `name = value`, and
-  /// the last events before the fault. Without a trace the fault does not
-  /// depend on arguments.
-  std::vector<std::string> inputs;
+  /// Counterexamples: arguments and loaded values by name, for a grid of one
+  /// block, and all events up to the fault in an order in which they happen.
+  /// Without a trace the fault does not depend on arguments.
+  std::map<std::string, Input> inputs;
   std::vector<Step> trace;
   /// What was checked: links between tasks (channels, or barriers), operations
   /// that are events, and states that were gone through.

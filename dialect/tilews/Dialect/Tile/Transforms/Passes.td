@@ -930,8 +930,10 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
 
     A schedule that is right is passed over in silence, or with `report` with
     the remark `tile-verify-0002`. One that is wrong is an error, whose notes
-    are the arguments and the events that lead to the fault. Of one for which
-    neither is found the remark `tile-verify-0001` says what is in the way.
+    are the arguments and the last events that lead to the fault; with
+    `counterexample` a file gets all of them, from which `tilews-sim --replay`
+    runs the kernel up to the fault. Of one for which neither is found the
+    remark `tile-verify-0001` says what is in the way.
 
     ```mlir
     tile.role @math warps(4) {
@@ -946,7 +948,10 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
     is an error: `reads slot 0 of a channel outside of a transaction`.
   }];
   let options = [Option<"report", "report", "bool", /*default=*/"false",
-                        "Say of each kernel that is proved what was checked">];
+                        "Say of each kernel that is proved what was checked">,
+                 Option<"counterexample", "counterexample", "std::string",
+                        /*default=*/"",
+                        "File for the first counterexample (JSON)">];
 }
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_PASSES_TD

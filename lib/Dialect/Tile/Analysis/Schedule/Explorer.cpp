@@ -18,11 +18,9 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 
-/// Events of a task, steps of all scenarios, and steps shown.
+/// Events of a task, and steps of all scenarios.
 static constexpr size_t kMaxEvents = 2000;
 static constexpr unsigned kMaxSteps = 300000;
-static constexpr size_t kMaxShown = 16;
-static constexpr size_t kMaxInputs = 16;
 /// Larger numbers of turns say nothing new.
 static constexpr int64_t kLargestLimit = 100;
 
@@ -120,7 +118,8 @@ int64_t Explorer::get(Value value) {
     scale = it->second;
   int64_t chosen = chooseInteger(value.getType(), identity, scale);
   if (value.getType().isIntOrIndex() && isa<BlockArgument>(value))
-    inputs[getName(value)] = chosen;
+    note(getName(value), ScheduleVerdict::Input::Kind::Scalar, value, {},
+         chosen);
   return chosen;
 }
 
@@ -143,20 +142,36 @@ int64_t Explorer::choose(OpResult result, uint64_t identity) {
 
 /// Remembers a choice for those who want to see it happen.
 void Explorer::note(OpResult result, int64_t value) {
-  std::string name;
-  if (auto extent = getExtent(result)) {
-    name = "extent " + std::to_string(extent->second) + " of " +
-           getName(extent->first);
-  } else if (auto load = dyn_cast<memref::LoadOp>(result.getOwner())) {
-    name = getName(load.getMemRef()) + "[";
-    for (auto [i, index] : llvm::enumerate(load.getIndices()))
-      name += (i ? ", " : "") + std::to_string(get(index));
-    name += "]";
-  } else {
-    name = "'" + result.getOwner()->getName().getStringRef().str() + "'";
+  using Kind = ScheduleVerdict::Input::Kind;
+  if (auto extent = getExtent(result))
+    return note("extent " + std::to_string(extent->second) + " of " +
+                    getName(extent->first),
+                Kind::Extent, extent->first, {extent->second}, value);
+  auto load = dyn_cast<memref::LoadOp>(result.getOwner());
+  if (!load)
+    return note("'" + result.getOwner()->getName().getStringRef().str() + "'",
+                Kind::Other, {}, {}, value);
+  SmallVector<int64_t> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(get(index));
+  std::string name = getName(load.getMemRef()) + "[";
+  llvm::raw_string_ostream os(name);
+  llvm::interleaveComma(indices, os);
+  os << "]";
+  note(name, Kind::Element, load.getMemRef(), indices, value);
+}
+
+void Explorer::note(const std::string &name, ScheduleVerdict::Input::Kind kind,
+                    Value of, ArrayRef<int64_t> place, int64_t value) {
+  ScheduleVerdict::Input input;
+  auto argument = dyn_cast_if_present<BlockArgument>(of);
+  if (argument && argument.getOwner()->getParentOp() == program.getKernel()) {
+    input.kind = kind;
+    input.argument = argument.getArgNumber();
   }
-  if (inputs.size() < kMaxInputs)
-    inputs.try_emplace(name, value);
+  llvm::append_range(input.place, place);
+  input.value = value;
+  inputs.try_emplace(name, std::move(input));
 }
 
 void Explorer::evaluate(Operation *op) {
@@ -371,16 +386,13 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
 Counterexample
 Explorer::describe(const Finding &finding,
                    ArrayRef<std::pair<unsigned, const Event *>> past) const {
-  Counterexample result{finding, {}, {}};
-  for (auto &[name, value] : inputs)
-    result.inputs.push_back(name + " = " + std::to_string(value));
-  size_t first = past.size() > kMaxShown ? past.size() - kMaxShown : 0;
-  for (size_t i = first; i < past.size(); ++i) {
-    auto [task, event] = past[i];
-    result.trace.push_back(
-        {event->op, std::to_string(i + 1) + ": " +
-                        program.getTasks()[task].name + ": " +
-                        protocol.describe(event->op, event->inputs)});
+  Counterexample result{finding, inputs, {}};
+  for (auto [i, step] : llvm::enumerate(past)) {
+    auto [task, event] = step;
+    result.trace.push_back({event->op, task,
+                            std::to_string(i + 1) + ": " +
+                                program.getTasks()[task].name + ": " +
+                                protocol.describe(event->op, event->inputs)});
   }
   return result;
 }

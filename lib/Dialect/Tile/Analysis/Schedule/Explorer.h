@@ -25,7 +25,7 @@ namespace tilews::tile::schedule {
 
 struct Counterexample {
   Finding finding;
-  std::vector<std::string> inputs;
+  std::map<std::string, ScheduleVerdict::Input> inputs;
   std::vector<ScheduleVerdict::Step> trace;
 };
 
@@ -69,6 +69,8 @@ private:
   int64_t choose(mlir::OpResult result, uint64_t identity);
   int64_t chooseInteger(mlir::Type type, uint64_t identity, int64_t scale);
   void note(mlir::OpResult result, int64_t value);
+  void note(const std::string &name, ScheduleVerdict::Input::Kind kind,
+            mlir::Value of, llvm::ArrayRef<int64_t> place, int64_t value);
   int64_t get(mlir::Value value);
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
   Counterexample
@@ -84,7 +86,7 @@ private:
   std::set<int64_t> limits;
   /// By how much extents and arguments are divided.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
-  std::map<std::string, int64_t> inputs;
+  std::map<std::string, ScheduleVerdict::Input> inputs;
   std::map<std::vector<int64_t>, uint64_t> identities;
   unsigned steps = 0;
 };
