@@ -63,12 +63,6 @@ std::string ChannelProtocol::getPlace(unsigned channel, int64_t cursor) const {
 // Transactions
 //===----------------------------------------------------------------------===//
 
-static Outcome fail(Finding &finding, Operation *op, const Twine &text,
-                    Outcome outcome = Outcome::Wrong) {
-  finding = {op, text.str()};
-  return outcome;
-}
-
 Outcome ChannelProtocol::step(State &state, unsigned task, Operation *op,
                               ArrayRef<int64_t> inputs,
                               Finding &finding) const {

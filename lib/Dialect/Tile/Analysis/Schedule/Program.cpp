@@ -75,16 +75,6 @@ bool Branches::haveAllOf(Operation *op) const {
   return true;
 }
 
-unsigned Program::getTaskOf(Operation *op) const {
-  auto role = dyn_cast<RoleOp>(op);
-  if (!role)
-    role = op->getParentOfType<RoleOp>();
-  for (auto [i, task] : llvm::enumerate(tasks))
-    if (role && task.op == role)
-      return i;
-  return 0;
-}
-
 //===----------------------------------------------------------------------===//
 // What matters
 //===----------------------------------------------------------------------===//

@@ -36,7 +36,6 @@ public:
   std::optional<Finding> build();
 
   llvm::ArrayRef<Task> getTasks() const { return tasks; }
-  unsigned getTaskOf(mlir::Operation *op) const;
   /// Whether the order of events depends on `op`.
   bool matters(mlir::Operation *op) const { return relevant.contains(op); }
   /// The number of a value that matters, from 0; -1 for others.

@@ -61,6 +61,13 @@ enum class Outcome {
   Wrong
 };
 
+/// Says what is wrong with `op`, or what it waits for.
+inline Outcome fail(Finding &finding, mlir::Operation *op,
+                    const llvm::Twine &text, Outcome outcome = Outcome::Wrong) {
+  finding = {op, text.str()};
+  return outcome;
+}
+
 /// The rules of one form of schedules: which operations are events, and what
 /// they do to the state.
 class Protocol {

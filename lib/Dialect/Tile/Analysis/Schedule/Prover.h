@@ -24,6 +24,9 @@
 
 namespace tilews::tile::schedule {
 
+/// Whether values of a type are sums, not conditions or anything else.
+bool isSum(mlir::Type type);
+
 class Prover {
 public:
   Prover(const Program &program, const Protocol &protocol)

@@ -1,0 +1,113 @@
+//===- ProverStates.cpp - Which states have been seen ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Prover.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+/// Whether `value` may still be used.
+bool Prover::isLive(const Path &path, Value value) const {
+  for (const auto &frames : path.tasks)
+    for (Operation *user : value.getUsers()) {
+      const Frame *inner = nullptr;
+      for (const Frame &frame : frames) {
+        if (!frame.op->isProperAncestor(user))
+          continue;
+        inner = &frame;
+        // Another turn may use it again.
+        if (frame.group != -1 &&
+            !frame.op->isAncestor(value.getParentBlock()->getParentOp()))
+          return true;
+      }
+      if (!inner || !inner->next)
+        continue;
+      // What a frame further in executes has got its operands.
+      Operation *at = inner->next->getBlock()->findAncestorOpInBlock(*user);
+      bool isUsed =
+          at == inner->next && (inner != &frames.back() ||
+                                (isa<SpecializeOp>(at) && path.rolesBegun));
+      if (at && !isUsed && !at->isBeforeInBlock(inner->next))
+        return true;
+    }
+  return false;
+}
+
+/// The variables that do not come from values.
+std::set<Expr> Prover::getCounters(const Path &path) const {
+  std::set<Expr> counters = {getThreadVariable()};
+  for (const auto &frames : path.tasks)
+    for (const Frame &frame : frames)
+      if (frame.group >= 0)
+        counters.insert(groups[frame.group].counter);
+  return counters;
+}
+
+/// The numbers of the values that may still be used where the tasks of `path`
+/// are, which `place` tells.
+const std::vector<unsigned> &Prover::getLive(const Path &path,
+                                             const std::string &place) {
+  auto [it, isNew] = liveByPlace.try_emplace(place);
+  if (isNew)
+    for (unsigned number = 0; number < path.values.size(); ++number)
+      if (isLive(path, program.getValue(number)))
+        it->second.push_back(number);
+  return it->second;
+}
+
+/// Whether nothing like `path` has been seen, but for where the slots of
+/// channels begin.
+bool Prover::isNew(Path &path) {
+  if (++numStates > kMaxStates)
+    return true;
+  std::string key;
+  auto append = [&](int64_t value) { appendTo(key, value); };
+  append(path.rolesBegun);
+  for (const auto &frames : path.tasks) {
+    append(frames.size());
+    for (const Frame &frame : frames)
+      append(reinterpret_cast<int64_t>(frame.next));
+  }
+  const std::vector<unsigned> &live = getLive(path, key);
+  State state = path.state;
+  protocol.reduce(state, path.rolesBegun);
+  SmallVector<int64_t> bases;
+  for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
+    bases.push_back(protocol.getBase(state, link));
+    protocol.rotate(state, link, bases.back());
+  }
+  std::set<Expr> variables = getCounters(path);
+  for (unsigned number : live) {
+    Expr value = path.values[number];
+    append(value != 0);
+    if (!value)
+      continue;
+    llvm::for_each(table.getVariables(value),
+                   [&](Expr variable) { variables.insert(variable); });
+    std::optional<int64_t> place = table.getConstantValue(value);
+    const auto &links = program.getPlacesOf(number);
+    if (!place || links.empty()) {
+      append(value);
+      continue;
+    }
+    for (unsigned link : links)
+      append(protocol.rotateInput(*place, link, bases[link]));
+  }
+  for (const Rest &rest : path.rests) {
+    append(reinterpret_cast<int64_t>(rest.loop));
+    append(rest.lower);
+    llvm::for_each(rest.carried, append);
+  }
+  for (int64_t word : state)
+    append(word);
+  // What is known of values that are gone is no longer asked.
+  path.facts.keepOnly(table, variables);
+  path.facts.appendTo(key);
+  return seen.insert(std::move(key)).second;
+}
