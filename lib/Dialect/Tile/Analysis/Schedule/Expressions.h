@@ -16,6 +16,7 @@
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <map>
@@ -46,6 +47,8 @@ public:
   /// The first word of the names of elements in memory, whose operands are
   /// indices.
   static constexpr int64_t kElement = 8;
+  /// The first word of the names of quotients, rounded down; then the divisor.
+  static constexpr int64_t kQuotient = 9;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
   ExpressionTable() : nodes(1) {}
@@ -108,6 +111,28 @@ private:
 /// Appends a number to a key, small ones in one byte.
 void appendTo(std::string &key, int64_t value);
 
+/// The sums with a counter that conditions ask for: what they are without it,
+/// its factor, and the constants that are asked with.
+class Questions {
+public:
+  /// Adds a sum; returns whether there is something new about it.
+  bool add(ExpressionTable &table, Expr sum, Expr counter);
+  /// Calls `fn` with the multiples of the counter that a sum without it may be
+  /// asked for with.
+  void forEachFactor(ExpressionTable &table, Expr sum,
+                     llvm::function_ref<void(int64_t)> fn) const;
+  /// Whether a sum with the counter will still be asked for, from which each
+  /// turn takes away `step` times its factor.
+  bool mayFollow(ExpressionTable &table, Expr sum, Expr counter,
+                 int64_t step) const;
+
+private:
+  struct Range {
+    int64_t low, high;
+  };
+  std::map<std::pair<Expr, int64_t>, Range> asked;
+};
+
 /// What is known about conditions on one path.
 class Facts {
 public:
@@ -134,17 +159,19 @@ public:
   void shift(ExpressionTable &table, Expr atom, Expr by);
   /// The variable `counter` begins at `first`: what is known of elements that
   /// are counted from there is known of them as counted from `counter`, by
-  /// multiples in `factors` of it.
+  /// multiples in `factors` of it, and what is known of other sums that
+  /// `questions` ask for with the counter.
   void lift(ExpressionTable &table, Expr counter, Expr first,
-            const std::set<int64_t> &factors);
+            const std::set<int64_t> &factors, const Questions &questions);
   /// The variable `atom` begins as the sum `value`: bounds of elements counted
   /// by `counter` become bounds of their differences from `atom`, too.
   void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);
   /// Forgets what depends on `atom` and on no element counted by `counter`.
   void keepElements(const ExpressionTable &table, Expr counter, Expr atom);
   /// Forgets what is known of elements before `counter`, which moves by `step`,
-  /// and bounds that are too far off to matter.
-  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach);
+  /// bounds that are too far off to matter, and what nobody asks any more.
+  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
+            const Questions &questions);
   void appendTo(std::string &key) const;
 
 private:

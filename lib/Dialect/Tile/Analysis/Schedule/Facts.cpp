@@ -272,14 +272,66 @@ private:
 };
 } // namespace
 
+namespace {
+/// A sum as a multiple of a counter and the rest.
+struct Split {
+  Split(ExpressionTable &table, Expr sum, Expr counter) {
+    for (auto [atom, f] : table.getTerms(sum))
+      if (atom == counter)
+        factor = f;
+    Oriented rest(table, table.add(sum, table.getInteger(counter), -factor));
+    homogeneous = rest.homogeneous;
+    factor *= rest.sign;
+    offset = rest.offset * rest.sign;
+  }
+  Expr homogeneous;
+  int64_t factor = 0, offset;
+};
+} // namespace
+
+bool Questions::add(ExpressionTable &table, Expr sum, Expr counter) {
+  Split split(table, sum, counter);
+  auto [it, isNew] = asked.try_emplace({split.homogeneous, split.factor},
+                                       Range{split.offset, split.offset});
+  Range &range = it->second, before = range;
+  range = {std::min(range.low, split.offset),
+           std::max(range.high, split.offset)};
+  return isNew || range.low != before.low || range.high != before.high;
+}
+
+void Questions::forEachFactor(ExpressionTable &table, Expr sum,
+                              llvm::function_ref<void(int64_t)> fn) const {
+  Oriented oriented(table, sum);
+  for (auto &[question, range] : asked)
+    if (question.first == oriented.homogeneous)
+      fn(question.second * oriented.sign);
+}
+
+bool Questions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
+                          int64_t step) const {
+  Split split(table, sum, counter);
+  auto it = asked.find({split.homogeneous, split.factor});
+  if (it == asked.end())
+    return false;
+  return split.factor * step > 0 ? split.offset >= it->second.low
+                                 : split.offset <= it->second.high;
+}
+
 void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
-                 const std::set<int64_t> &factors) {
+                 const std::set<int64_t> &factors, const Questions &questions) {
+  Expr distance = table.add(table.getInteger(counter), first, -1);
   Lifter lifter(table, counter, first, factors);
   std::map<Expr, bool> lifted;
   for (auto [condition, holds] : truths) {
-    std::vector<Expr> variants = lifter.run(condition);
+    bool isZero = table.getKind(condition) == Kind::Zero;
+    Expr sum = isZero ? table.getOperands(condition)[0] : condition;
+    std::vector<Expr> variants = lifter.run(sum);
+    if (isZero)
+      questions.forEachFactor(table, sum, [&](int64_t factor) {
+        variants.push_back(table.add(sum, distance, factor));
+      });
     for (Expr variant : variants)
-      lifted[variant] = holds;
+      lifted[isZero ? table.getZero(variant) : variant] = holds;
     if (variants.empty())
       lifted[condition] = holds;
   }
@@ -290,6 +342,9 @@ void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
     for (Expr variant : variants)
       if (!table.getConstantValue(variant))
         setInterval(table, variant, interval);
+    questions.forEachFactor(table, sum, [&](int64_t factor) {
+      setInterval(table, table.add(sum, distance, factor), interval);
+    });
     // What is known of `first` itself stays known.
     bool isOfFirst = llvm::any_of(table.getTerms(sum), [&](auto &term) {
       return !firstTerms.empty() && term.first == firstTerms.front().first;
@@ -302,10 +357,10 @@ void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
 /// Whether `e` depends on a sum that lies before `counter`: such an element is
 /// not asked for again.
 static bool liesBefore(const ExpressionTable &table, Expr e, Expr counter,
-                       Expr step) {
+                       Expr step, bool isIndex = false) {
   if (!table.mentions(e, counter))
     return false;
-  if (table.getKind(e) == Kind::Linear) {
+  if (isIndex && table.getKind(e) == Kind::Linear) {
     int64_t factor = 0, ahead = table.getOffset(e);
     auto terms = table.getTerms(e);
     for (auto [atom, f] : terms)
@@ -318,18 +373,33 @@ static bool liesBefore(const ExpressionTable &table, Expr e, Expr counter,
     if (ahead * factor < 0)
       return true;
   }
+  bool isAtom = table.getKind(e) == Kind::Atom;
   return llvm::any_of(table.getOperands(e), [&](Expr operand) {
-    return operand != counter && liesBefore(table, operand, counter, step);
+    return operand != counter &&
+           liesBefore(table, operand, counter, step, isAtom);
   });
 }
 
-void Facts::trim(ExpressionTable &table, Expr counter, Expr step,
-                 int64_t reach) {
+/// Whether `condition` compares a sum with `counter` that nobody asks for.
+static bool isSettled(ExpressionTable &table, Expr condition, Expr counter,
+                      Expr step, const Questions &questions) {
+  if (table.getKind(condition) != Kind::Zero)
+    return false;
+  Expr sum = table.getOperands(condition)[0];
+  bool isTerm = llvm::any_of(table.getTerms(sum),
+                             [&](auto &term) { return term.first == counter; });
+  std::optional<int64_t> width = table.getConstantValue(step);
+  return isTerm && !(width && questions.mayFollow(table, sum, counter, *width));
+}
+
+void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
+                 const Questions &questions) {
   eraseIf(truths, [&](const auto &entry) {
-    return liesBefore(table, entry.first, counter, step);
+    return liesBefore(table, entry.first, counter, step) ||
+           isSettled(table, entry.first, counter, step, questions);
   });
   eraseIf(bounds, [&](const auto &entry) {
-    return liesBefore(table, entry.first, counter, step);
+    return liesBefore(table, entry.first, counter, step, /*isIndex=*/true);
   });
   eraseIf(bounds, [&](auto &entry) {
     if (!table.mentions(entry.first, counter))

@@ -78,6 +78,8 @@ private:
     std::vector<Expr> values;
     Facts facts;
     State state;
+    /// Of counters, by group, after division by `moduli`.
+    std::map<int, int64_t> remainders;
     llvm::SmallVector<Rest, 2> rests;
     /// Where the tasks stood before turns were run alone.
     Finding stuck;
@@ -113,7 +115,13 @@ private:
   /// Whether `condition` holds; where it is open, the other way is left in
   /// `paths`.
   bool decide(Path &path, Expr condition);
+  bool noteCounters(Expr part);
   bool addFactors(Expr e);
+  std::optional<int64_t> getRemainder(const Path &path, Expr sum,
+                                      int64_t divisor);
+  Expr divideEvenly(const Path &path, Expr sum);
+  void beginRemainder(Path &path, int group, Expr first);
+  void stepRemainder(Path &path, int group, Expr step);
   bool checkUniform(mlir::Operation *op, Expr condition);
   Expr getThreadVariable() const;
 
@@ -182,6 +190,10 @@ private:
   /// The multiples of loops' counters by which elements are counted that
   /// conditions depend on.
   std::map<int, std::set<int64_t>> factors;
+  /// The sums with counters that conditions ask for.
+  std::map<int, Questions> questions;
+  /// By what counters are divided.
+  std::map<int, int64_t> moduli;
   unsigned numStates = 0, numSteps = 0;
   bool restart = false;
   std::optional<Finding> finding;

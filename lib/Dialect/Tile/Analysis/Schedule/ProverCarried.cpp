@@ -161,6 +161,7 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
 void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                       bool wasEntered) {
   const Group &group = groups[number];
+  path.remainders.erase(number);
   path.facts.forget(table, group.counter);
   for (Operation *loop : group.loops)
     forgetRest(path, loop);

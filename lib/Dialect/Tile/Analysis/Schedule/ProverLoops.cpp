@@ -144,7 +144,9 @@ Prover::Progress Prover::enter(Path &path, int number) {
     return Progress::Failed;
   Facts::Interval turns = path.facts.getInterval(table, trips);
   path.facts.forget(table, group.counter);
-  path.facts.lift(table, group.counter, lower, factors[number]);
+  path.facts.lift(table, group.counter, lower, factors[number],
+                  questions[number]);
+  beginRemainder(path, number, lower);
   Expr counter = table.getInteger(group.counter);
   std::optional<int64_t> start = table.getConstantValue(lower);
   bool isExact = table.getConstantValue(upper) || exactCounters.count(number);
@@ -219,7 +221,9 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   int64_t width = std::abs(table.getConstantValue(step).value_or(1));
   int64_t start = std::abs(
       table.getConstantValue(get(path, loop.getLowerBound())).value_or(0));
-  path.facts.trim(table, group.counter, step, start + kExactTurns * width);
+  path.facts.trim(table, group.counter, step, start + kExactTurns * width,
+                  questions[number]);
+  stepRemainder(path, number, step);
   beginTurn(path, number, carried, /*isFirst=*/false);
   return isNew(path) ? Progress::Made : Progress::Ended;
 }

@@ -78,6 +78,11 @@ static Expr getArithmetic(ExpressionTable &table, Operation *op,
     for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
       if (std::optional<int64_t> factor = table.getConstantValue(b))
         return table.add(table.getConstant(0), a, *factor);
+  if (isa<FloorDivSIOp>(op))
+    if (std::optional<int64_t> divisor = table.getConstantValue(v[1]);
+        divisor && *divisor > 0)
+      return table.getInteger(
+          table.getAtom({ExpressionTable::kQuotient, *divisor}, {v[0]}));
   if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
       ofSums && isSum(op->getResult(0).getType()))
     return v[0];
@@ -142,6 +147,10 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
     }
   }
   if (Expr result = getArithmetic(table, op, operands)) {
+    if (isSum(op->getResult(0).getType()))
+      result = divideEvenly(path, result);
+    if (restart)
+      return Progress::Failed;
     set(path, op->getResult(0), result);
     return Progress::Made;
   }

@@ -79,17 +79,21 @@ bool Prover::isNew(Path &path) {
   protocol.reduce(state, path.rolesBegun);
   SmallVector<int64_t> bases;
   for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
-    bases.push_back(protocol.getBase(state, link));
+    // What rests of a loop is not counted from there.
+    bases.push_back(path.rests.empty() ? protocol.getBase(state, link) : 0);
     protocol.rotate(state, link, bases.back());
   }
   std::set<Expr> variables = getCounters(path);
+  auto noteVariables = [&](Expr value) {
+    auto own = table.getVariables(value);
+    variables.insert(own.begin(), own.end());
+  };
   for (unsigned number : live) {
     Expr value = path.values[number];
     append(value != 0);
     if (!value)
       continue;
-    llvm::for_each(table.getVariables(value),
-                   [&](Expr variable) { variables.insert(variable); });
+    noteVariables(value);
     std::optional<int64_t> place = table.getConstantValue(value);
     const auto &links = program.getPlacesOf(number);
     if (!place || links.empty()) {
@@ -103,6 +107,12 @@ bool Prover::isNew(Path &path) {
     append(reinterpret_cast<int64_t>(rest.loop));
     append(rest.lower);
     llvm::for_each(rest.carried, append);
+    noteVariables(rest.lower);
+    llvm::for_each(rest.carried, noteVariables);
+  }
+  for (auto [group, remainder] : path.remainders) {
+    append(group);
+    append(remainder);
   }
   for (int64_t word : state)
     append(word);
