@@ -226,6 +226,27 @@ class Kernel:
         arguments, bindings = self._bind(args, kwargs)
         return self._compile_for(arguments, target, threads, bindings)
 
+    def build_for(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        **kwargs: Any,
+    ) -> ir.Module:
+        """Builds the kernel's tile IR for the types of these arguments.
+
+        Args:
+            args, kwargs, threads: as for a call.
+            target: as for :meth:`build`.
+
+        Raises:
+            KernelError: the kernel cannot be built for these arguments.
+        """
+        arguments, bindings = self._bind(args, kwargs)
+        specialization = self._specialize_for(arguments, bindings)
+        threads = self.threads if threads is None else threads
+        return self._build(specialization, threads, target)
+
     def _bind(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -249,19 +270,25 @@ class Kernel:
         bindings: dict[str, Any],
     ) -> CompiledKernel | InterpretedKernel:
         """Compiles the kernel for the arguments of a call."""
-        try:
-            dtypes = dtypes_of_call(self.signature, arguments)
-        except LanguageError as error:
-            raise self._error(error) from error
-        specialization = self._specialize(
-            {**dtypes, **bindings}, divisors=divisors_of_call(arguments)
-        )
+        specialization = self._specialize_for(arguments, bindings)
         arrays = [x for x in arguments.values() if getattr(x, "shape", ())]
         if target is None and all(isinstance(x, np.ndarray) for x in arrays):
             target = "cpu"
         is_large = any(_is_large(array) for array in arrays)
         threads = self.threads if threads is None else threads
         return self._compile(target, specialization, threads, 64 if is_large else 32)
+
+    def _specialize_for(
+        self, arguments: dict[str, Any], bindings: dict[str, Any]
+    ) -> Specialization:
+        """What the kernel is specialised for by the arguments of a call."""
+        try:
+            dtypes = dtypes_of_call(self.signature, arguments)
+        except LanguageError as error:
+            raise self._error(error) from error
+        return self._specialize(
+            {**dtypes, **bindings}, divisors=divisors_of_call(arguments)
+        )
 
     def _globals(self) -> list[Any]:
         """The numbers and texts outside of the kernel that it depends on."""

@@ -34,12 +34,15 @@ def find_case(name: str) -> pipelined_case.Case:
 
 def lower(case: pipelined_case.Case, target: str, passes: str = ""):
     """The case's module after `passes`."""
-    module = case.kernel.build(target, **case.constants)
-    if not passes:
-        return module
-    with module.context:
-        pipeline = f"builtin.module(gpu.module({passes}))"
-        passmanager.PassManager.parse(pipeline).run(module.operation)
+    return run_passes(case.kernel.build(target, **case.constants), passes)
+
+
+def run_passes(module, passes: str):
+    """The module after passes on its kernels."""
+    if passes:
+        with module.context:
+            pipeline = f"builtin.module(gpu.module({passes}))"
+            passmanager.PassManager.parse(pipeline).run(module.operation)
     return module
 
 

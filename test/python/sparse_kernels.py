@@ -115,10 +115,22 @@ class Case:
 
     def compile(self, target: str) -> Any:
         """The compiled kernel."""
-        bm, bn, bk = self.tile
+        return self._kernel.compile(target, **self._bindings)
+
+    def build(self, target: str) -> Any:
+        """The kernel as written."""
+        return self._kernel.build(target, **self._bindings)
+
+    @property
+    def _kernel(self) -> Any:
         divisor = math.gcd(self.shape[2], 128) // self.bits
-        return product(self.bits, divisor, self.transposed, self.held).compile(
-            target, T=_dtype(self.lhs), T2=_dtype(self.rhs or self.lhs),
+        return product(self.bits, divisor, self.transposed, self.held)
+
+    @property
+    def _bindings(self) -> dict[str, Any]:
+        bm, bn, bk = self.tile
+        return dict(
+            T=_dtype(self.lhs), T2=_dtype(self.rhs or self.lhs),
             V=getattr(tl, f"i{self.bits}"), U=_dtype(self.output), BM=bm, BN=bn, BK=bk,
             STAGES=self.stages, POLICY=self.policy, threads=self.threads,
         )  # fmt: skip

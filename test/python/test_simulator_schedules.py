@@ -1,13 +1,18 @@
 """Schedules compute the same under every timing, in each of their forms."""
 
+import itertools
+
 import numpy as np
 import pipelined_case
 import pipelined_zoo
 import pytest
+import scheduled_kernels
 import simulating
 
 import tilews
 import tilews.language as tl
+from tilews import passes as tilews_passes
+from tilews import sim
 
 
 @tilews.kernel(threads=128)
@@ -57,3 +62,48 @@ def test_every_timing_computes_the_same(case, target):
             found = simulating.simulate(case, module, **timing)
             for left, right in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(left, right, err_msg=f"{phase} {timing}")
+
+
+@pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
+def test_forms_for_amd(case):
+    """Copies through registers, behind the default pipeline."""
+    steps = tilews_passes.expand("tilews-to-rocdl{chip=gfx942}")
+    passes = itertools.takewhile(lambda s: "convert-tile-to" not in s, steps)
+    expected = simulating.simulate(case, simulating.lower(case, "gfx942"))
+    module = simulating.lower(case, "gfx942", ",".join(passes))
+    for timing in simulating.TIMINGS:
+        found = simulating.simulate(case, module, **timing)
+        for left, right in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(left, right, err_msg=str(timing))
+
+
+OTHERS = [
+    pytest.param(entry, target, id=f"{entry.name}-{target}")
+    for entry in scheduled_kernels.ALL
+    if entry.arguments
+    for target in entry.targets
+]
+
+
+@pytest.mark.parametrize(("entry", "target"), OTHERS)
+def test_kernels_of_examples_benchmarks_and_tests(entry, target):
+    """As above, behind the default pipeline's schedule and its barriers."""
+    steps = tilews_passes.expand(f"tilews-to-nvvm{{chip={target}}}")
+    lowered = [
+        next(i for i, step in enumerate(steps) if step.startswith(flag))
+        for flag in ("tile-infer-layouts", "convert-tile-to-nvvm")
+    ]
+    expected = run(entry, entry.build(target))
+    for count in lowered:
+        module = simulating.run_passes(entry.build(target), ",".join(steps[:count]))
+        for timing in simulating.TIMINGS:
+            found = run(entry, module, **timing)
+            for left, right in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(left, right, err_msg=f"{count} {timing}")
+
+
+def run(entry, module, **options):
+    """The arrays after a kernel has run."""
+    arguments = entry.arguments(np.random.default_rng(0))
+    sim.run(module, None, arguments, **options)
+    return [value for value in arguments if isinstance(value, np.ndarray)]

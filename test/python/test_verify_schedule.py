@@ -1,10 +1,11 @@
 """Every schedule that the passes make is proved to be right, after each pass."""
 
+import importlib
+
 import hopper_kernels
-import kernel_zoo
-import numpy as np
 import pipelined_zoo
 import pytest
+import scheduled_kernels
 
 from tilews import errors, ir, passes
 
@@ -47,20 +48,50 @@ def test_pipelined_kernels(case, target):
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
-@pytest.mark.parametrize("name", ["gemm-s3", "attention-s2", "guard-random-s2"])
-def test_kernels_of_amd(name, target):
-    case = next(case for case in pipelined_zoo.CASES if case.name == name)
+@pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
+def test_kernels_of_amd(case, target):
     module = case.kernel.build(target, **case.constants)
-    assert verify_steps(
-        module, f"tilews-to-rocdl{{chip={target}}}", "tile-annotate-instructions"
-    )
+    pipeline = f"tilews-to-rocdl{{chip={target}}}"
+    assert verify_steps(module, pipeline, "tile-annotate-instructions") >= 4
 
 
-@pytest.mark.parametrize("case", kernel_zoo.gemm_cases()[::8], ids=lambda c: c.name)
-def test_other_kernels(case):
-    arguments = case.arguments(np.random.default_rng(0))
-    compiled = case.kernel.compile_for(*arguments, target="sm_90a", **case.constants)
-    assert not [m for m in compiled.messages if "tile-verify" in m]
+OTHERS = [
+    pytest.param(entry, target, id=f"{entry.name}-{target}")
+    for entry in scheduled_kernels.ALL
+    for target in entry.targets
+]
+
+
+@pytest.mark.parametrize(("entry", "target"), OTHERS)
+def test_kernels_of_examples_benchmarks_and_tests(entry, target):
+    module = entry.build(target)
+    assert verify_steps(module, f"tilews-to-nvvm{{chip={target}}}", FIRST) >= 10
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize(
+    "entry", scheduled_kernels.EXAMPLES, ids=lambda entry: entry.name
+)
+def test_examples_for_amd(entry, target):
+    pipeline = f"tilews-to-rocdl{{chip={target}}}"
+    assert verify_steps(entry.build(target), pipeline, "tile-annotate-instructions")
+
+
+@pytest.mark.parametrize("by", ["by_steps", "by_hand"])
+def test_schedules_made_by_functions(by):
+    example = importlib.import_module("custom_pipeline")
+    module = example.gemm.build("sm_90a")
+    getattr(example, by)(module)
+    verify(module, "as made")
+    for step in (
+        "tile-infer-layouts",
+        "tile-plan-shared-memory",
+        "tile-insert-barriers",
+        "tile-lower-channels",
+    ):
+        passes.run(module, step)
+        if step not in SKIPPED:
+            verify(module, step)
 
 
 HOPPER = {
