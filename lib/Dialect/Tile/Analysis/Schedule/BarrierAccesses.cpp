@@ -128,8 +128,11 @@ Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
                     "met since at a tile.barrier");
   forget(state, isCopy ? OfCopies : OfThreads, places,
          isCopy ? ~0u : getKnown(task));
-  for (unsigned other = 0; other < tasks; ++other)
+  for (unsigned other = 0; other < tasks; ++other) {
     state[getTaskWord(other, Owned)] &= ~places;
+    if (other != task)
+      state[getTaskWord(other, Copies)] &= ~places;
+  }
   state[getTaskWord(task, Owned)] |= places;
   state[getTaskWord(task, isCopy ? UnfencedCopies : UnfencedStores)] |= places;
   state[getTaskWord(task, Untold)] |= places;
@@ -174,8 +177,10 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
       !checkReach(state, task, op, event.peers, event.barrier, number, finding))
     return Outcome::Wrong;
   forget(state, OfCopies, places, ~0u);
-  for (unsigned other = 0; other < tasks; ++other)
+  for (unsigned other = 0; other < tasks; ++other) {
     state[getTaskWord(other, Owned)] &= ~places;
+    state[getTaskWord(other, Copies)] &= ~places;
+  }
   state[getTaskWord(task, Owned)] |= places;
   unsigned slot = getSlot(event.barrier, number);
   state[slot + InFlight] |= places;

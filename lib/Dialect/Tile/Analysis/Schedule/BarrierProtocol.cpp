@@ -140,9 +140,8 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
     if (barrier && barrier.getDrainCopies()) {
       endProducts(state, task, 0);
       landGroups(state, 0, /*openToo=*/true);
-      int64_t &copies = state[getTaskWord(task, Copies)];
-      state[getKnown(task) + OfCopies] |= copies;
-      copies = 0;
+      // An arrival behind copies still tells of them.
+      state[getKnown(task) + OfCopies] |= state[getTaskWord(task, Copies)];
     }
     if (barrier && barrier.getProxyFence())
       fence(state, task);

@@ -105,6 +105,7 @@ SmallVector<Value> schedule::getSources(Value value) {
   unsigned number = cast<OpResult>(value).getResultNumber();
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     sources.push_back(loop.getInitArgs()[number]);
+    sources.push_back(loop.getRegionIterArg(number));
     addYields(loop.getRegion(), number);
   } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     sources.push_back(loop.getConditionOp().getArgs()[number]);
