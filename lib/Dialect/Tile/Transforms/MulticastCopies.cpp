@@ -39,6 +39,8 @@ public:
   explicit Multicaster(gpu::GPUFuncOp kernel);
 
   void run(CopyOp copy);
+  /// Takes back what does not go for all transactions of `channel`.
+  static void settle(ChannelOp channel);
 
 private:
   static void decline(CopyOp copy, const Twine &reason,
@@ -121,6 +123,57 @@ void Multicaster::run(CopyOp copy) {
   decline(copy, llvm::toString(tma.takeError()));
 }
 
+/// The copies in the transaction that `commit` ends.
+static SmallVector<CopyOp> getCopies(CommitOp commit) {
+  ValueRange buffers =
+      commit.getChannel().getDefiningOp<ChannelOp>().getBuffers();
+  SmallVector<CopyOp> copies;
+  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+    auto copy = dyn_cast<CopyOp>(op);
+    auto slot = copy ? copy.getDest().getDefiningOp<SlotOp>() : SlotOp();
+    if (slot && slot.getCursor() == commit.getCursor() &&
+        llvm::is_contained(buffers, slot.getSource()))
+      copies.push_back(copy);
+  }
+  return copies;
+}
+
+/// The bytes of a transaction are what tells a block that its peers have come
+/// so far, and that it may release the slot to them: each transaction has some
+/// from all who release to it.
+void Multicaster::settle(ChannelOp channel) {
+  Cluster cluster = Cluster::get(channel);
+  auto getPeers = [&](CopyOp copy) -> uint32_t {
+    std::optional<ClusterDims> dims = copy.getMulticast();
+    return dims ? cluster.getPeers(*dims, /*rank=*/0) : 0;
+  };
+  SmallVector<CopyOp> copies;
+  for (Value buffer : channel.getBuffers())
+    for (Operation *view : buffer.getUsers())
+      for (Operation *user : view->getUsers())
+        if (auto copy = dyn_cast<CopyOp>(user); copy && getPeers(copy))
+          copies.push_back(copy);
+  uint32_t all = 0;
+  for (CopyOp copy : copies)
+    all |= getPeers(copy);
+  bool isSettled = true;
+  for (Operation *user : channel.getChannel().getUsers()) {
+    auto commit = dyn_cast<CommitOp>(user);
+    if (!commit)
+      continue;
+    uint32_t own = 0;
+    for (CopyOp copy : getCopies(commit))
+      own |= getPeers(copy);
+    isSettled &= own == all;
+  }
+  if (isSettled)
+    return;
+  for (CopyOp copy : copies) {
+    copy.removeMulticastAttr();
+    decline(copy, "other transactions of its channel are each block's own");
+  }
+}
+
 void tile::multicastCopies(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (Cluster::get(kernel).size() == 1 || failed(target) || !target->hasTma())
@@ -131,6 +184,7 @@ void tile::multicastCopies(gpu::GPUFuncOp kernel) {
         !copy.getMulticast())
       multicaster.run(copy);
   });
+  kernel.walk([](ChannelOp channel) { Multicaster::settle(channel); });
 }
 
 namespace {

@@ -61,13 +61,20 @@ void BarrierProtocol::addPeers() {
     obstacle = Finding{kernel, "its barriers have more than 62 slots in all"};
 }
 
-/// One block stands for the others only if all go the same way.
+/// One block stands for the others only if all go the same way wherever they
+/// arrive, wait, and let bytes land. What else a block does is its own: others
+/// learn of it by these alone.
 void BarrierProtocol::checkDivergence() {
   for (unsigned dim = 0; dim < 3; ++dim) {
     if (cluster.extents[dim] == 1)
       continue;
     ClusterPlaces places(kernel, static_cast<gpu::Dimension>(dim));
     for (Operation *op : eventOps) {
+      // What a block does by itself it may do alone.
+      if (!isa<MBarrierOp, MBarrierReadyOp, MBarrierArriveOp, MBarrierExpectOp,
+               MBarrierWaitOp, ClusterBarrierOp>(op) &&
+          !events.at(op).barrierSlot)
+        continue;
       Operation *divergence = places.getDivergence(op);
       for (Value input : getInputs(op))
         if (!divergence && !places.isSame(input))

@@ -275,6 +275,8 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   int64_t upper = get(loop.getUpperBound()), step = get(loop.getStep());
   int64_t counter = get(loop.getLowerBound());
   int64_t number = program.getNumber(loop.getInductionVar());
+  // A carried value may matter behind the loop only.
+  pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
   trace.isCut |= step <= 0;
   for (; counter < upper && !trace.isCut; counter += step) {
@@ -282,10 +284,10 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
     values[number] = counter;
     defined[number] = true;
     list(*loop.getBody(), task, trace);
-    pass(loop.getBody()->getTerminator()->getOperands(),
-         loop.getRegionIterArgs());
+    ValueRange next = loop.getBody()->getTerminator()->getOperands();
+    pass(next, loop.getResults());
+    pass(next, loop.getRegionIterArgs());
   }
-  pass(loop.getRegionIterArgs(), loop.getResults());
 }
 
 void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {

@@ -82,6 +82,51 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 #wg = #gpu.address_space<workgroup>
+#sw = #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>
+#sws = #tile.shared<(2, 64, 64):(4096, 64, 1), Sw<3,4,3>>
+!S = memref<2x64x64xf16, #sws, #wg>
+!s = memref<64x64xf16, #sw, #wg>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  // The second transaction brings a tile that only its own block has.
+  gpu.func @two(%A: memref<?x?xf16>) kernel
+      attributes {tile.threads = 160 : i32, tile.cluster = array<i32: 2, 1, 1>} {
+    %c64 = arith.constant 64 : index
+    %x = gpu.block_id x
+    %m = arith.muli %x, %c64 : index
+    %As = tile.alloc_shared : !S
+    %ch = tile.channel(%As) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %q = tile.cursor : !tile.cursor<2>
+        tile.wait %ch[%q] : !tile.channel<2>
+        tile.release %ch[%q] : !tile.channel<2>
+        %next = tile.advance %q : !tile.cursor<2>
+        tile.wait %ch[%next] : !tile.channel<2>
+        tile.release %ch[%next] : !tile.channel<2>
+      }
+      tile.role @load warps(1) {
+        %q = tile.cursor : !tile.cursor<2>
+        tile.acquire %ch[%q] : !tile.channel<2>
+        %a = tile.slot %As[%q] : !S -> !s
+        // expected-remark @below {{other transactions of its channel are each block's own}}
+        tile.copy %A to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
+        tile.commit %ch[%q] : !tile.channel<2>
+        %next = tile.advance %q : !tile.cursor<2>
+        tile.acquire %ch[%next] : !tile.channel<2>
+        %b = tile.slot %As[%next] : !S -> !s
+        // expected-remark @below {{the tile is not known to be the same in any of its blocks}}
+        tile.copy %A[%m, 0] to %b {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
+        tile.commit %ch[%next] : !tile.channel<2>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+#wg = #gpu.address_space<workgroup>
 !S = memref<2x24x64xf16, #tile.shared<(2, 24, 64):(1536, 64, 1), Sw<3,4,3>>, #wg>
 !s = memref<24x64xf16, #tile.shared<(24, 64):(64, 1), Sw<3,4,3>>, #wg>
 
