@@ -27,6 +27,7 @@ enum TilewsKernelRewrite {
   TilewsSplitIntoRoles,
   TilewsKeepOneRole,
   TilewsDeferGemmWaits,
+  TilewsPingPong,
 };
 MLIR_CAPI_EXPORTED MlirLogicalResult
 tilewsRewriteKernel(enum TilewsKernelRewrite rewrite, MlirOperation kernel);

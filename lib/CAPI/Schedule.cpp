@@ -124,6 +124,9 @@ static LogicalResult rewrite(TilewsKernelRewrite rewrite,
   case TilewsDeferGemmWaits:
     deferGemmWaits(kernel);
     return success();
+  case TilewsPingPong:
+    pingPong(kernel);
+    return success();
   }
   llvm_unreachable("covered switch");
 }

@@ -38,8 +38,9 @@ static LogicalResult makeChannel(Frame &frame, const Instruction &inst) {
   auto channel = std::make_shared<Channel>();
   channel->full = state.makeBarriers(value, "full", depth,
                                      countRoles<tile::CommitOp>(value));
-  channel->empty = state.makeBarriers(value, "empty", depth,
-                                      countRoles<tile::ReleaseOp>(value));
+  channel->empty = state.makeBarriers(
+      value, "empty", depth,
+      op.getAlternating() ? 1 : countRoles<tile::ReleaseOp>(value));
   for (unsigned i = 0; i < inst.operands.size(); ++i)
     frame.getMemRef(inst, i).buffer->channel = channel;
   Datum datum;

@@ -56,6 +56,7 @@ __all__ = [
     "channel_preludes",
     "commit",
     "defer_gemm_waits",
+    "ping_pong",
     "expand_layout",
     "expand_pipeline",
     "find_kernel",
@@ -194,6 +195,16 @@ def defer_gemm_waits(kernel: Op) -> Messages:
     """Lets products of roles run on while the next ones start:
     ``--tile-defer-gemm-waits``."""
     return _rewrite_kernel(_Kernel.DEFER_GEMM_WAITS, kernel)
+
+
+def ping_pong(kernel: Op) -> Messages:
+    """Lets two roles take the turns of loops with ``tile.ping_pong`` alternately:
+    ``--tile-ping-pong``.
+
+    Returns:
+        The remark that says why, for a loop of which one role takes all turns.
+    """
+    return _rewrite_kernel(_Kernel.PING_PONG, kernel)
 
 
 def _rewrite_kernel(which: Any, kernel: Op) -> Messages:

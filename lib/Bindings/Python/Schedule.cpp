@@ -81,7 +81,8 @@ void populateSchedule(nb::module_ &m) {
       .value("CHANNEL_PRELUDES", TilewsChannelPreludes)
       .value("SPLIT_INTO_ROLES", TilewsSplitIntoRoles)
       .value("KEEP_ONE_ROLE", TilewsKeepOneRole)
-      .value("DEFER_GEMM_WAITS", TilewsDeferGemmWaits);
+      .value("DEFER_GEMM_WAITS", TilewsDeferGemmWaits)
+      .value("PING_PONG", TilewsPingPong);
 
   m.def("_rewrite_kernel", [](TilewsKernelRewrite rewrite, MlirOperation op) {
     return call(mlirOperationGetContext(op),

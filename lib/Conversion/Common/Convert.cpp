@@ -106,6 +106,9 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
     if (loop->hasAttr(TileDialect::kStreamK))
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
                       "its turns among the blocks");
+    if (loop->hasAttr(TileDialect::kPingPong))
+      loop.emitRemark("tile-pp-0007: turns of a loop are not shared by two "
+                      "roles: no pass has done so");
   });
 }
 

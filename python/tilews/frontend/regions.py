@@ -271,6 +271,8 @@ class Regions(Noting, Calls):
                     tile.YieldOp([value.ir for value in yielded])
             if yielded is None:
                 loop.operation.erase()
+        if tiles.ping_pong:
+            loop.attributes["tile.ping_pong"] = ir.UnitAttr.get()
         self._leave(node, carried, list(loop.results))
 
     def while_loop(self, node: ast.While) -> None:

@@ -44,6 +44,7 @@ class Persistent:
 
     extents: tuple[Any, ...]
     rasterize: tuple[str, int] | None
+    ping_pong: bool
 
 
 def range(
@@ -166,18 +167,33 @@ class _StaticRange(tuple):
 
 
 def persistent(
-    *extents: Any, order: str | None = None, panel: int | None = None
+    *extents: Any,
+    order: str | None = None,
+    panel: int | None = None,
+    ping_pong: bool = False,
 ) -> Persistent:
     """The output tiles of a block: ``for x, y in tl.persistent(nx, ny):``.
 
     Block `b` of `n` takes tiles `b`, `b + n`, ...; the first coordinate runs
     fastest, unless `order` ('row' or 'col') and `panel` number the tiles in panels.
+
+    Args:
+        extents: one to three numbers of tiles.
+        order, panel: how tiles are numbered.
+        ping_pong: whether two groups of the kernel's threads take the tiles
+            alternately, so that one stores its results while the other multiplies.
+            No tile may need what is written for another one.
     """
     if not 1 <= len(extents) <= 3:
         raise LanguageError(f"tl.persistent takes 1 to 3 extents, found {len(extents)}")
     if (order is None) != (panel is None):
         raise LanguageError("tl.persistent: order and panel go together")
-    return Persistent(extents, None if order is None else (order, panel))
+    if not isinstance(ping_pong, bool):
+        raise LanguageError(
+            "tl.persistent: ping_pong is True or False, found "
+            f"{describe(ping_pong)}"
+        )
+    return Persistent(extents, None if order is None else (order, panel), ping_pong)
 
 
 def _attribute(order: str, panel: int) -> ir.Attribute:

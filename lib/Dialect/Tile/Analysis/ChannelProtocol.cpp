@@ -209,9 +209,19 @@ LogicalResult Finder::countArrivals(ChannelOp channel) {
     protocol.fullArrivals = protocol.byTma + agents * protocol.byCpAsync +
                             agents * protocol.byStores;
   }
-  for (RoleOp role : consumers)
-    protocol.emptyArrivals +=
-        result.electedRoles.contains(role) ? 1 : role.getWarps();
+  for (RoleOp role : consumers) {
+    int64_t agents = result.electedRoles.contains(role) ? 1 : role.getWarps();
+    if (!channel.getAlternating()) {
+      protocol.emptyArrivals += agents;
+      continue;
+    }
+    // One of them releases a slot, and it must not matter which.
+    if (protocol.emptyArrivals && protocol.emptyArrivals != agents)
+      return channel.emitOpError("is alternating, but role @")
+             << role.getName() << " releases a slot by " << agents
+             << " arrivals, and another role by " << protocol.emptyArrivals;
+    protocol.emptyArrivals = agents;
+  }
   // Those who fill the slot together wait for the consumers of all of them.
   if (!protocol.peers.empty())
     protocol.emptyArrivals *= llvm::popcount(

@@ -17,6 +17,15 @@ using namespace tilews::tile;
 
 void RoleSlice::add(Operation *op) {
   addOp(op);
+  drain();
+}
+
+void RoleSlice::add(Value value) {
+  addValue(value);
+  drain();
+}
+
+void RoleSlice::drain() {
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
     if (auto argument = dyn_cast<BlockArgument>(value))

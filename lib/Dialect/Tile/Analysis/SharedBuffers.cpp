@@ -138,3 +138,15 @@ bool SharedBuffers::visit(Operation *op) {
       changed |= flow(operand, result);
   return changed;
 }
+
+int64_t tile::countSharedBytes(gpu::GPUFuncOp kernel) {
+  constexpr int64_t alignment = 1024, barriers = 16;
+  int64_t bytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocSharedOp>(op))
+      bytes += llvm::alignTo(getBufferBytes(alloc.getType()), alignment);
+    else if (auto channel = dyn_cast<ChannelOp>(op))
+      bytes += barriers * channel.getChannel().getType().getDepth();
+  });
+  return bytes;
+}

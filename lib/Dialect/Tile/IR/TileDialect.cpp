@@ -138,6 +138,15 @@ static LogicalResult verifyStreamK(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyPingPong(Operation *op, Attribute attr) {
+  if (!isa<scf::ForOp, PersistentOp>(op))
+    return op->emitError(
+        "'tile.ping_pong' belongs on a tile.persistent or an scf.for");
+  if (!isa<UnitAttr>(attr))
+    return op->emitError("'tile.ping_pong' has no value, found ") << attr;
+  return success();
+}
+
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
   if (!op->getParentOfType<scf::ForOp>())
@@ -185,6 +194,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyLoopCount(op, attr);
   if (name == kStreamK)
     return verifyStreamK(op, value);
+  if (name == kPingPong)
+    return verifyPingPong(op, value);
   if (name == kStage || name == kOrder)
     return verifyStageOrOrder(op, attr);
   if (name == kInst)

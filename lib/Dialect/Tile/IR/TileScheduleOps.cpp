@@ -168,9 +168,6 @@ LogicalResult SlotOp::verify() {
 // SpecializeOp
 //===----------------------------------------------------------------------===//
 
-/// Registers of a multiprocessor, NVIDIA sm_90 and later.
-static constexpr int64_t kRegisterFile = 65536;
-
 int64_t SpecializeOp::getNumWarps() {
   int64_t warps = 0;
   for (RoleOp role : getRoles())

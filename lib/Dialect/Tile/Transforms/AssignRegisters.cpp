@@ -39,26 +39,29 @@ static int64_t getNeed(RoleOp role) {
          kOtherRegisters;
 }
 
-/// The role that needs more registers than all threads can have, if it is the
-/// only one that does more than start copies.
-static RoleOp findNeedy(SpecializeOp specialize) {
-  RoleOp needy;
+/// The roles that do more than start copies, if one of them needs more registers
+/// than all threads can have.
+static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
+  SmallVector<RoleOp> needy;
+  bool anyLacks = false;
   int64_t limit = getRegisterLimit(specialize.getNumWarps());
   for (RoleOp role : specialize.getRoles()) {
-    if (role.getRegisters() || (needy && !onlyStartsCopies(role)))
+    if (role.getRegisters())
       return {};
-    if (needy || onlyStartsCopies(role))
+    if (onlyStartsCopies(role))
       continue;
-    if (role.getWarps() % 4 != 0 || getNeed(role) <= limit)
+    if (role.getWarps() % 4 != 0)
       return {};
-    needy = role;
+    anyLacks |= getNeed(role) > limit;
+    needy.push_back(role);
   }
-  return needy;
+  return anyLacks ? needy : SmallVector<RoleOp>();
 }
 
-/// The registers of a role that starts the copies for `needy`: more in a nest
-/// of loops, where it holds places in all of them, if `needy` can spare them.
-static int64_t getLoadRegisters(RoleOp load, RoleOp needy) {
+/// The registers of a role that starts the copies for roles of `warps` warps,
+/// each of which needs `need`: more in a nest of loops, where it holds places in
+/// all of them, if they can spare them.
+static int64_t getLoadRegisters(RoleOp load, int64_t warps, int64_t need) {
   bool isNest = load.getBody()
                     .walk([](LoopLikeOpInterface loop) {
                       return loop->getParentOfType<LoopLikeOpInterface>()
@@ -66,8 +69,7 @@ static int64_t getLoadRegisters(RoleOp load, RoleOp needy) {
                                  : WalkResult::advance();
                     })
                     .wasInterrupted();
-  int64_t warps = needy.getWarps();
-  int64_t need = std::min(getNeed(needy), getDonatedLimit(warps));
+  need = std::min(need, getDonatedLimit(warps));
   for (int64_t registers : {40, 32})
     if (isNest && getDonatedLimit(warps, registers) >= need)
       return registers;
@@ -80,17 +82,24 @@ void tile::assignRegisters(gpu::GPUFuncOp kernel) {
     return;
   SmallVector<SpecializeOp> all(kernel.getOps<SpecializeOp>());
   for (SpecializeOp specialize : all) {
-    RoleOp needy = findNeedy(specialize);
+    SmallVector<RoleOp> needy = findNeedy(specialize);
     // One warpgroup of donors: more would eat up what they give.
-    if (!needy || llvm::range_size(specialize.getRoles()) != 2)
+    if (needy.empty() ||
+        llvm::range_size(specialize.getRoles()) != needy.size() + 1)
       continue;
+    int64_t warps = 0, need = 0;
+    for (RoleOp role : needy) {
+      warps += role.getWarps();
+      need = std::max(need, getNeed(role));
+    }
     for (RoleOp role : specialize.getRoles()) {
-      if (role == needy)
+      if (llvm::is_contained(needy, role))
         continue;
-      int64_t registers = getLoadRegisters(role, needy);
+      int64_t registers = getLoadRegisters(role, warps, need);
       role.setRegisters(registers);
       role.setWarps(4);
-      needy.setRegisters(getDonatedLimit(needy.getWarps(), registers));
+      for (RoleOp other : needy)
+        other.setRegisters(getDonatedLimit(warps, registers));
     }
     Builder builder(kernel.getContext());
     kernel->setAttr(

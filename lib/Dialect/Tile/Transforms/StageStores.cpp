@@ -31,33 +31,31 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+/// Whether `store` is made in some turns of a loop only, as a carried value
+/// says: then another role makes it in the others.
+static bool isAlternate(StoreOp store) {
+  auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
+  auto mine =
+      branch ? dyn_cast<BlockArgument>(branch.getCondition()) : BlockArgument();
+  return mine && mine.getOwner() == branch->getBlock();
+}
+
 /// Whether `store` is a step of a loop of a role in which tiles are waited for:
 /// the loop over tiles of the output, whose next turn begins while TMA stores.
 static bool isBeforeMore(StoreOp store) {
-  auto loop = dyn_cast<scf::ForOp>(store->getParentOp());
+  Operation *parent = store->getParentOp();
+  auto loop = dyn_cast<scf::ForOp>(isAlternate(store) ? parent->getParentOp()
+                                                      : parent);
   return loop && store->getParentOfType<RoleOp>() &&
          loop.getBody()
              ->walk([](WaitOp) { return WalkResult::interrupt(); })
              .wasInterrupted();
 }
 
-/// Bytes of shared memory that the kernel needs if no buffers share any.
-static int64_t countSharedBytes(gpu::GPUFuncOp kernel) {
-  constexpr int64_t alignment = 1024, barriers = 16;
-  int64_t bytes = 0;
-  kernel.walk([&](Operation *op) {
-    if (auto alloc = dyn_cast<AllocSharedOp>(op))
-      bytes += llvm::alignTo(getBufferBytes(alloc.getType()), alignment);
-    else if (auto channel = dyn_cast<ChannelOp>(op))
-      bytes += barriers * channel.getChannel().getType().getDepth();
-  });
-  return bytes;
-}
-
 /// How many parts to store one after the other, so that as many blocks as
-/// before, or four, fit the shared memory of a multiprocessor; 0 if there is no
-/// room.
-static int64_t chooseParts(StoreOp store, gpu::GPUFuncOp kernel,
+/// before, or four, fit the shared memory of a multiprocessor, with buffers for
+/// `stores` like this one; 0 if there is no room.
+static int64_t chooseParts(StoreOp store, int64_t stores, gpu::GPUFuncOp kernel,
                            const TargetInfo &target) {
   // Each block takes this much more; a TMA box has 16 bytes in a row.
   constexpr int64_t reserved = 1024, least = 64, enough = 4;
@@ -71,7 +69,7 @@ static int64_t chooseParts(StoreOp store, gpu::GPUFuncOp kernel,
   for (int64_t parts = 1; width % parts == 0; parts *= 2) {
     if (width / parts * bits / 8 < least)
       return 0;
-    if ((used + bytes / parts) * blocks <= total)
+    if ((used + stores * bytes / parts) * blocks <= total)
       return parts;
   }
   return 0;
@@ -159,9 +157,13 @@ LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
       stores.push_back(store);
   });
   IRRewriter rewriter(kernel.getContext());
-  for (StoreOp store : stores)
-    if (int64_t parts = chooseParts(store, kernel, *target))
+  int64_t alternate = llvm::count_if(stores, isAlternate);
+  for (StoreOp store : stores) {
+    // Each of the roles that take turns has room, or none.
+    int64_t alike = isAlternate(store) ? alternate-- : 1;
+    if (int64_t parts = chooseParts(store, alike, kernel, *target))
       stage(rewriter, store, parts);
+  }
   return success();
 }
 

@@ -15,13 +15,16 @@
 
 namespace tilews::tile {
 
-/// Operations with an effect, and everything that these are computed from: the
+/// Operations with an effect, or values, and everything that these are computed
+/// from: the
 /// control flow around them, and of loops and branches only the values that
 /// they need.
 class RoleSlice {
 public:
   /// Adds an operation and what it needs.
   void add(mlir::Operation *op);
+  /// Adds what a value is computed from.
+  void add(mlir::Value value);
 
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
   bool contains(mlir::Value value) const { return values.contains(value); }
@@ -35,6 +38,7 @@ public:
              mlir::Block::iterator last, mlir::IRMapping &mapping) const;
 
 private:
+  void drain();
   void addOp(mlir::Operation *op);
   void addValue(mlir::Value value);
   void addArgument(mlir::BlockArgument argument);

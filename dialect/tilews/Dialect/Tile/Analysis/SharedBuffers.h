@@ -35,6 +35,9 @@ llvm::SmallVector<SharedAccess> getSharedAccesses(mlir::Operation *op);
 /// The same for memory that is not shared.
 llvm::SmallVector<SharedAccess> getGlobalAccesses(mlir::Operation *op);
 
+/// Bytes of shared memory that the kernel needs if no buffers share any.
+int64_t countSharedBytes(mlir::gpu::GPUFuncOp kernel);
+
 /// For each shared memref of a kernel the allocations it may be: through views,
 /// selections and values that control flow passes on.
 class SharedBuffers {

@@ -136,6 +136,8 @@ expandLayout(SharedLayoutAttr layout, mlir::Type elementType, int64_t versions,
 mlir::FailureOr<mlir::MemRefType>
 getVersionedType(mlir::MemRefType type, int64_t versions,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Registers of a multiprocessor, NVIDIA sm_90 and later.
+constexpr int64_t kRegisterFile = 65536;
 /// Whether a role can ask for this number of registers a thread.
 inline bool isRegisterCount(int64_t registers) {
   return registers >= 24 && registers <= 256 && registers % 8 == 0;

@@ -67,6 +67,7 @@ def Tile_Dialect : Dialect {
     | `tile.num_stages` | `scf.for` | `i32`: stages of the software pipeline wanted for this loop |
     | `tile.split_k` | `scf.for` | `i32`: blocks that share the turns of this loop, `--tile-split-k` |
     | `tile.stream_k` | `scf.for` | unit: the blocks of the launch share the turns of this loop in all tiles of a `tile.persistent`, `--tile-stream-k` |
+    | `tile.ping_pong` | `scf.for`, `tile.persistent` | two roles take the turns of this loop alternately, `--tile-ping-pong`; no turn may need what another one writes |
     | `tile.stage`, `tile.order` | operations of such a loop | `i32`: the stage of the pipeline the operation belongs to, and its place among the loop's operations; set by `--tile-plan-pipeline` or by hand |
     | `tile.inst` | copies and matrix products | `#tile.inst`: the instruction the operation becomes |
     | `tile.layout` | operations that make one fragment | `#tile.fragment`: the layout that `--tile-infer-layouts` gives the fragment |
@@ -100,6 +101,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kNumStages = "tile.num_stages";
     static constexpr ::llvm::StringLiteral kSplitK = "tile.split_k";
     static constexpr ::llvm::StringLiteral kStreamK = "tile.stream_k";
+    static constexpr ::llvm::StringLiteral kPingPong = "tile.ping_pong";
     static constexpr ::llvm::StringLiteral kStage = "tile.stage";
     static constexpr ::llvm::StringLiteral kOrder = "tile.order";
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";

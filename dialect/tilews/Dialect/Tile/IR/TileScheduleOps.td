@@ -37,6 +37,12 @@ def Tile_ChannelOp : Tile_Op<"channel"> {
     copies, by ordinary stores (`simt`), or by copies of more than one kind
     (`mixed`). A channel without buffers only orders its roles.
 
+    Each consumer reads and releases every slot. Where the channel is
+    `alternating`, a fill is for one of its consumers, which take turns: the
+    others advance their cursors over it, and only that one releases the slot.
+    Another channel has to order them, so that none waits for a slot before
+    those have waited whose turn came first.
+
     ```mlir
     %ch = tile.channel(%As, %Bs) {producer = #tile.producer<tma>}
        : memref<4x128x64xf16, #gpu.address_space<workgroup>>,
@@ -44,7 +50,7 @@ def Tile_ChannelOp : Tile_Op<"channel"> {
     ```
   }];
   let arguments = (ins Variadic<Tile_SharedBuffer>:$buffers,
-                       Tile_ProducerKindAttr:$producer);
+                       Tile_ProducerKindAttr:$producer, UnitAttr:$alternating);
   let results = (outs Res<Tile_ChannelType, "", [MemAlloc]>:$channel);
   let assemblyFormat = [{
     `(` $buffers `)` attr-dict (`:` type($buffers)^)? `->` qualified(type($channel))

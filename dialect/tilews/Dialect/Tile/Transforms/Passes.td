@@ -644,6 +644,94 @@ def OverlapProductsPass : Pass<"tile-overlap-products"> {
   ];
 }
 
+def PingPongPass : Pass<"tile-ping-pong"> {
+  let summary = "let two roles take the turns of a persistent loop alternately";
+  let description = [{
+    A role that computes one tile after the other leaves the tensor cores idle
+    while it converts and stores its results. This pass makes two of it, each
+    with all of its warps: `@math0` takes turns 0, 2, 4, ... of the loop with
+    `tile.ping_pong`, `@math1` takes turns 1, 3, 5, ... The results of one are
+    stored beside the products of the other.
+
+    What fills the channels stays as it is, in the order of all turns. The
+    channels become `alternating`: a role passes over the slots of the other's
+    turns. Which slots these are it finds out as it does in its own turns: by
+    the same loops and guards, of which nothing is left but what the cursors
+    depend on. A channel of one slot and no buffers orders the roles: `@math0`
+    commits it when it has started the last product of its turn, `@math1`
+    releases it when it has done so. So the tensor cores work for one tile at a
+    time, whose slots are waited for in order. If the last turn is one of
+    `@math0`'s, `@math1` passes it on behind its loop.
+
+    Each role has its own copy of the shared memory that it alone uses and
+    writes. `tile.threads` grows by the threads of the new role.
+
+    The loop stands in the body of a role, does all that the role does to memory
+    and channels, and carries nothing that depends on what a turn computes from
+    tiles; turns are independent, as those of `tile.persistent` are. Otherwise
+    the role stays alone, as it does where two need more threads, registers or
+    shared memory than there are, and a remark `tile-pp-00NN` says why.
+
+    ```mlir
+    tile.role @math warps(4) {
+      %q0 = tile.cursor : !tile.cursor<4>
+      %r = scf.for %t = %b to %tiles step %n iter_args(%q = %q0) -> (!tile.cursor<4>) {
+        %s:2 = scf.for %k = %c0 to %steps step %c1 iter_args(%acc = %zero, %p = %q) -> ... {
+          tile.wait %ch[%p] : !tile.channel<4>
+          %d = tile.gemm %as, %bs, %acc : ...
+          tile.release %ch[%p] : !tile.channel<4>
+          %p1 = tile.advance %p : !tile.cursor<4>
+          scf.yield %d, %p1 : ...
+        }
+        tile.store %s#0 to %C[%m, %x] : ...
+        scf.yield %s#1 : !tile.cursor<4>
+      } {tile.ping_pong}
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    %turn = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
+    tile.role @math0 warps(4) {
+      %q0 = tile.cursor : !tile.cursor<4>
+      %o0 = tile.cursor : !tile.cursor<1>
+      %r:3 = scf.for %t = %b to %tiles step %n
+          iter_args(%q = %q0, %o = %o0, %mine = %true) -> (!tile.cursor<4>, !tile.cursor<1>, i1) {
+        %next:2 = scf.if %mine -> (!tile.cursor<4>, !tile.cursor<1>) {
+          tile.acquire %turn[%o] : !tile.channel<1>
+          %s:2 = scf.for %k = %c0 to %steps step %c1 iter_args(%acc = %zero, %p = %q) -> ... {
+            ...
+          }
+          tile.commit %turn[%o] : !tile.channel<1>
+          %o1 = tile.advance %o : !tile.cursor<1>
+          tile.store %s#0 to %C[%m, %x] : ...
+          scf.yield %s#1, %o1 : ...
+        } else {
+          %s = scf.for %k = %c0 to %steps step %c1 iter_args(%p = %q) -> (!tile.cursor<4>) {
+            %p1 = tile.advance %p : !tile.cursor<4>
+            scf.yield %p1 : !tile.cursor<4>
+          }
+          scf.yield %s, %o : ...
+        }
+        %other = arith.xori %mine, %true : i1
+        scf.yield %next#0, %next#1, %other : ...
+      }
+    }
+    tile.role @math1 warps(4) {
+      ...  // %mine begins as %false; tile.wait and tile.release of %turn
+      scf.if %r#2 {
+        tile.wait %turn[%r#1] : !tile.channel<1>
+        tile.release %turn[%r#1] : !tile.channel<1>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def StageStoresPass : Pass<"tile-stage-stores"> {
   let summary = "let TMA store the results of a loop over tiles";
   let description = [{
@@ -653,7 +741,8 @@ def StageStoresPass : Pass<"tile-stage-stores"> {
     which goes on while the next tile is under way. Where there is no room for
     the whole tile, it is stored in two or more parts one after the other.
 
-    That is done to a `tile.store` in a role's loop that waits for channels, if
+    That is done to a `tile.store` in a role's loop that waits for channels, or
+    in a turn that it takes of one (`--tile-ping-pong`), if
     the kernel does not read what it stores and as many blocks as before, or four,
     fit a multiprocessor's shared memory. A store that TMA cannot do stays, with the
     remark `tile-inst-0003`.
@@ -682,9 +771,9 @@ def AssignRegistersPass : Pass<"tile-assign-registers"> {
   let description = [{
     All threads of a block start with as many registers, at most 168 with 9 to
     12 warps. Where the fragments of a role need more, this pass gives it more,
-    which the other roles then do without: these must do nothing but start TMA
-    copies, and get 24, or up to 40 in a nest of loops, if the needy role can
-    spare them. Registers move between whole warpgroups: such roles are filled
+    which the other role then does without: it must do nothing but start TMA
+    copies, and gets 24, or up to 40 in a nest of loops, if the needy roles can
+    spare them. Registers move between whole warpgroups: such a role is filled
     up to four warps, and `tile.threads` grows by them.
 
     Nothing changes if all roles have enough, if a role has a number of

@@ -99,6 +99,10 @@ mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 /// another, so that arithmetic on one turn's runs beside the other's.
 void overlapProducts(mlir::gpu::GPUFuncOp kernel);
 
+/// Makes two roles, which take turns, of those that have a loop with
+/// `tile.ping_pong`. Where that cannot be the role stays, with a remark.
+void pingPong(mlir::gpu::GPUFuncOp kernel);
+
 /// Lets the stores that end a turn of a role's loop over tiles go through
 /// shared memory, from where TMA copies them on.
 mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);

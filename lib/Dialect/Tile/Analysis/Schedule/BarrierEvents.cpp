@@ -37,6 +37,8 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   addBuffers();
   if (!obstacle)
     addEvents();
+  if (obstacle)
+    return;
   findUnits();
   addPeers();
   findUses();
@@ -86,7 +88,7 @@ void BarrierProtocol::addBuffers() {
     buffers.push_back({alloc, numPlaces, versions});
     numPlaces += versions;
   });
-  if (numPlaces > 62 || tasks > 16)
+  if (numPlaces > kMaxPlaces || tasks > 16)
     obstacle = Finding{kernel, "its buffers have more than 62 versions in all, "
                                "or it has more than 15 roles"};
 }
@@ -98,8 +100,20 @@ void BarrierProtocol::addEvents() {
     for (Operation *user : op.getBarrier().getUsers())
       if (isa<MBarrierWaitOp>(user))
         barrier.waiters |= uint64_t(1) << getTask(user);
+    if (llvm::popcount(barrier.waiters) > 1) {
+      barrier.places = numPlaces;
+      numPlaces += barrier.depth;
+      if (numPlaces <= kMaxPlaces)
+        phasePlaces |= ((Places(1) << barrier.depth) - 1) << *barrier.places;
+    }
     barriers.push_back(barrier);
   });
+  if (numPlaces > kMaxPlaces) {
+    obstacle = Finding{kernel, "its buffers, and the barriers that several "
+                               "roles wait for, have more than 62 versions and "
+                               "slots in all"};
+    return;
+  }
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     Event event{unsigned(eventOps.size())};
     event.meets = meetsInScratch(op);
@@ -260,6 +274,9 @@ void BarrierProtocol::findSubjects() {
                          : getVersions(number);
         }
     }
+    // Who takes turns has to know where the others are.
+    for (Places &subject : barrier.subjects)
+      subject |= phasePlaces;
   }
 }
 
@@ -267,6 +284,16 @@ void BarrierProtocol::select(unsigned unit, bool isLean) {
   tellsAll = !isLean;
   events.clear();
   Branches branches;
+  // Barriers without buffers order those who take turns.
+  bool takesTurns = llvm::any_of(barriers, [&](const Barrier &barrier) {
+    return barrier.unit == unit && barrier.places;
+  });
+  auto isOfUnit = [&](const Barrier &barrier) {
+    return barrier.unit == unit ||
+           (takesTurns && llvm::none_of(buffers, [&](const Buffer &buffer) {
+              return buffer.unit == barrier.unit;
+            }));
+  };
   for (const auto &[op, event] : allEvents) {
     Event own = event;
     llvm::erase_if(own.accesses, [&](const Access &access) {
@@ -277,8 +304,7 @@ void BarrierProtocol::select(unsigned unit, bool isLean) {
       barrier = op->getOperand(0);
     else if (isa<MBarrierOp>(op))
       barrier = op->getResult(0);
-    bool isStep =
-        barrier && barriers[barrierNumbers.lookup(barrier)].unit == unit;
+    bool isStep = barrier && isOfUnit(barriers[barrierNumbers.lookup(barrier)]);
     if (isStep || !own.accesses.empty()) {
       branches.add(op);
       events[op] = std::move(own);

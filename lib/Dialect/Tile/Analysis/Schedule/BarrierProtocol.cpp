@@ -39,22 +39,31 @@ unsigned BarrierProtocol::getAge(unsigned place) const {
   return firstAge + place;
 }
 
+/// Calls `fn` with where the words begin of what someone knows, of the block
+/// and of its peers.
+template <typename FnT>
+void BarrierProtocol::forEachKnown(FnT fn) const {
+  auto visit = [&](unsigned words) {
+    fn(words);
+    if (hasPeers())
+      fn(words + getOwnWords());
+  };
+  for (unsigned task = 0; task < tasks; ++task)
+    visit(getKnown(task));
+  for (unsigned i = 0; i < barriers.size(); ++i)
+    for (int64_t s = 0; s < barriers[i].depth; ++s) {
+      visit(getTold(getSlot(i, s)));
+      visit(getPublished(getSlot(i, s)));
+    }
+}
+
 /// Nobody knows any more but, of the block itself, whose words begin at `self`.
 void BarrierProtocol::forget(State &state, unsigned word, Places places,
                              unsigned self) const {
-  auto forgetIn = [&](unsigned words) {
+  forEachKnown([&](unsigned words) {
     if (words != self)
       state[words + word] &= ~places;
-    if (hasPeers())
-      state[words + getOwnWords() + word] &= ~places;
-  };
-  for (unsigned task = 0; task < tasks; ++task)
-    forgetIn(getKnown(task));
-  for (unsigned i = 0; i < barriers.size(); ++i)
-    for (int64_t s = 0; s < barriers[i].depth; ++s) {
-      forgetIn(getTold(getSlot(i, s)));
-      forgetIn(getPublished(getSlot(i, s)));
-    }
+  });
 }
 
 State BarrierProtocol::getInitial() const {
@@ -230,39 +239,121 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
   state[slot + Arrived] += arrivals;
   if (op.getBy() == Agents::Copies) {
     int64_t &copies = state[getTaskWord(task, Copies)];
-    // Made by the unit that copies: it tells of nothing else.
+    // Made by the unit that copies: it tells of nothing else that was written,
+    // but comes behind what the task has waited for.
     state[getTold(slot) + OfCopies] |= copies;
+    for (unsigned i = OfReads; i < OfReads + tasks; ++i)
+      state[getTold(slot) + i] |= state[getKnown(task) + i] & phasePlaces;
     state[getTaskWord(task, Untold)] &= ~copies;
     copies = 0;
   } else {
     tell(state, task, barrier, number, op.getBy() == Agents::Thread, peers);
   }
-  return complete(state, barrier, slot, op, finding) ? Outcome::Done
-                                                     : Outcome::Wrong;
+  return complete(state, barrier, number, op, finding) ? Outcome::Done
+                                                       : Outcome::Wrong;
 }
 
-/// The next phase begins if all is there. False if someone has yet to wait for
-/// the phase before.
-bool BarrierProtocol::complete(State &state, unsigned barrier, unsigned slot,
-                               Operation *op, Finding &finding) const {
-  int64_t count = MBarrierOp(barriers[barrier].op).getCount();
-  if (state[slot + Arrived] < count || state[slot + Expected] != 0)
-    return true;
-  for (unsigned task = 0; task < tasks; ++task)
-    if (barriers[barrier].waiters >> task & 1 && state[getLag(slot, task)]) {
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// The place that stands for the phases of a slot; none if one task alone waits
+/// for them.
+BarrierProtocol::Places BarrierProtocol::getPhasePlace(unsigned barrier,
+                                                       int64_t slot) const {
+  std::optional<unsigned> first = barriers[barrier].places;
+  return first ? Places(1) << (*first + slot) : 0;
+}
+
+/// How many complete phases of a slot `task` does not know of; 2 for more.
+int64_t BarrierProtocol::countUnseen(const State &state, unsigned task,
+                                     unsigned barrier, int64_t slot) const {
+  Places place = getPhasePlace(barrier, slot);
+  if (!place)
+    return state[getLag(getSlot(barrier, slot), task)];
+  const int64_t *known = &state[getKnown(task)];
+  return known[OfThreads] & place ? 0 : known[OfCopies] & place ? 1 : 2;
+}
+
+/// `task` has waited for the last phase of a slot to be complete.
+void BarrierProtocol::see(State &state, unsigned task, unsigned barrier,
+                          int64_t slot) const {
+  Places place = getPhasePlace(barrier, slot);
+  if (!place) {
+    state[getLag(getSlot(barrier, slot), task)] = 0;
+    return;
+  }
+  forget(state, OfReads + task, place, getKnown(task));
+  state[getKnown(task) + OfThreads] |= place;
+  state[getKnown(task) + OfCopies] |= place;
+}
+
+/// What a phase tells matters only to those who have yet to wait for it, if
+/// they do not know it.
+void BarrierProtocol::dropKnown(State &state) const {
+  for (auto [i, barrier] : llvm::enumerate(barriers))
+    for (int64_t s = 0; s < barrier.depth; ++s)
+      for (unsigned word = 0; word < getKnownWords(); ++word) {
+        int64_t known = -1;
+        for (unsigned task = 0; task < tasks; ++task)
+          if (barrier.waiters >> task & 1 && countUnseen(state, task, i, s))
+            known &= state[getKnown(task) + word];
+        state[getPublished(getSlot(i, s)) + word] &= ~known;
+      }
+}
+
+/// Whether those who wait have seen the phase before, in whatever order tasks
+/// run. Tasks that take turns need not all have.
+bool BarrierProtocol::canComplete(const State &state, unsigned barrier,
+                                  int64_t number, Operation *op,
+                                  Finding &finding) const {
+  unsigned slot = getSlot(barrier, number);
+  Places place = getPhasePlace(barrier, number);
+  bool anyHas = !state[slot + Begun];
+  for (unsigned task = 0; task < tasks; ++task) {
+    if (!(barriers[barrier].waiters >> task & 1))
+      continue;
+    bool isUnseen = countUnseen(state, task, barrier, number);
+    anyHas |= !isUnseen;
+    bool mayWait = place && !(state[getTold(slot) + OfReads + task] & place);
+    if (place ? mayWait : isUnseen) {
       finding = {op, "a barrier completes a phase before " + taskNames[task] +
                          " has waited for the one before: it cannot tell one "
                          "from the other"};
       return false;
     }
+  }
+  if (place && !anyHas)
+    finding = {op, "a barrier completes a phase before anyone has waited for "
+                   "the one before"};
+  return !place || anyHas;
+}
+
+/// The next phase begins if all is there. False if someone has yet to wait for
+/// the phase before.
+bool BarrierProtocol::complete(State &state, unsigned barrier, int64_t number,
+                               Operation *op, Finding &finding) const {
+  unsigned slot = getSlot(barrier, number);
+  int64_t count = MBarrierOp(barriers[barrier].op).getCount();
+  if (state[slot + Arrived] < count || state[slot + Expected] != 0)
+    return true;
+  if (!canComplete(state, barrier, number, op, finding))
+    return false;
   if (hasPeers())
-    forget(state, getPhases(), getPhase(barrier, getNumber(barrier, slot)),
-           ~0u);
+    forget(state, getPhases(), getPhase(barrier, number), ~0u);
   state[slot + Parity] ^= 1;
   state[slot + Begun] = 1;
   state[slot + Arrived] = 0;
-  for (unsigned task = 0; task < tasks; ++task)
-    state[getLag(slot, task)] = barriers[barrier].waiters >> task & 1;
+  if (Places place = getPhasePlace(barrier, number))
+    forEachKnown([&](unsigned words) {
+      int64_t &last = state[words + OfThreads],
+              &before = state[words + OfCopies];
+      before = (before & ~place) | (last & place);
+      last &= ~place;
+    });
+  else
+    for (unsigned task = 0; task < tasks; ++task)
+      state[getLag(slot, task)] = barriers[barrier].waiters >> task & 1;
   for (unsigned i = 0; i < getKnownWords(); ++i) {
     state[getPublished(slot) + i] = state[getTold(slot) + i];
     state[getTold(slot) + i] = 0;
@@ -280,6 +371,7 @@ void BarrierProtocol::reduce(State &state, bool inRoles) const {
     state[getTaskWord(task, UnfencedCopies)] &= byProxy;
     state[getTaskWord(task, Untold)] &= getUnfenced(state, task);
   }
+  dropKnown(state);
 }
 
 /// Lets the copies land that report to a barrier's slot.
@@ -305,21 +397,29 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
     return fail(finding, op,
                 "waits for parity " + Twine(parity) + ", which is not 0 or 1");
   unsigned slot = getSlot(barrier, number);
-  int64_t &lag = state[getLag(slot, task)];
-  if ((state[slot + Parity] ^ lag) != parity) {
+  int64_t unseen = countUnseen(state, task, barrier, number);
+  bool isNext = (state[slot + Parity] ^ (unseen & 1)) == parity;
+  // Of tasks that take turns each has to know where the others are.
+  if (unseen > 1 || (unseen == 1 && !isNext && barriers[barrier].places))
+    return fail(finding, op,
+                taskNames[task] + " waits for the phase of parity " +
+                    Twine(parity) + " of slot " + Twine(number) +
+                    ", and nothing tells it that the phases before are "
+                    "complete: it cannot tell one from the other");
+  if (!isNext) {
     // The phase before is complete; it may be the one before the first.
     if (!state[slot + Begun])
       state[barriers[barrier].first + Starters] |= int64_t(1) << task;
     return Outcome::Done;
   }
-  if (lag == 0) {
+  if (unseen == 0) {
     State before = state;
     land(state, slot);
-    if (!complete(state, barrier, slot, op, finding)) {
+    if (!complete(state, barrier, number, op, finding)) {
       state = std::move(before);
       return Outcome::Wrong;
     }
-    if (lag == 0) {
+    if (countUnseen(state, task, barrier, number) == 0) {
       std::string text =
           ("waits for the phase of parity " + Twine(parity) + " of slot " +
            Twine(number) + ": " + Twine(state[slot + Arrived]) + " of " +
@@ -336,8 +436,8 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
       return fail(finding, op, text, Outcome::Blocked);
     }
   }
-  lag = 0;
-  bool isLast = true;
+  see(state, task, barrier, number);
+  bool isLast = !barriers[barrier].places;
   for (unsigned other = 0; other < tasks; ++other)
     isLast &= state[getLag(slot, other)] == 0;
   for (unsigned i = 0; i < getKnownWords(); ++i) {
@@ -448,6 +548,14 @@ bool BarrierProtocol::finish(const State &state, Finding &finding) const {
             op, "a phase" + of + "is left incomplete: " +
                     std::to_string(state[slot + Arrived]) + " arrivals and " +
                     std::to_string(state[slot + Expected]) + " bytes expected"};
+        return false;
+      }
+      bool anyHas = !barrier.places || !state[slot + Begun];
+      for (unsigned task = 0; task < tasks; ++task)
+        anyHas |=
+            barrier.waiters >> task & 1 && countUnseen(state, task, i, s) == 0;
+      if (!anyHas) {
+        finding = {op, "a phase" + of + "completes that nobody waits for"};
         return false;
       }
       for (unsigned task = 0; task < tasks; ++task)

@@ -97,6 +97,9 @@ private:
     unsigned firstSlot = 0;
     /// The ranks of the blocks that reach into the first block's.
     uint32_t peers = 0;
+    /// If several tasks wait for it, which may take turns: the first of the
+    /// places that stand for what is known of the phases of its slots.
+    std::optional<unsigned> places = {};
   };
 
   /// The words of a task, then what it knows.
@@ -137,8 +140,11 @@ private:
     NumSlotWords
   };
   /// What is known: of writes by threads, of writes by copies, of the reads of
-  /// each task; in clusters also of phases, and then the same of the peers.
+  /// each task; in clusters also of phases, and then the same of the peers. Of
+  /// a barrier's slot that several tasks wait for: that its last phase is
+  /// complete, that the one before is, the last wait of each task.
   enum KnownWord : unsigned { OfThreads, OfCopies, OfReads };
+  static constexpr unsigned kMaxPlaces = 62;
   static constexpr unsigned kMaxProducts = 8;
   static constexpr unsigned kProductWords = 1 + kMaxProducts;
   static constexpr int64_t kLanded = -1, kOpenGroup = 1000;
@@ -160,15 +166,12 @@ private:
   unsigned getKnown(unsigned task) const;
   unsigned getProducts(unsigned task) const;
   unsigned getSlot(unsigned barrier, int64_t slot) const;
-  /// The slot of a barrier whose words begin at `words`.
-  int64_t getNumber(unsigned barrier, unsigned words) const {
-    return (words - getSlot(barrier, 0)) /
-           (getSlot(barrier, 1) - getSlot(barrier, 0));
-  }
   unsigned getTold(unsigned slot) const { return slot + NumSlotWords; }
   unsigned getPublished(unsigned slot) const;
   unsigned getLag(unsigned slot, unsigned task) const;
   unsigned getAge(unsigned place) const;
+  template <typename FnT>
+  void forEachKnown(FnT fn) const;
   void forget(State &, unsigned word, Places places, unsigned self) const;
 
   // BarrierCluster.cpp
@@ -209,10 +212,17 @@ private:
                  Finding &) const;
   Outcome wait(State &, unsigned task, MBarrierWaitOp, int64_t slot,
                int64_t parity, Finding &) const;
+  Places getPhasePlace(unsigned barrier, int64_t slot) const;
+  int64_t countUnseen(const State &, unsigned task, unsigned barrier,
+                      int64_t slot) const;
+  void see(State &, unsigned task, unsigned barrier, int64_t slot) const;
+  void dropKnown(State &) const;
+  bool canComplete(const State &, unsigned barrier, int64_t slot,
+                   mlir::Operation *op, Finding &) const;
   bool checkUse(const State &, mlir::Operation *op, unsigned barrier,
                 int64_t slot, Finding &) const;
   void land(State &, unsigned slot) const;
-  bool complete(State &, unsigned barrier, unsigned slot, mlir::Operation *op,
+  bool complete(State &, unsigned barrier, int64_t slot, mlir::Operation *op,
                 Finding &) const;
   void tell(State &, unsigned task, unsigned barrier, int64_t number,
             bool ofOneThread, uint32_t peers) const;
@@ -240,6 +250,8 @@ private:
   llvm::SmallVector<Places> orderedReads, orderedWrites, ownWrites;
   /// What the asynchronous proxy accesses, which fences are for.
   Places byProxy = 0;
+  /// All places that stand for phases.
+  Places phasePlaces = 0;
   /// Whether anything happens in the body of the kernel behind its roles.
   bool goesOnBehindRoles = false;
   unsigned tasks = 1, numPlaces = 0, numWords = 0, firstAge = 0, numUnits = 0;

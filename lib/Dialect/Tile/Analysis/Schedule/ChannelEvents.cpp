@@ -32,13 +32,14 @@ ChannelProtocol::ChannelProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   addEvents();
   followProducts();
   selectAll();
-  numWords += tasks * kProductWords;
+  numWords += tasks * kTaskWords;
 }
 
 void ChannelProtocol::addChannels() {
   int64_t slots = 0;
   kernel.walk([&](ChannelOp op) {
     Channel channel{op, op.getChannel().getType().getDepth(), numWords};
+    channel.alternating = op.getAlternating();
     slots += channel.depth;
     numWords += 1 + tasks + channel.depth * NumSlotWords;
     llvm::SmallSetVector<unsigned, 2> producers;
@@ -172,11 +173,17 @@ void ChannelProtocol::select(unsigned unit, bool isLean) {
   auto isStep = [](Operation *op) {
     return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
   };
+  // Channels without buffers order those who take turns.
+  auto isOfUnit = [&](unsigned channel) {
+    return channel == unit ||
+           (channels[unit].alternating &&
+            ChannelOp(channels[channel].op).getBuffers().empty());
+  };
   for (const auto &[op, event] : allEvents) {
     Event own = event;
     llvm::erase_if(own.accesses,
                    [&](const Access &a) { return a.channel != unit; });
-    if (isStep(op) ? event.channel == unit : !own.accesses.empty()) {
+    if (isStep(op) ? isOfUnit(event.channel) : !own.accesses.empty()) {
       branches.add(op);
       events[op] = std::move(own);
     }

@@ -22,7 +22,14 @@ unsigned ChannelProtocol::getSlot(unsigned channel, int64_t cursor) const {
 }
 
 unsigned ChannelProtocol::getProducts(unsigned task) const {
-  return numWords - (tasks - task) * kProductWords;
+  return numWords - (tasks - task) * kTaskWords;
+}
+
+/// Consumers that take turns wait one after the other.
+unsigned ChannelProtocol::getNextWait(unsigned channel, unsigned task) const {
+  const Channel &c = channels[channel];
+  return c.first + 1 +
+         (c.alternating ? llvm::countr_zero(uint64_t(c.consumers)) : task);
 }
 
 int64_t ChannelProtocol::getSlotBit(unsigned channel, int64_t cursor) const {
@@ -45,6 +52,8 @@ State ChannelProtocol::getInitial() const {
     state[slot + Age] = kLanded;
     state[slot + Cursor] = kNone;
   });
+  for (unsigned task = 0; task < tasks; ++task)
+    state[getOrdered(task)] = -1;
   return state;
 }
 
@@ -139,6 +148,7 @@ Outcome ChannelProtocol::acquire(State &state, unsigned task,
   slot[Age] = kLanded;
   slot[Unfenced] = 0;
   next = (next + 1) % (2 * channel.depth);
+  state[getOrdered(task)] |= std::exchange(slot[Released], 0);
   return Outcome::Done;
 }
 
@@ -154,6 +164,7 @@ Outcome ChannelProtocol::commit(State &state, unsigned task, const Event &event,
   slot[Filler] = 0;
   // Without consumers it stays full.
   slot[Full] = std::max<int64_t>(channels[event.channel].consumers, 1);
+  slot[Committed] = state[getOrdered(task)];
   return Outcome::Done;
 }
 
@@ -178,12 +189,37 @@ Outcome ChannelProtocol::wait(State &state, unsigned task, const Event &event,
                         Outcome::Blocked)
                  : fail(finding, op,
                         place + " is waited for before it was committed");
+    if (channel.alternating && !takeTurn(state, task, event.channel))
+      return fail(finding, op,
+                  getTaskName(task) + " waits for " + place +
+                      " of an alternating channel, and nothing tells it that "
+                      "the waits before, of other roles, have ended");
     slot[Open] |= bit;
+    if (channel.alternating)
+      slot[Full] = bit;
     next = (next + 1) % (2 * channel.depth);
+    state[getOrdered(task)] |= slot[Committed];
   }
   if (!hasRoles())
     landAndMeet(state, op, channel);
   return Outcome::Done;
+}
+
+/// From now on only `task` knows of all waits for an alternating channel. False
+/// if it does not know of those before.
+bool ChannelProtocol::takeTurn(State &state, unsigned task,
+                               unsigned channel) const {
+  int64_t bit = int64_t(1) << channel;
+  if (!(state[getOrdered(task)] & bit))
+    return false;
+  for (unsigned other = 0; other < tasks; ++other)
+    state[getOrdered(other)] &= ~bit;
+  forEachSlot([&](unsigned slot) {
+    state[slot + Committed] &= ~bit;
+    state[slot + Released] &= ~bit;
+  });
+  state[getOrdered(task)] |= bit;
+  return true;
 }
 
 Outcome ChannelProtocol::release(State &state, unsigned task,
@@ -206,6 +242,7 @@ Outcome ChannelProtocol::release(State &state, unsigned task,
                       "tile.gemm_wait has to come before");
   slot[Open] &= ~bit;
   slot[Full] &= ~bit;
+  slot[Released] |= state[getOrdered(task)];
   if (!slot[Full]) {
     slot[Cursor] = kNone;
     slot[Filled] = slot[Unfenced] = 0;
@@ -447,8 +484,11 @@ void ChannelProtocol::rotate(State &state, unsigned link, int64_t base) const {
   };
   move(state[channel.first]);
   for (unsigned task = 0; task < tasks; ++task)
-    if (channel.consumers >> task & 1)
+    if (channel.consumers >> task & 1) {
       move(state[getNextWait(link, task)]);
+      if (channel.alternating)
+        break;
+    }
   auto slots = state.begin() + channel.first + 1 + tasks;
   int64_t first = base % channel.depth;
   std::rotate(slots, slots + first * NumSlotWords,

@@ -83,6 +83,8 @@ private:
     /// Where its words begin; the slots' follow.
     unsigned first;
     int64_t consumers = 0;
+    /// Of each fill one consumer.
+    bool alternating = false;
     mlir::Operation *commit = nullptr, *wait = nullptr, *release = nullptr;
   };
   /// The words of a slot.
@@ -105,12 +107,18 @@ private:
     Unfenced,
     /// Read since the threads met.
     Dirty,
+    /// What the commit, and the releases, tell of the order of waits.
+    Committed,
+    Released,
     NumSlotWords
   };
   static constexpr int64_t kLanded = -1, kOpenGroup = 1000, kNone = -1;
   static constexpr unsigned kMaxProducts = 8;
   /// Of a task: how many products run, then what each reads and its event.
   static constexpr unsigned kProductWords = 1 + 2 * kMaxProducts;
+  /// These, and the alternating channels of which the task knows that all waits
+  /// so far come before what it does next.
+  static constexpr unsigned kTaskWords = kProductWords + 1;
 
   void addChannels();
   void addEvents();
@@ -122,10 +130,11 @@ private:
   std::string getPlace(unsigned channel, int64_t cursor) const;
 
   unsigned getSlot(unsigned channel, int64_t cursor) const;
-  unsigned getNextWait(unsigned channel, unsigned task) const {
-    return channels[channel].first + 1 + task;
-  }
+  unsigned getNextWait(unsigned channel, unsigned task) const;
   unsigned getProducts(unsigned task) const;
+  unsigned getOrdered(unsigned task) const {
+    return getProducts(task) + kProductWords;
+  }
   /// The bit of a slot in the words of products.
   int64_t getSlotBit(unsigned channel, int64_t cursor) const;
   template <typename FnT>
@@ -145,6 +154,7 @@ private:
                      int64_t cursor, Finding &) const;
   Outcome accessLoosely(State &, unsigned task, const Event &, const Access &,
                         int64_t cursor, Finding &) const;
+  bool takeTurn(State &, unsigned task, unsigned channel) const;
   void startProduct(State &, unsigned task, const Event &,
                     llvm::ArrayRef<int64_t> cursors) const;
   Outcome waitForProducts(State &, unsigned task, const Event &, GemmWaitOp,

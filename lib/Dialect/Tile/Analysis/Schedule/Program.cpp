@@ -11,6 +11,7 @@
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -223,6 +224,34 @@ void Program::addLinks(Operation *op) {
   }
 }
 
+/// A loop without events that counts slots for events behind it belongs to their
+/// links.
+void Program::linkCountingLoops() {
+  llvm::MapVector<Operation *, llvm::SmallSet<unsigned, 4>> counting;
+  kernel.walk([&](Operation *event) {
+    if (!protocol.isEventOfAny(event) || protocol.getLinks(event).empty())
+      return;
+    // Behind the link its place.
+    SmallVector<Value> todo(event->getOperands().drop_front());
+    llvm::DenseSet<Value> seen;
+    while (!todo.empty()) {
+      Value value = todo.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      llvm::append_range(todo, getSources(value));
+      Operation *loop = value.getDefiningOp();
+      if (isa_and_present<scf::ForOp, scf::WhileOp>(loop) &&
+          !links.contains(loop))
+        for (unsigned link : protocol.getLinks(event))
+          counting[loop].insert(link);
+    }
+  });
+  for (auto &[loop, own] : counting) {
+    links[loop] = own;
+    needControl(loop);
+  }
+}
+
 /// Cursors, slots and parities take few values, and so does what they are
 /// computed from.
 void Program::track() {
@@ -305,6 +334,8 @@ std::optional<Finding> Program::build() {
   });
   if (obstacle)
     return obstacle;
+  if (tasks.size() > 1)
+    linkCountingLoops();
   drain();
   track();
   collectInner();

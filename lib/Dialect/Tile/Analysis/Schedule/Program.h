@@ -63,6 +63,7 @@ private:
   std::optional<Finding> addTasks();
   std::optional<Finding> addOperation(mlir::Operation *op);
   void addLinks(mlir::Operation *op);
+  void linkCountingLoops();
   void need(mlir::Value value);
   void needControl(mlir::Operation *op);
   void drain();
