@@ -4,7 +4,6 @@ Inputs are small integers, so that results are exact.
 """
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,9 +146,7 @@ def make_gemm(name, m, n, k, first=0, last=None, out=tl.f32, **constants) -> Cas
     dtype = np.float32 if out is tl.f32 else np.float16
     c = np.full((m, n), np.nan, dtype)
     constants["T"] = out
-    return Case(
-        name, gemm, [a, b, c], expected.astype(dtype), [first, last], constants
-    )
+    return Case(name, gemm, [a, b, c], expected.astype(dtype), [first, last], constants)
 
 
 def make_guarded(name, share, blocks) -> Case:

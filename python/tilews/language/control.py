@@ -190,8 +190,7 @@ def persistent(
         raise LanguageError("tl.persistent: order and panel go together")
     if not isinstance(ping_pong, bool):
         raise LanguageError(
-            "tl.persistent: ping_pong is True or False, found "
-            f"{describe(ping_pong)}"
+            f"tl.persistent: ping_pong is True or False, found {describe(ping_pong)}"
         )
     return Persistent(extents, None if order is None else (order, panel), ping_pong)
 

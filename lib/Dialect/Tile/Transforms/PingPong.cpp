@@ -112,15 +112,16 @@ MaybeRefusal PingPong::checkChannels() {
 
 /// What a turn hands on to the next one can be computed without it.
 MaybeRefusal PingPong::checkCarried() {
-  auto writes = llvm::filter_to_vector(
-      memory.get(specialize), [](const auto &access) { return access.writes(); });
+  auto writes =
+      llvm::filter_to_vector(memory.get(specialize), [](const auto &access) {
+        return access.writes();
+      });
   for (auto [i, value] : llvm::enumerate(loop.getYieldedValues())) {
     bool isCursor = isa<CursorType>(value.getType());
     auto refuse = [&](Operation *op) {
       return isCursor ? Refusal{op, 4,
-                                "how many slots a turn takes depends on what "
-                                "this finds in it"}
-                      : Refusal{op, 3, "turns hand on what this computes"};
+                                "how many slots a turn takes depends on this"}
+                      : Refusal{op, 3, "the next turn depends on this"};
     };
     if (!loop.getResult(i).use_empty())
       return Refusal{*loop.getResult(i).user_begin(), 3,
@@ -289,7 +290,8 @@ static void takeTurns(scf::ForOp loop, Value channel, bool begins) {
   for (Value value : loop.getYieldedValues())
     slice.add(value);
   IRMapping mapping;
-  mapping.map(body.getArguments(), turns.getBody()->getArguments().drop_back(2));
+  mapping.map(body.getArguments(),
+              turns.getBody()->getArguments().drop_back(2));
   b.setInsertionPointToStart(branch.elseBlock());
   slice.clone(b, body.begin(), body.getTerminator()->getIterator(), mapping);
   yield(b, loop, mapping, cursor);
@@ -328,9 +330,9 @@ static std::string findName(SpecializeOp specialize, std::string name) {
 void PingPong::run(const TargetInfo &target) {
   loop->removeAttr(TileDialect::kPingPong);
   OpBuilder b(specialize);
-  auto channel = ChannelOp::create(
-      b, loop.getLoc(), ChannelType::get(b.getContext(), 1), ValueRange(),
-      ProducerKind::Simt);
+  auto channel =
+      ChannelOp::create(b, loop.getLoc(), ChannelType::get(b.getContext(), 1),
+                        ValueRange(), ProducerKind::Simt);
   for (Operation *op : channels)
     cast<ChannelOp>(op).setAlternating(true);
   IRMapping mapping;

@@ -44,8 +44,8 @@ static bool isAlternate(StoreOp store) {
 /// the loop over tiles of the output, whose next turn begins while TMA stores.
 static bool isBeforeMore(StoreOp store) {
   Operation *parent = store->getParentOp();
-  auto loop = dyn_cast<scf::ForOp>(isAlternate(store) ? parent->getParentOp()
-                                                      : parent);
+  auto loop =
+      dyn_cast<scf::ForOp>(isAlternate(store) ? parent->getParentOp() : parent);
   return loop && store->getParentOfType<RoleOp>() &&
          loop.getBody()
              ->walk([](WaitOp) { return WalkResult::interrupt(); })

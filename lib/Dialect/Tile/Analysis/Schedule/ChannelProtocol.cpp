@@ -181,7 +181,10 @@ Outcome ChannelProtocol::wait(State &state, unsigned task, const Event &event,
     if (cursor != next)
       return fail(finding, op,
                   getTaskName(task) + " waits for " + place +
-                      ", but its next transaction is at " +
+                      (channel.alternating
+                           ? ", but the next transaction of all who take turns "
+                             "is at "
+                           : ", but its next transaction is at ") +
                       getPlace(event.channel, next) + ": slots take turns");
     if (!(slot[Full] & bit) || (slot[Open] & bit))
       return hasRoles()

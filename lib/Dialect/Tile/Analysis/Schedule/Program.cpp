@@ -224,8 +224,8 @@ void Program::addLinks(Operation *op) {
   }
 }
 
-/// A loop without events that counts slots for events behind it belongs to their
-/// links.
+/// A loop without events that counts slots for events behind it belongs to
+/// their links.
 void Program::linkCountingLoops() {
   llvm::MapVector<Operation *, llvm::SmallSet<unsigned, 4>> counting;
   kernel.walk([&](Operation *event) {
