@@ -39,8 +39,8 @@ static int64_t getNeed(RoleOp role) {
          kOtherRegisters;
 }
 
-/// The roles that do more than start copies, if one of them needs more registers
-/// than all threads can have.
+/// The roles that do more than start copies, if one of them needs more
+/// registers than all threads can have.
 static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
   SmallVector<RoleOp> needy;
   bool anyLacks = false;
@@ -59,8 +59,8 @@ static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
 }
 
 /// The registers of a role that starts the copies for roles of `warps` warps,
-/// each of which needs `need`: more in a nest of loops, where it holds places in
-/// all of them, if they can spare them.
+/// each of which needs `need`: more in a nest of loops, where it holds places
+/// in all of them, if they can spare them.
 static int64_t getLoadRegisters(RoleOp load, int64_t warps, int64_t need) {
   bool isNest = load.getBody()
                     .walk([](LoopLikeOpInterface loop) {

@@ -119,9 +119,9 @@ MaybeRefusal PingPong::checkCarried() {
   for (auto [i, value] : llvm::enumerate(loop.getYieldedValues())) {
     bool isCursor = isa<CursorType>(value.getType());
     auto refuse = [&](Operation *op) {
-      return isCursor ? Refusal{op, 4,
-                                "how many slots a turn takes depends on this"}
-                      : Refusal{op, 3, "the next turn depends on this"};
+      return isCursor
+                 ? Refusal{op, 4, "how many slots a turn takes depends on this"}
+                 : Refusal{op, 3, "the next turn depends on this"};
     };
     if (!loop.getResult(i).use_empty())
       return Refusal{*loop.getResult(i).user_begin(), 3,

@@ -52,8 +52,9 @@ State ChannelProtocol::getInitial() const {
     state[slot + Age] = kLanded;
     state[slot + Cursor] = kNone;
   });
-  for (unsigned task = 0; task < tasks; ++task)
-    state[getOrdered(task)] = -1;
+  for (auto [i, channel] : llvm::enumerate(channels))
+    for (unsigned task = 0; task < tasks; ++task)
+      state[getOrdered(task)] |= int64_t(channel.alternating) << i;
   return state;
 }
 
