@@ -1,7 +1,7 @@
 """Which mutants do what the original does, and why.
 
 What no rule covers is held to be a fault. The rules that look at the IR are in
-_rules.py and _barrier_rules.py; the one here looks at runs.
+_rules.py and _barrier_rules.py; those here look at runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import ir
-from . import _protocol
+from . import _edits, _protocol
 from ._barrier_rules import RULES
 from ._mutants import Mutant
 from ._order import Order
@@ -22,8 +22,9 @@ Orders = Callable[[ir.Module, str], list[Order] | None]
 def argue(mutant: Mutant, orders: Orders) -> str | None:
     """The rule by which a mutant does what its original does, None without one."""
     found = next((name for name, rule in RULES.items() if rule(mutant)), None)
-    if found is None and order_is_kept(mutant, orders):
-        return "order-is-kept"
+    if found is None:
+        of_runs = RULES_OF_RUNS.items()
+        found = next((name for name, rule in of_runs if rule(mutant, orders)), None)
     return found
 
 
@@ -51,9 +52,45 @@ def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
         op.name == "tile.barrier" and "proxy_fence" in op.attributes
     ):
         return False
+    pairs = _compare(mutant, role, orders)
+    return pairs is not None and all(one.is_kept_by(other) for one, other in pairs)
+
+
+def number_is_not_used(mutant: Mutant, orders: Orders) -> bool:
+    """A slot number is another one only where nobody uses it.
+
+    Original and mutant were run and the bytes recorded that each operation accesses. In
+    each launch they do the same accesses, to the same bytes, in the same order, and are
+    done with them at the same place. From where a loop begins with a number, or a
+    number is chosen in front of it, each turn's slot follows: runs that have more turns
+    than slots and agree do so for any number of turns, and those with fewer turns, down
+    to none, were compared, too. Premises: the kernel has no roles; the changed
+    operation is a loop that begins with another number, or a choice of a slot; all
+    launches were compared.
+    """
+    if mutant.mutation not in ("restart", "select"):
+        return False
+    if _edits.enclosing(mutant.op, "gpu.func") is None or any(
+        each.name == "tile.role" for each in _edits.walk(_protocol.kernel_of(mutant.op))
+    ):
+        return False
+    pairs = _compare(mutant, None, orders)
+    return pairs is not None and all(one == other for one, other in pairs)
+
+
+def _compare(
+    mutant: Mutant, role: ir.Operation | None, orders: Orders
+) -> list[tuple[Order, Order]] | None:
+    """The orders of original and mutant in each launch; None if they have none."""
     name = "" if role is None else _protocol.name_of(role)
     before = orders(original_of(mutant), name)
     after = orders(mutant.module, name)
     if before is None or after is None:
-        return False
-    return all(one.is_kept_by(other) for one, other in zip(before, after, strict=True))
+        return None
+    return list(zip(before, after, strict=True))
+
+
+RULES_OF_RUNS: dict[str, Callable[[Mutant, Orders], bool]] = {
+    "order-is-kept": order_is_kept,
+    "number-is-not-used": number_is_not_used,
+}

@@ -19,6 +19,9 @@ _PUBLISHING = {"tile.proxy_fence", "tile.mbarrier_ready"}
 #: What waits for operations under way, by their unit; a barrier that drains them too.
 _FINISHING = {"cp_async": "tile.copy_group_wait", "tensor": "tile.gemm_wait"}
 
+#: Operations whose threads meet between their accesses to scratch memory.
+_MEETING = {f"tile.{name}" for name in ("convert_layout", "reduce", "reshape", "scan")}
+
 _Bytes = tuple[int, int, int, bool]
 
 
@@ -79,26 +82,40 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
     own = [each for each in of_role if each.unit == "role"]
     done_by = [each for each in own if each.op not in _ORDERING]
     begins = [each.begin for each in done_by]
-    barriers = [each for each in own if each.op == "tile.barrier"]
-    met = [each.begin for each in barriers]
     under_way = {
         bisect.bisect_right(begins, each.begin) - 1: each
         for each in of_role
         if each.unit in ("tma", "cp_async", "tensor")
     }
-    accesses, done = [], []
     numbers: dict[int, int] = collections.defaultdict(lambda: len(numbers))
+    met = [float(each.begin) for each in own if each.op == "tile.barrier"]
+    steps: list[tuple[float, float, Access]] = []
     for number, event in enumerate(done_by):
         beside = under_way.get(number)
         memory = tuple((numbers[m], *rest) for m, *rest in event.accesses)
-        accesses.append(Access(event.op, memory, beside is not None))
+        if event.op in _MEETING and memory:
+            # Threads write, meet and read, all in scratch memory.
+            met.append(event.begin + 0.25)
+            for time, writes in ((event.begin, True), (event.begin + 0.5, False)):
+                part = tuple(each for each in memory if each[3] == writes)
+                steps.append((time, time, Access(event.op, part, False)))
+            continue
         end = event.begin if beside is None else _get_end(beside, own)
-        barrier = bisect.bisect_left(met, end)
-        if barrier == len(met):
-            done.append(len(done_by))
-        else:
-            done.append(bisect.bisect_left(begins, met[barrier]))
-    return Order(accesses, done)
+        steps.append((event.begin, end, Access(event.op, memory, beside is not None)))
+    met.sort()
+    times = [time for time, _, _ in steps]
+    return Order(
+        [access for _, _, access in steps],
+        [_get_known(end, met, times) for _, end, _ in steps],
+    )
+
+
+def _get_known(end: float, met: list[float], times: list[float]) -> int:
+    """The number of the first of `times` behind the first meeting from `end` on."""
+    meeting = bisect.bisect_left(met, end)
+    return (
+        len(times) if meeting == len(met) else bisect.bisect_left(times, met[meeting])
+    )
 
 
 def _get_end(started: sim.Event, own: list[sim.Event]) -> float:

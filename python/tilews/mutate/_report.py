@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from ._barrier_rules import RULES
 from ._classes import CLASSES
-from ._equivalent import order_is_kept
+from ._equivalent import RULES_OF_RUNS
 from ._judge import Verdict
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
@@ -104,10 +104,7 @@ def render(results: Results) -> str:
         _EQUIVALENT.format(strict=strict),
         *(
             f"### {name}\n\n{inspect.getdoc(rule)}\n\n{by_rule[name]} mutants."
-            for name, rule in {
-                **RULES,
-                "order-is-kept": order_is_kept,
-            }.items()
+            for name, rule in {**RULES, **RULES_OF_RUNS}.items()
         ),
         "## Missed",
         "\n".join(
