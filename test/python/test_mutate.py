@@ -1,5 +1,6 @@
 """Mutants of schedules, and what finds them."""
 
+import collections
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from interpreting import SHARED
 from tilews import ir, mutate
 from tilews.errors import CompileError
 from tilews.mutate.__main__ import main
-from tilews.mutate._equivalent import argue
+from tilews.mutate._equivalent import RULES_OF_RUNS, argue
+from tilews.mutate._order import Access, Order
 from tilews.mutate._report import false_alarms, render, scores
 
 #: A producer and a consumer of two slots.
@@ -186,7 +188,42 @@ def test_modules_list_and_print_their_mutants(tmp_path: Path):
 def test_equivalent_mutants_are_argued(module, prefix, rule):
     for each in mutate.mutants(module, [prefix.partition(":")[0]]):
         if re.sub(r"-\d+\.", ".", each.id) == prefix:
-            assert argue(each, lambda _: None) == rule
+            assert argue(each, lambda *_: None) == rule
+
+
+def test_accesses_that_conflict_have_to_stay_in_order():
+    write, read = ((0, 0, 16, True),), ((0, 8, 24, False),)
+    accesses = [
+        Access("tile.store", write, False),
+        Access("tile.load", read, False),
+        Access("tile.load", ((0, 16, 32, False),), False),
+    ]
+    ordered = Order(accesses, [1, 3, 3])
+    # The second load reads other bytes.
+    assert not ordered.is_kept_by(Order(accesses, [2, 3, 3]))
+    assert Order(accesses, [2, 3, 3]).is_kept_by(Order(accesses, [3, 3, 3]))
+    # Two reads need no order, nor does what was in none before.
+    assert Order(accesses, [1, 2, 3]).is_kept_by(Order(accesses, [1, 3, 3]))
+    assert not ordered.is_kept_by(Order(accesses[:2], [1, 2]))
+
+
+def test_what_runs_argue_goes_wrong_nowhere():
+    """Mutants that runs show to be equivalent are right under all timings."""
+    subject = next(
+        each
+        for each in mutation_corpus.SUBJECTS
+        if (each.name, each.target) == ("guarded-part", "sm_80")
+    )
+    judge = mutate.Judge(subject)
+    classes = ("drop", "restart", "select")
+    rules = collections.Counter()
+    for each in mutate.mutants(subject.forms()["barriers"], classes):
+        rule = argue(each, judge.orders)
+        if rule in RULES_OF_RUNS:
+            rules[rule] += 1
+            assert judge.simulate(each.module) is None, each.id
+    assert rules["order-is-kept"] >= 2
+    assert rules["number-is-not-used"] == 2
 
 
 def test_faults_are_found():

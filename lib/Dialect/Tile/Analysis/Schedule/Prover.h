@@ -44,6 +44,8 @@ public:
   /// Follows carried numbers together that differ by small numbers, which tells
   /// what one role counts ahead of another.
   void relateCounts() { relatesCounts = true; }
+  /// Whether loops carry numbers that may be related.
+  bool hasCounts() const;
 
   /// What keeps it from a proof: not always a fault of the schedule.
   std::optional<Finding> run();

@@ -28,6 +28,15 @@ SmallVector<Value> Prover::getCarried(const Group &group) const {
   return carried;
 }
 
+bool Prover::hasCounts() const {
+  return llvm::any_of(groups, [&](const Group &group) {
+    return llvm::any_of(getCarried(group), [&](Value value) {
+      return program.getNumber(value) >= 0 && isSum(value.getType()) &&
+             !program.isTracked(value);
+    });
+  });
+}
+
 /// Whether two values of a carried one, or of two, can be told by one atom.
 bool Prover::areOfOneClass(Value carried, Expr a, Expr b) const {
   if (a == b || !relatesCounts || !isSum(carried.getType()))

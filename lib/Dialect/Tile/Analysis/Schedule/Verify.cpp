@@ -28,25 +28,41 @@ static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
   return verdict;
 }
 
-/// What keeps from a proof, if anything. Few schedules need to relate counts.
+/// What keeps from a proof, if anything, with an order of the tasks if there is
+/// one. Few schedules need to relate counts. Adds up states; `waiting` is the
+/// task that had to wait in an order in which none may.
 static std::optional<Finding>
-prove(const Program &program, const Protocol &protocol, unsigned &states) {
-  Prover prover(program, protocol);
-  std::optional<Finding> finding = prover.run();
-  states += prover.getNumStates();
-  if (!finding || finding->isCertain || prover.isExhausted())
-    return finding;
-  Prover relating(program, protocol);
-  relating.relateCounts();
-  std::optional<Finding> other = relating.run();
-  states += relating.getNumStates();
-  return other ? finding : std::nullopt;
+prove(const Program &program, const Protocol &protocol,
+      ArrayRef<unsigned> order, unsigned &states,
+      std::optional<unsigned> *waiting = nullptr) {
+  std::optional<Finding> finding;
+  for (bool relatesCounts : {false, true}) {
+    Prover prover(program, protocol);
+    if (waiting)
+      prover.setOrder(order);
+    if (relatesCounts)
+      prover.relateCounts();
+    std::optional<Finding> found = prover.run();
+    states += prover.getNumStates();
+    if (!found)
+      return std::nullopt;
+    if (!relatesCounts) {
+      finding = found;
+      if (waiting)
+        *waiting = prover.getWaiting();
+    }
+    if (found->isCertain || prover.isExhausted() || prover.getWaiting() ||
+        !prover.hasCounts())
+      break;
+  }
+  return finding;
 }
 
 /// A proof, or else a counterexample: what keeps from a proof need not happen.
 static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
   ScheduleVerdict verdict;
-  std::optional<Finding> finding = prove(program, protocol, verdict.states);
+  std::optional<Finding> finding =
+      prove(program, protocol, /*order=*/{}, verdict.states);
   if (finding && finding->isCertain) {
     verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
   } else if (finding) {
@@ -79,17 +95,13 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
       return false;
     for (unsigned task = order.size(); task < program.getTasks().size(); ++task)
       order.push_back(task);
-    Prover prover(program, protocol);
-    prover.setOrder(order);
-    std::optional<Finding> finding = prover.run();
-    states += prover.getNumStates();
-    if (!finding) {
+    std::optional<unsigned> waiting;
+    if (!prove(program, protocol, order, states, &waiting)) {
       ++unit;
       isLean = true;
       continue;
     }
     // Those that wait come behind those that they wait for.
-    std::optional<unsigned> waiting = prover.getWaiting();
     if (!waiting && isLean && protocol.getNumUnits() > 1) {
       isLean = false;
       continue;
