@@ -22,7 +22,8 @@ class GemmConfig:
     blocks share the tiles, or 0 if each tile has its own; tiles along a panel's
     short side; blocks of a cluster along N, which fetch rows of A together, and
     along M, which do so with columns of B. Blocks that share the tiles are clusters
-    along one of the two, of which the panel is a multiple."""
+    along one of the two, of which the panel is a multiple; with `ping_pong` they have
+    these threads twice, which take tiles alternately."""
 
     bm: int
     bn: int
@@ -32,10 +33,12 @@ class GemmConfig:
     blocks: int = 0
     panel: int = 8
     cluster: tuple[int, int] = (1, 1)
+    ping_pong: bool = False
 
     @property
     def label(self) -> str:
-        text = f"{self.bm}x{self.bn}x{self.bk} t{self.threads} s{self.stages}"
+        times = "2x" if self.ping_pong else ""
+        text = f"{self.bm}x{self.bn}x{self.bk} t{times}{self.threads} s{self.stages}"
         text += f" b{self.blocks}" if self.blocks else ""
         text += f" p{self.panel}" if self.panel != 8 else ""
         x, y = self.cluster
@@ -80,6 +83,8 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
         GemmConfig(128, 256, depth, 256, 4, blocks, 16, (2, 1)),
         GemmConfig(256, 128, depth, 256, 4, blocks, 16, (1, 2)),
         GemmConfig(128, 128, depth, 256, 5, blocks),
+        GemmConfig(64, 256, depth, 128, 4, blocks, ping_pong=True),
+        GemmConfig(128, 128, depth, 128, 5, blocks, ping_pong=True),
         GemmConfig(128, 128, depth, 128, 3, 2 * blocks),
         GemmConfig(128, 128, depth, 128, 3),
     ]
@@ -149,6 +154,7 @@ def gemm_kernel(
         STAGES: tl.constexpr,
         BLOCKS: tl.constexpr,
         PANEL: tl.constexpr,
+        PING_PONG: tl.constexpr = False,
     ):
         M, N = C.shape
         As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
@@ -158,7 +164,9 @@ def gemm_kernel(
         tiles_m = tl.cdiv(M, BM * down) * down
         if persistent:
             tl.grid(BLOCKS)
-            for bx, by in tl.persistent(tiles_n, tiles_m, order=order, panel=PANEL):
+            for bx, by in tl.persistent(
+                tiles_n, tiles_m, order=order, panel=PANEL, ping_pong=PING_PONG
+            ):
                 tile(A, B, C, As, Bs, bx, by, STAGES)
         else:
             bx, by = tl.grid(tiles_n, tiles_m)
@@ -179,6 +187,7 @@ def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
         "STAGES": config.stages,
         "BLOCKS": config.blocks,
         "PANEL": config.panel,
+        "PING_PONG": config.ping_pong,
         "threads": config.threads,
     }
 

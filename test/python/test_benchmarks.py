@@ -190,6 +190,21 @@ def test_gemm_configurations_build(case):
 
 
 @pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
+@pytest.mark.parametrize("dtype", ["f16", "e4m3"])
+def test_ping_pong_configurations_compile(dtype):
+    """To two roles, verified, without spills or warnings."""
+    shape = (8192, 8192, 8192)
+    configs = [c for c in kernels.gemm_configs(shape, dtype) if c.ping_pong]
+    assert configs
+    for config in configs:
+        kernel = kernels.compile_gemm("sm_90a", shape, dtype, "NT", config)
+        assert kernel.mlir("barriers").count("tile.role @math") == 2
+        assert kernel.messages == []
+        assert kernel.resources["warnings"] == []
+        assert kernel.resources["spill_stores"] == 0, config.label
+
+
+@pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("config", attention_kernels.CONFIGS, ids=lambda c: c.label)
 def test_attention_configurations_compile(config, causal):
