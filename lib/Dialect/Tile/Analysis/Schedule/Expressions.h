@@ -111,6 +111,11 @@ private:
 /// Appends a number to a key, small ones in one byte.
 void appendTo(std::string &key, int64_t value);
 
+/// An index of the elements of a memory.
+using Index = std::pair<Expr, unsigned>;
+/// By which multiples of a counter elements are counted.
+using Factors = std::map<Index, std::set<int64_t>>;
+
 /// The sums with a counter that conditions ask for: what they are without it,
 /// its factor, and the constants that are asked with.
 class Questions {
@@ -125,11 +130,14 @@ public:
   /// turn takes away `step` times its factor.
   bool mayFollow(ExpressionTable &table, Expr sum, Expr counter,
                  int64_t step) const;
-
-private:
   struct Range {
     int64_t low, high;
   };
+  /// The constants that `sum`, which has none, is asked with.
+  std::optional<Range> getRange(ExpressionTable &table, Expr sum,
+                                Expr counter) const;
+
+private:
   std::map<std::pair<Expr, int64_t>, Range> asked;
 };
 
@@ -162,7 +170,7 @@ public:
   /// multiples in `factors` of it, and what is known of other sums that
   /// `questions` ask for with the counter.
   void lift(ExpressionTable &table, Expr counter, Expr first,
-            const std::set<int64_t> &factors, const Questions &questions);
+            const Factors &factors, const Questions &questions);
   /// The variable `atom` begins as the sum `value`: bounds of elements counted
   /// by `counter` become bounds of their differences from `atom`, too.
   void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);

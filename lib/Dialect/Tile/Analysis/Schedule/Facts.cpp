@@ -218,29 +218,31 @@ namespace {
 class Lifter {
 public:
   Lifter(ExpressionTable &table, Expr counter, Expr first,
-         const std::set<int64_t> &factors)
+         const Factors &factors)
       : table(table), counter(table.getInteger(counter)), first(first),
         factors(factors) {}
 
   /// All ways to do so. A constant counts from `first` only as an index.
-  std::vector<Expr> run(Expr e, bool isIndex = false) {
+  std::vector<Expr> run(Expr e, std::optional<Index> index = std::nullopt) {
     std::vector<Expr> variants;
     if (table.getKind(e) == Kind::Linear)
-      addSums(e, isIndex, variants);
+      addSums(e, index, variants);
     else if (table.getKind(e) == Kind::Atom)
       addAtoms(e, variants);
     return variants;
   }
 
 private:
-  void addSums(Expr e, bool isIndex, std::vector<Expr> &variants) {
+  void addSums(Expr e, std::optional<Index> index,
+               std::vector<Expr> &variants) {
     auto terms = table.getTerms(e), firstTerms = table.getTerms(first);
     auto add = [&](int64_t factor) {
       Expr rest = table.add(e, first, -factor);
       variants.push_back(table.add(rest, counter, factor));
     };
-    if (isIndex && firstTerms.empty() && terms.empty())
-      for (int64_t factor : factors)
+    auto known = index ? factors.find(*index) : factors.end();
+    if (known != factors.end() && firstTerms.empty() && terms.empty())
+      for (int64_t factor : known->second)
         add(factor);
     for (auto [atom, factor] : terms) {
       if (!firstTerms.empty() && atom == firstTerms.front().first &&
@@ -256,9 +258,12 @@ private:
     SmallVector<Expr> operands(table.getOperands(e));
     SmallVector<int64_t> name(table.getName(e));
     bool isElement = name[0] == ExpressionTable::kElement;
-    for (Expr &operand : operands) {
+    for (auto [i, operand] : llvm::enumerate(operands)) {
       Expr saved = operand;
-      for (Expr variant : run(saved, isElement)) {
+      std::optional<Index> index;
+      if (isElement)
+        index = Index(table.getOperands(e)[0], i);
+      for (Expr variant : run(saved, index)) {
         operand = variant;
         variants.push_back(table.getAtom(name, operands));
       }
@@ -268,24 +273,30 @@ private:
 
   ExpressionTable &table;
   Expr counter, first;
-  const std::set<int64_t> &factors;
+  const Factors &factors;
 };
 } // namespace
+
+static int64_t getFactor(const ExpressionTable &table, Expr sum, Expr atom) {
+  for (auto [other, factor] : table.getTerms(sum))
+    if (other == atom)
+      return factor;
+  return 0;
+}
 
 namespace {
 /// A sum as a multiple of a counter and the rest.
 struct Split {
-  Split(ExpressionTable &table, Expr sum, Expr counter) {
-    for (auto [atom, f] : table.getTerms(sum))
-      if (atom == counter)
-        factor = f;
+  Split(ExpressionTable &table, Expr sum, Expr counter)
+      : factor(getFactor(table, sum, counter)) {
     Oriented rest(table, table.add(sum, table.getInteger(counter), -factor));
     homogeneous = rest.homogeneous;
     factor *= rest.sign;
     offset = rest.offset * rest.sign;
+    sign = rest.sign;
   }
   Expr homogeneous;
-  int64_t factor = 0, offset;
+  int64_t factor, offset, sign;
 };
 } // namespace
 
@@ -307,6 +318,16 @@ void Questions::forEachFactor(ExpressionTable &table, Expr sum,
       fn(question.second * oriented.sign);
 }
 
+std::optional<Questions::Range>
+Questions::getRange(ExpressionTable &table, Expr sum, Expr counter) const {
+  Split split(table, sum, counter);
+  auto it = asked.find({split.homogeneous, split.factor});
+  if (it == asked.end())
+    return std::nullopt;
+  Range range = it->second;
+  return split.sign > 0 ? range : Range{-range.high, -range.low};
+}
+
 bool Questions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
                           int64_t step) const {
   Split split(table, sum, counter);
@@ -318,7 +339,7 @@ bool Questions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
 }
 
 void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
-                 const std::set<int64_t> &factors, const Questions &questions) {
+                 const Factors &factors, const Questions &questions) {
   Expr distance = table.add(table.getInteger(counter), first, -1);
   Lifter lifter(table, counter, first, factors);
   std::map<Expr, bool> lifted;
@@ -401,10 +422,20 @@ void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
   eraseIf(bounds, [&](const auto &entry) {
     return liesBefore(table, entry.first, counter, step, /*isIndex=*/true);
   });
+  std::optional<int64_t> width = table.getConstantValue(step);
   eraseIf(bounds, [&](auto &entry) {
     if (!table.mentions(entry.first, counter))
       return false;
     Interval &interval = entry.second;
+    // Where all answers are the same from now on the distance does not matter.
+    if (auto range = questions.getRange(table, entry.first, counter);
+        range && width) {
+      bool grows = getFactor(table, entry.first, counter) * *width > 0;
+      if (grows && interval.low > -range->low)
+        interval = {-range->low + 1, INT64_MAX};
+      if (!grows && interval.high < -range->high)
+        interval = {INT64_MIN, -range->high - 1};
+    }
     if (interval.low < -reach)
       interval.low = INT64_MIN;
     interval.low = std::min(interval.low, reach);

@@ -191,7 +191,7 @@ private:
   std::set<int> exactCounters;
   /// The multiples of loops' counters by which elements are counted that
   /// conditions depend on.
-  std::map<int, std::set<int64_t>> factors;
+  std::map<int, Factors> factors;
   /// The sums with counters that conditions ask for.
   std::map<int, Questions> questions;
   /// By what counters are divided.

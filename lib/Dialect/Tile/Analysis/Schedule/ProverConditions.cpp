@@ -59,13 +59,18 @@ bool Prover::noteCounters(Expr part) {
 /// made of; returns whether there is a new one.
 bool Prover::addFactors(Expr e) {
   bool isNew = false;
-  if (table.getKind(e) == Kind::Linear)
-    for (auto [atom, factor] : table.getTerms(e))
+  SmallVector<Expr> operands(table.getOperands(e));
+  bool isElement = table.getKind(e) == Kind::Atom &&
+                   table.getName(e)[0] == ExpressionTable::kElement;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    isNew |= addFactors(operand);
+    if (!isElement || table.getKind(operand) != Kind::Linear)
+      continue;
+    for (auto [atom, factor] : table.getTerms(operand))
       for (int group = 0; group < int(groups.size()); ++group)
         if (atom == groups[group].counter)
-          isNew |= factors[group].insert(factor).second;
-  for (Expr operand : llvm::to_vector(table.getOperands(e)))
-    isNew |= addFactors(operand);
+          isNew |= factors[group][Index(operands[0], i)].insert(factor).second;
+  }
   return isNew;
 }
 

@@ -179,7 +179,11 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
           {}, /*isVariable=*/true);
       path.facts.forget(table, atom);
     }
-    set(path, result, isSum(result.getType()) ? table.getInteger(atom) : atom);
+    Expr value = isSum(result.getType()) ? table.getInteger(atom) : atom;
+    if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op))
+      path.facts.setInterval(table, value,
+                             {isa<gpu::GridDimOp>(op), INT64_MAX});
+    set(path, result, value);
   }
   return Progress::Made;
 }
