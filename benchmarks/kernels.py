@@ -83,7 +83,7 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
         GemmConfig(128, 256, depth, 256, 4, blocks, 16, (2, 1)),
         GemmConfig(256, 128, depth, 256, 4, blocks, 16, (1, 2)),
         GemmConfig(128, 128, depth, 256, 5, blocks),
-        GemmConfig(64, 256, depth, 128, 4, blocks, ping_pong=True),
+        GemmConfig(64, 256, depth, 128, 5, blocks, 16, ping_pong=True),
         GemmConfig(128, 128, depth, 128, 5, blocks, ping_pong=True),
         GemmConfig(128, 128, depth, 128, 3, 2 * blocks),
         GemmConfig(128, 128, depth, 128, 3),
