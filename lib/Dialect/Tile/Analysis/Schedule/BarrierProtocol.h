@@ -170,8 +170,7 @@ private:
   unsigned getPublished(unsigned slot) const;
   unsigned getLag(unsigned slot, unsigned task) const;
   unsigned getAge(unsigned place) const;
-  template <typename FnT>
-  void forEachKnown(FnT fn) const;
+  void forEachKnown(llvm::function_ref<void(unsigned)> fn) const;
   void forget(State &, unsigned word, Places places, unsigned self) const;
 
   // BarrierCluster.cpp
