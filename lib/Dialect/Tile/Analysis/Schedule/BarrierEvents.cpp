@@ -253,31 +253,44 @@ void BarrierProtocol::findUses() {
 
 void BarrierProtocol::findSubjects() {
   Places always = 0;
-  llvm::DenseMap<Value, llvm::SmallSet<unsigned, 4>> byNumber;
-  for (const auto &[op, event] : allEvents)
+  // By the number of a slot: the first of its places, and how many there are.
+  using Range = std::pair<unsigned, int64_t>;
+  llvm::DenseMap<Value, llvm::SmallSet<Range, 4>> byNumber;
+  for (const auto &[op, event] : allEvents) {
     for (const Access &access : event.accesses) {
+      const Buffer &buffer = buffers[access.buffer];
       if (access.slot)
-        byNumber[access.slot].insert(access.buffer);
+        byNumber[access.slot].insert({buffer.first, buffer.versions});
       else
         always |= getVersions(access.buffer);
     }
+    if (!isa<MBarrierArriveOp, MBarrierWaitOp>(op))
+      continue;
+    const Barrier &barrier = barriers[barrierNumbers.lookup(op->getOperand(0))];
+    if (barrier.places)
+      byNumber[op->getOperand(1)].insert({*barrier.places, barrier.depth});
+  }
   for (Barrier &barrier : barriers) {
-    barrier.subjects.assign(barrier.depth, always);
+    // Who takes turns has to know where the others are.
+    barrier.subjects.assign(barrier.depth,
+                            always | (orders(barrier) ? phasePlaces : 0));
     for (Operation *user : barrier.op.getBarrier().getUsers()) {
       if (!isa<MBarrierArriveOp, MBarrierWaitOp>(user))
         continue;
-      for (unsigned number : byNumber[user->getOperand(1)])
-        for (auto [slot, subject] : llvm::enumerate(barrier.subjects)) {
-          const Buffer &buffer = buffers[number];
-          subject |= buffer.versions == barrier.depth
-                         ? Places(1) << (buffer.first + slot)
-                         : getVersions(number);
-        }
+      for (auto [first, versions] : byNumber[user->getOperand(1)])
+        for (auto [slot, subject] : llvm::enumerate(barrier.subjects))
+          subject |= versions == barrier.depth
+                         ? Places(1) << (first + slot)
+                         : ((Places(1) << versions) - 1) << first;
     }
-    // Who takes turns has to know where the others are.
-    for (Places &subject : barrier.subjects)
-      subject |= phasePlaces;
   }
+}
+
+/// Whether a barrier has to do with no buffer.
+bool BarrierProtocol::orders(const Barrier &barrier) const {
+  return llvm::none_of(buffers, [&](const Buffer &buffer) {
+    return buffer.unit == barrier.unit;
+  });
 }
 
 void BarrierProtocol::select(unsigned unit, bool isLean) {
@@ -289,10 +302,7 @@ void BarrierProtocol::select(unsigned unit, bool isLean) {
     return barrier.unit == unit && barrier.places;
   });
   auto isOfUnit = [&](const Barrier &barrier) {
-    return barrier.unit == unit ||
-           (takesTurns && llvm::none_of(buffers, [&](const Buffer &buffer) {
-              return buffer.unit == barrier.unit;
-            }));
+    return barrier.unit == unit || (takesTurns && orders(barrier));
   };
   for (const auto &[op, event] : allEvents) {
     Event own = event;

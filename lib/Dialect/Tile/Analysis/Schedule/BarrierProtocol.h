@@ -156,6 +156,7 @@ private:
   void findUnits();
   void findUses();
   void findSubjects();
+  bool orders(const Barrier &barrier) const;
   bool hasRoles() const { return tasks > 1; }
 
   /// Of the block itself, and of its peers.
