@@ -6,7 +6,9 @@ import ping_pong_kernels
 import pytest
 import simulating
 
-from tilews import compiler, passes, sim
+import tilews
+import tilews.language as tl
+from tilews import compiler, errors, passes, schedule, sim
 
 CASES = pytest.mark.parametrize(
     "case", ping_pong_kernels.CASES, ids=lambda case: case.name
@@ -69,3 +71,50 @@ def test_compiles_without_spills_and_warnings(case):
     assert not [m for m in compiled.messages if "tile-layout" not in m]
     assert compiled.resources["warnings"] == []
     assert compiled.resources["spill_stores"] == 0
+
+
+def test_function_makes_the_roles():
+    case = next(c for c in ping_pong_kernels.CASES if c.name == "odd-turns")
+    module = case.kernel.build("sm_90a", **case.constants)
+    for flag, step in steps():
+        if flag == "tile-ping-pong":
+            break
+        passes.run(module, step)
+    kernel = schedule.find_kernel(module)
+    assert not schedule.ping_pong(kernel)
+    assert "tile.role @math1" in str(module)
+    check(case, module, policy="random", seed=1)
+    # Nothing is left to do.
+    before = str(module)
+    assert not schedule.ping_pong(kernel)
+    assert str(module) == before
+
+
+def test_role_alone_says_why():
+    case = next(c for c in ping_pong_kernels.CASES if c.name == "odd-turns")
+    module = case.kernel.build("sm_80", **case.constants)
+    kernel = schedule.find_kernel(module)
+    passes.run(module, "tile-lower-persistent")
+    (remark,) = schedule.ping_pong(kernel)
+    assert "tile-pp-0001" in remark
+    check(case, module)
+    assert "tile.ping_pong" not in str(module)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "gfx942"])
+def test_other_targets_keep_one_role(target):
+    case = next(c for c in ping_pong_kernels.CASES if c.name == "many-turns")
+    compiled = case.kernel.compile(target, **case.constants)
+    wanted = "tile-pp-0007" if target == "gfx942" else "tile-pp-0001"
+    assert any(wanted in message for message in compiled.messages)
+
+
+def test_ping_pong_is_a_truth_value():
+    @tilews.kernel(threads=128)
+    def kernel(C: tl.Tensor["M, 32", tl.f32]):
+        tl.grid(1)
+        for y in tl.persistent(3, ping_pong=2):
+            C[y * 32, 0] = tl.zeros((32, 32), tl.f32)
+
+    with pytest.raises(errors.KernelError, match="ping_pong is True or False"):
+        kernel.build("sm_90a")
