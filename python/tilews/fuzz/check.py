@@ -1,4 +1,5 @@
-"""Checks one random kernel: the interpreter's result is the same after every pass."""
+"""Checks one random kernel: after every pass its result is the same, and its schedule
+is proved."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ CHIPS = ("sm_80", "sm_90a", "gfx942")
 #: Timing policies of the simulator.
 POLICIES = ("earliest", "latest", "random")
 
-#: Passes that leave what is executed as it was, or that others follow at once.
+#: Passes that leave what is executed as it was.
 ANNOTATIONS = (
     "tile-set-target",
     "tile-lower-persistent",
@@ -32,6 +33,9 @@ ANNOTATIONS = (
     "tile-assign-registers",
     "tile-infer-layouts",
 )
+
+#: Has to prove schedules, wherever the pipelines run it.
+VERIFIER = "tile-verify-schedule"
 
 #: Operations that a block may execute, many times what any kernel here needs.
 MOST_STEPS = 20_000_000
@@ -45,9 +49,11 @@ class Finding:
         kind: ``invalid`` for a kernel that is wrong itself, ``build`` for one that
             the frontend refuses, ``reference`` where numpy and the interpreter
             differ, ``pass`` for a pass that fails, ``differs`` for results that a
-            pass changes, ``error`` for a failing simulation after a pass, ``emit``
-            for device code that cannot be made; ``crash`` and ``hang`` of the
-            process.
+            pass changes, ``error`` for a failing simulation after a pass, ``alarm``
+            for a schedule that the verifier refuses and that the simulator finds
+            nothing wrong with, ``unverified`` for one that the verifier says nothing
+            of, ``emit`` for device code that cannot be made; ``crash`` and ``hang``
+            of the process.
         step: the pass, and the chip that it ran for.
     """
 
@@ -108,11 +114,12 @@ def _check(program: Program, options: Options) -> Iterator[Finding]:
         if message := difference(found, expected, exact=program.exact):
             yield Finding(seed, "reference", "", message)
     for index, chip in enumerate(options.chips_of(seed)):
-        copy = with_target(module, chip)
+        found = list(_compare_steps(module, program, expected, chip))
+        yield from found
         # Of kernels for several chips each chip has its turn.
-        if options.emit_every and (seed // 3 + index) % options.emit_every == 0:
-            yield from _emit(copy, seed, chip)
-        yield from _compare_steps(copy, program, expected, chip)
+        is_turn = options.emit_every and (seed // 3 + index) % options.emit_every == 0
+        if is_turn and not found:
+            yield from _emit(with_target(module, chip), seed, chip)
 
 
 def with_target(module: ir.Module, chip: str) -> ir.Module:
@@ -129,9 +136,7 @@ def tile_passes(chip: str) -> list[str]:
     dialect = "nvvm" if chip.startswith("sm_") else "rocdl"
     steps = passes.expand(f"tilews-to-{dialect}{{chip={chip}}}")
     conversion = f"convert-tile-to-{dialect}"
-    steps = steps[: next(i for i, s in enumerate(steps) if s.startswith(conversion))]
-    # The verifier does not know yet that threads meet in scratch memory.
-    return [step for step in steps if not step.startswith("tile-verify-schedule")]
+    return steps[: next(i for i, s in enumerate(steps) if s.startswith(conversion))]
 
 
 def _compare_steps(
@@ -139,55 +144,80 @@ def _compare_steps(
 ) -> Iterator[Finding]:
     """Simulates after passes that change what happens; only if that finds something,
     after all of them, to find the one to blame."""
-    found = list(_run_steps(module, program, expected, chip, _Steps(chip, False)))
+    found = list(_Steps(module, program, expected, chip).run(each=False))
     if found and found[0].kind in ("error", "differs"):
-        fresh = with_target(program.kernel().build(), chip)
-        steps = _Steps(chip, True)
-        found = list(_run_steps(fresh, program, expected, chip, steps)) or found
+        found = list(_Steps(module, program, expected, chip).run(each=True)) or found
     yield from found
 
 
 class _Steps:
-    """Groups of passes, behind each of which the kernel is simulated."""
+    """The passes for a chip, one after the other on a copy of a module."""
 
-    def __init__(self, chip: str, alone: bool) -> None:
-        self.groups: list[list[str]] = [[]]
-        for step in tile_passes(chip):
-            self.groups[-1].append(step)
-            if alone or step.partition("{")[0] not in ANNOTATIONS:
-                self.groups.append([])
-        self.groups = [group for group in self.groups if group]
+    def __init__(
+        self, module: ir.Module, program: Program, expected: Sequence[Any], chip: str
+    ) -> None:
+        self.module = with_target(module, chip)
+        self.program = program
+        self.expected = expected
+        self.chip = chip
 
+    def run(self, each: bool) -> Iterator[Finding]:
+        """What goes wrong first.
 
-def _run_steps(
-    module: ir.Module,
-    program: Program,
-    expected: Sequence[Any],
-    chip: str,
-    steps: _Steps,
-) -> Iterator[Finding]:
-    last = len(steps.groups) - 1
-    for number, group in enumerate(steps.groups):
-        place = f"{group[-1].partition('{')[0]} for {chip}"
-        try:
-            passes.run(module, ",".join(group))
-        except CompileError as error:
-            yield Finding(program.seed, "pass", place, _errors(error))
-            return
-        # The order of events makes the greatest difference in the end.
-        turn = POLICIES[(program.seed + number) % len(POLICIES)]
-        for policy in POLICIES if number == last else (turn,):
-            arguments = program.arguments()
+        Args:
+            each: whether to simulate after each pass, under all policies; otherwise
+                after those that change what happens, under one, and under all after
+                the last.
+        """
+        steps = tile_passes(self.chip)
+        names = [step.partition("{")[0] for step in steps]
+        last = max(i for i, name in enumerate(names) if name != VERIFIER)
+        for number, (step, name) in enumerate(zip(steps, names, strict=True)):
+            found = None
+            if name == VERIFIER:
+                found = self._verify(names[number - 1])
+            else:
+                try:
+                    passes.run(self.module, step)
+                except CompileError as error:
+                    found = self._find("pass", name, _errors(error))
+                else:
+                    turn = POLICIES[(self.program.seed + number) % len(POLICIES)]
+                    policies = POLICIES if each or number == last else (turn,)
+                    if each or name not in ANNOTATIONS:
+                        found = self._simulate(policies, name)
+            if found:
+                yield found
+                return
+
+    def _find(self, kind: str, name: str, message: str) -> Finding:
+        return Finding(self.program.seed, kind, f"{name} for {self.chip}", message)
+
+    def _simulate(self, policies: Sequence[str], name: str) -> Finding | None:
+        for policy in policies:
+            arguments = self.program.arguments()
             kind = "error"
             try:
-                simulate(module, arguments, policy, program.seed)
-                kind, message = "differs", difference(arguments, expected)
+                simulate(self.module, arguments, policy, self.program.seed)
+                kind, message = "differs", difference(arguments, self.expected)
             except sim.SimulationError as error:
                 message = str(error)
             if message:
                 message = f"{message} (policy {policy})"
-                yield Finding(program.seed, kind, place, message)
-                return
+                return self._find(kind, name, message)
+        return None
+
+    def _verify(self, name: str) -> Finding | None:
+        """Expects a proof; `name` is the pass before."""
+        try:
+            messages = passes.run(self.module, VERIFIER)
+        except CompileError as error:
+            found = self._simulate(POLICIES, name)
+            return found or self._find("alarm", name, _errors(error))
+        for message in messages:
+            if "tile-verify-0001" in message:
+                return self._find("unverified", name, message)
+        return None
 
 
 def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[Finding]:

@@ -171,6 +171,13 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                       bool wasEntered) {
   const Group &group = groups[number];
   path.remainders.erase(number);
+  // How many turns there were is not asked again, or asked anew.
+  if (auto loop = dyn_cast<scf::ForOp>(group.loops.front())) {
+    Expr trips = table.add(get(path, loop.getUpperBound()),
+                           get(path, loop.getLowerBound()), -1);
+    if (!table.getConstantValue(trips))
+      path.facts.setInterval(table, trips, {});
+  }
   path.facts.forget(table, group.counter);
   for (Operation *loop : group.loops)
     forgetRest(path, loop);
