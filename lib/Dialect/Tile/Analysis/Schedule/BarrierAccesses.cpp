@@ -163,6 +163,14 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
     return fail(finding, op,
                 who + " lets a copy write to " + getName(places) +
                     " while others may still access it");
+  // One thread starts it, while others of the role may be late.
+  auto role = op->getParentOfType<RoleOp>();
+  Places unmet = places & state[getTaskWord(task, UnmetReads)];
+  if (unmet && !(role && role.getElected()))
+    return fail(finding, op,
+                who + " lets a copy write to " + getName(unmet) +
+                    " that its threads may still read: they have not met since "
+                    "at a tile.barrier");
   // What the task has written since it last told of its writes are parts of the
   // same fill.
   for (unsigned writer = 0; writer < tasks; ++writer) {

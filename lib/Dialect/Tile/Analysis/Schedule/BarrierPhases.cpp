@@ -192,6 +192,9 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
     }
   }
   see(state, task, barrier, number);
+  // All of its threads wait, and learn what all of them had read.
+  state[getTaskWord(task, UnmetReads)] &=
+      ~state[getPublished(slot) + OfReads + task];
   bool isLast = !barriers[barrier].places;
   for (unsigned other = 0; other < tasks; ++other)
     isLast &= state[getLag(slot, other)] == 0;
