@@ -2,6 +2,9 @@
 see docs/fuzzing.md."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -33,6 +36,24 @@ def test_seeds_are_repeatable_and_different():
     texts = [generate(seed).text for seed in range(40)]
     assert texts == [generate(seed).text for seed in range(40)]
     assert len(set(texts)) == 40
+
+
+def test_seeds_are_the_same_in_every_process():
+    program = (
+        "import hashlib\nfrom tilews.fuzz.generator import generate\n"
+        "text = ''.join(generate(seed).text for seed in range(200))\n"
+        "print(hashlib.sha256(text.encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
 
 
 def test_kernels_have_what_schedules_get_wrong():

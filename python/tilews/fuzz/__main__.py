@@ -12,7 +12,8 @@ import click
 
 from . import runner
 from .check import CHIPS, Finding, Options, with_target
-from .generator import Program, generate
+from .generator import generate
+from .program import Program
 from .reduce import reduce
 
 

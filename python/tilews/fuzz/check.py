@@ -16,7 +16,7 @@ from ..decorator import target_attribute
 from ..errors import CompileError, KernelError
 from ..sim._launch import find_kernel
 from . import reference
-from .generator import Program
+from .program import Program
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from .check import Finding, Options
-from .generator import Program
+from .program import Program
 from .runner import check_apart
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .data import DTYPES
-from .generator import Program
+from .program import Program
 
 globals().update(DTYPES)
 

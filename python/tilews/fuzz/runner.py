@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from .check import Finding, Options, check
-from .generator import Program, generate
+from .generator import generate
+from .program import Program
 
 #: Seconds for one kernel, and kernels for one process.
 TIMEOUT = 600.0

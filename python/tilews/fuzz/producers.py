@@ -1,0 +1,110 @@
+"""What fills the buffers of random kernels."""
+
+from __future__ import annotations
+
+from .names import LONGEST, Lines, Names, Scope, Shared, indent
+
+
+class Producers(Names):
+    """Copies and stores that write a whole buffer."""
+
+    def offset(self, size: int, scope: Scope, is_row: bool) -> str:
+        """Where a tile begins in an array."""
+        counter = scope.counter
+        if is_row and self.chance(0.6):
+            return f"t * {size}"
+        kind = self.random.random()
+        if kind < 0.6:
+            return f"{counter} * {size}"
+        if kind < 0.7:
+            return f"{counter} * {size} + {self.choose(1, 3, 4, 8)}"
+        if kind < 0.8:
+            return f"{self.carried_number()} * {size}"
+        if kind < 0.87:
+            table = self.add_array("i32", (LONGEST,), fill="below 60")
+            return f"tl.load({table}[{counter}])"
+        if kind < 0.93:
+            return f"(5 - {counter}) * {size}"
+        return "0"
+
+    def fill(self, buffer: Shared, scope: Scope) -> Lines:
+        """One or more statements that write a whole buffer."""
+        scope.ready.add(buffer)
+        if len(buffer.shape) == 1:
+            array = self.add_array(buffer.dtype, (buffer.shape[0] * 9,), divisor=8)
+            place = self.offset(buffer.shape[0], scope, is_row=False)
+            return [f"tl.copy({array}[{place}], {buffer.name})"]
+        rows, columns = buffer.shape
+        place = (
+            self.offset(rows, scope, is_row=True),
+            self.offset(columns, scope, is_row=False),
+        )
+        kind = self.random.random()
+        if kind < 0.6:
+            array = self.source_array(buffer.dtype, columns)
+            return [f"tl.copy({array}[{place[0]}, {place[1]}], {buffer.name})"]
+        if kind < 0.75:
+            return self.fill_with_cast(buffer, place)
+        array = self.source_array(buffer.dtype, columns)
+        if kind < 0.87:
+            return self.fill_in_pieces(buffer, array, place)
+        if kind < 0.93:
+            return self.gather(buffer, array, scope)
+        shape = f"({rows}, {columns})"
+        load = f"tl.load({array}[{place[0]}, {place[1]}], {shape})"
+        return [f"tl.store({load}, {buffer.name})"]
+
+    def fill_with_cast(self, buffer: Shared, place: tuple[str, str]) -> Lines:
+        # Not a set, whose order differs between processes.
+        others = [t for t in ("f32", "f16", "bf16") if t != buffer.dtype]
+        other = self.choose(*others)
+        if buffer.dtype == "i8":
+            other = "i32"
+        array = self.source_array(other, buffer.shape[1])
+        load = f"tl.load({array}[{place[0]}, {place[1]}], {buffer.shape})"
+        return [f"tl.store({load}.to(tl.{buffer.dtype}), {buffer.name})"]
+
+    def fill_in_pieces(
+        self, buffer: Shared, array: str, place: tuple[str, str]
+    ) -> Lines:
+        """Two copies, or a copy and a fill, write a part each."""
+        rows, columns = buffer.shape
+        half = rows // 2
+        name = buffer.name
+        self.counters += 1
+        row, column = f"r{self.counters}", f"c{self.counters}"
+        start = [f"{row} = {place[0]}", f"{column} = {place[1]}"]
+
+        def piece(first: int, last: int) -> str:
+            source = f"{row}:{row} + {last - first}, {column}:{column} + {columns}"
+            if first:
+                source = f"{row} + {first}:{row} + {last}{source[source.index(',') :]}"
+            return f"tl.copy({array}[{source}], {name}[{first}:{last}, :])"
+
+        if self.chance(0.3):
+            zeros = f"tl.full(({half}, {columns}), 2, tl.{buffer.dtype})"
+            store = f"tl.store({zeros}, {name}[0, 0])"
+            return [*start, store, piece(half, rows)]
+        pieces = [piece(0, half), piece(half, rows)]
+        self.random.shuffle(pieces)
+        return [*start, *pieces]
+
+    def gather(self, buffer: Shared, array: str, scope: Scope) -> Lines:
+        """Copies the rows that a table names."""
+        rows, columns = buffer.shape
+        self.counters += 1
+        row = f"i{self.counters}"
+        table = self.add_array("i32", (rows * LONGEST,), fill="below 30")
+        lines: Lines = []
+        index = f"{table}[{scope.counter} * {rows} + {row}]"
+        if self.chance(0.5):
+            indices = self.shared((rows,), "i32")
+            scope.ready.add(indices)
+            lines = [f"tl.copy({table}[{scope.counter} * {rows}], {indices.name})"]
+            index = f"{indices.name}[{row}]"
+        copy = (
+            f"tl.copy({array}[tl.load({index}), 0:{columns}], "
+            f"{buffer.name}[{row}, 0:{columns}])"
+        )
+        # One unit: its lines belong together.
+        return [*lines, f"for {row} in tl.range({rows}):", *indent([copy])]
