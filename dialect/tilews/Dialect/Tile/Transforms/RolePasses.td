@@ -28,10 +28,11 @@ def MulticastCopiesPass : Pass<"tile-multicast-copies"> {
 
     The blocks then fill each other's slots, and wait for each other: all
     transactions of the kernel's channels have to be under loops and guards that
-    go the same way in all of them. A copy for which this or something else is
-    not known stays as it is, and the remark `tile-cluster-0002` says what. Runs
-    behind `--tile-infer-layouts`: the shares are whole boxes of TMA, or cut
-    from them by rows.
+    go the same way in all of them, roles start once, and of a channel each
+    transaction brings bytes from all blocks that release their slots to it. A
+    copy for which this or something else is not known stays as it is, and the
+    remark `tile-cluster-0002` says what. Runs behind `--tile-infer-layouts`:
+    the shares are whole boxes of TMA, or cut from them by rows.
 
     ```mlir
     gpu.func @gemm(%A: memref<?x?xf16>, ...) kernel
