@@ -20,7 +20,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 
 
 #: Of these the verifier says that it cannot tell; nothing else is wrong with them.
-UNVERIFIED = {69, 279, 354, 453, 460}
+UNVERIFIED = {69, 279, 354, 453}
 
 
 @pytest.mark.parametrize("first", range(0, 500, 20))

@@ -152,6 +152,7 @@ private:
                  bool isFirst);
   void endLoops(Path &path, int group, llvm::ArrayRef<Expr> results,
                 bool wasEntered);
+  Expr getCount(const Path &path, mlir::Operation *loop, unsigned number) const;
   void clearInner(Path &path, int group);
   int getGroup(Group group);
   bool isCounted(const Group &group) const;

@@ -7,6 +7,9 @@
 
 #include "Prover.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -167,12 +170,30 @@ void Prover::beginTurn(Path &path, int number, ArrayRef<Expr> carried,
 }
 
 /// Leaves all loops of a group. What their bodies computed is gone.
+/// The final value of a number to which each turn adds the same; 0 for others.
+/// Roles may count in loops of their own.
+Expr Prover::getCount(const Path &path, Operation *op, unsigned number) const {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop || table.getConstantValue(get(path, loop.getStep())) != 1)
+    return 0;
+  auto add = loop.getYieldedValues()[number].getDefiningOp<arith::AddIOp>();
+  IntegerAttr increment;
+  if (!add || add.getLhs() != loop.getRegionIterArg(number) ||
+      !matchPattern(add.getRhs(), m_Constant(&increment)))
+    return 0;
+  Expr trips = table.add(get(path, loop.getUpperBound()),
+                         get(path, loop.getLowerBound()), -1);
+  return table.add(get(path, loop.getInitArgs()[number]), trips,
+                   increment.getInt());
+}
+
 void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
                       bool wasEntered) {
   const Group &group = groups[number];
   path.remainders.erase(number);
-  // How many turns there were is not asked again, or asked anew.
-  if (auto loop = dyn_cast<scf::ForOp>(group.loops.front())) {
+  // How many turns there were is asked anew, unless by another role.
+  if (auto loop = dyn_cast<scf::ForOp>(group.loops.front());
+      loop && path.tasks.size() == 1) {
     Expr trips = table.add(get(path, loop.getUpperBound()),
                            get(path, loop.getLowerBound()), -1);
     if (!table.getConstantValue(trips))
@@ -189,10 +210,14 @@ void Prover::endLoops(Path &path, int number, ArrayRef<Expr> results,
     if (wasEntered)
       path.tasks[task].pop_back();
     path.tasks[task].back().next = loop->getNextNode();
-    for (Value result : loop->getResults()) {
+    for (OpResult result : loop->getResults()) {
       Expr expr = results[next];
       // Final values that are not constants are told apart by place only.
-      if (wasEntered && expr && !table.getConstantValue(expr)) {
+      bool isOpen = wasEntered && expr && !table.getConstantValue(expr);
+      Expr count = isOpen ? getCount(path, loop, result.getResultNumber()) : 0;
+      if (count) {
+        expr = count;
+      } else if (isOpen) {
         int64_t place = isa<scf::ForOp>(loop) ? group.classes[next]
                                               : int64_t(next) + (1 << 20);
         Expr atom = table.getAtom({7, number, place}, {}, /*isVariable=*/true);
