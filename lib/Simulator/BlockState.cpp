@@ -164,6 +164,8 @@ void BlockState::settle(Agent &agent) {
 void BlockState::fence(Agent &agent) {
   agent.each.done.raise(agent.accesses, agent.time++);
   agent.each.fenced.join(agent.each.done);
+  // All of its threads make the fence: each for what all of them know.
+  agent.all.fenced.join(agent.all.done);
 }
 
 Knowledge BlockState::tell(Agent &agent, bool byOneThread) {

@@ -32,6 +32,12 @@ def test_passes_keep_what_random_kernels_compute(first):
     assert {finding.seed for finding in found} == UNVERIFIED & set(seeds)
 
 
+@pytest.mark.parametrize("seed", [2959])
+def test_a_fence_of_all_readers_needs_no_meeting(seed):
+    """Rows that cp.async has gathered are read by wgmma behind the readers' fence."""
+    assert not check(generate(seed), Options(("sm_90a",), reference_every=0))
+
+
 def test_seeds_are_repeatable_and_different():
     texts = [generate(seed).text for seed in range(40)]
     assert texts == [generate(seed).text for seed in range(40)]
