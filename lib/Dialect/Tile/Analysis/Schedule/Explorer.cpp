@@ -111,6 +111,11 @@ int64_t Explorer::get(Value value) {
   int64_t number = program.getNumber(value);
   if (number >= 0 && defined[number])
     return values[number];
+  // A cursor that no transaction has moved to is no example of anything.
+  if (isa<CursorType>(value.getType())) {
+    isUnknown = true;
+    return 0;
+  }
   uint64_t identity =
       identify({reinterpret_cast<int64_t>(value.getAsOpaquePointer())});
   int64_t scale = 1;
@@ -209,6 +214,9 @@ void Explorer::evaluate(Operation *op) {
       return set(op->getResult(0), *folded);
   if (isa<ConvertLayoutOp>(op))
     return set(op->getResult(0), operands[0]);
+  // Of cursors, too.
+  if (isa<arith::SelectOp>(op) && op->getOperand(0).getType().isInteger(1))
+    return set(op->getResult(0), operands[operands[0] ? 1 : 2]);
   for (OpResult result : op->getResults()) {
     Identity identity = getIdentity(result);
     SmallVector<int64_t> words = identity.words;
@@ -317,11 +325,12 @@ std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
   inputs.clear();
   identities.clear();
   std::vector<Trace> traces;
+  isUnknown = false;
   for (auto [i, task] : llvm::enumerate(program.getTasks())) {
     traces.emplace_back();
     list(*task.body, i, traces.back());
   }
-  return order(traces);
+  return isUnknown ? std::nullopt : order(traces);
 }
 
 std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {

@@ -89,6 +89,8 @@ private:
   std::map<std::string, ScheduleVerdict::Input> inputs;
   std::map<std::vector<int64_t>, uint64_t> identities;
   unsigned steps = 0;
+  /// Whether a cursor was asked for that is not known.
+  bool isUnknown = false;
 };
 
 } // namespace tilews::tile::schedule
