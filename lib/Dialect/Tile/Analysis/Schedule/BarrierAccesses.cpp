@@ -65,6 +65,8 @@ BarrierProtocol::Places BarrierProtocol::getPlaces(const Access &access,
                                                    unsigned &next) const {
   if (access.slot)
     return Places(1) << (buffers[access.buffer].first + inputs[next++]);
+  if (access.part)
+    return Places(1) << (buffers[access.buffer].first + *access.part);
   return getVersions(access.buffer);
 }
 

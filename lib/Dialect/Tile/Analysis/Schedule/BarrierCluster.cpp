@@ -53,8 +53,8 @@ void BarrierProtocol::addPeers() {
     reaching = reaching ? reaching : op;
     for (const Access &access : event.accesses) {
       const Buffer &buffer = buffers[access.buffer];
-      for (int64_t version = 0; version < buffer.versions; ++version)
-        placePeers[buffer.first + version] |= event.peers;
+      for (unsigned place = 0; place < buffer.getNumPlaces(); ++place)
+        placePeers[buffer.first + place] |= event.peers;
     }
   }
   if (hasPeers() && slots > 62)

@@ -10,6 +10,7 @@
 #include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/IntEqClasses.h"
 
@@ -57,14 +58,52 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   reached = numWords++;
 }
 
+/// The part of an allocation that an access names; none if it is not known, or
+/// all of it.
+std::optional<BarrierProtocol::Box>
+BarrierProtocol::getBox(const SharedAccess &access) {
+  auto alloc = access.operand->get().getDefiningOp<AllocSharedOp>();
+  if (!alloc || !access.region)
+    return std::nullopt;
+  Box box;
+  for (auto [offset, size] :
+       llvm::zip_equal(access.region->offsets, access.region->sizes)) {
+    std::optional<int64_t> begin = getConstantIntValue(offset);
+    if (!begin)
+      return std::nullopt;
+    box.push_back({*begin, size});
+  }
+  if (access.region->sizes == alloc.getBuffer().getType().getShape())
+    return std::nullopt;
+  return box;
+}
+
+bool BarrierProtocol::areDisjoint(ArrayRef<Box> boxes) {
+  auto overlap = [](const Box &a, const Box &b) {
+    return llvm::all_of(llvm::zip_equal(a, b), [](auto dims) {
+      auto [x, y] = dims;
+      return x.first < y.first + y.second && y.first < x.first + x.second;
+    });
+  };
+  for (size_t i = 0; i < boxes.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(boxes[i], boxes[j]))
+        return false;
+  return true;
+}
+
 /// Versioned buffers, and others that asynchronous units or several roles
 /// access: what a role does with a buffer of its own is not the schedule's.
 void BarrierProtocol::addBuffers() {
   llvm::DenseMap<Value, llvm::SmallSet<unsigned, 4>> users;
   llvm::DenseSet<Value> versioned, asynchronous;
+  llvm::DenseMap<Value, SmallVector<Box>> boxes;
   kernel.walk([&](Operation *op) {
     for (const SharedAccess &access : getSharedAccesses(op)) {
       Value buffer = access.operand->get();
+      std::optional<Box> box = getBox(access);
+      if (box && !llvm::is_contained(boxes[buffer], *box))
+        boxes[buffer].push_back(*box);
       while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
         buffer = view.getViewSource();
         if (isa<SlotOp>(view))
@@ -86,7 +125,9 @@ void BarrierProtocol::addBuffers() {
                            : 1;
     bufferNumbers[buffer] = buffers.size();
     buffers.push_back({alloc, numPlaces, versions});
-    numPlaces += versions;
+    if (!versioned.contains(buffer) && areDisjoint(boxes[buffer]))
+      buffers.back().parts = boxes[buffer];
+    numPlaces += buffers.back().getNumPlaces();
   });
   if (numPlaces > kMaxPlaces || tasks > 16)
     obstacle = Finding{kernel, "its buffers have more than 62 versions in all, "
@@ -156,8 +197,12 @@ void BarrierProtocol::addAccesses(Operation *op) {
     }
     auto &event = allEvents.try_emplace(op, Event{unsigned(eventOps.size())})
                       .first->second;
-    event.accesses.push_back(
-        {it->second, number, shared.reads(), shared.writes()});
+    Access access{it->second, number, shared.reads(), shared.writes()};
+    const auto &parts = buffers[it->second].parts;
+    std::optional<Box> box = getBox(shared);
+    if (box && !parts.empty())
+      access.part = llvm::find(parts, *box) - parts.begin();
+    event.accesses.push_back(access);
     if (hasInst(op, InstKind::Tma))
       event.unit = Unit::Tma;
     else if (hasInst(op, InstKind::Wgmma))

@@ -79,7 +79,7 @@ State BarrierProtocol::getInitial() const {
 
 std::string BarrierProtocol::getName(Places places) const {
   for (auto [i, buffer] : llvm::enumerate(buffers))
-    for (int64_t v = 0; v < buffer.versions; ++v)
+    for (unsigned v = 0; v < buffer.getNumPlaces(); ++v)
       if (places >> (buffer.first + v) & 1)
         return buffer.versions > 1
                    ? "slot " + std::to_string(v) + " of a buffer"

@@ -17,6 +17,7 @@
 
 #include "Protocol.h"
 
+#include "tilews/Dialect/Tile/Analysis/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
 namespace tilews::tile::schedule {
@@ -53,20 +54,29 @@ public:
                        llvm::ArrayRef<int64_t> inputs) const override;
 
 private:
-  /// A set of places in shared memory: versions of buffers.
+  /// A set of places in shared memory: versions of buffers, or their parts.
   using Places = uint64_t;
 
+  /// Offsets and sizes of a region.
+  using Box = llvm::SmallVector<std::pair<int64_t, int64_t>, 4>;
   struct Buffer {
     AllocSharedOp alloc;
     unsigned first;
     int64_t versions;
+    /// Regions that do not overlap; behind them comes what is in none.
+    llvm::SmallVector<Box> parts = {};
     unsigned unit = 0;
+
+    unsigned getNumPlaces() const {
+      return parts.empty() ? versions : parts.size() + 1;
+    }
   };
   struct Access {
     unsigned buffer;
-    /// The version's number; null for all of the buffer.
+    /// The version's number; null for all of the buffer, or for a part.
     mlir::Value slot;
     bool reads, writes;
+    std::optional<unsigned> part = {};
   };
   enum class Unit { Threads, CpAsync, Tma, Wgmma };
   struct Event {
@@ -149,6 +159,8 @@ private:
   static constexpr unsigned kProductWords = 1 + kMaxProducts;
   static constexpr int64_t kLanded = -1, kOpenGroup = 1000;
 
+  static std::optional<Box> getBox(const SharedAccess &access);
+  static bool areDisjoint(llvm::ArrayRef<Box> boxes);
   void addBuffers();
   void addEvents();
   void addAccesses(mlir::Operation *op);
@@ -195,7 +207,7 @@ private:
   void meetPeers(State &) const;
 
   Places getVersions(unsigned buffer) const {
-    return ((Places(1) << buffers[buffer].versions) - 1)
+    return ((Places(1) << buffers[buffer].getNumPlaces()) - 1)
            << buffers[buffer].first;
   }
   Places getPlaces(const Access &access, llvm::ArrayRef<int64_t> inputs,
