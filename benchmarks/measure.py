@@ -26,8 +26,13 @@ PEAK_FACTOR = 2
 
 #: How often the fastest configurations are timed in turns, three runs a time.
 ROUNDS = 10
+#: How many of each implementation are. A hot GPU is slower: who came first in the
+#: first round need not be the fastest.
+FINALISTS = 3
 
 Launch = Callable[[], torch.Tensor]
+#: What is known of a configuration, and how to launch it.
+Finalist = tuple[dict[str, Any], Launch]
 
 
 class GpuLost(Exception):
@@ -86,13 +91,13 @@ def measure(
 
     A row has the fastest right configuration; ``tried`` has all of them. Candidates
     of one implementation follow each other. The second rows, with ``in_turns``,
-    replace the first: the fastest configurations take turns, because who comes first
-    finds a cooler GPU.
+    replace the first: the fastest configurations of all take turns, because who comes
+    first finds a cooler GPU, and the fastest of these counts.
 
     Raises:
         GpuLost: a candidate left the GPU in a state that nobody can use.
     """
-    finalists: list[tuple[dict[str, Any], Launch]] = []
+    finalists: list[tuple[dict[str, Any], list[Finalist]]] = []
     for name, group in groupby(candidates, lambda candidate: candidate.name):
         tried = []
         launches: dict[str, Launch] = {}
@@ -105,27 +110,33 @@ def measure(
                 raise GpuLost(_row(name, tried, problem)) from error
         row = _row(name, tried, problem)
         yield row
-        if row["status"] == "ok":
-            finalists.append((row, launches[row["config"]]))
-    if len(finalists) > 1:
+        right = [entry for entry in tried if entry["status"] == "ok"]
+        right = sorted(right, key=lambda entry: entry["ms"])[:FINALISTS]
+        if right:
+            own = [(entry, launches[entry["config"]]) for entry in right]
+            finalists.append((row, own))
+    if finalists:
         announce("all", "in turns")
         yield from _time_in_turns(finalists, timer, problem)
 
 
 def _time_in_turns(
-    finalists: list[tuple[dict[str, Any], Launch]], timer: Timer, problem: Problem
-) -> list[dict[str, Any]]:
-    """The rows with times that were taken in turns."""
-    times: list[list[float]] = [[] for _ in finalists]
+    finalists: list[tuple[dict[str, Any], list[Finalist]]],
+    timer: Timer,
+    problem: Problem,
+) -> Iterator[dict[str, Any]]:
+    """A row for each implementation with times that were taken in turns."""
+    everyone = [finalist for _, own in finalists for finalist in own]
+    times: list[list[float]] = [[] for _ in everyone]
     for _ in range(ROUNDS):
-        for (_row, launch), own in zip(finalists, times, strict=True):
-            own += timer.sample(launch, iterations=3, warmup=1)
-    rows = []
-    for (row, _launch), own in zip(finalists, times, strict=True):
-        timing = Timing.of(own)
+        for (_entry, launch), samples in zip(everyone, times, strict=True):
+            samples += timer.sample(launch, iterations=3, warmup=1)
+    timings = iter([Timing.of(samples) for samples in times])
+    for row, own in finalists:
+        timed = [(entry, next(timings)) for entry, _ in own]
+        entry, timing = min(timed, key=lambda pair: pair[1].median)
         figures = _figures(problem, timing.median)
-        rows.append({**row, **timing.fields(), **figures, "in_turns": True})
-    return rows
+        yield {**row, **entry, **timing.fields(), **figures, "in_turns": True}
 
 
 def _try(
