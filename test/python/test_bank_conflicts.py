@@ -140,11 +140,12 @@ TILES = [(128, 128, 64), (64, 96, 32), (128, 192, 64)]
 def cases(*dtypes):
     """Pairs of element type and tile; types of one width differ in name only, so that
     one tile is enough for the second one."""
-    seen = set()
+    pairs, seen = [], set()
     for dtype in dtypes:
-        for tile in TILES[:1] if dtype.bits in seen else TILES:
-            yield dtype, tile
+        tiles = TILES[:1] if dtype.bits in seen else TILES
+        pairs += [(dtype, tile) for tile in tiles]
         seen.add(dtype.bits)
+    return pairs
 
 
 def operands(layouts, forms, tile):
