@@ -1,8 +1,10 @@
 """The benchmark runner, as far as it goes without a GPU."""
 
 import datetime
+import importlib
 import json
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -171,6 +173,62 @@ def test_file_name():
     name = report.file_name(date, "NVIDIA H200", ["gemm", "quick"])
     assert name == "2026-01-31-h200-gemm-quick"
     assert report.file_name(date, None, ["compile"]) == "2026-01-31-no-gpu-compile"
+
+
+# --- measuring ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def measure(monkeypatch):
+    """The module, with as much of torch as it needs without a GPU."""
+    torch = types.ModuleType("torch")
+    names = ("float16", "bfloat16", "float8_e4m3fn", "float32", "Tensor")
+    vars(torch).update(dict.fromkeys(names, object))
+    torch.cuda = types.SimpleNamespace(synchronize=lambda: None)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    for name in ("benchmarks.measure", "benchmarks.timing"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    module = importlib.import_module("benchmarks.measure")
+    monkeypatch.setattr(module, "errors", lambda result, reference: (0.0, 0.0))
+    yield module
+    for name in ("benchmarks.measure", "benchmarks.timing"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_fastest_in_turns_counts(measure):
+    """Of the three that were fastest one after the other, whoever came first."""
+    from benchmarks.timing import Timing
+
+    alone = {"first": 1.0, "second": 1.1, "third": 1.2, "slow": 9.0, "peer": 2.0}
+    turns = {"first": 1.5, "second": 1.05, "third": 1.3, "peer": 2.1}
+
+    class Timer:
+        def __call__(self, launch):
+            return Timing.of([alone[launch()]])
+
+        def sample(self, launch, iterations, warmup):
+            return [turns[launch()]] * iterations
+
+    def candidate(name, config):
+        return measure.Candidate(name, config, lambda: (lambda: config, None))
+
+    def fail():
+        raise RuntimeError("out of memory")
+
+    candidates = [candidate("ours", config) for config in alone if config != "peer"]
+    candidates += [candidate("theirs", "peer"), measure.Candidate("none", "bad", fail)]
+    output = types.SimpleNamespace(fill_=lambda value: None)
+    problem = measure.Problem(output, None, 1.0, {"TFLOP/s": 1e-3})
+    rows = list(measure.measure(problem, candidates, Timer(), lambda *step: None))
+    assert [(row["config"], row["status"]) for row in rows] == [
+        ("first", "ok"),
+        ("peer", "ok"),
+        ("bad", "failed"),
+        ("second", "ok"),
+        ("peer", "ok"),
+    ]
+    assert [row.get("in_turns") for row in rows] == [None] * 3 + [True] * 2
+    assert rows[3]["ms"] == 1.05 and len(rows[3]["tried"]) == 4
 
 
 # --- cases and kernels -------------------------------------------------------------
