@@ -89,4 +89,19 @@ gpu.module @kernels {
     tile.store %1 to %y : tensor<64x32xf16, #rows> to memref<64x32xf16>
     gpu.return
   }
+
+  // A step through scratch memory and one without: the conversion does not make
+  // one of them, which would need scratch memory that nobody has planned.
+  // CHECK-LABEL: llvm.func @two_steps
+  // CHECK: llvm.store
+  // CHECK: {{nvvm.barrier|rocdl.*barrier}}
+  // CHECK: llvm.load
+  // CHECK: llvm.return
+  gpu.func @two_steps(%x: memref<16xf32>, %y: memref<16xf32>) kernel attributes {tile.threads = 256 : i32} {
+    %v = tile.load %x[0] : memref<16xf32> -> tensor<16xf32, #tile.fragment<thread = (8, 16, 2):(0, 1*d0, 0), value = ():()>>
+    %w = tile.convert_layout %v : tensor<16xf32, #tile.fragment<thread = (8, 16, 2):(0, 1*d0, 0), value = ():()>> to tensor<16xf32, #tile.fragment<thread = (4, 8, 8):(0, 1*d0, 0), value = (2):(8*d0)>>
+    %z = tile.convert_layout %w : tensor<16xf32, #tile.fragment<thread = (4, 8, 8):(0, 1*d0, 0), value = (2):(8*d0)>> to tensor<16xf32, #tile.fragment<thread = (4, 16, 4):(0, 1*d0, 0), value = ():()>>
+    tile.store %z to %y[0] : tensor<16xf32, #tile.fragment<thread = (4, 16, 4):(0, 1*d0, 0), value = ():()>> to memref<16xf32>
+    gpu.return
+  }
 }

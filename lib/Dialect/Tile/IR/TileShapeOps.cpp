@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -345,8 +346,12 @@ LogicalResult ConvertLayoutOp::verify() {
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getResult().getType())
     return getSource();
-  // A conversion of a conversion goes straight to the last layout.
-  if (auto inner = getSource().getDefiningOp<ConvertLayoutOp>()) {
+  // A conversion of a conversion goes straight to the last layout, until scratch
+  // memory is planned: it may need some where the two steps do not.
+  auto kernel = (*this)->getParentOfType<FunctionOpInterface>();
+  bool isPlanned = kernel && kernel->hasAttr(TileDialect::kSharedBytes);
+  auto inner = getSource().getDefiningOp<ConvertLayoutOp>();
+  if (inner && !isPlanned) {
     setOperand(inner.getSource());
     return getResult();
   }

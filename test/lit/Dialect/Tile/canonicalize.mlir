@@ -109,6 +109,19 @@ func.func @conversions(%x: tensor<64xf32, #p>) -> (tensor<64xf32, #p>, tensor<64
   return %back, %z : tensor<64xf32, #p>, tensor<64xf32, #r>
 }
 
+// Once scratch memory is planned each step keeps what it has: the way to the
+// last layout may need some where its last step does not.
+// CHECK-LABEL: func @planned_conversions
+// CHECK-SAME: %[[X:[^:]*]]:
+func.func @planned_conversions(%x: tensor<64xf32, #p>) -> tensor<64xf32, #r> attributes {tile.shared_bytes = 256 : i64} {
+  // CHECK-NEXT: %[[Y:.*]] = tile.convert_layout %[[X]] {tile.offset = 0 : i64}
+  %y = tile.convert_layout %x {tile.offset = 0 : i64} : tensor<64xf32, #p> to tensor<64xf32, #q>
+  // CHECK-NEXT: %[[Z:.*]] = tile.convert_layout %[[Y]]
+  %z = tile.convert_layout %y : tensor<64xf32, #q> to tensor<64xf32, #r>
+  // CHECK-NEXT: return %[[Z]]
+  return %z : tensor<64xf32, #r>
+}
+
 // What nobody uses goes, but for writes.
 // CHECK-LABEL: func @unused
 func.func @unused(%A: memref<4xf32>, %x: tensor<4xf32>) {
