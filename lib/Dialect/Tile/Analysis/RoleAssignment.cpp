@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
+#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -199,11 +200,13 @@ std::optional<RoleRefusal> RoleAssignment::checkLoad() const {
 
 std::optional<RoleRefusal>
 RoleAssignment::checkThreads(const TargetInfo &target) {
-  bool hasTma = false, isTma = true;
+  bool hasTma = false, onlyTma = true;
+  kernel.walk([&](CopyOp copy) {
+    AllocSharedOp dest = getViewedAlloc(copy.getDest());
+    hasTma |= isTma(copy) && dest && channelBuffers.contains(dest);
+  });
   kernel.walk([&](ChannelOp channel) {
-    hasTma |= llvm::is_contained({ProducerKind::Tma, ProducerKind::Mixed},
-                                 channel.getProducer());
-    isTma &= channel.getProducer() == ProducerKind::Tma;
+    onlyTma &= channel.getProducer() == ProducerKind::Tma;
   });
   // Copies by cp.async run beside the rest without a role of their own. Those
   // through registers want the threads of the whole block: a role for them
@@ -213,7 +216,7 @@ RoleAssignment::checkThreads(const TargetInfo &target) {
   // One thread starts TMA copies; others need warps to compute addresses, and
   // registers go to warpgroups.
   bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
-  loadWarps = isTma && !hasRegisters ? 1 : 4;
+  loadWarps = onlyTma && !hasRegisters ? 1 : 4;
   int64_t own = getNumThreads(kernel);
   int64_t threads = own + loadWarps * target.warpSize;
   if (threads > target.maxThreads)

@@ -346,8 +346,8 @@ LogicalResult ConvertLayoutOp::verify() {
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getResult().getType())
     return getSource();
-  // A conversion of a conversion goes straight to the last layout, until scratch
-  // memory is planned: it may need some where the two steps do not.
+  // A conversion of a conversion goes straight to the last layout, until
+  // scratch memory is planned: it may need some where the two steps do not.
   auto kernel = (*this)->getParentOfType<FunctionOpInterface>();
   bool isPlanned = kernel && kernel->hasAttr(TileDialect::kSharedBytes);
   auto inner = getSource().getDefiningOp<ConvertLayoutOp>();

@@ -20,7 +20,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
       tile.acquire %ch[%p] : !tile.channel<2>
       %sp = tile.slot %S[%p] : !S -> !s
-      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<cp_async>} : memref<?x64xf16> to !s
       tile.commit %ch[%p] : !tile.channel<2>
       %p1 = tile.advance %p : !c
       tile.wait %ch[%q] : !tile.channel<2>
@@ -270,6 +270,40 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // expected-remark @below {{tile-ws-0008: kernel keeps one role: 'tile.role_registers' has no roles to go to, as none of its loops is pipelined}}
   gpu.func @no_pipeline() kernel attributes {tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
+    gpu.return
+  }
+}
+
+// -----
+
+// Copies by cp.async and through registers: a mixed channel, but none by TMA.
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!c = !tile.cursor<2>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // expected-remark @below {{tile-ws-0001: kernel keeps one role: none of its copies can be done by TMA}}
+  gpu.func @mixed(%A: memref<?x64xf16>, %B: memref<?x?xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %S = tile.alloc_shared : !S
+    %T = tile.alloc_shared : !S
+    %ch = tile.channel(%S, %T) {producer = #tile.producer<mixed>} : !S, !S -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
+      tile.acquire %ch[%p] : !tile.channel<2>
+      %sp = tile.slot %S[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<cp_async>} : memref<?x64xf16> to !s
+      %tp = tile.slot %T[%p] : !S -> !s
+      tile.copy %B[%k, 0] [1, 64] to %tp {tile.inst = #tile.inst<simt>} : memref<?x?xf16> to !s
+      tile.commit %ch[%p] : !tile.channel<2>
+      %p1 = tile.advance %p : !c
+      tile.wait %ch[%q] : !tile.channel<2>
+      %sq = tile.slot %S[%q] : !S -> !s
+      %v = tile.load %sq : !s -> tensor<64xf16>
+      tile.release %ch[%q] : !tile.channel<2>
+      %q1 = tile.advance %q : !c
+      scf.yield %p1, %q1 : !c, !c
+    }
     gpu.return
   }
 }

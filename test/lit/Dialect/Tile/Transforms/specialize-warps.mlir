@@ -124,8 +124,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0.0> : tensor<64xf16>
     %S = tile.alloc_shared : !S
+    %T2 = tile.alloc_shared : !S
     %table = tile.alloc_shared : !I
-    %ch = tile.channel(%S) {producer = #tile.producer<mixed>} : !S -> !tile.channel<2>
+    %ch = tile.channel(%S, %T2) {producer = #tile.producer<mixed>} : !S, !S -> !tile.channel<2>
     %p0 = tile.cursor : !c
     tile.copy %T to %table : memref<16xindex> to !I
     %r:3 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %p0, %q = %p0) -> (tensor<64xf16>, !c, !c) {
@@ -133,12 +134,17 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       tile.acquire %ch[%p] : !tile.channel<2>
       %sp = tile.slot %S[%p] : !S -> !s
       tile.copy %A[%row, 0] [1, 64] to %sp {tile.inst = #tile.inst<cp_async>} : !G to !s
+      %tp = tile.slot %T2[%p] : !S -> !s
+      tile.copy %A[%k, 0] [1, 64] to %tp {tile.inst = #tile.inst<tma>} : !G to !s
       tile.commit %ch[%p] : !tile.channel<2>
       %p1 = tile.advance %p : !c
       tile.wait %ch[%q] : !tile.channel<2>
       %sq = tile.slot %S[%q] : !S -> !s
       %v = tile.load %sq : !s -> tensor<64xf16>
-      %sum = arith.addf %acc, %v : tensor<64xf16>
+      %tq = tile.slot %T2[%q] : !S -> !s
+      %w = tile.load %tq : !s -> tensor<64xf16>
+      %both = arith.addf %v, %w : tensor<64xf16>
+      %sum = arith.addf %acc, %both : tensor<64xf16>
       tile.release %ch[%q] : !tile.channel<2>
       %q1 = tile.advance %q : !c
       scf.yield %sum, %p1, %q1 : tensor<64xf16>, !c, !c
