@@ -230,23 +230,12 @@ LogicalResult tile::remarkUnsplit(scf::ForOp loop,
 
 Value tile::countTurns(OpBuilder &builder, scf::ForOp loop) {
   Location loc = loop.getLoc();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        builder, loc,
-        builder.getIntegerAttr(loop.getInductionVar().getType(), value));
-  };
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(loop.getInductionVar().getType()));
   Value range = builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
                                                     loop.getLowerBound());
-  range = builder.createOrFold<arith::MaxSIOp>(loc, range, constant(0));
-  return divideUp(builder, loc, range, loop.getStep());
-}
-
-Value tile::divideUp(OpBuilder &builder, Location loc, Value value, Value by) {
-  Value one = arith::ConstantOp::create(
-      builder, loc, builder.getIntegerAttr(by.getType(), 1));
-  Value more = builder.createOrFold<arith::SubIOp>(loc, by, one);
-  return builder.createOrFold<arith::DivUIOp>(
-      loc, builder.createOrFold<arith::AddIOp>(loc, value, more), by);
+  range = builder.createOrFold<arith::MaxSIOp>(loc, range, zero);
+  return builder.createOrFold<arith::CeilDivUIOp>(loc, range, loop.getStep());
 }
 
 void tile::takeTurns(RewriterBase &rewriter, scf::ForOp loop, Value first,

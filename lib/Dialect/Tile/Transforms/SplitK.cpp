@@ -99,7 +99,7 @@ static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
   Value count = arith::ConstantOp::create(rewriter, loc,
                                           rewriter.getIntegerAttr(type, n));
   Value turns = countTurns(rewriter, loop);
-  Value each = divideUp(rewriter, loc, turns, count);
+  Value each = rewriter.createOrFold<arith::CeilDivUIOp>(loc, turns, count);
   Value first = rewriter.createOrFold<arith::MulIOp>(loc, share, each);
   Value last = rewriter.createOrFold<arith::AddIOp>(loc, first, each);
   last = rewriter.createOrFold<arith::MinSIOp>(loc, last, turns);

@@ -82,7 +82,7 @@ static void visitTiles(RewriterBase &rewriter, scf::ForOp tiles,
   // No turns, no tiles, whatever is divided by.
   Value turns = index.make<arith::MaxUIOp>(stream.turns, one);
   Value first = index.make<arith::DivUIOp>(stream.first, turns);
-  Value end = divideUp(rewriter, index.loc, stream.end, turns);
+  Value end = index.make<arith::CeilDivUIOp>(stream.end, turns);
   rewriter.modifyOpInPlace(tiles, [&] {
     tiles.setLowerBound(first);
     tiles.setUpperBound(end);

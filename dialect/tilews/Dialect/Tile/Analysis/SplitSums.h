@@ -39,10 +39,6 @@ mlir::LogicalResult remarkUnsplit(mlir::scf::ForOp loop,
 /// How many turns `loop` has, in the type of its counter.
 mlir::Value countTurns(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
 
-/// `value` by `by`, rounded up; neither is negative.
-mlir::Value divideUp(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::Value value, mlir::Value by);
-
 /// Lets `loop` run its turns from `first` up to `last`, without it.
 void takeTurns(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
                mlir::Value first, mlir::Value last);

@@ -13,9 +13,7 @@
 // CHECK: %[[SHARE:.*]] = arith.remui %[[Z]], %[[C3]] : index
 // CHECK: %[[K:.*]] = memref.dim
 // CHECK: %[[TURNS:.*]] = arith.maxsi %[[K]], %{{.*}} : index
-// CHECK: %[[C2:.*]] = arith.constant 2 : index
-// CHECK: %[[MORE:.*]] = arith.addi %[[TURNS]], %[[C2]] : index
-// CHECK: %[[EACH:.*]] = arith.divui %[[MORE]], %[[C3]] : index
+// CHECK: %[[EACH:.*]] = arith.ceildivui %[[TURNS]], %[[C3]] : index
 // CHECK: %[[FIRST:.*]] = arith.muli %[[SHARE]], %[[EACH]] : index
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %[[EACH]] : index
 // CHECK: %[[LAST:.*]] = arith.minsi %[[END]], %[[TURNS]] : index

@@ -22,7 +22,7 @@
 // CHECK: %[[END:.*]] = arith.addi %[[C]], %[[D]] : index
 // CHECK: %[[BY:.*]] = arith.maxui %[[TURNS]],
 // CHECK: %[[FROM:.*]] = arith.divui %[[FIRST]], %[[BY]] : index
-// CHECK: %[[TO:.*]] = arith.divui %{{.*}}, %[[BY]] : index
+// CHECK: %[[TO:.*]] = arith.ceildivui %[[END]], %[[BY]] : index
 // CHECK: scf.for %[[TILE:.*]] = %[[FROM]] to %[[TO]] step %{{.*}} {
 // CHECK:   %[[BEGIN:.*]] = arith.muli %[[TILE]], %[[TURNS]] : index
 // CHECK:   %[[E:.*]] = arith.subi %[[FIRST]], %[[BEGIN]] : index
