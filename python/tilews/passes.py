@@ -56,6 +56,11 @@ _CHIP = {"chip": "The chip, such as sm_90a; by default that of the gpu.module"}
 _OTHERS = (
     _Pass("canonicalize", "fold, simplify and clean up"),
     _Pass("cse", "merge operations that compute the same"),
+    _Pass(
+        "tilews-clean-up",
+        "canonicalize and cse, as the pipelines to GPUs run them",
+        is_pipeline=True,
+    ),
     *(
         _Pass(
             f"tilews-{start}to-{dialect}",

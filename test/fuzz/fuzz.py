@@ -28,7 +28,7 @@ sys.path.insert(0, str(BUILD / "python_packages"))
 
 #: The passes up to a target's own code, each on the result of the one before.
 LOWERING = (
-    "tile-lower-persistent tile-rasterize-blocks canonicalize cse "
+    "tile-lower-persistent tile-rasterize-blocks tilews-clean-up "
     "tile-annotate-instructions tile-infer-layouts tile-plan-shared-memory "
     "tile-insert-barriers"
 ).split()

@@ -363,8 +363,9 @@ struct DimPattern : TilePattern<memref::DimOp> {
                   ConversionPatternRewriter &rewriter) const override {
     std::optional<int64_t> dim = op.getConstantIndex();
     auto type = dyn_cast<MemRefType>(op.getSource().getType());
-    if (!dim || !type || *dim >= type.getRank())
-      return op.emitError("expected a constant dimension of a ranked memref");
+    if (!dim || !type || *dim < 0 || *dim >= type.getRank())
+      return op.emitError("expected a constant dimension of a ranked memref, "
+                          "from 0 to its rank less 1");
     Type index = getTypeConverter<LLVMTypeConverter>()->getIndexType();
     int64_t extent = type.getDimSize(*dim);
     if (!ShapedType::isDynamic(extent)) {
