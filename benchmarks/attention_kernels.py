@@ -7,6 +7,8 @@ from typing import Any
 import tilews
 import tilews.language as tl
 
+from .kernels import DTYPES
+
 
 @dataclasses.dataclass(frozen=True)
 class AttentionConfig:
@@ -120,17 +122,24 @@ def attention_kernel(persistent: bool) -> Any:
     return attention
 
 
+def attention_bindings(
+    dtype: str, causal: bool, config: AttentionConfig
+) -> dict[str, Any]:
+    """What an attention is compiled for, as ``Kernel.compile`` takes it."""
+    return {
+        "T": DTYPES[dtype],
+        "QUERIES": config.queries,
+        "KEYS": config.keys,
+        "STAGES": config.stages,
+        "CAUSAL": causal,
+        "BLOCKS": config.blocks,
+        "threads": config.threads,
+    }
+
+
 def compile_attention(
     target: str, dtype: str, causal: bool, config: AttentionConfig
 ) -> Any:
     """A compiled kernel for heads of 128 elements."""
-    return attention_kernel(config.blocks > 0).compile(
-        target,
-        T={"f16": tl.f16, "bf16": tl.bf16}[dtype],
-        QUERIES=config.queries,
-        KEYS=config.keys,
-        STAGES=config.stages,
-        CAUSAL=causal,
-        BLOCKS=config.blocks,
-        threads=config.threads,
-    )
+    kernel = attention_kernel(config.blocks > 0)
+    return kernel.compile(target, **attention_bindings(dtype, causal, config))

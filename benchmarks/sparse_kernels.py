@@ -118,9 +118,14 @@ def block_sparse(
     C[by * BM, bx * BN] = acc.to(C.dtype)
 
 
-def compile_sparse(target: str, kind: str, dtype: str, config: GemmConfig) -> Any:
-    """A compiled product, of extents that are multiples of 128."""
-    constants = {
+def sparse_kernel(kind: str, config: GemmConfig) -> Any:
+    """The kernel of a case's layout, ``2:4`` or ``blocks``."""
+    return block_sparse if kind == "blocks" else structured_kernel(config.blocks > 0)
+
+
+def sparse_bindings(kind: str, dtype: str, config: GemmConfig) -> dict[str, Any]:
+    """What a product is compiled for, as ``Kernel.compile`` takes it."""
+    bindings = {
         "T": DTYPES[dtype],
         "BM": config.bm,
         "BN": config.bn,
@@ -128,7 +133,10 @@ def compile_sparse(target: str, kind: str, dtype: str, config: GemmConfig) -> An
         "STAGES": config.stages,
         "threads": config.threads,
     }
-    if kind == "blocks":
-        return block_sparse.compile(target, **constants)
-    kernel = structured_kernel(config.blocks > 0)
-    return kernel.compile(target, BLOCKS=config.blocks, **constants)
+    return bindings if kind == "blocks" else {**bindings, "BLOCKS": config.blocks}
+
+
+def compile_sparse(target: str, kind: str, dtype: str, config: GemmConfig) -> Any:
+    """A compiled product, of extents that are multiples of 128."""
+    bindings = sparse_bindings(kind, dtype, config)
+    return sparse_kernel(kind, config).compile(target, **bindings)

@@ -11,7 +11,7 @@ from typing import Any
 import kernel_zoo
 import numpy as np
 import sparse_kernels
-from benchmarks import attention_kernels, kernels
+from benchmarks import attention_kernels, cases, kernels
 from benchmarks import sparse_kernels as sparse_benchmarks
 from benchmarks.kernels import GemmConfig
 
@@ -107,40 +107,26 @@ EXAMPLES = [
 # --- Benchmarks ----------------------------------------------------------------------
 
 
-def _gemm(dtype: str, layout: str, config: GemmConfig) -> Callable:
-    kernel = kernels.gemm_kernel(
-        layout, (16, 16, 16), config.blocks > 0, config.cluster
-    )
+def _gemm(
+    dtype: str,
+    layout: str,
+    config: GemmConfig,
+    divisors: tuple[int, ...] = (16, 16, 16),
+) -> Callable:
+    kernel = kernels.gemm_kernel(layout, divisors, config.blocks > 0, config.cluster)
     return functools.partial(kernel.build, **kernels.gemm_bindings(dtype, config))
 
 
 def _attention(causal: bool, config: attention_kernels.AttentionConfig) -> Callable:
     kernel = attention_kernels.attention_kernel(config.blocks > 0)
-    return functools.partial(
-        kernel.build,
-        T=tl.f16,
-        QUERIES=config.queries,
-        KEYS=config.keys,
-        STAGES=config.stages,
-        CAUSAL=causal,
-        BLOCKS=config.blocks,
-        threads=config.threads,
-    )
+    bindings = attention_kernels.attention_bindings("f16", causal, config)
+    return functools.partial(kernel.build, **bindings)
 
 
 def _sparse(kind: str, config: GemmConfig) -> Callable:
-    constants = {
-        "T": tl.f16,
-        "BM": config.bm,
-        "BN": config.bn,
-        "BK": config.bk,
-        "STAGES": config.stages,
-        "threads": config.threads,
-    }
-    if kind == "blocks":
-        return functools.partial(sparse_benchmarks.block_sparse.build, **constants)
-    kernel = sparse_benchmarks.structured_kernel(config.blocks > 0)
-    return functools.partial(kernel.build, BLOCKS=config.blocks, **constants)
+    kernel = sparse_benchmarks.sparse_kernel(kind, config)
+    bindings = sparse_benchmarks.sparse_bindings(kind, "f16", config)
+    return functools.partial(kernel.build, **bindings)
 
 
 _LARGE = (4096, 4096, 4096)
@@ -162,6 +148,19 @@ BENCHMARKS = [
         Entry(f"gemm-{dtype}-{layout}", _gemm(dtype, layout, config), (HOPPER,))
         for dtype, layout in (("f16", "NT"), ("f16", "TN"), ("e4m3", "NT"))
         for config in kernels.gemm_configs(_LARGE, dtype)[1:2]
+    ),
+    *(
+        Entry(
+            f"gemm-{layout}-ragged",
+            _gemm("f16", layout, GemmConfig(64, 64, 32, 128, 4), divisors),
+            arguments=_products(
+                (37, 80) if layout[0] == "T" else (80, 37),
+                (71, 37) if layout[1] == "T" else (37, 71),
+                (80, 71),
+            ),
+        )
+        for layout in cases.LAYOUTS
+        for divisors in [kernels.divisors(cases.RAGGED)]
     ),
     *(
         Entry(

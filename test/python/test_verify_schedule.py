@@ -23,6 +23,20 @@ def verify(module: ir.Module, step: str) -> None:
         assert "tile-verify-0002" in remark and "is proved" in remark, (step, remark)
 
 
+def verify_lowering(module: ir.Module) -> None:
+    """Verifies a schedule that was made by hand, and after each pass behind it."""
+    verify(module, "as made")
+    for step in (
+        "tile-infer-layouts",
+        "tile-plan-shared-memory",
+        "tile-insert-barriers",
+        "tile-lower-channels",
+    ):
+        passes.run(module, step)
+        if step not in SKIPPED:
+            verify(module, step)
+
+
 def verify_steps(module: ir.Module, pipeline: str, first: str) -> int:
     """Runs a pipeline up to per-thread code and verifies after each pass."""
     count = 0
@@ -82,16 +96,7 @@ def test_schedules_made_by_functions(by):
     example = importlib.import_module("custom_pipeline")
     module = example.gemm.build("sm_90a")
     getattr(example, by)(module)
-    verify(module, "as made")
-    for step in (
-        "tile-infer-layouts",
-        "tile-plan-shared-memory",
-        "tile-insert-barriers",
-        "tile-lower-channels",
-    ):
-        passes.run(module, step)
-        if step not in SKIPPED:
-            verify(module, step)
+    verify_lowering(module)
 
 
 HOPPER = {
@@ -114,17 +119,7 @@ HOPPER = {
 @pytest.mark.parametrize("options", HOPPER.values(), ids=HOPPER)
 def test_kernels_for_hopper(options):
     with ir.Context(), ir.Location.unknown():
-        module = ir.Module.parse(hopper_kernels.gemm(**options))
-        verify(module, "as written")
-        for step in (
-            "tile-infer-layouts",
-            "tile-plan-shared-memory",
-            "tile-insert-barriers",
-            "tile-lower-channels",
-        ):
-            passes.run(module, step)
-            if step not in SKIPPED:
-                verify(module, step)
+        verify_lowering(ir.Module.parse(hopper_kernels.gemm(**options)))
 
 
 def test_what_is_wrong_stops_the_pipeline():
