@@ -30,14 +30,19 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+/// A wait that leaves more groups in flight counts as none: no pipeline is as
+/// deep, and each group that is told apart is a step to the fixed point.
+static constexpr int64_t kMostGroups = 32;
+
 namespace {
 class BarrierPlacement {
 public:
   BarrierPlacement(gpu::GPUFuncOp kernel, const ArenaAccesses &accesses)
       : kernel(kernel), accesses(accesses) {
     kernel->walk([&](WaitOp wait) {
-      mostPending =
-          std::max<int64_t>(mostPending, wait.getPending().value_or(0));
+      int64_t pending = wait.getPending().value_or(0);
+      if (pending <= kMostGroups)
+        mostPending = std::max(mostPending, pending);
     });
   }
 

@@ -56,7 +56,12 @@ Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
     operands.push_back(atom);
     words.push_back(factor);
   }
-  return intern(Kind::Linear, words, operands);
+  if (llvm::all_of(words, [](int64_t word) { return llvm::isInt<32>(word); }))
+    return intern(Kind::Linear, words, operands);
+  // Nothing is computed with numbers that could overflow, and bounds of 64 bits
+  // stay apart from those of sums.
+  words.insert(words.begin(), kLarge);
+  return getInteger(getAtom(words, operands));
 }
 
 ExpressionTable::Terms ExpressionTable::getTerms(Expr sum) const {
@@ -162,41 +167,8 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
 // Constants
 //===----------------------------------------------------------------------===//
 
-static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
-  using P = arith::CmpIPredicate;
-  uint64_t ua = a, ub = b;
-  switch (predicate) {
-  case P::eq:
-    return a == b;
-  case P::ne:
-    return a != b;
-  case P::slt:
-    return a < b;
-  case P::sle:
-    return a <= b;
-  case P::sgt:
-    return a > b;
-  case P::sge:
-    return a >= b;
-  case P::ult:
-    return ua < ub;
-  case P::ule:
-    return ua <= ub;
-  case P::ugt:
-    return ua > ub;
-  case P::uge:
-    return ua >= ub;
-  }
-  llvm_unreachable("all predicates are handled");
-}
-
-static int64_t floorDiv(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-std::optional<int64_t>
-tilews::tile::schedule::foldIntegers(Operation *op, ArrayRef<int64_t> v) {
+/// Of numbers that are not negative, as if nothing overflowed.
+static std::optional<int64_t> foldNaturals(Operation *op, ArrayRef<int64_t> v) {
   using namespace mlir::arith;
   if (isa<DivSIOp, DivUIOp, CeilDivSIOp, CeilDivUIOp, FloorDivSIOp, RemSIOp,
           RemUIOp>(op) &&
@@ -206,10 +178,9 @@ tilews::tile::schedule::foldIntegers(Operation *op, ArrayRef<int64_t> v) {
       .Case([&](AddIOp) { return v[0] + v[1]; })
       .Case([&](SubIOp) { return v[0] - v[1]; })
       .Case([&](MulIOp) { return v[0] * v[1]; })
-      .Case<DivSIOp, DivUIOp>([&](auto) { return v[0] / v[1]; })
+      .Case<DivSIOp, DivUIOp, FloorDivSIOp>([&](auto) { return v[0] / v[1]; })
       .Case<CeilDivSIOp, CeilDivUIOp>(
-          [&](auto) { return -floorDiv(-v[0], v[1]); })
-      .Case([&](FloorDivSIOp) { return floorDiv(v[0], v[1]); })
+          [&](auto) { return (v[0] + v[1] - 1) / v[1]; })
       .Case<RemSIOp, RemUIOp>([&](auto) { return v[0] % v[1]; })
       .Case([&](AndIOp) { return v[0] & v[1]; })
       .Case([&](OrIOp) { return v[0] | v[1]; })
@@ -217,15 +188,51 @@ tilews::tile::schedule::foldIntegers(Operation *op, ArrayRef<int64_t> v) {
       .Case<MinSIOp, MinUIOp>([&](auto) { return std::min(v[0], v[1]); })
       .Case<MaxSIOp, MaxUIOp>([&](auto) { return std::max(v[0], v[1]); })
       .Case([&](SelectOp) { return v[0] ? v[1] : v[2]; })
-      .Case([&](ShLIOp) { return v[0] << (v[1] & 63); })
-      .Case<ShRSIOp, ShRUIOp>([&](auto) { return v[0] >> (v[1] & 63); })
-      .Case<IndexCastOp, IndexCastUIOp, ExtUIOp>([&](auto) { return v[0]; })
-      .Case([&](ExtSIOp cast) {
-        return cast.getIn().getType().isInteger(1) ? -v[0] : v[0];
+      .Case<IndexCastOp, IndexCastUIOp, ExtUIOp, TruncIOp>(
+          [&](auto) { return v[0]; })
+      .Case([&](CmpIOp cmp) {
+        return applyCmpPredicate(cmp.getPredicate(), APInt(64, v[0]),
+                                 APInt(64, v[1]));
       })
-      .Case([&](TruncIOp cast) {
-        return cast.getType().isInteger(1) ? v[0] & 1 : v[0];
-      })
-      .Case([&](CmpIOp cmp) { return compare(cmp.getPredicate(), v[0], v[1]); })
       .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Numbers of one bit are 0 and 1.
+static int64_t getNumber(const APInt &value) {
+  return value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
+}
+
+static bool fits(Type type, int64_t value) {
+  if (type.isInteger(1))
+    return value == 0 || value == 1;
+  return llvm::isIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth(),
+                      value);
+}
+
+std::optional<int64_t>
+tilews::tile::schedule::foldIntegers(Operation *op, ArrayRef<int64_t> v) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !op->getResult(0).getType().isIntOrIndex())
+    return std::nullopt;
+  // Quickly, what schedules are made of.
+  if (llvm::all_of(v, [](int64_t n) { return n >= 0 && n <= INT32_MAX; }))
+    if (std::optional<int64_t> folded = foldNaturals(op, v);
+        folded && fits(op->getResult(0).getType(), *folded))
+      return folded;
+  SmallVector<Attribute> operands;
+  for (auto [number, type] : llvm::zip(v, op->getOperandTypes())) {
+    if (!type.isIntOrIndex())
+      return std::nullopt;
+    operands.push_back(IntegerAttr::get(type, number));
+  }
+  SmallVector<OpFoldResult> results;
+  if (failed(op->fold(operands, results)) || results.size() != 1)
+    return std::nullopt;
+  if (auto same = dyn_cast<Value>(results[0])) {
+    auto it = llvm::find(op->getOperands(), same);
+    return it == op->operand_end() ? std::nullopt
+                                   : std::optional(v[it.getIndex()]);
+  }
+  auto folded = dyn_cast<IntegerAttr>(cast<Attribute>(results[0]));
+  return folded ? std::optional(getNumber(folded.getValue())) : std::nullopt;
 }

@@ -7,7 +7,8 @@
 //
 // Scalars as expressions of which there is one copy each: two roles that
 // compute the same scalar have the same expression. Integers are sums of atoms
-// with coefficients and a constant; overflow is left out of account.
+// with coefficients and a constant, of 32 bits each; a sum that needs larger
+// ones is an atom. Overflow in the kernel is left out of account.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +50,8 @@ public:
   static constexpr int64_t kElement = 8;
   /// The first word of the names of quotients, rounded down; then the divisor.
   static constexpr int64_t kQuotient = 9;
+  /// The first word of the names of sums with large numbers.
+  static constexpr int64_t kLarge = 10;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
   ExpressionTable() : nodes(1) {}

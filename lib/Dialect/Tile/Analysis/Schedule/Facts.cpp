@@ -358,13 +358,14 @@ void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
   }
   truths = std::move(lifted);
   auto firstTerms = table.getTerms(first);
-  for (auto [sum, interval] : std::map<Expr, Interval>(bounds)) {
+  for (const auto &bound : std::map<Expr, Interval>(bounds)) {
+    Expr sum = bound.first;
     std::vector<Expr> variants = lifter.run(sum);
     for (Expr variant : variants)
       if (!table.getConstantValue(variant))
-        setInterval(table, variant, interval);
+        setInterval(table, variant, bound.second);
     questions.forEachFactor(table, sum, [&](int64_t factor) {
-      setInterval(table, table.add(sum, distance, factor), interval);
+      setInterval(table, table.add(sum, distance, factor), bound.second);
     });
     // What is known of `first` itself stays known.
     bool isOfFirst = llvm::any_of(table.getTerms(sum), [&](auto &term) {

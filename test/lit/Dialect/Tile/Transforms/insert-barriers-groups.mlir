@@ -1,0 +1,40 @@
+// RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers | FileCheck %s
+
+// Each turn closes a group. More of them than any pipeline has in flight are
+// not told apart, so that the pass ends soon.
+!buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+!tile = tensor<16xf32>
+!channel = !tile.channel<2>
+!cursor = !tile.cursor<2>
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  // CHECK-LABEL: gpu.func @many_groups
+  // CHECK: scf.for
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.acquire
+  // CHECK-NOT: tile.barrier
+  // CHECK: gpu.return
+  gpu.func @many_groups(%A: memref<?xf32>, %C: memref<16xf32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %as = tile.alloc_shared : !buffer
+    %ch = tile.channel(%as) {producer = #tile.producer<cp_async>} : !buffer -> !channel
+    %start = tile.cursor : !cursor
+    %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %start, %q = %start) -> (!cursor, !cursor) {
+      tile.acquire %ch[%p] : !channel
+      %a = tile.slot %as[%p] : !buffer -> !slot
+      tile.copy %A[%k] to %a {tile.inst = #tile.inst<cp_async>} : memref<?xf32> to !slot
+      tile.commit %ch[%p] : !channel
+      %pn = tile.advance %p : !cursor
+      tile.commit_group
+      tile.wait %ch[%q] {pending = 65536 : i64} : !channel
+      %b = tile.slot %as[%q] : !buffer -> !slot
+      %x = tile.load %b : !slot -> !tile
+      tile.release %ch[%q] : !channel
+      tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
+      %qn = tile.advance %q : !cursor
+      scf.yield %pn, %qn : !cursor, !cursor
+    }
+    gpu.return
+  }
+}
