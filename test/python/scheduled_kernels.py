@@ -248,8 +248,12 @@ def _of_zoo(case: kernel_zoo.Case) -> Callable[[str], ir.Module]:
 
 #: They have no pipelines, but barriers.
 ZOO = [
-    Entry(f"zoo-{case.name}", _of_zoo(case), (HOPPER,), case.arguments)
-    for case in (*kernel_zoo.gemm_cases()[::4], *kernel_zoo.other_cases())
+    Entry(f"zoo-{case.name}", _of_zoo(case), targets, case.arguments)
+    for zoo, targets in (
+        ((*kernel_zoo.gemm_cases(), *kernel_zoo.other_cases()), (HOPPER, AMPERE)),
+        ((*kernel_zoo.fp8_cases(), *kernel_zoo.fp8_other_cases()), (HOPPER,)),
+    )
+    for case in zoo
 ]
 
 ALL = [*EXAMPLES, *BENCHMARKS, *SMALL, *SPARSE, *ZOO]

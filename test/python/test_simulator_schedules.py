@@ -82,16 +82,21 @@ OTHERS = [
     for entry in scheduled_kernels.ALL
     if entry.arguments
     for target in entry.targets
+] + [
+    pytest.param(entry, "gfx942", id=f"{entry.name}-gfx942")
+    for entry in (*scheduled_kernels.EXAMPLES, *scheduled_kernels.ZOO)
+    if entry.arguments
 ]
 
 
 @pytest.mark.parametrize(("entry", "target"), OTHERS)
 def test_kernels_of_examples_benchmarks_and_tests(entry, target):
     """As above, behind the default pipeline's schedule and its barriers."""
-    steps = tilews_passes.expand(f"tilews-to-nvvm{{chip={target}}}")
+    dialect = "rocdl" if target.startswith("gfx") else "nvvm"
+    steps = tilews_passes.expand(f"tilews-to-{dialect}{{chip={target}}}")
     lowered = [
         next(i for i, step in enumerate(steps) if step.startswith(flag))
-        for flag in ("tile-infer-layouts", "convert-tile-to-nvvm")
+        for flag in ("tile-infer-layouts", "convert-tile-to-")
     ]
     expected = run(entry, entry.build(target))
     for count in lowered:

@@ -84,9 +84,11 @@ def test_kernels_of_examples_benchmarks_and_tests(entry, target):
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(
-    "entry", scheduled_kernels.EXAMPLES, ids=lambda entry: entry.name
+    "entry",
+    [*scheduled_kernels.EXAMPLES, *scheduled_kernels.ZOO],
+    ids=lambda entry: entry.name,
 )
-def test_examples_for_amd(entry, target):
+def test_examples_and_tests_for_amd(entry, target):
     pipeline = f"tilews-to-rocdl{{chip={target}}}"
     assert verify_steps(entry.build(target), pipeline, "tile-annotate-instructions")
 
