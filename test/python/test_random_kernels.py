@@ -23,6 +23,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 UNVERIFIED = {69, 279, 354, 453}
 
 
+@pytest.mark.unverified
 @pytest.mark.parametrize("first", range(0, 500, 20))
 def test_passes_keep_what_random_kernels_compute(first):
     seeds = range(first, first + 20)

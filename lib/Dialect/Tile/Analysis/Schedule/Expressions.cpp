@@ -105,6 +105,9 @@ Expr ExpressionTable::getPositive(Expr sum) {
 Expr ExpressionTable::getZero(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value == 0);
+  // a == b is b == a.
+  if (getTerms(sum).front().second < 0)
+    sum = add(getConstant(0), sum, -1);
   return intern(Kind::Zero, {}, {sum});
 }
 

@@ -114,8 +114,9 @@ private:
 /// Appends a number to a key, small ones in one byte.
 void appendTo(std::string &key, int64_t value);
 
-/// An index of the elements of a memory.
-using Index = std::pair<Expr, unsigned>;
+/// An index of the elements of a memory: the memory, the dimension, and the sum
+/// without its counter and constant.
+using Index = std::tuple<Expr, unsigned, Expr>;
 /// By which multiples of a counter elements are counted.
 using Factors = std::map<Index, std::set<int64_t>>;
 
@@ -123,25 +124,26 @@ using Factors = std::map<Index, std::set<int64_t>>;
 /// its factor, and the constants that are asked with.
 class Questions {
 public:
-  /// Adds a sum; returns whether there is something new about it.
-  bool add(ExpressionTable &table, Expr sum, Expr counter);
+  /// Adds a sum, which is compared with 0; returns whether there is something
+  /// new about it.
+  bool add(ExpressionTable &table, Expr sum, Expr counter, bool forZero);
   /// Calls `fn` with the multiples of the counter that a sum without it may be
   /// asked for with.
   void forEachFactor(ExpressionTable &table, Expr sum,
                      llvm::function_ref<void(int64_t)> fn) const;
-  /// Whether a sum with the counter will still be asked for, from which each
-  /// turn takes away `step` times its factor.
-  bool mayFollow(ExpressionTable &table, Expr sum, Expr counter,
-                 int64_t step) const;
-  struct Range {
-    int64_t low, high;
-  };
-  /// The constants that `sum`, which has none, is asked with.
-  std::optional<Range> getRange(ExpressionTable &table, Expr sum,
-                                Expr counter) const;
+  /// Whether a sum with the counter will soon be asked whether it is zero: each
+  /// turn takes away `step` times its factor, and less than `reach` is soon.
+  bool mayFollow(ExpressionTable &table, Expr sum, Expr counter, int64_t step,
+                 int64_t reach) const;
+  /// The constants that `sum`, which has none, is asked with, in order.
+  llvm::SmallVector<int64_t> getConstants(ExpressionTable &table, Expr sum,
+                                          Expr counter) const;
 
 private:
-  std::map<std::pair<Expr, int64_t>, Range> asked;
+  struct Constants {
+    std::set<int64_t> all, forZero;
+  };
+  std::map<std::pair<Expr, int64_t>, Constants> asked;
 };
 
 /// What is known about conditions on one path.
@@ -179,10 +181,11 @@ public:
   void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);
   /// Forgets what depends on `atom` and on no element counted by `counter`.
   void keepElements(const ExpressionTable &table, Expr counter, Expr atom);
-  /// Forgets what is known of elements before `counter`, which moves by `step`,
-  /// bounds that are too far off to matter, and what nobody asks any more.
-  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
-            const Questions &questions);
+  /// Forgets what is known of elements before `counter`, which began `start`
+  /// from 0 and moves by `step`, bounds that are further than `reach` from what
+  /// is asked for, and what nobody asks any more.
+  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
+            int64_t reach, const Questions &questions);
   void appendTo(std::string &key) const;
 
 private:

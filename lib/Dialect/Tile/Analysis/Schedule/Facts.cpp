@@ -222,7 +222,8 @@ public:
       : table(table), counter(table.getInteger(counter)), first(first),
         factors(factors) {}
 
-  /// All ways to do so. A constant counts from `first` only as an index.
+  /// All ways to do so. From a constant `first` only an index counts that is
+  /// asked for with the counter.
   std::vector<Expr> run(Expr e, std::optional<Index> index = std::nullopt) {
     std::vector<Expr> variants;
     if (table.getKind(e) == Kind::Linear)
@@ -240,12 +241,16 @@ private:
       Expr rest = table.add(e, first, -factor);
       variants.push_back(table.add(rest, counter, factor));
     };
-    auto known = index ? factors.find(*index) : factors.end();
-    if (known != factors.end() && firstTerms.empty() && terms.empty())
-      for (int64_t factor : known->second)
-        add(factor);
+    if (index)
+      for (const auto &[asked, known] : factors) {
+        auto [memory, dim, rest] = asked;
+        for (int64_t factor : known)
+          if (Index(memory, dim, Expr()) == *index &&
+              table.getHomogeneous(table.add(e, first, -factor)) == rest)
+            add(factor);
+      }
     for (auto [atom, factor] : terms) {
-      if (!firstTerms.empty() && atom == firstTerms.front().first &&
+      if (!index && !firstTerms.empty() && atom == firstTerms.front().first &&
           factor % firstTerms.front().second == 0)
         add(factor / firstTerms.front().second);
       Expr rest = table.add(e, table.getInteger(atom), -factor);
@@ -262,7 +267,7 @@ private:
       Expr saved = operand;
       std::optional<Index> index;
       if (isElement)
-        index = Index(table.getOperands(e)[0], i);
+        index = Index(table.getOperands(e)[0], i, Expr());
       for (Expr variant : run(saved, index)) {
         operand = variant;
         variants.push_back(table.getAtom(name, operands));
@@ -291,51 +296,58 @@ struct Split {
       : factor(getFactor(table, sum, counter)) {
     Oriented rest(table, table.add(sum, table.getInteger(counter), -factor));
     homogeneous = rest.homogeneous;
-    factor *= rest.sign;
-    offset = rest.offset * rest.sign;
-    sign = rest.sign;
+    bool isAlone = table.getTerms(homogeneous).empty();
+    sign = isAlone && factor < 0 ? -1 : rest.sign;
+    factor *= sign;
+    offset = rest.offset * sign;
   }
   Expr homogeneous;
   int64_t factor, offset, sign;
 };
 } // namespace
 
-bool Questions::add(ExpressionTable &table, Expr sum, Expr counter) {
+bool Questions::add(ExpressionTable &table, Expr sum, Expr counter,
+                    bool forZero) {
   Split split(table, sum, counter);
-  auto [it, isNew] = asked.try_emplace({split.homogeneous, split.factor},
-                                       Range{split.offset, split.offset});
-  Range &range = it->second, before = range;
-  range = {std::min(range.low, split.offset),
-           std::max(range.high, split.offset)};
-  return isNew || range.low != before.low || range.high != before.high;
+  Constants &constants = asked[{split.homogeneous, split.factor}];
+  bool isNew = constants.all.insert(split.offset).second;
+  return (forZero && constants.forZero.insert(split.offset).second) || isNew;
 }
 
 void Questions::forEachFactor(ExpressionTable &table, Expr sum,
                               llvm::function_ref<void(int64_t)> fn) const {
   Oriented oriented(table, sum);
-  for (auto &[question, range] : asked)
+  for (auto &[question, constants] : asked)
     if (question.first == oriented.homogeneous)
       fn(question.second * oriented.sign);
 }
 
-std::optional<Questions::Range>
-Questions::getRange(ExpressionTable &table, Expr sum, Expr counter) const {
+SmallVector<int64_t> Questions::getConstants(ExpressionTable &table, Expr sum,
+                                             Expr counter) const {
   Split split(table, sum, counter);
   auto it = asked.find({split.homogeneous, split.factor});
   if (it == asked.end())
-    return std::nullopt;
-  Range range = it->second;
-  return split.sign > 0 ? range : Range{-range.high, -range.low};
+    return {};
+  SmallVector<int64_t> constants(it->second.all.begin(), it->second.all.end());
+  if (split.sign < 0) {
+    std::reverse(constants.begin(), constants.end());
+    for (int64_t &constant : constants)
+      constant = -constant;
+  }
+  return constants;
 }
 
 bool Questions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
-                          int64_t step) const {
+                          int64_t step, int64_t reach) const {
   Split split(table, sum, counter);
   auto it = asked.find({split.homogeneous, split.factor});
-  if (it == asked.end())
-    return false;
-  return split.factor * step > 0 ? split.offset >= it->second.low
-                                 : split.offset <= it->second.high;
+  return it != asked.end() &&
+         llvm::any_of(it->second.forZero, [&](int64_t constant) {
+           int64_t distance = split.offset - constant;
+           if (split.factor * step < 0)
+             distance = -distance;
+           return distance >= 0 && distance < reach;
+         });
 }
 
 void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
@@ -404,21 +416,38 @@ static bool liesBefore(const ExpressionTable &table, Expr e, Expr counter,
 
 /// Whether `condition` compares a sum with `counter` that nobody asks for.
 static bool isSettled(ExpressionTable &table, Expr condition, Expr counter,
-                      Expr step, const Questions &questions) {
+                      Expr step, int64_t reach, const Questions &questions) {
   if (table.getKind(condition) != Kind::Zero)
     return false;
   Expr sum = table.getOperands(condition)[0];
   bool isTerm = llvm::any_of(table.getTerms(sum),
                              [&](auto &term) { return term.first == counter; });
   std::optional<int64_t> width = table.getConstantValue(step);
-  return isTerm && !(width && questions.mayFollow(table, sum, counter, *width));
+  return isTerm &&
+         !(width && questions.mayFollow(table, sum, counter, *width, reach));
 }
 
-void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
-                 const Questions &questions) {
+/// Gives up bounds that are further than `reach` from all numbers at which the
+/// answer to a question changes: an interval may grow, up to where they matter.
+static void loosen(Facts::Interval &interval, ArrayRef<int64_t> constants,
+                   int64_t reach) {
+  Facts::Interval loose;
+  for (int64_t constant : constants) {
+    int64_t change = -constant;
+    if (interval.low >= change - reach)
+      loose.low = std::max(loose.low, std::min(interval.low, change + reach));
+    if (interval.high <= change + reach)
+      loose.high =
+          std::min(loose.high, std::max(interval.high, change - reach));
+  }
+  interval = loose;
+}
+
+void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
+                 int64_t reach, const Questions &questions) {
   eraseIf(truths, [&](const auto &entry) {
     return liesBefore(table, entry.first, counter, step) ||
-           isSettled(table, entry.first, counter, step, questions);
+           isSettled(table, entry.first, counter, step, reach, questions);
   });
   eraseIf(bounds, [&](const auto &entry) {
     return liesBefore(table, entry.first, counter, step, /*isIndex=*/true);
@@ -428,21 +457,19 @@ void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t reach,
     if (!table.mentions(entry.first, counter))
       return false;
     Interval &interval = entry.second;
+    auto constants = questions.getConstants(table, entry.first, counter);
     // Where all answers are the same from now on the distance does not matter.
-    if (auto range = questions.getRange(table, entry.first, counter);
-        range && width) {
+    if (!constants.empty() && width) {
       bool grows = getFactor(table, entry.first, counter) * *width > 0;
-      if (grows && interval.low > -range->low)
-        interval = {-range->low + 1, INT64_MAX};
-      if (!grows && interval.high < -range->high)
-        interval = {INT64_MIN, -range->high - 1};
+      if (grows && interval.low > -constants.front())
+        interval = {-constants.front() + 1, INT64_MAX};
+      if (!grows && interval.high < -constants.back())
+        interval = {INT64_MIN, -constants.back() - 1};
     }
-    if (interval.low < -reach)
-      interval.low = INT64_MIN;
-    interval.low = std::min(interval.low, reach);
-    if (interval.high > reach)
-      interval.high = INT64_MAX;
-    interval.high = std::max(interval.high, -reach);
+    if (constants.empty())
+      loosen(interval, {0}, start + reach);
+    else
+      loosen(interval, constants, reach);
     return interval.low == INT64_MIN && interval.high == INT64_MAX;
   });
 }

@@ -47,10 +47,12 @@ bool Prover::noteCounters(Expr part) {
   for (auto [atom, factor] : table.getTerms(sum)) {
     isNew |= addFactors(atom);
     for (int group = 0; group < int(groups.size()); ++group)
-      if (atom == groups[group].counter)
-        isNew |= table.getTerms(sum).size() == 1
-                     ? exactCounters.insert(group).second
-                     : questions[group].add(table, sum, atom);
+      if (atom == groups[group].counter) {
+        isNew |= questions[group].add(table, sum, atom,
+                                      table.getKind(part) == Kind::Zero);
+        if (table.getTerms(sum).size() == 1)
+          isNew |= exactCounters.insert(group).second;
+      }
   }
   return isNew;
 }
@@ -68,8 +70,11 @@ bool Prover::addFactors(Expr e) {
       continue;
     for (auto [atom, factor] : table.getTerms(operand))
       for (int group = 0; group < int(groups.size()); ++group)
-        if (atom == groups[group].counter)
-          isNew |= factors[group][Index(operands[0], i)].insert(factor).second;
+        if (atom == groups[group].counter) {
+          Expr rest = table.add(operand, table.getInteger(atom), -factor);
+          Index index(operands[0], i, table.getHomogeneous(rest));
+          isNew |= factors[group][index].insert(factor).second;
+        }
   }
   return isNew;
 }

@@ -149,9 +149,14 @@ Prover::Progress Prover::enter(Path &path, int number) {
   beginRemainder(path, number, lower);
   Expr counter = table.getInteger(group.counter);
   std::optional<int64_t> start = table.getConstantValue(lower);
-  bool isExact = table.getConstantValue(upper) || exactCounters.count(number);
-  if (start && isExact && group.isCounted)
-    path.facts.setInterval(table, counter, {*start, *start});
+  bool isExact =
+      start && (table.getConstantValue(upper) || exactCounters.count(number));
+  Expr begun = table.add(counter, lower, -1);
+  isExact |=
+      !start &&
+      !questions[number].getConstants(table, begun, group.counter).empty();
+  if (isExact && group.isCounted)
+    path.facts.setInterval(table, begun, {0, 0});
   if ((!table.getConstantValue(upper) || !start) && group.isCounted)
     path.facts.setInterval(table, table.add(upper, counter, -1), turns);
   beginTurn(path, number, inits, /*isFirst=*/true);
@@ -221,7 +226,7 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   int64_t width = std::abs(table.getConstantValue(step).value_or(1));
   int64_t start = std::abs(
       table.getConstantValue(get(path, loop.getLowerBound())).value_or(0));
-  path.facts.trim(table, group.counter, step, start + kExactTurns * width,
+  path.facts.trim(table, group.counter, step, start, kExactTurns * width,
                   questions[number]);
   stepRemainder(path, number, step);
   beginTurn(path, number, carried, /*isFirst=*/false);
