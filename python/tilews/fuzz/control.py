@@ -16,6 +16,8 @@ class Control(Names):
         self.counters += 1
         counter = f"k{self.counters}"
         trips = self.choose(0, 1, 2, 3, 3, 4, 5, 7)
+        if self.loops == 1 and self.chance(0.1):
+            trips = self.choose(13, 16, 30)
         bounds, runs = self.bounds(trips)
         stages = self.choose("", 1, 2, 2, 3, 3, 4, 5)
         options = f", num_stages={stages}" if stages else ""
@@ -51,24 +53,36 @@ class Control(Names):
 
     def bounds(self, trips: int) -> tuple[str, bool]:
         """Bounds of a loop of so many turns, and whether there is always one."""
-        step = self.choose(1, 1, 1, 1, 2, 3)
+        step = self.choose(1, 1, 1, 1, 2, 3) if trips < 10 else 1
         first = self.choose(0, 0, 0, 1, 3)
         last = first + trips * step - self.random.randrange(step)
         if trips == 0:
             last = self.choose(first, max(0, first - 2))
-        kind = self.choose("plain", "plain", "i64", "table", "causal")
+        start = str(first)
+        kind = self.choose(
+            "plain", "plain", "plain", "i64", "i64", "table", "table", "causal",
+            "causal", "rows", "tile",
+        )  # fmt: skip
         if kind == "i64":
             stop = self.add_number(last, "i64")
         elif kind == "table":
             # Each tile has its own number of turns.
             table = self.add_array("i32", (self.tiles,), fill=f"below {last + 1}")
             stop = f"tl.load({table}[t])"
+        elif kind == "rows":
+            # As in a compressed matrix.
+            starts = self.add_array("i32", (self.tiles,), fill="below 4")
+            ends = self.add_array("i32", (self.tiles,), fill=f"below {last + 1}")
+            start, stop = f"tl.load({starts}[t])", f"tl.load({ends}[t])"
+        elif kind == "tile":
+            start, stop = "t", self.maybe_dynamic(last)
         elif kind == "causal":
             stop = f"tl.minimum({self.add_number(last)}, (t + 1) * 2)"
         else:
             stop = self.maybe_dynamic(last)
-        runs = trips > 0 and kind != "table" and (kind != "causal" or first < 2)
-        return f"{first}, {stop}" + ("" if step == 1 else f", {step}"), runs
+        always = kind in ("plain", "i64") or (kind == "causal" and first < 2)
+        runs = trips > 0 and always
+        return f"{start}, {stop}" + ("" if step == 1 else f", {step}"), runs
 
     def guard(self, scope: Scope) -> str:
         """A condition that is the same for all threads."""
@@ -79,6 +93,13 @@ class Control(Names):
             fill = self.choose(*mask)
             table = self.add_array("i1", (self.tiles, LONGEST), fill=fill)
             return f"tl.load({table}[t, {counter}])"
+
+        def flat() -> str:
+            fill = self.choose(*mask)
+            table = self.add_array("i1", (self.tiles * LONGEST,), fill=fill)
+            if self.chance(0.3):
+                return f"tl.load({table}[{counter} * {self.tiles} + t])"
+            return f"tl.load({table}[t * {self.maybe_dynamic(LONGEST)} + {counter}])"
 
         def flag() -> str:
             table = self.add_array("i32", (LONGEST,), fill="below 3")
@@ -98,9 +119,13 @@ class Control(Names):
                 f"{counter} % 2 == {self.choose(0, 1)}",
                 f"{counter} > {self.choose(0, 1, 3)}",
                 f"t + {counter} != 2",
+                f"{counter} != {self.choose(0, 2, 14)}",
+                f"{counter} {self.choose('==', '<=')} t",
             )
 
-        condition = self.choose(element, element, flag, reduction, state, count)()
+        condition = self.choose(
+            element, element, flat, flag, flag, reduction, state, count
+        )()
         if self.chance(0.15):
             return f"{condition} {self.choose('and', 'or')} {count()}"
         return condition

@@ -72,6 +72,13 @@ ExpressionTable::Terms ExpressionTable::getTerms(Expr sum) const {
   return terms;
 }
 
+int64_t ExpressionTable::getFactor(Expr sum, Expr atom) const {
+  for (auto [other, factor] : getTerms(sum))
+    if (other == atom)
+      return factor;
+  return 0;
+}
+
 std::optional<int64_t> ExpressionTable::getConstantValue(Expr e) const {
   const Node &node = nodes[e];
   if (e == 0 || node.kind != Kind::Linear || !node.operands.empty())
@@ -135,7 +142,7 @@ bool ExpressionTable::mentions(Expr e, Expr atom) const {
 }
 
 Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
-  if (!mentions(e, atom))
+  if (mentions(atom, atom) && !mentions(e, atom))
     return e;
   // Interning may move the nodes.
   Node node = nodes[e];
@@ -162,7 +169,7 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
   case Kind::Or:
     return getBoth(operands[0], operands[1], node.kind == Kind::And);
   default:
-    return getAtom(node.words, operands);
+    return operands.empty() ? e : getAtom(node.words, operands);
   }
 }
 

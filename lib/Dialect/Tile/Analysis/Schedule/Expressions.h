@@ -75,13 +75,16 @@ public:
   /// Sums: the terms in order of their atoms, and the constant.
   Terms getTerms(Expr sum) const;
   int64_t getOffset(Expr sum) const { return nodes[sum].words[0]; }
+  /// The coefficient of an atom in a sum.
+  int64_t getFactor(Expr sum, Expr atom) const;
   /// The sum without its constant.
   Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
   /// An atom's name.
   llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
 
-  /// Whether the value of `e` depends on the variable `atom`.
+  /// Whether the value of `e` depends on the variable `atom`: a variable on
+  /// itself.
   bool mentions(Expr e, Expr atom) const;
   /// The variables that the value of `e` depends on, sorted.
   llvm::ArrayRef<Expr> getVariables(Expr e) const { return nodes[e].variables; }
@@ -109,6 +112,21 @@ private:
     }
   };
   std::unordered_map<std::vector<int64_t>, Expr, Hash> known;
+};
+
+/// A sum as a factor of 1 or -1 and a sum that begins with a positive term.
+struct Oriented {
+  Oriented(ExpressionTable &table, Expr sum) : offset(table.getOffset(sum)) {
+    homogeneous = table.getHomogeneous(sum);
+    auto terms = table.getTerms(sum);
+    if (!terms.empty() && terms.front().second < 0) {
+      sign = -1;
+      homogeneous = table.add(table.getConstant(0), homogeneous, -1);
+    }
+  }
+  Expr homogeneous;
+  int64_t offset;
+  int64_t sign = 1;
 };
 
 /// Appends a number to a key, small ones in one byte.
@@ -189,6 +207,13 @@ public:
   void appendTo(std::string &key) const;
 
 private:
+  /// std::erase_if is of C++20.
+  template <typename MapT, typename FnT>
+  static void eraseIf(MapT &map, FnT matches) {
+    for (auto it = map.begin(); it != map.end();)
+      it = matches(*it) ? map.erase(it) : std::next(it);
+  }
+
   std::map<Expr, Interval> bounds;
   std::map<Expr, bool> truths;
 };

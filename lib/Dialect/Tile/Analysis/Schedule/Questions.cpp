@@ -1,0 +1,75 @@
+//===- Questions.cpp - What is asked of loops' counters -------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Expressions.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tilews::tile;
+using namespace tilews::tile::schedule;
+
+namespace {
+/// A sum as a multiple of a counter and the rest.
+struct Split {
+  Split(ExpressionTable &table, Expr sum, Expr counter)
+      : factor(table.getFactor(sum, counter)) {
+    Oriented rest(table, table.add(sum, table.getInteger(counter), -factor));
+    homogeneous = rest.homogeneous;
+    bool isAlone = table.getTerms(homogeneous).empty();
+    sign = isAlone && factor < 0 ? -1 : rest.sign;
+    factor *= sign;
+    offset = rest.offset * sign;
+  }
+  Expr homogeneous;
+  int64_t factor, offset, sign;
+};
+} // namespace
+
+bool Questions::add(ExpressionTable &table, Expr sum, Expr counter,
+                    bool forZero) {
+  Split split(table, sum, counter);
+  Constants &constants = asked[{split.homogeneous, split.factor}];
+  bool isNew = constants.all.insert(split.offset).second;
+  return (forZero && constants.forZero.insert(split.offset).second) || isNew;
+}
+
+void Questions::forEachFactor(ExpressionTable &table, Expr sum,
+                              llvm::function_ref<void(int64_t)> fn) const {
+  Oriented oriented(table, sum);
+  for (auto &[question, constants] : asked)
+    if (question.first == oriented.homogeneous)
+      fn(question.second * oriented.sign);
+}
+
+SmallVector<int64_t> Questions::getConstants(ExpressionTable &table, Expr sum,
+                                             Expr counter) const {
+  Split split(table, sum, counter);
+  auto it = asked.find({split.homogeneous, split.factor});
+  if (it == asked.end())
+    return {};
+  SmallVector<int64_t> constants(it->second.all.begin(), it->second.all.end());
+  if (split.sign < 0) {
+    std::reverse(constants.begin(), constants.end());
+    for (int64_t &constant : constants)
+      constant = -constant;
+  }
+  return constants;
+}
+
+bool Questions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
+                          int64_t step, int64_t reach) const {
+  Split split(table, sum, counter);
+  auto it = asked.find({split.homogeneous, split.factor});
+  return it != asked.end() &&
+         llvm::any_of(it->second.forZero, [&](int64_t constant) {
+           int64_t distance = split.offset - constant;
+           if (split.factor * step < 0)
+             distance = -distance;
+           return distance >= 0 && distance < reach;
+         });
+}
