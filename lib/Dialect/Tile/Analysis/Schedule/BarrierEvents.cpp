@@ -338,7 +338,25 @@ bool BarrierProtocol::orders(const Barrier &barrier) const {
   });
 }
 
+int64_t BarrierProtocol::findDepth(std::optional<unsigned> unit) const {
+  int64_t depth = 1;
+  for (const Buffer &buffer : buffers)
+    if (!unit || buffer.unit == *unit)
+      depth = std::max(depth, buffer.versions);
+  for (const Barrier &barrier : barriers)
+    if (!unit || barrier.unit == *unit)
+      depth = std::max(depth, barrier.depth);
+  return depth;
+}
+
+void BarrierProtocol::selectAll() {
+  events = allEvents;
+  tellsAll = true;
+  depth = findDepth();
+}
+
 void BarrierProtocol::select(unsigned unit, bool isLean) {
+  depth = findDepth(isLean ? std::optional(unit) : std::nullopt);
   tellsAll = !isLean;
   events.clear();
   Branches branches;

@@ -31,10 +31,8 @@ public:
   bool isEmpty() const override { return !isBarrierForm; }
   unsigned getNumUnits() const override { return numUnits; }
   void select(unsigned unit, bool isLean) override;
-  void selectAll() override {
-    events = allEvents;
-    tellsAll = true;
-  }
+  void selectAll() override;
+  int64_t getDepth() const override { return depth; }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
   }
@@ -242,6 +240,7 @@ private:
   void fence(State &, unsigned task) const;
   void endProducts(State &, unsigned task, int64_t pending) const;
   void closeGroup(State &) const;
+  int64_t findDepth(std::optional<unsigned> unit = std::nullopt) const;
   void landGroups(State &, int64_t pending, bool openToo) const;
   Places getRunningReads(const State &, unsigned task) const;
   Places getUnfenced(const State &, unsigned task) const;
@@ -274,6 +273,7 @@ private:
   llvm::SmallVector<uint32_t> placePeers;
   /// The word that says whether peers may still reach into the block.
   unsigned reached = 0;
+  int64_t depth = 1;
 };
 
 } // namespace tilews::tile::schedule

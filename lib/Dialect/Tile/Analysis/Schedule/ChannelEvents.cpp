@@ -167,7 +167,17 @@ void ChannelProtocol::followProduct(GemmOp product) {
   }
 }
 
+void ChannelProtocol::selectAll() {
+  events = allEvents;
+  depth = 1;
+  for (const Channel &channel : channels)
+    depth = std::max(depth, channel.depth);
+}
+
 void ChannelProtocol::select(unsigned unit, bool isLean) {
+  selectAll();
+  if (isLean)
+    depth = channels[unit].depth;
   events.clear();
   Branches branches;
   auto isStep = [](Operation *op) {

@@ -31,7 +31,8 @@ public:
   bool isEmpty() const override { return channels.empty(); }
   unsigned getNumUnits() const override { return channels.size(); }
   void select(unsigned unit, bool isLean) override;
-  void selectAll() override { events = allEvents; }
+  void selectAll() override;
+  int64_t getDepth() const override { return depth; }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
   }
@@ -173,6 +174,7 @@ private:
   llvm::SmallVector<mlir::Operation *> eventOps;
   llvm::SmallVector<std::string> taskNames;
   unsigned tasks = 1, numWords = 0;
+  int64_t depth = 1;
   /// Whether barriers have been placed.
   bool isPlanned = false;
 };

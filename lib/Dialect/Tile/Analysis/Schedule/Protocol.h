@@ -85,6 +85,9 @@ public:
   /// tell less. What is left out lets tasks know less.
   virtual void select(unsigned unit, bool isLean) = 0;
   virtual void selectAll() = 0;
+  /// The most versions of a buffer, or slots of a link, that are selected: as
+  /// many turns may be under way.
+  virtual int64_t getDepth() const = 0;
   /// Whether `op` is an event that is selected, and one at all.
   virtual bool isEvent(mlir::Operation *op) const = 0;
   virtual bool isEventOfAny(mlir::Operation *op) const = 0;

@@ -12,10 +12,6 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 
-/// Turns whose counters are told apart where that matters. More than there are
-/// stages.
-static constexpr int64_t kExactTurns = 12;
-
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -226,8 +222,9 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   int64_t width = std::abs(table.getConstantValue(step).value_or(1));
   int64_t start = std::abs(
       table.getConstantValue(get(path, loop.getLowerBound())).value_or(0));
-  path.facts.trim(table, group.counter, step, start, kExactTurns * width,
-                  questions[number]);
+  // As far as turns under way look ahead, and one more each way.
+  path.facts.trim(table, group.counter, step, start,
+                  (protocol.getDepth() + 2) * width, questions[number]);
   stepRemainder(path, number, step);
   beginTurn(path, number, carried, /*isFirst=*/false);
   return isNew(path) ? Progress::Made : Progress::Ended;
