@@ -147,6 +147,37 @@ def gather(
     C[0, 0] = acc
 
 
+@tilews.kernel(threads=128)
+def gather_product(
+    W: tl.Tensor["64, K:16", tl.f16],
+    A: tl.Tensor["R, N:16", tl.f16],
+    rows: tl.Tensor["KI", tl.i32],
+    C: tl.Tensor["64, 16", tl.f32],
+    steps: tl.index,
+):
+    """wgmma reads rows that cp.async has gathered, behind a fence of its readers."""
+    tl.grid(1)
+    Ws = tl.alloc_shared((64, 16), tl.f16)
+    As = tl.alloc_shared((16, 16), tl.f16)
+    acc = tl.zeros((64, 16), tl.f32)
+    for k in tl.range(steps, num_stages=3):
+        tl.copy(W[0, k * 16], Ws)
+        for i in tl.range(16):
+            tl.copy(A[tl.load(rows[k * 16 + i]), 0:16], As[i, 0:16])
+        acc = tl.gemm(tl.load(Ws), As, acc)
+    C[0, 0] = acc
+
+
+def gather_product_arguments(random):
+    return [
+        integers(random, (64, 80)),
+        integers(random, (50, 16)),
+        random.integers(0, 50, 80, dtype=np.int32),
+        np.zeros((64, 16), np.float32),
+        5,
+    ]
+
+
 def gather_arguments(random):
     return [
         integers(random, (50, 32)),
@@ -289,6 +320,7 @@ CASES = [
     ),
     Case("recurrent", recurrent, recurrent_arguments),
     Case("gather", gather, gather_arguments),
+    Case("gather-product", gather_product, gather_product_arguments),
     Case("counters", counters, counters_arguments),
     Case("pieces", pieces, pieces_arguments),
     Case("never-read", never_read, one_sum_arguments),

@@ -169,7 +169,7 @@ def run(module, arguments):
     return [x for x in arrays if isinstance(x, np.ndarray)]
 
 
-@pytest.mark.unverified  # Of what upstream's operations hold the verifier knows nothing.
+@pytest.mark.unverified  # The verifier knows no upstream operation with regions.
 @pytest.mark.parametrize("number", DECLINED)
 def test_a_cp_async_pipeline_is_kept(number):
     make, pending = DECLINED[number]

