@@ -320,7 +320,7 @@ CASES = [
     ),
     Case("recurrent", recurrent, recurrent_arguments),
     Case("gather", gather, gather_arguments),
-    Case("gather-product", gather_product, gather_product_arguments),
+    Case("gather-product", gather_product, gather_product_arguments, piped=2),
     Case("counters", counters, counters_arguments),
     Case("pieces", pieces, pieces_arguments),
     Case("never-read", never_read, one_sum_arguments),
