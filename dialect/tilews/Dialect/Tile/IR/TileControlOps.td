@@ -1,0 +1,97 @@
+//===- TileControlOps.td - Loops over tiles, and debugging -*- tablegen -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_IR_TILECONTROLOPS_TD
+#define TILEWS_DIALECT_TILE_IR_TILECONTROLOPS_TD
+
+include "tilews/Dialect/Tile/IR/TileOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+def Tile_PersistentOp : Tile_Op<"persistent", [
+    AttrSizedOperandSegments,
+    AutomaticAllocationScope,
+    SingleBlockImplicitTerminator<"::tilews::tile::YieldOp">,
+    RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<LoopLikeOpInterface,
+      ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
+  let summary = "loop of a block over the output tiles it owns";
+  let description = [{
+    Runs its body for the tiles of a grid whose extents are given, x first.
+    Blocks take tiles in turn: block `b` of `n` takes the tiles numbered `b`,
+    `b + n`, `b + 2n`, ... of the whole launch. `rasterize` numbers the tiles
+    in panels; without it the first index runs fastest. `iter_args` are carried
+    from a tile to the block's next one.
+
+    ```mlir
+    tile.persistent (%x, %y) in (%tiles_n, %tiles_m) {
+      tile.store %zero to %C[%y, %x] : tensor<1x1xf32> to memref<?x?xf32>
+    } {rasterize = #tile.rasterize<row, panel = 8>}
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$extents, Variadic<AnyType>:$init_args,
+                       OptionalAttr<Tile_RasterizeAttr>:$rasterize);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The tile's coordinates, x first.
+    ::mlir::Block::BlockArgListType getTileIndices() {
+      return getBody().front().getArguments().take_front(getExtents().size());
+    }
+  }];
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
+    HasParent<"::tilews::tile::PersistentOp">]> {
+  let summary = "end of a persistent loop's body";
+  let description = [{
+    Passes the carried values on to the block's next tile.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ /* nothing is carried */ }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+//===----------------------------------------------------------------------===//
+// Debugging
+//===----------------------------------------------------------------------===//
+
+def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "print values from inside a kernel";
+  let description = [{
+    Prints `message` and the values. A scalar is printed once a block, by its
+    first thread; a fragment element by element with its coordinates.
+
+    ```mlir
+    tile.print "row maximum" %m : tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$message, Variadic<AnyType>:$values);
+  let assemblyFormat = "$message ($values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "stop the kernel unless a condition holds";
+  let description = [{
+    `condition` is an i1 or a fragment of i1, all of which have to hold.
+
+    ```mlir
+    tile.assert %ok, "index out of range" : i1
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[I1, Tile_BoolFragment]>:$condition,
+                       StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+}
+
+#endif // TILEWS_DIALECT_TILE_IR_TILECONTROLOPS_TD

@@ -1,0 +1,226 @@
+//===- TileMemoryOps.td - Operations on memory -------------*- tablegen -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_IR_TILEMEMORYOPS_TD
+#define TILEWS_DIALECT_TILE_IR_TILEMEMORYOPS_TD
+
+include "tilews/Dialect/Tile/IR/TileOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "allocate a buffer in shared memory";
+  let description = [{
+    Allocates a buffer that all threads of the block share, for the rest of the
+    enclosing region. Its contents are undefined until written. The type may
+    carry a `#tile.shared` layout, which is then kept; otherwise
+    `--tile-infer-layouts` gives it one. `alignment` is in bytes.
+
+    ```mlir
+    %a = tile.alloc_shared : memref<128x64xf16, #gpu.address_space<workgroup>>
+    %b = tile.alloc_shared {alignment = 1024 : i64}
+       : memref<64x64xf16, #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins
+    ConfinedAttr<OptionalAttr<I64Attr>, [IntPositive]>:$alignment);
+  let results = (outs Tile_SharedBuffer:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Tile_ViewOp : Tile_Op<"view", [Pure, ViewLikeOpInterface]> {
+  let summary = "the same bytes of shared memory under another type";
+  let description = [{
+    Reinterprets a shared memory buffer with another shape or element type of
+    the same size in bytes. Both types number their elements row by row; a
+    buffer whose layout is not linear can be viewed only under a layout that
+    places the same bytes.
+
+    ```mlir
+    %v = tile.view %a : memref<128x64xf16, #gpu.address_space<workgroup>>
+                     to memref<64x64xf32, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins Tile_SharedBuffer:$source);
+  let results = (outs Tile_SharedBuffer:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let extraClassDeclaration = [{
+    ::mlir::Value getViewSource() { return getSource(); }
+    ::mlir::Value getViewDest() { return getResult(); }
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_CopyOp : Tile_AccessOp<"copy", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,
+    DeclareOpInterfaceMethods<Tile_LayoutOpInterface, ["checkSharedLayout"]>]> {
+  let summary = "copy a region of one buffer to a region of another";
+  let description = [{
+    Copies between global and shared memory, or within one of them. A region is
+    given by the offsets of its first element and, in a second pair of
+    brackets, its static sizes, of at most 524288 elements. Without offsets it
+    starts at zero. Without
+    sizes it takes the other side's, as the innermost dimensions with leading
+    ones; at least one side has sizes or a static shape without offsets. Sizes
+    of one are dropped before the two sides are compared, and have to agree.
+
+    Elements of the source region that lie outside the source buffer read as
+    zero; elements of the destination region that lie outside the destination
+    buffer are not written. An offset may be negative. Element types agree, and
+    regions do not overlap.
+
+    After `--tile-lower-channels` a copy by TMA to shared memory `signals` the
+    barrier of a slot: there all its bytes land, those of elements outside the
+    source buffer too.
+
+    With `multicast` the blocks of the cluster that differ along these
+    dimensions only do the copy together, each with its own source region, and
+    all of them have to hold the same: each block fetches its share of the
+    tile, and each share lands in all of these blocks, on the barrier that each
+    of them signals. `--tile-multicast-copies` finds such copies.
+
+    ```mlir
+    tile.copy %A[%m, %k] to %As : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    tile.copy %Q[%b, %m, %h, 0] [1, 128, 1, 64] to %Qs
+      : memref<?x?x?x64xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    tile.copy %A[%m, %k] to %As signals(%full[%slot]) {tile.inst = #tile.inst<tma>}
+      : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>, !tile.mbarrier<4>
+    tile.copy %A[%m, %k] to %As {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
+      : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins
+    Tile_Buffer:$source, Variadic<Index>:$source_offsets,
+    Tile_Buffer:$dest, Variadic<Index>:$dest_offsets,
+    Optional<Tile_MBarrierType>:$signal, Optional<I32>:$signal_slot,
+    DenseI64ArrayAttr:$static_source_offsets,
+    DenseI64ArrayAttr:$source_sizes,
+    DenseI64ArrayAttr:$static_dest_offsets,
+    DenseI64ArrayAttr:$dest_sizes,
+    OptionalAttr<Tile_ClusterDimsAttr>:$multicast);
+  let assemblyFormat = [{
+    $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
+    `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)
+    (`signals` `(` $signal^ `[` $signal_slot `]` `)`)?
+    attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
+  }];
+  let extraClassDeclaration = [{
+    /// The regions with all defaults filled in.
+    ::tilews::tile::TileRegion getSourceRegion();
+    ::tilews::tile::TileRegion getDestRegion();
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_LoadOp : Tile_AccessOp<"load", [
+    AttrSizedOperandSegments,
+    OptionalTypesMatchWith<"padding has the element type", "source", "padding",
+      "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "load a region of a buffer into a fragment";
+  let description = [{
+    Reads a region into registers. Sizes default to the fragment's shape as the
+    innermost dimensions; sizes of one are dropped before they are compared
+    with the fragment's. Elements outside the buffer read as `pad`, or as zero.
+
+    ```mlir
+    %t = tile.load %A[%m, %n] : memref<?x?xf16> -> tensor<128x64xf16>
+    %u = tile.load %X[%r, 0] pad %lowest : memref<?x1000xf32> -> tensor<4x1024xf32>
+    ```
+  }];
+  let arguments = (ins
+    Tile_Buffer:$source, Variadic<Index>:$offsets,
+    Optional<AnyType>:$padding,
+    DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = [{
+    $source `` custom<Region>($offsets, $static_offsets, $sizes)
+    (`pad` $padding^)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::tilews::tile::TileRegion getRegion();
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_StoreOp : Tile_AccessOp<"store"> {
+  let summary = "store a fragment to a region of a buffer";
+  let description = [{
+    Writes a fragment to a region. Sizes default to the fragment's shape as the
+    innermost dimensions; sizes of one are dropped before they are compared
+    with the fragment's. Elements outside the buffer are not written.
+
+    ```mlir
+    tile.store %t to %C[%m, %n] : tensor<128x64xf16> to memref<?x?xf16>
+    ```
+  }];
+  let arguments = (ins
+    Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
+    DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
+  let assemblyFormat = [{
+    $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
+    attr-dict `:` type($value) `to` type($dest)
+  }];
+  let extraClassDeclaration = [{
+    ::tilews::tile::TileRegion getRegion();
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Tile_AtomicRMWOp : Tile_AccessOp<"atomic_rmw"> {
+  let summary = "combine a fragment into a region of a buffer, atomically";
+  let description = [{
+    Each element of the region becomes the combination of its old value and the
+    fragment's element, in one atomic step (relaxed order, device scope for
+    global memory, block scope for shared memory). Elements outside the buffer
+    are skipped. Sizes default as for `tile.store`. `and`, `or` and `xor` take
+    integers.
+
+    ```mlir
+    tile.atomic_rmw <add> %t to %C[%m, %n] : tensor<128x64xf32> to memref<?x?xf32>
+    ```
+  }];
+  let arguments = (ins
+    Tile_AtomicKindAttr:$kind,
+    Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
+    DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
+  let assemblyFormat = [{
+    $kind $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
+    attr-dict `:` type($value) `to` type($dest)
+  }];
+  let extraClassDeclaration = [{
+    ::tilews::tile::TileRegion getRegion();
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "all threads of the block meet";
+  let description = [{
+    Every thread waits for the others; shared memory written before is visible
+    after. Kernels are written without barriers: `--tile-insert-barriers` puts
+    one where a hazard needs it. `drain_copies` first waits for the asynchronous
+    copies the thread has started; `proxy_fence` makes ordinary writes visible
+    to the units that read shared memory on their own (wgmma, TMA).
+
+    ```mlir
+    tile.barrier {drain_copies, proxy_fence}
+    ```
+  }];
+  let arguments = (ins UnitAttr:$drain_copies, UnitAttr:$proxy_fence);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // TILEWS_DIALECT_TILE_IR_TILEMEMORYOPS_TD

@@ -1,0 +1,184 @@
+//===- TileShapeOps.td - Reductions and shapes -------------*- tablegen -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_IR_TILESHAPEOPS_TD
+#define TILEWS_DIALECT_TILE_IR_TILESHAPEOPS_TD
+
+include "tilews/Dialect/Tile/IR/TileOpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Reductions and scans
+//===----------------------------------------------------------------------===//
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure,
+    InferTypeOpAdaptorWithIsCompatible]> {
+  let summary = "combine the elements along one axis";
+  let description = [{
+    Removes `axis` by combining its elements, in an order of the compiler's
+    choosing. `max`, `min`, `absmax` and `absmin` pass over NaN unless all
+    elements are NaN; integers compare as signed. `absmax` and `absmin` return
+    an absolute value. `and`, `or` and `xor` take integers, `any` and `all` i1.
+
+    ```mlir
+    %r = tile.reduce <max> %x {axis = 1 : i64} : tensor<128x64xf32> -> tensor<128xf32>
+    ```
+  }];
+  let arguments = (ins
+    Tile_ReductionKindAttr:$kind, Tile_Fragment:$source,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$kind $source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
+  let summary = "running combination along one axis";
+  let description = [{
+    Element `i` along `axis` becomes the combination of elements 0 to `i`, or of
+    `i` to the last with `reverse`. `kind` is `sum`, `max` or `min`, which treat
+    their elements as `tile.reduce` does.
+
+    ```mlir
+    %s = tile.scan <sum> %x {axis = 1 : i64} : tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins
+    Tile_ReductionKindAttr:$kind, Tile_Fragment:$source,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, UnitAttr:$reverse);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$kind $source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+  let summary = "repeat a fragment along its dimensions of extent one";
+  let description = [{
+    Ranks agree; where extents differ, the source's is one.
+
+    ```mlir
+    %b = tile.broadcast %x : tensor<128x1xf32> -> tensor<128x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure,
+    InferTypeOpAdaptorWithIsCompatible]> {
+  let summary = "insert a dimension of extent one";
+  let description = [{
+    The new dimension becomes dimension `axis` of the result.
+
+    ```mlir
+    %e = tile.expand_dims %x {axis = 1 : i64} : tensor<128xf32> -> tensor<128x1xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "one of the equal parts of a fragment";
+  let description = [{
+    The source is cut along `axis` into as many parts as its extent is a
+    multiple of the result's; the result is part number `index`.
+
+    ```mlir
+    %right = tile.slice %x {axis = 1 : i64, index = 1 : i64}
+       : tensor<128x256xf32> -> tensor<128x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    /// How many parts there are.
+    int64_t getNumParts();
+  }];
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure,
+    InferTypeOpAdaptorWithIsCompatible]> {
+  let summary = "permute the dimensions";
+  let description = [{
+    Dimension `i` of the result is dimension `permutation[i]` of the source.
+
+    ```mlir
+    %t = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<128x64xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source, DenseI64ArrayAttr:$permutation);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+  let summary = "the same elements, row by row, under another shape";
+  let description = [{
+    ```mlir
+    %r = tile.reshape %x : tensor<128x64xf32> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "each element is its own coordinate";
+  let description = [{
+    Element `c` of the result is `c[axis]`.
+
+    ```mlir
+    %i = tile.iota {axis = 1 : i64} : tensor<128x64xi32>
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_IntFragment:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "the same fragment in another layout";
+  let description = [{
+    Moves elements between threads. Written by `--tile-infer-layouts` where two
+    requirements meet.
+
+    ```mlir
+    %c = tile.convert_layout %x
+       : tensor<16x8xf32, #tile.fragment<thread = (4, 8):(2*d1, 1*d0), value = (2, 2):(1*d1, 8*d0)>>
+      to tensor<16x8xf32, #tile.fragment<thread = (8, 4):(1*d1, 1*d0), value = (4):(4*d0)>>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+#endif // TILEWS_DIALECT_TILE_IR_TILESHAPEOPS_TD
