@@ -28,12 +28,22 @@ static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
   return verdict;
 }
 
+namespace {
+/// How an attempt at a proof went.
+struct Attempt {
+  /// The states it went through, and those of the attempts before.
+  unsigned states = 0;
+  /// What was in the way if these were too many.
+  std::optional<Finding> exhausted = {};
+};
+} // namespace
+
 /// What keeps from a proof, if anything, with an order of the tasks if there is
-/// one. Few schedules need to relate counts. Adds up states; `waiting` is the
-/// task that had to wait in an order in which none may.
+/// one. Few schedules need to relate counts. `waiting` is the task that had to
+/// wait in an order in which none may.
 static std::optional<Finding>
 prove(const Program &program, const Protocol &protocol,
-      ArrayRef<unsigned> order, unsigned &states,
+      ArrayRef<unsigned> order, Attempt &attempt,
       std::optional<unsigned> *waiting = nullptr) {
   std::optional<Finding> finding;
   for (bool relatesCounts : {false, true}) {
@@ -43,11 +53,13 @@ prove(const Program &program, const Protocol &protocol,
     if (relatesCounts)
       prover.relateCounts();
     std::optional<Finding> found = prover.run();
-    states += prover.getNumStates();
+    attempt.states += prover.getNumStates();
     if (!found)
       return std::nullopt;
     if (!relatesCounts) {
       finding = found;
+      if (prover.isExhausted())
+        attempt.exhausted = found;
       if (waiting)
         *waiting = prover.getWaiting();
     }
@@ -59,10 +71,13 @@ prove(const Program &program, const Protocol &protocol,
 }
 
 /// A proof, or else a counterexample: what keeps from a proof need not happen.
-static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
+/// If a unit has too many states the whole has, too.
+static ScheduleVerdict check(const Program &program, const Protocol &protocol,
+                             Attempt &attempt) {
   ScheduleVerdict verdict;
-  std::optional<Finding> finding =
-      prove(program, protocol, /*order=*/{}, verdict.states);
+  std::optional<Finding> finding = attempt.exhausted;
+  if (!finding)
+    finding = prove(program, protocol, /*order=*/{}, attempt);
   if (finding && finding->isCertain) {
     verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
   } else if (finding) {
@@ -84,7 +99,7 @@ static ScheduleVerdict check(const Program &program, const Protocol &protocol) {
 /// does not depend on the unit: of control flow only. In that order the whole
 /// schedule runs to its end, too, and so it does in any other.
 static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
-                       unsigned &states) {
+                       Attempt &attempt) {
   SmallVector<unsigned> order;
   unsigned moves = 0;
   bool isLean = true;
@@ -96,11 +111,13 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
     for (unsigned task = order.size(); task < program.getTasks().size(); ++task)
       order.push_back(task);
     std::optional<unsigned> waiting;
-    if (!prove(program, protocol, order, states, &waiting)) {
+    if (!prove(program, protocol, order, attempt, &waiting)) {
       ++unit;
       isLean = true;
       continue;
     }
+    if (attempt.exhausted)
+      return false;
     // Those that wait come behind those that they wait for.
     if (!waiting && isLean && protocol.getNumUnits() > 1) {
       isLean = false;
@@ -119,16 +136,16 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
 /// Checks a kernel in the form that `protocol` is for.
 static ScheduleVerdict check(gpu::GPUFuncOp kernel, Protocol &protocol) {
   ScheduleVerdict verdict;
-  bool isProved = proveUnits(kernel, protocol, verdict.states);
+  Attempt attempt;
+  bool isProved = proveUnits(kernel, protocol, attempt);
   protocol.selectAll();
   if (!isProved) {
     Program program(kernel, protocol);
     if (std::optional<Finding> obstacle = program.build())
       return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
-    unsigned states = verdict.states;
-    verdict = check(program, protocol);
-    verdict.states += states;
+    verdict = check(program, protocol, attempt);
   }
+  verdict.states = attempt.states;
   verdict.links = protocol.getNumLinks();
   kernel.walk([&](Operation *op) { verdict.events += protocol.isEvent(op); });
   return verdict;
