@@ -61,6 +61,8 @@ Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
   // Nothing is computed with numbers that could overflow, and bounds of 64 bits
   // stay apart from those of sums.
   words.insert(words.begin(), kLarge);
+  for (Expr &operand : operands)
+    operand = getInteger(operand);
   return getInteger(getAtom(words, operands));
 }
 
