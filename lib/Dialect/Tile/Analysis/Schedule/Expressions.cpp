@@ -21,15 +21,15 @@ using Kind = ExpressionTable::Kind;
 
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable) {
-  std::vector<int64_t> key;
-  key.reserve(2 + words.size() + operands.size());
-  key.push_back(int64_t(kind));
-  key.push_back(words.size());
-  key.insert(key.end(), words.begin(), words.end());
-  key.insert(key.end(), operands.begin(), operands.end());
-  auto [it, isNew] = known.try_emplace(std::move(key), nodes.size());
-  if (!isNew)
-    return it->second;
+  size_t hash = llvm::hash_combine(kind, words, operands);
+  auto [begin, end] = known.equal_range(hash);
+  for (; begin != end; ++begin)
+    if (const Node &node = nodes[begin->second];
+        node.kind == kind && words == ArrayRef(node.words) &&
+        operands == ArrayRef(node.operands))
+      return begin->second;
+  Expr expr = nodes.size();
+  known.insert({hash, expr});
   Node node;
   node.kind = kind;
   node.words.assign(words.begin(), words.end());
@@ -37,11 +37,11 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
   for (Expr operand : operands)
     llvm::append_range(node.variables, nodes[operand].variables);
   if (isVariable)
-    node.variables.push_back(it->second);
+    node.variables.push_back(expr);
   llvm::sort(node.variables);
   node.variables.erase(llvm::unique(node.variables), node.variables.end());
   nodes.push_back(std::move(node));
-  return it->second;
+  return expr;
 }
 
 Expr ExpressionTable::getAtom(ArrayRef<int64_t> name, ArrayRef<Expr> operands,
@@ -89,15 +89,22 @@ std::optional<int64_t> ExpressionTable::getConstantValue(Expr e) const {
 }
 
 Expr ExpressionTable::add(Expr a, Expr b, int64_t factor) {
-  std::map<Expr, int64_t> sum;
-  for (auto [atom, f] : getTerms(a))
-    sum[atom] += f;
-  for (auto [atom, f] : getTerms(b))
-    sum[atom] += f * factor;
-  Terms terms;
-  for (auto [atom, f] : sum)
-    if (f != 0)
-      terms.push_back({atom, f});
+  Terms left = getTerms(a), right = getTerms(b), terms;
+  auto l = left.begin(), r = right.begin();
+  while (l != left.end() || r != right.end()) {
+    bool hasLeft =
+        r == right.end() || (l != left.end() && l->first <= r->first);
+    bool hasRight =
+        l == left.end() || (r != right.end() && r->first <= l->first);
+    Expr atom = hasLeft ? l->first : r->first;
+    int64_t sum = 0;
+    if (hasLeft)
+      sum += l++->second;
+    if (hasRight)
+      sum += factor * r++->second;
+    if (sum != 0)
+      terms.push_back({atom, sum});
+  }
   return getLinear(terms, getOffset(a) + factor * getOffset(b));
 }
 

@@ -106,12 +106,8 @@ private:
               llvm::ArrayRef<Expr> operands, bool isVariable = false);
 
   std::vector<Node> nodes;
-  struct Hash {
-    size_t operator()(const std::vector<int64_t> &key) const {
-      return llvm::hash_combine_range(key.begin(), key.end());
-    }
-  };
-  std::unordered_map<std::vector<int64_t>, Expr, Hash> known;
+  /// By hash.
+  std::unordered_multimap<size_t, Expr> known;
 };
 
 /// A sum as a factor of 1 or -1 and a sum that begins with a positive term.
