@@ -46,142 +46,50 @@ void Facts::keepElements(const ExpressionTable &table, Expr counter,
   eraseIf(truths, isStale);
 }
 
-namespace {
-/// Rewrites one sum in an expression, or all, so that it counts from where a
-/// counter is, not from where it begins.
-class Lifter {
-public:
-  Lifter(ExpressionTable &table, Expr counter, Expr first,
-         const Factors &factors)
-      : table(table), counter(table.getInteger(counter)), first(first),
-        factors(factors) {}
+/// Whether `e` is computed from an element of a memory.
+static bool readsElement(const ExpressionTable &table, Expr e) {
+  bool isAtom = table.getKind(e) == Kind::Atom;
+  return (isAtom && table.getName(e)[0] == ExpressionTable::kElement) ||
+         llvm::any_of(table.getOperands(e), [&](Expr operand) {
+           return readsElement(table, operand);
+         });
+}
 
-  /// All ways to do so. From a constant `first` only an index counts that is
-  /// asked for with the counter.
-  std::vector<Expr> run(Expr e, std::optional<Index> index = std::nullopt) {
-    std::vector<Expr> variants;
-    if (table.getKind(e) == Kind::Linear)
-      addSums(e, index, variants);
-    else if (table.getKind(e) == Kind::Atom)
-      addAtoms(e, variants);
-    return variants;
-  }
-
-  /// These, and all at once.
-  std::vector<Expr> runOn(Expr e) {
-    isAsked = false;
-    std::vector<Expr> variants = run(e);
-    if (Expr all = replaceAll(e); all != e)
-      variants.push_back(all);
-    return variants;
-  }
-
-  /// Whether the last one is an element that the loop asks for: then it is of
-  /// no use but there.
-  bool wasAsked() const { return isAsked; }
-
-private:
-  /// Solves `first = counter` for an atom and replaces that wherever it occurs.
-  Expr replaceAll(Expr e) {
-    auto terms = table.getTerms(first);
-    auto pivot =
-        llvm::find_if(terms, [](auto &term) { return term.second == 1; });
-    if (pivot == terms.end())
-      return e;
-    Expr rest = table.add(first, table.getInteger(pivot->first), -1);
-    return table.substitute(e, pivot->first, table.add(counter, rest, -1));
-  }
-
-  void addSums(Expr e, std::optional<Index> index,
-               std::vector<Expr> &variants) {
-    auto terms = table.getTerms(e), firstTerms = table.getTerms(first);
-    auto add = [&](int64_t factor) {
-      Expr rest = table.add(e, first, -factor);
-      variants.push_back(table.add(rest, counter, factor));
-    };
-    if (index)
-      for (const auto &[asked, known] : factors) {
-        auto [memory, dim, rest] = asked;
-        for (int64_t factor : known)
-          if (Index(memory, dim, Expr()) == *index &&
-              table.getHomogeneous(table.add(e, first, -factor)) == rest) {
-            isAsked = true;
-            add(factor);
-          }
-      }
-    for (auto [atom, factor] : terms) {
-      if (!index && !firstTerms.empty() && atom == firstTerms.front().first &&
-          factor % firstTerms.front().second == 0)
-        add(factor / firstTerms.front().second);
-      Expr rest = table.add(e, table.getInteger(atom), -factor);
-      for (Expr variant : run(atom))
-        variants.push_back(table.add(rest, table.getInteger(variant), factor));
-    }
-  }
-
-  void addAtoms(Expr e, std::vector<Expr> &variants) {
-    SmallVector<Expr> operands(table.getOperands(e));
-    SmallVector<int64_t> name(table.getName(e));
-    bool isElement = name[0] == ExpressionTable::kElement;
-    for (auto [i, operand] : llvm::enumerate(operands)) {
-      Expr saved = operand;
-      std::optional<Index> index;
-      if (isElement)
-        index = Index(table.getOperands(e)[0], i, Expr());
-      for (Expr variant : run(saved, index)) {
-        operand = variant;
-        variants.push_back(table.getAtom(name, operands));
-      }
-      operand = saved;
-    }
-  }
-
-  ExpressionTable &table;
-  Expr counter, first;
-  const Factors &factors;
-  bool isAsked = false;
-};
-} // namespace
-
-void Facts::lift(ExpressionTable &table, Expr counter, Expr first,
-                 const Factors &factors, const Questions &questions) {
-  Expr distance = table.add(table.getInteger(counter), first, -1);
-  Lifter lifter(table, counter, first, factors);
-  auto firstTerms = table.getTerms(first);
-  auto isOfFirst = [&](Expr sum) {
-    return !firstTerms.empty() && table.getKind(sum) == Kind::Linear &&
-           table.getFactor(sum, firstTerms.front().first) != 0;
+void Facts::enter(ExpressionTable &table, Expr counter, Expr first, Expr step,
+                  int64_t turns, const Questions &questions) {
+  Facts entered = *this;
+  // What has become known of an element by its new name is not asked for by the
+  // old one again.
+  auto enterFlag = [&](Expr flag, Expr former) {
+    auto it = truths.find(former);
+    if (it == truths.end() || flag == former)
+      return;
+    entered.truths[flag] = it->second;
+    entered.truths.erase(former);
   };
-  std::map<Expr, bool> lifted;
-  for (auto [condition, holds] : truths) {
-    bool isZero = table.getKind(condition) == Kind::Zero;
-    Expr sum = isZero ? table.getOperands(condition)[0] : condition;
-    std::vector<Expr> variants = lifter.runOn(sum);
-    bool isAsked = lifter.wasAsked() || isOfFirst(sum);
-    if (isZero)
-      questions.forEachFactor(table, sum, [&](int64_t factor) {
-        variants.push_back(table.add(sum, distance, factor));
-        isAsked = true;
-      });
-    for (Expr variant : variants)
-      lifted[isZero ? table.getZero(variant) : variant] = holds;
-    if (!isAsked)
-      lifted[condition] = holds;
-  }
-  truths = std::move(lifted);
-  for (const auto &bound : std::map<Expr, Interval>(bounds)) {
-    Expr sum = bound.first;
-    std::vector<Expr> variants = lifter.runOn(sum);
-    for (Expr variant : variants)
-      if (!table.getConstantValue(variant))
-        setInterval(table, variant, bound.second);
-    questions.forEachFactor(table, sum, [&](int64_t factor) {
-      setInterval(table, table.add(sum, distance, factor), bound.second);
-    });
-    // What is known of `first` itself stays known.
-    if (lifter.wasAsked() && !isOfFirst(sum))
-      bounds.erase(sum);
-  }
+  auto enterSum = [&](Expr sum, Expr former) {
+    if (table.getConstantValue(sum))
+      return;
+    Interval interval = getInterval(table, former);
+    if (interval.low != INT64_MIN || interval.high != INT64_MAX)
+      entered.setInterval(table, sum, interval);
+    if (table.getConstantValue(former))
+      return;
+    enterFlag(table.getZero(sum), table.getZero(former));
+    if (readsElement(table, former))
+      entered.setInterval(table, former, {});
+  };
+  for (Expr subject : questions.get())
+    for (int64_t turn = -turns; turn <= turns; ++turn) {
+      Expr moved = table.add(table.getInteger(counter), step, -turn);
+      Expr asked = table.substitute(subject, counter, moved);
+      Expr former = table.substitute(asked, counter, first);
+      if (table.getKind(subject) == Kind::Atom)
+        enterFlag(asked, former);
+      else
+        enterSum(asked, former);
+    }
+  *this = std::move(entered);
 }
 
 /// Whether `e` depends on a sum that lies before `counter`: such an element is

@@ -112,6 +112,29 @@ Expr ExpressionTable::addConstant(Expr a, int64_t value) {
   return getLinear(getTerms(a), getOffset(a) + value);
 }
 
+Expr ExpressionTable::getProduct(Expr a, Expr b) {
+  for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
+    if (std::optional<int64_t> factor = getConstantValue(y))
+      return add(getConstant(0), x, *factor);
+  return getInteger(getAtom({kProduct}, {std::min(a, b), std::max(a, b)}));
+}
+
+Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
+  // What divides evenly is no part of it.
+  Expr whole = getConstant(0), rest = getConstant(0);
+  for (auto [atom, factor] : getTerms(sum)) {
+    bool isEven = factor % divisor == 0;
+    Expr &part = isEven ? whole : rest;
+    part = add(part, getInteger(atom), isEven ? factor / divisor : factor);
+  }
+  int64_t quotient = llvm::divideFloorSigned(getOffset(sum), divisor);
+  whole = addConstant(whole, quotient);
+  rest = addConstant(rest, getOffset(sum) - quotient * divisor);
+  if (getConstantValue(rest)) // Less than the divisor.
+    return whole;
+  return add(whole, getInteger(getAtom({kQuotient, divisor}, {rest})));
+}
+
 Expr ExpressionTable::getPositive(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value > 0);
@@ -150,24 +173,35 @@ bool ExpressionTable::mentions(Expr e, Expr atom) const {
   return llvm::is_contained(nodes[e].variables, atom);
 }
 
+Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
+  if (term == atom)
+    return by;
+  if (!mentions(term, atom))
+    return getInteger(term);
+  SmallVector<Expr> operands(getOperands(term));
+  for (Expr &operand : operands)
+    operand = substitute(operand, atom, by);
+  SmallVector<int64_t> name(getName(term));
+  if (name[0] == kQuotient)
+    return getQuotient(operands[0], name[1]);
+  if (name[0] == kProduct)
+    return getProduct(operands[0], operands[1]);
+  return getInteger(getAtom(name, operands));
+}
+
 Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
-  if (mentions(atom, atom) && !mentions(e, atom))
+  if (!mentions(e, atom))
     return e;
-  // Interning may move the nodes.
-  Node node = nodes[e];
-  if (node.kind == Kind::Linear) {
-    Expr sum = getConstant(node.words[0]);
-    for (auto [i, operand] : llvm::enumerate(node.operands)) {
-      Expr term =
-          operand == atom ? by : getInteger(substitute(operand, atom, by));
-      sum = add(sum, term, node.words[i + 1]);
-    }
+  if (getKind(e) == Kind::Linear) {
+    Expr sum = getConstant(getOffset(e));
+    for (auto [term, factor] : getTerms(e))
+      sum = add(sum, substituteInTerm(term, atom, by), factor);
     return sum;
   }
-  SmallVector<Expr> operands;
-  for (Expr operand : node.operands)
-    operands.push_back(substitute(operand, atom, by));
-  switch (node.kind) {
+  SmallVector<Expr> operands(getOperands(e));
+  for (Expr &operand : operands)
+    operand = substitute(operand, atom, by);
+  switch (getKind(e)) {
   case Kind::Positive:
     return getPositive(operands[0]);
   case Kind::Zero:
@@ -176,9 +210,11 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
     return getNot(operands[0]);
   case Kind::And:
   case Kind::Or:
-    return getBoth(operands[0], operands[1], node.kind == Kind::And);
+    return getBoth(operands[0], operands[1], getKind(e) == Kind::And);
   default:
-    return operands.empty() ? e : getAtom(node.words, operands);
+    return operands.empty()
+               ? e
+               : getAtom(SmallVector<int64_t>(getName(e)), operands);
   }
 }
 

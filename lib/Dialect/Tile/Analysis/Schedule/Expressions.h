@@ -50,6 +50,8 @@ public:
   static constexpr int64_t kElement = 8;
   /// The first word of the names of quotients, rounded down; then the divisor.
   static constexpr int64_t kQuotient = 9;
+  /// The first word of the names of products, whose operands are sums.
+  static constexpr int64_t kProduct = 11;
   /// The first word of the names of sums with large numbers.
   static constexpr int64_t kLarge = 10;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
@@ -65,6 +67,10 @@ public:
   /// a + factor * b, of sums.
   Expr add(Expr a, Expr b, int64_t factor = 1);
   Expr addConstant(Expr a, int64_t value);
+  /// a * b, of sums.
+  Expr getProduct(Expr a, Expr b);
+  /// A sum divided by a positive number, rounded down.
+  Expr getQuotient(Expr sum, int64_t divisor);
   Expr getPositive(Expr sum);
   Expr getZero(Expr sum);
   Expr getNot(Expr condition);
@@ -88,7 +94,7 @@ public:
   bool mentions(Expr e, Expr atom) const;
   /// The variables that the value of `e` depends on, sorted.
   llvm::ArrayRef<Expr> getVariables(Expr e) const { return nodes[e].variables; }
-  /// `e` with the sum `by` in the place of `atom`.
+  /// `e` with the sum `by` in the place of the variable `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
 private:
@@ -102,6 +108,7 @@ private:
   };
 
   Expr getLinear(Terms terms, int64_t constant);
+  Expr substituteInTerm(Expr term, Expr atom, Expr by);
   Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
               llvm::ArrayRef<Expr> operands, bool isVariable = false);
 
@@ -128,23 +135,13 @@ struct Oriented {
 /// Appends a number to a key, small ones in one byte.
 void appendTo(std::string &key, int64_t value);
 
-/// An index of the elements of a memory: the memory, the dimension, and the sum
-/// without its counter and constant.
-using Index = std::tuple<Expr, unsigned, Expr>;
-/// By which multiples of a counter elements are counted.
-using Factors = std::map<Index, std::set<int64_t>>;
-
-/// The sums with a counter that conditions ask for: what they are without it,
-/// its factor, and the constants that are asked with.
+/// What conditions ask for that depends on a counter.
 class Questions {
 public:
-  /// Adds a sum, which is compared with 0; returns whether there is something
-  /// new about it.
-  bool add(ExpressionTable &table, Expr sum, Expr counter, bool forZero);
-  /// Calls `fn` with the multiples of the counter that a sum without it may be
-  /// asked for with.
-  void forEachFactor(ExpressionTable &table, Expr sum,
-                     llvm::function_ref<void(int64_t)> fn) const;
+  /// Adds an open condition; returns whether there is something new about it.
+  bool add(ExpressionTable &table, Expr condition, Expr counter);
+  /// The sums and flags that are asked for.
+  const std::set<Expr> &get() const { return subjects; }
   /// Whether a sum with the counter will soon be asked whether it is zero: each
   /// turn takes away `step` times its factor, and less than `reach` is soon.
   bool mayFollow(ExpressionTable &table, Expr sum, Expr counter, int64_t step,
@@ -157,6 +154,9 @@ private:
   struct Constants {
     std::set<int64_t> all, forZero;
   };
+  std::set<Expr> subjects;
+  /// By what a sum is without the counter and a constant, and the counter's
+  /// factor.
   std::map<std::pair<Expr, int64_t>, Constants> asked;
 };
 
@@ -184,12 +184,11 @@ public:
   void keepOnly(const ExpressionTable &table, const std::set<Expr> &variables);
   /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
   void shift(ExpressionTable &table, Expr atom, Expr by);
-  /// The variable `counter` begins at `first`: what is known of elements that
-  /// are counted from there is known of them as counted from `counter`, by
-  /// multiples in `factors` of it, and what is known of other sums that
-  /// `questions` ask for with the counter.
-  void lift(ExpressionTable &table, Expr counter, Expr first,
-            const Factors &factors, const Questions &questions);
+  /// The variable `counter` begins at `first` and moves by `step`: what is
+  /// known of `first` becomes known of it, as far as `questions` ask for that
+  /// in one of so many turns.
+  void enter(ExpressionTable &table, Expr counter, Expr first, Expr step,
+             int64_t turns, const Questions &questions);
   /// The variable `atom` begins as the sum `value`: bounds of elements counted
   /// by `counter` become bounds of their differences from `atom`, too.
   void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);

@@ -16,7 +16,7 @@ using namespace tilews::tile::schedule;
 
 /// More states than any schedule has that is written with some care.
 static constexpr unsigned kMaxSteps = 4000000;
-static constexpr unsigned kMaxRestarts = 32;
+static constexpr unsigned kMaxRestarts = 256;
 
 //===----------------------------------------------------------------------===//
 // Paths

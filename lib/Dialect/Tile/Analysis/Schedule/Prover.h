@@ -118,7 +118,6 @@ private:
   /// `paths`.
   bool decide(Path &path, Expr condition);
   bool noteCounters(Expr part);
-  bool addFactors(Expr e);
   std::optional<int64_t> getRemainder(const Path &path, Expr sum,
                                       int64_t divisor);
   Expr divideEvenly(const Path &path, Expr sum);
@@ -188,12 +187,7 @@ private:
   std::vector<Path> paths;
   std::unordered_set<std::string> seen;
   std::unordered_map<std::string, std::vector<unsigned>> liveByPlace;
-  /// Loops whose counters are compared with constants.
-  std::set<int> exactCounters;
-  /// The multiples of loops' counters by which elements are counted that
-  /// conditions depend on.
-  std::map<int, Factors> factors;
-  /// The sums with counters that conditions ask for.
+  /// By group.
   std::map<int, Questions> questions;
   /// By what counters are divided.
   std::map<int, int64_t> moduli;

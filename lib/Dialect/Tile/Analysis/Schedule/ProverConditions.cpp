@@ -37,45 +37,13 @@ bool Prover::decide(Path &path, Expr condition) {
   }
 }
 
-/// Notes how `part` depends on counters; returns whether there is something
-/// new.
+/// Notes that `part`, if it depends on counters, is asked for; returns whether
+/// that is new.
 bool Prover::noteCounters(Expr part) {
-  if (table.getKind(part) == Kind::Atom)
-    return addFactors(part);
-  Expr sum = table.getOperands(part)[0];
   bool isNew = false;
-  for (auto [atom, factor] : table.getTerms(sum)) {
-    isNew |= addFactors(atom);
-    for (int group = 0; group < int(groups.size()); ++group)
-      if (atom == groups[group].counter) {
-        isNew |= questions[group].add(table, sum, atom,
-                                      table.getKind(part) == Kind::Zero);
-        if (table.getTerms(sum).size() == 1)
-          isNew |= exactCounters.insert(group).second;
-      }
-  }
-  return isNew;
-}
-
-/// Notes by which multiples of counters the elements are counted that `e` is
-/// made of; returns whether there is a new one.
-bool Prover::addFactors(Expr e) {
-  bool isNew = false;
-  SmallVector<Expr> operands(table.getOperands(e));
-  bool isElement = table.getKind(e) == Kind::Atom &&
-                   table.getName(e)[0] == ExpressionTable::kElement;
-  for (auto [i, operand] : llvm::enumerate(operands)) {
-    isNew |= addFactors(operand);
-    if (!isElement || table.getKind(operand) != Kind::Linear)
-      continue;
-    for (auto [atom, factor] : table.getTerms(operand))
-      for (int group = 0; group < int(groups.size()); ++group)
-        if (atom == groups[group].counter) {
-          Expr rest = table.add(operand, table.getInteger(atom), -factor);
-          Index index(operands[0], i, table.getHomogeneous(rest));
-          isNew |= factors[group][index].insert(factor).second;
-        }
-  }
+  for (int group = 0; group < int(groups.size()); ++group)
+    if (groups[group].isCounted && table.mentions(part, groups[group].counter))
+      isNew |= questions[group].add(table, part, groups[group].counter);
   return isNew;
 }
 

@@ -138,23 +138,10 @@ Prover::Progress Prover::enter(Path &path, int number) {
   }
   if (splitClasses(group, inits))
     return Progress::Failed;
-  Facts::Interval turns = path.facts.getInterval(table, trips);
   path.facts.forget(table, group.counter);
-  path.facts.lift(table, group.counter, lower, factors[number],
-                  questions[number]);
+  path.facts.enter(table, group.counter, lower, get(path, loop.getStep()),
+                   protocol.getDepth() + 1, questions[number]);
   beginRemainder(path, number, lower);
-  Expr counter = table.getInteger(group.counter);
-  std::optional<int64_t> start = table.getConstantValue(lower);
-  bool isExact =
-      start && (table.getConstantValue(upper) || exactCounters.count(number));
-  Expr begun = table.add(counter, lower, -1);
-  isExact |=
-      !start &&
-      !questions[number].getConstants(table, begun, group.counter).empty();
-  if (isExact && group.isCounted)
-    path.facts.setInterval(table, begun, {0, 0});
-  if ((!table.getConstantValue(upper) || !start) && group.isCounted)
-    path.facts.setInterval(table, table.add(upper, counter, -1), turns);
   beginTurn(path, number, inits, /*isFirst=*/true);
   return Progress::Made;
 }

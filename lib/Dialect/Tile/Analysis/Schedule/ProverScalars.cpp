@@ -75,14 +75,11 @@ static Expr getArithmetic(ExpressionTable &table, Operation *op,
   if (isa<AddIOp, SubIOp>(op) && ofSums)
     return table.add(v[0], v[1], isa<SubIOp>(op) ? -1 : 1);
   if (isa<MulIOp>(op) && ofSums)
-    for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
-      if (std::optional<int64_t> factor = table.getConstantValue(b))
-        return table.add(table.getConstant(0), a, *factor);
+    return table.getProduct(v[0], v[1]);
   if (isa<FloorDivSIOp>(op))
     if (std::optional<int64_t> divisor = table.getConstantValue(v[1]);
         divisor && *divisor > 0)
-      return table.getInteger(
-          table.getAtom({ExpressionTable::kQuotient, *divisor}, {v[0]}));
+      return table.getQuotient(v[0], *divisor);
   if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
       ofSums && isSum(op->getResult(0).getType()))
     return v[0];

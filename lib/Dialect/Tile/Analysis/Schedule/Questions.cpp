@@ -30,20 +30,21 @@ struct Split {
 };
 } // namespace
 
-bool Questions::add(ExpressionTable &table, Expr sum, Expr counter,
-                    bool forZero) {
+bool Questions::add(ExpressionTable &table, Expr condition, Expr counter) {
+  if (table.getKind(condition) == ExpressionTable::Kind::Atom)
+    return subjects.insert(condition).second;
+  Expr sum = table.getOperands(condition)[0];
+  bool isNew = subjects.insert(sum).second;
+  // Of an element that is compared with a carried number: see Facts::relate.
+  for (auto [atom, factor] : table.getTerms(sum))
+    if (atom != counter && table.mentions(atom, counter))
+      subjects.insert(table.getInteger(atom));
   Split split(table, sum, counter);
   Constants &constants = asked[{split.homogeneous, split.factor}];
-  bool isNew = constants.all.insert(split.offset).second;
-  return (forZero && constants.forZero.insert(split.offset).second) || isNew;
-}
-
-void Questions::forEachFactor(ExpressionTable &table, Expr sum,
-                              llvm::function_ref<void(int64_t)> fn) const {
-  Oriented oriented(table, sum);
-  for (auto &[question, constants] : asked)
-    if (question.first == oriented.homogeneous)
-      fn(question.second * oriented.sign);
+  constants.all.insert(split.offset);
+  if (table.getKind(condition) == ExpressionTable::Kind::Zero)
+    isNew |= constants.forZero.insert(split.offset).second;
+  return isNew;
 }
 
 SmallVector<int64_t> Questions::getConstants(ExpressionTable &table, Expr sum,
