@@ -100,7 +100,7 @@ private:
     /// Whether it matters how many turns are made.
     bool isCounted = true;
   };
-  static constexpr unsigned kMaxStates = 100000;
+  static constexpr unsigned kMaxStates = 200000;
   enum class Progress { Made, None, Ended, Failed };
 
   bool explore();
