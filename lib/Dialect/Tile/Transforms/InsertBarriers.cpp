@@ -56,8 +56,7 @@ public:
 
   void insert() const {
     kernel->walk([&](WaitOp wait) {
-      if (!wait->getParentOfType<RoleOp>() &&
-          accesses.isReadByProxy(wait.getChannel().getDefiningOp()))
+      if (!wait->getParentOfType<RoleOp>() && isFence(wait))
         wait.setProxyFence(true);
     });
     for (auto &[op, kind] : barriers) {
@@ -68,6 +67,12 @@ public:
   }
 
 private:
+  /// Whether a wait without roles fences, too.
+  bool isFence(WaitOp wait) const {
+    return wait.getProxyFence() ||
+           accesses.isReadByProxy(wait.getChannel().getDefiningOp());
+  }
+
   /// Runs the kernel on the abstract state. Returns whether each operation
   /// found the barriers it needs; with `mayAdd` the missing ones are added.
   bool simulate(bool mayAdd) {
@@ -112,7 +117,7 @@ private:
         wait && !op->getParentOfType<RoleOp>()) {
       if (wait.getPending())
         state.landGroups(*wait.getPending());
-      state.apply({/*drainCopies=*/false, /*proxyFence=*/true});
+      state.apply({/*drainCopies=*/false, isFence(wait)});
       return state;
     }
     if (auto specialize = dyn_cast<SpecializeOp>(op))

@@ -129,4 +129,32 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     tile.store %r to %C : !acc to memref<64x64xf32>
     gpu.return
   }
+
+  // The wait lets threads meet, and fences only what its own channel holds: of
+  // a tile beside it that threads have written, wgmma is told by a barrier.
+  // CHECK-LABEL: gpu.func @written_beside_a_wait
+  // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+  // CHECK: tile.wait {{.*}} {pending = 2 : i64} :
+  // CHECK: tile.commit_group
+  // CHECK-NEXT: tile.barrier {proxy_fence}
+  // CHECK-NEXT: tile.gemm
+  gpu.func @written_beside_a_wait(%A: !g, %B: !g, %zero: !acc, %n: index, %C: memref<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %bs = tile.alloc_shared : !s
+    %first = tile.load %bs : !s -> !t
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
+      tile.copy %A[0, %k] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+      tile.copy %B[%k, 0] to %bs {tile.inst = #tile.inst<simt>} : !g to !s
+      %a = tile.load %as : !s -> !t
+      %d = tile.gemm %a, %bs, %c {tile.inst = #tile.inst<wgmma>} : !t, !s -> !acc
+      scf.yield %d : !acc
+    } {tile.num_stages = 3 : i32}
+    %last = tile.load %bs : !s -> !t
+    tile.store %r to %C : !acc to memref<64x64xf32>
+    tile.store %last to %A : !t to !g
+    tile.store %first to %B : !t to !g
+    gpu.return
+  }
 }
