@@ -152,7 +152,7 @@ static void loosen(Facts::Interval &interval, ArrayRef<int64_t> constants,
 }
 
 void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
-                 int64_t reach, const Questions &questions) {
+                 int64_t reach, bool isShort, const Questions &questions) {
   eraseIf(truths, [&](const auto &entry) {
     return liesBefore(table, entry.first, counter, step) ||
            isSettled(table, entry.first, counter, step, reach, questions);
@@ -165,6 +165,8 @@ void Facts::trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
     if (!table.mentions(entry.first, counter))
       return false;
     Interval &interval = entry.second;
+    if (isShort && interval.low == interval.high)
+      return false;
     auto constants = questions.getConstants(table, entry.first, counter);
     // Where all answers are the same from now on the distance does not matter.
     if (!constants.empty() && width) {

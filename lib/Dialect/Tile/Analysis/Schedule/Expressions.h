@@ -196,9 +196,9 @@ public:
   void keepElements(const ExpressionTable &table, Expr counter, Expr atom);
   /// Forgets what is known of elements before `counter`, which began `start`
   /// from 0 and moves by `step`, bounds that are further than `reach` from what
-  /// is asked for, and what nobody asks any more.
+  /// is asked for, unless it `isShort`, and what nobody asks any more.
   void trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
-            int64_t reach, const Questions &questions);
+            int64_t reach, bool isShort, const Questions &questions);
   void appendTo(std::string &key) const;
 
 private:

@@ -99,6 +99,8 @@ private:
     std::set<unsigned> widened;
     /// Whether it matters how many turns are made.
     bool isCounted = true;
+    /// Whether there are so few that each is told apart.
+    bool isShort = false;
   };
   static constexpr unsigned kMaxStates = 200000;
   enum class Progress { Made, None, Ended, Failed };
@@ -121,6 +123,7 @@ private:
   std::optional<int64_t> getRemainder(const Path &path, Expr sum,
                                       int64_t divisor);
   Expr divideEvenly(const Path &path, Expr sum);
+  std::optional<int64_t> getExact(const Path &path, Expr sum) const;
   void beginRemainder(Path &path, int group, Expr first);
   void stepRemainder(Path &path, int group, Expr step);
   bool checkUniform(mlir::Operation *op, Expr condition);

@@ -75,6 +75,18 @@ std::optional<int64_t> Prover::getRemainder(const Path &path, Expr sum,
   return (remainder % divisor + divisor) % divisor;
 }
 
+/// The value of a sum of counters whose turns are told apart.
+std::optional<int64_t> Prover::getExact(const Path &path, Expr sum) const {
+  for (auto [atom, factor] : table.getTerms(sum))
+    if (llvm::none_of(groups, [&, atom = atom](const Group &group) {
+          return group.isShort && group.counter == atom;
+        }))
+      return std::nullopt;
+  Facts::Interval interval = path.facts.getInterval(table, sum);
+  return interval.low == interval.high ? std::optional(interval.low)
+                                       : std::nullopt;
+}
+
 /// `sum` without multiples of quotients whose remainders are known.
 Expr Prover::divideEvenly(const Path &path, Expr sum) {
   for (auto [atom, factor] : table.getTerms(sum)) {

@@ -12,6 +12,9 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 
+/// So many turns of a loop with constant bounds are told apart.
+static constexpr int64_t kShort = 16;
+
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
@@ -138,6 +141,11 @@ Prover::Progress Prover::enter(Path &path, int number) {
   }
   if (splitClasses(group, inits))
     return Progress::Failed;
+  std::optional<int64_t> span = table.getConstantValue(trips),
+                         width =
+                             table.getConstantValue(get(path, loop.getStep()));
+  group.isShort = span && width && *span <= kShort * *width &&
+                  table.getConstantValue(lower);
   path.facts.forget(table, group.counter);
   path.facts.enter(table, group.counter, lower, get(path, loop.getStep()),
                    protocol.getDepth() + 1, questions[number]);
@@ -210,8 +218,9 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
   int64_t start = std::abs(
       table.getConstantValue(get(path, loop.getLowerBound())).value_or(0));
   // As far as turns under way look ahead, and one more each way.
-  path.facts.trim(table, group.counter, step, start,
-                  (protocol.getDepth() + 2) * width, questions[number]);
+  int64_t reach = (protocol.getDepth() + 2) * width;
+  path.facts.trim(table, group.counter, step, start, reach, group.isShort,
+                  questions[number]);
   stepRemainder(path, number, step);
   beginTurn(path, number, carried, /*isFirst=*/false);
   return isNew(path) ? Progress::Made : Progress::Ended;

@@ -124,6 +124,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
         table.getConstant((constants[0] + 1) % (2 * depth)));
     return Progress::Made;
   }
+  if (isa<arith::FloorDivSIOp>(op))
+    if (std::optional<int64_t> exact = getExact(path, operands[0]))
+      operands[0] = table.getConstant(*exact);
   if (constants.size() == operands.size())
     if (std::optional<int64_t> folded = foldIntegers(op, constants)) {
       set(path, op->getResult(0), table.getConstant(*folded));
