@@ -99,7 +99,7 @@ private:
     std::set<unsigned> widened;
     /// Whether it matters how many turns are made.
     bool isCounted = true;
-    /// Whether there are so few that each is told apart.
+    /// Whether each of its few turns is told apart.
     bool isShort = false;
   };
   static constexpr unsigned kMaxStates = 200000;
@@ -145,6 +145,7 @@ private:
   bool isParked(const Path &path, unsigned task) const;
   bool haveSameBounds(const Path &path, mlir::Operation *a,
                       mlir::Operation *b) const;
+  bool hasFewTurns(const Path &path, mlir::scf::ForOp loop) const;
   Progress enter(Path &path, int group);
   Progress turnLoops(Path &path, int group);
   Progress turnFor(Path &path, int group);
@@ -192,6 +193,8 @@ private:
   std::unordered_map<std::string, std::vector<unsigned>> liveByPlace;
   /// By group.
   std::map<int, Questions> questions;
+  /// The groups whose counters are divided in conditions.
+  std::set<int> divided;
   /// By what counters are divided.
   std::map<int, int64_t> moduli;
   unsigned numStates = 0, numSteps = 0;

@@ -41,9 +41,18 @@ bool Prover::decide(Path &path, Expr condition) {
 /// that is new.
 bool Prover::noteCounters(Expr part) {
   bool isNew = false;
-  for (int group = 0; group < int(groups.size()); ++group)
-    if (groups[group].isCounted && table.mentions(part, groups[group].counter))
-      isNew |= questions[group].add(table, part, groups[group].counter);
+  for (int group = 0; group < int(groups.size()); ++group) {
+    Expr counter = groups[group].counter;
+    if (!groups[group].isCounted || !table.mentions(part, counter))
+      continue;
+    isNew |= questions[group].add(table, part, counter);
+    if (table.getKind(part) == Kind::Atom)
+      continue;
+    for (auto [atom, factor] : table.getTerms(table.getOperands(part)[0]))
+      if (table.getName(atom)[0] == ExpressionTable::kQuotient &&
+          table.mentions(atom, counter))
+        isNew |= divided.insert(group).second;
+  }
   return isNew;
 }
 

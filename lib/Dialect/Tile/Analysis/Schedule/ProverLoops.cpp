@@ -12,8 +12,8 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::tile::schedule;
 
-/// So many turns of a loop with constant bounds are told apart.
-static constexpr int64_t kShort = 16;
+/// So many turns are few.
+static constexpr int64_t kMostTurns = 16;
 
 //===----------------------------------------------------------------------===//
 // Groups
@@ -97,6 +97,17 @@ bool Prover::isCounted(const Group &group) const {
       .wasInterrupted();
 }
 
+/// Whether a loop has constant bounds, close to each other.
+bool Prover::hasFewTurns(const Path &path, scf::ForOp loop) const {
+  Expr lower = getLower(path, loop);
+  Expr span = table.add(get(path, loop.getUpperBound()), lower, -1);
+  std::optional<int64_t> length = table.getConstantValue(span),
+                         step =
+                             table.getConstantValue(get(path, loop.getStep()));
+  return table.getConstantValue(lower) && length && step &&
+         *length <= kMostTurns * *step;
+}
+
 //===----------------------------------------------------------------------===//
 // Entering loops
 //===----------------------------------------------------------------------===//
@@ -141,11 +152,7 @@ Prover::Progress Prover::enter(Path &path, int number) {
   }
   if (splitClasses(group, inits))
     return Progress::Failed;
-  std::optional<int64_t> span = table.getConstantValue(trips),
-                         width =
-                             table.getConstantValue(get(path, loop.getStep()));
-  group.isShort = span && width && *span <= kShort * *width &&
-                  table.getConstantValue(lower);
+  group.isShort = divided.count(number) && hasFewTurns(path, loop);
   path.facts.forget(table, group.counter);
   path.facts.enter(table, group.counter, lower, get(path, loop.getStep()),
                    protocol.getDepth() + 1, questions[number]);
