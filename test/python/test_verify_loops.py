@@ -1,6 +1,7 @@
 """Proofs of loops as users write them: bounds, steps and guards of many kinds."""
 
 import itertools
+import re
 
 import pytest
 from test_verify_schedule import FIRST, verify_steps
@@ -92,3 +93,5 @@ def test_loops(target, bounds, guard, tmp_path):
         )
         pipeline = f"tilews-to-nvvm{{chip={target}}}"
         assert verify_steps(module, pipeline, FIRST) >= 10
+        # There was a pipeline to prove.
+        assert re.search(r"tile\.(mbarrier|copy_group_wait)\b", str(module))
