@@ -74,18 +74,18 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
         ]
     # The multiprocessors of an H100 or H200.
     blocks = 132
+    ping_pong = functools.partial(GemmConfig, blocks=blocks, ping_pong=True)
     return [
         GemmConfig(128, 256, depth, 256, 4),
         GemmConfig(128, 256, depth, 256, 4, blocks),
-        GemmConfig(256, 128, depth, 256, 4, blocks, 4),
-        GemmConfig(128, 192, depth, 256, 4, blocks, 2),
-        GemmConfig(128, 192, depth, 256, 4, blocks, 4),
         GemmConfig(128, 256, depth, 256, 4, blocks, 16, (2, 1)),
-        GemmConfig(256, 128, depth, 256, 4, blocks, 16, (1, 2)),
-        GemmConfig(128, 128, depth, 256, 5, blocks),
-        GemmConfig(64, 256, depth, 128, 5, blocks, 16, ping_pong=True),
-        GemmConfig(128, 128, depth, 128, 5, blocks, ping_pong=True),
-        GemmConfig(128, 128, depth, 128, 3, 2 * blocks),
+        GemmConfig(128, 192, depth, 256, 4, blocks, 4),
+        ping_pong(128, 192, depth, 128, 4, panel=4),
+        ping_pong(128, 192, depth, 128, 4, panel=16, cluster=(1, 2)),
+        ping_pong(128, 192, depth, 128, 5, panel=2),
+        ping_pong(128, 176, depth, 128, 5, panel=4),
+        ping_pong(64, 256, depth, 128, 5, panel=16),
+        ping_pong(128, 128, depth, 128, 5),
         GemmConfig(128, 128, depth, 128, 3),
     ]
 

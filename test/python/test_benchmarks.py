@@ -257,7 +257,9 @@ def test_ping_pong_configurations_compile(dtype):
     for config in configs:
         kernel = kernels.compile_gemm("sm_90a", shape, dtype, "NT", config)
         assert kernel.mlir("barriers").count("tile.role @math") == 2
-        assert kernel.messages == []
+        # Neighbours share the tiles of one operand; those of the other are remarked.
+        alone = [text for text in kernel.messages if "tile-cluster-" not in text]
+        assert alone == []
         assert kernel.resources["warnings"] == []
         assert kernel.resources["spill_stores"] == 0, config.label
 

@@ -56,8 +56,8 @@ def check(module, shape, dtype="f16", timings=TIMINGS):
         np.testing.assert_array_equal(c, exact.astype(c.dtype), err_msg=str(timing))
 
 
-def config(cluster, blocks=0, bk=64, panel=8):
-    return kernels.GemmConfig(64, 64, bk, 128, 3, blocks, panel, cluster)
+def config(cluster, blocks=0, bk=64, panel=8, **options):
+    return kernels.GemmConfig(64, 64, bk, 128, 3, blocks, panel, cluster, **options)
 
 
 def find_multicasts(module):
@@ -85,6 +85,15 @@ def test_blocks_that_take_tiles_in_turn(cluster, shape):
     check(module, shape)
 
 
+@pytest.mark.parametrize("cluster", [(2, 1), (1, 2)])
+@pytest.mark.parametrize("shape", [(200, 392, 72), (264, 320, 200)], ids=str)
+def test_roles_that_take_tiles_alternately(cluster, shape):
+    module = lower(config(cluster, blocks=4, panel=4, ping_pong=True), shape)
+    assert "tile.role @math1" in str(module)
+    assert find_multicasts(module) == ["x"]
+    check(module, shape)
+
+
 @pytest.mark.parametrize("dtype", ["bf16", "e4m3"])
 def test_element_types(dtype):
     shape = (136, 144, 320)
@@ -101,10 +110,17 @@ def test_element_types(dtype):
 
 
 @pytest.mark.parametrize(
-    ("cluster", "blocks"), [((2, 1), 0), ((2, 2), 0), ((4, 1), 0), ((1, 2), 4)]
+    ("cluster", "blocks", "ping_pong"),
+    [
+        ((2, 1), 0, False),
+        ((2, 2), 0, False),
+        ((4, 1), 0, False),
+        ((1, 2), 4, False),
+        ((1, 2), 4, True),
+    ],
 )
-def test_proved(cluster, blocks):
-    module = build(config(cluster, blocks), (256, 256, 256))
+def test_proved(cluster, blocks, ping_pong):
+    module = build(config(cluster, blocks, ping_pong=ping_pong), (256, 256, 256))
     assert verify_steps(module, PIPELINE, "tile-multi-version") >= 10
 
 

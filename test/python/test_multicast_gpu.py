@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 if runtime.device_target() != "sm_90a":
     pytest.skip("needs a Hopper GPU", allow_module_level=True)
 
-#: Tiles are 128 x 256 x 64 (e4m3: 128 deep), with 4 stages.
+#: Most tiles are 128 x 256 x 64 (e4m3: 128 deep), with 4 stages.
 SHAPES = [
     (256, 512, 0),
     (256, 512, 64),
@@ -60,6 +60,16 @@ def test_blocks_of_a_grid(cluster, shape):
 @pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (1, 4)], ids=str)
 def test_blocks_that_take_tiles_in_turn(cluster, blocks, shape):
     check(config(cluster, blocks), shape)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("blocks", [8, 132])
+@pytest.mark.parametrize("cluster", [(2, 1), (1, 2)], ids=str)
+@pytest.mark.parametrize("tile", [(64, 256), (128, 192), (192, 128)], ids=str)
+def test_roles_that_take_tiles_alternately(tile, cluster, blocks, shape):
+    check(
+        kernels.GemmConfig(*tile, 64, 128, 4, blocks, 8, cluster, ping_pong=True), shape
+    )
 
 
 @pytest.mark.parametrize("panel", [2, 4, 16])
