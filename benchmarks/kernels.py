@@ -83,7 +83,6 @@ def gemm_configs(shape: tuple[int, ...], dtype: str) -> list[GemmConfig]:
         ping_pong(128, 192, depth, 128, 4, panel=4),
         ping_pong(128, 192, depth, 128, 4, panel=16, cluster=(1, 2)),
         ping_pong(128, 192, depth, 128, 5, panel=2),
-        ping_pong(128, 176, depth, 128, 5, panel=4),
         ping_pong(64, 256, depth, 128, 5, panel=16),
         ping_pong(128, 128, depth, 128, 5),
         GemmConfig(128, 128, depth, 128, 3),
