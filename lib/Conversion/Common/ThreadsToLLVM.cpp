@@ -30,6 +30,39 @@ using namespace mlir;
 using namespace tilews;
 
 namespace {
+/// Whether a vector of so many elements is not made of halves.
+bool isWhole(int64_t count) { return count <= 16 || count % 2 != 0; }
+
+/// A vector of these elements, made of halves.
+Value concatenate(ImplicitLocOpBuilder &b, Type element, ValueRange elements) {
+  int64_t count = elements.size();
+  if (isWhole(count))
+    return vector::FromElementsOp::create(b, VectorType::get(count, element),
+                                          elements);
+  Value low = concatenate(b, element, elements.take_front(count / 2));
+  Value high = concatenate(b, element, elements.drop_front(count / 2));
+  return vector::ShuffleOp::create(b, low, high,
+                                   llvm::to_vector(llvm::seq(count)));
+}
+
+/// Long fragments are made of halves: LLVM takes a time that is quadratic in
+/// the length of a chain of insertions to make scalars of it.
+struct FromManyElements : OpConversionPattern<vector::FromElementsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(vector::FromElementsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    VectorType type = op.getType();
+    if (type.getRank() != 1 || isWhole(type.getNumElements()))
+      return rewriter.notifyMatchFailure(op, "short");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(
+        op, concatenate(b, type.getElementType(), adaptor.getElements()));
+    return success();
+  }
+};
+
 struct ConvertThreadsToLLVMPass
     : tilews::impl::ConvertThreadsToLLVMPassBase<ConvertThreadsToLLVMPass> {
   using Base::Base;
@@ -49,6 +82,7 @@ struct ConvertThreadsToLLVMPass
                                            /*reassociateFPReductions=*/false,
                                            /*force32BitVectorIndices=*/true);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    patterns.add<FromManyElements>(converter, context, /*benefit=*/2);
     LLVMConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,

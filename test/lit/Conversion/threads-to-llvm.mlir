@@ -27,4 +27,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     llvm.store %a, %p : i32, !llvm.ptr
     llvm.return
   }
+
+  // A long vector is made of its elements by halves, a short or odd one at once.
+  // CHECK-LABEL: llvm.func @elements
+  // CHECK-COUNT-12: llvm.insertelement %{{.*}} : vector<12xf32>
+  // CHECK-COUNT-12: llvm.insertelement %{{.*}} : vector<12xf32>
+  // CHECK: llvm.shufflevector %{{.*}}, %{{.*}} [0, 1, {{.*}}, 22, 23] : vector<12xf32>
+  // CHECK-COUNT-17: llvm.insertelement %{{.*}} : vector<17xf32>
+  // CHECK-NOT: llvm.insertelement
+  llvm.func @elements(%p: !llvm.ptr, %x: f32) {
+    %long = vector.from_elements %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x : vector<24xf32>
+    llvm.store %long, %p : vector<24xf32>, !llvm.ptr
+    %odd = vector.from_elements %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x : vector<17xf32>
+    llvm.store %odd, %p : vector<17xf32>, !llvm.ptr
+    llvm.return
+  }
 }
