@@ -64,7 +64,8 @@ def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
     """Attends for the queries of tile `x` of a head."""
     S = Q.shape[1]
     QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
-    m = x * QUERIES
+    # The last queries attend to most keys: they come first, or some would end late.
+    m = (tl.cdiv(S, QUERIES) - 1 - x if CAUSAL else x) * QUERIES
     tl.copy(Q[b, m : m + QUERIES, h, 0:128], Qs)
     out = tl.zeros((QUERIES, 128), tl.f32)
     top = tl.full((QUERIES,), -1e30, tl.f32)
