@@ -15,26 +15,25 @@ using namespace tilews::tile;
 static constexpr int64_t kMaxStages = 64;
 
 /// Why a loop cannot be pipelined whatever its body holds.
-static std::optional<PipelineRefusal> checkLoop(scf::ForOp loop) {
+static MaybeRefusal checkLoop(scf::ForOp loop) {
   int64_t stages =
       loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
   if (stages > kMaxStages)
-    return PipelineRefusal{loop, 13,
-                           "it has " + std::to_string(stages) +
-                               " stages, expected at most " +
-                               std::to_string(kMaxStages)};
+    return Refusal{loop, 13,
+                   "it has " + std::to_string(stages) +
+                       " stages, expected at most " +
+                       std::to_string(kMaxStages)};
   if (!loop->getParentOfType<gpu::GPUFuncOp>().getBody().hasOneBlock())
-    return PipelineRefusal{
+    return Refusal{
         loop, 13,
         "its kernel has several blocks; expected structured control flow"};
   for (Operation *op = loop->getParentOp(); !isa<gpu::GPUFuncOp>(op);
        op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
-      return PipelineRefusal{
-          loop, 13,
-          ("it lies in a '" + op->getName().getStringRef() +
-           "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
-              .str()};
+      return Refusal{loop, 13,
+                     ("it lies in a '" + op->getName().getStringRef() +
+                      "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
+                         .str()};
   return std::nullopt;
 }
 
@@ -78,7 +77,7 @@ KernelPipelines::KernelPipelines(gpu::GPUFuncOp kernel,
 }
 
 LogicalResult KernelPipelines::emitErrors() const {
-  for (const PipelineRefusal &error : errors)
+  for (const Refusal &error : errors)
     error.op->emitError("the pipeline it is in cannot be kept: ")
         << error.reason;
   return success(errors.empty());
@@ -91,12 +90,12 @@ void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
   refusals.clear();
   for (scf::ForOp loop : loops) {
     bool annotated = PipelinePlan::isAnnotated(loop);
-    SmallVector<PipelineRefusal> &refused = annotated ? errors : refusals;
-    if (std::optional<PipelineRefusal> refusal = checkLoop(loop)) {
+    SmallVector<Refusal> &refused = annotated ? errors : refusals;
+    if (MaybeRefusal refusal = checkLoop(loop)) {
       refused.push_back(*refusal);
       continue;
     }
-    auto refuse = [&](const PipelineRefusal &r) { refused.push_back(r); };
+    auto refuse = [&](const Refusal &r) { refused.push_back(r); };
     PipelinePlan plan =
         annotated ? PipelinePlan::read(loop, memory, forbidden, refuse)
                   : PipelinePlan::compute(loop, memory, forbidden, refuse);

@@ -247,7 +247,7 @@ PipelinePlan PipelinePlan::read(scf::ForOp loop, const MemoryAccesses &memory,
   if (!plan.readAttributes(refuse))
     return plan;
   plan.readParts();
-  if (Refusal refusal = plan.findBuffers(forbidden)) {
+  if (MaybeRefusal refusal = plan.findBuffers(forbidden)) {
     refuse(*refusal);
     plan.buffers.clear();
     return plan;
@@ -268,9 +268,8 @@ static bool isBefore(const Statement &first, const Statement &second,
          std::pair(second.stage + distance, second.order);
 }
 
-static PipelineRefusal makeOrderRefusal(const Statement &first,
-                                        const Statement &second,
-                                        int64_t distance, StringRef why) {
+static Refusal makeOrderRefusal(const Statement &first, const Statement &second,
+                                int64_t distance, StringRef why) {
   std::string reason;
   llvm::raw_string_ostream(reason)
       << "it has stage " << second.stage << " and order " << second.order

@@ -125,7 +125,7 @@ static bool isScalarRead(const Statement &statement) {
 }
 
 /// Whether what `statement` reads can be read ahead of the consumers.
-PipelinePlan::Refusal PipelinePlan::checkReads(const Statement &statement) {
+MaybeRefusal PipelinePlan::checkReads(const Statement &statement) {
   for (const MemoryAccess &read : statement.accesses) {
     if (!read.reads())
       continue;
@@ -134,8 +134,7 @@ PipelinePlan::Refusal PipelinePlan::checkReads(const Statement &statement) {
         if (!write.writes() || !write.mayAlias(read) ||
             (read.shared && other.part == Part::Produce))
           continue;
-        return PipelineRefusal{statement.op, 3,
-                               "it reads memory that the loop writes"};
+        return Refusal{statement.op, 3, "it reads memory that the loop writes"};
       }
   }
   return std::nullopt;
@@ -143,8 +142,8 @@ PipelinePlan::Refusal PipelinePlan::checkReads(const Statement &statement) {
 
 /// Whether everything that `statement` needs is there ahead of the consumers.
 /// Scalars that it reads from shared memory become its own business.
-PipelinePlan::Refusal PipelinePlan::checkProducer(const Statement &statement) {
-  if (Refusal refusal = checkReads(statement))
+MaybeRefusal PipelinePlan::checkProducer(const Statement &statement) {
+  if (MaybeRefusal refusal = checkReads(statement))
     return refusal;
   auto enter = [](const Statement &) { return true; };
   for (auto [needed, distance] : statements.getNeeds(statement, enter)) {
@@ -152,11 +151,11 @@ PipelinePlan::Refusal PipelinePlan::checkProducer(const Statement &statement) {
       continue;
     if (!isScalarRead(*needed) || pinned.contains(needed->op) ||
         checkReads(*needed))
-      return PipelineRefusal{statement.op, 4,
-                             ("it needs the result of '" +
-                              needed->op->getName().getStringRef() +
-                              "', which consumers compute")
-                                 .str()};
+      return Refusal{statement.op, 4,
+                     ("it needs the result of '" +
+                      needed->op->getName().getStringRef() +
+                      "', which consumers compute")
+                         .str()};
     statements.setPart(needed->op, Part::Produce);
   }
   return std::nullopt;
@@ -213,8 +212,7 @@ static bool isOnlyAccessed(Value buffer) {
 
 /// Whether each turn's readers see what the turn's writers wrote, all of it and
 /// nothing else.
-PipelinePlan::Refusal
-PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
+MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
   SmallVector<Write> writes;
   bool read = false;
   for (Statement &statement : statements.getAll()) {
@@ -223,25 +221,25 @@ PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
         continue;
       if (access.writes()) {
         if (read)
-          return PipelineRefusal{
+          return Refusal{
               buffer.writers.front(), 5,
               "its buffer is written after it was read in the same turn"};
         // Nothing orders the writers of one slot but their places.
         for (const Write &earlier : writes)
           if (earlier.statement != statement.op &&
               mayOverlap(buffer.alloc, *earlier.access, access))
-            return PipelineRefusal{
+            return Refusal{
                 statement.op, 15,
                 "other operations write the same elements in the same turn"};
         writes.push_back({&access, statement.op});
       } else if (writes.empty()) {
-        return PipelineRefusal{buffer.writers.front(), 5,
-                               "its buffer is read before it is written: it "
-                               "carries data from turn to turn"};
+        return Refusal{buffer.writers.front(), 5,
+                       "its buffer is read before it is written: it "
+                       "carries data from turn to turn"};
       } else if (!isCovered(buffer.alloc, access, writes)) {
-        return PipelineRefusal{buffer.writers.front(), 6,
-                               "more of its buffer is read than a turn "
-                               "surely writes"};
+        return Refusal{buffer.writers.front(), 6,
+                       "more of its buffer is read than a turn "
+                       "surely writes"};
       }
     }
     read |= llvm::is_contained(buffer.readers, statement.op);
@@ -249,31 +247,29 @@ PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
   return std::nullopt;
 }
 
-PipelinePlan::Refusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
+MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
   Operation *writer = buffer.writers.front();
   if (!isOnlyAccessed(buffer.alloc.getBuffer()))
-    return PipelineRefusal{writer, 7,
-                           "its buffer is passed on as a value, or used by an "
-                           "operation that is not known"};
+    return Refusal{writer, 7,
+                   "its buffer is passed on as a value, or used by an "
+                   "operation that is not known"};
   buffer.guards = statements.getGuards(writer);
   for (Operation *other : buffer.writers)
     if (statements.getGuards(other) != buffer.guards)
-      return PipelineRefusal{other, 8,
-                             "its buffer is written under different guards"};
+      return Refusal{other, 8, "its buffer is written under different guards"};
   for (Operation *reader : buffer.readers) {
     GuardPath path = statements.getGuards(reader);
     if (ArrayRef(path).take_front(buffer.guards.size()) !=
         ArrayRef(buffer.guards))
-      return PipelineRefusal{
-          writer, 8, "its buffer is also read where its guard does not hold"};
+      return Refusal{writer, 8,
+                     "its buffer is also read where its guard does not hold"};
   }
   return checkOrderOfAccesses(buffer);
 }
 
 /// Finds the buffers that are piped, or the reason why one that producers write
 /// cannot be.
-PipelinePlan::Refusal
-PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
+MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
   buffers.clear();
   llvm::SmallSetVector<AllocSharedOp, 4> filled;
   for (Statement &statement : statements.getAll())
@@ -306,18 +302,17 @@ PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
     Operation *writer = buffer.writers.front();
     auto it = forbidden.find(alloc);
     if (consumerWrites)
-      return PipelineRefusal{writer, 9, "consumers write to its buffer too"};
+      return Refusal{writer, 9, "consumers write to its buffer too"};
     if (producerReads && buffer.readers.empty())
       continue; // Between producers, who keep their order.
     if (producerReads)
-      return PipelineRefusal{writer, 10,
-                             "both producers and consumers read its buffer"};
+      return Refusal{writer, 10,
+                     "both producers and consumers read its buffer"};
     if (buffer.readers.empty())
-      return PipelineRefusal{writer, 11,
-                             "nothing in the loop reads its buffer"};
+      return Refusal{writer, 11, "nothing in the loop reads its buffer"};
     if (it != forbidden.end())
-      return PipelineRefusal{writer, it->second.id, it->second.reason};
-    if (Refusal refusal = checkBuffer(buffer))
+      return Refusal{writer, it->second.id, it->second.reason};
+    if (MaybeRefusal refusal = checkBuffer(buffer))
       return refusal;
     buffers.push_back(buffer);
   }
@@ -367,7 +362,7 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
     for (Statement &statement : statements.getAll())
       statement.part =
           candidates.contains(statement.op) ? Part::Produce : Part::Consume;
-    Refusal refusal;
+    MaybeRefusal refusal;
     for (Operation *op : candidates)
       if ((refusal = checkProducer(*statements.find(op))))
         break;

@@ -59,8 +59,8 @@ bool RoleAssignment::readsChannel(Operation *op) const {
   });
 }
 
-std::optional<RoleRefusal> RoleAssignment::assign() {
-  std::optional<RoleRefusal> refusal;
+MaybeRefusal RoleAssignment::assign() {
+  MaybeRefusal refusal;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op == kernel || !hasEffect(op))
       return WalkResult::advance();
@@ -69,10 +69,9 @@ std::optional<RoleRefusal> RoleAssignment::assign() {
       region.walk(
           [&](Operation *inner) { holdsTransaction |= isTransaction(inner); });
     if (holdsTransaction) {
-      refusal =
-          RoleRefusal{op, 4,
-                      "channels are used in an operation other than scf.for, "
-                      "scf.if and scf.while"};
+      refusal = Refusal{op, 4,
+                        "channels are used in an operation other than scf.for, "
+                        "scf.if and scf.while"};
       return WalkResult::interrupt();
     }
     bool isLoad = isa<AcquireOp, CommitOp>(op) ||
@@ -153,7 +152,7 @@ Operation *RoleAssignment::findWriter(Operation *reader,
 }
 
 /// What roles compute again after the prelude has to be the same then.
-std::optional<RoleRefusal> RoleAssignment::checkPrelude() const {
+MaybeRefusal RoleAssignment::checkPrelude() const {
   for (const RoleSlice *slice : {&load, &math})
     for (Operation *op : slice->getOps()) {
       if (op->getNumRegions() > 0)
@@ -164,7 +163,7 @@ std::optional<RoleRefusal> RoleAssignment::checkPrelude() const {
             return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
           });
       if (Operation *writer = findWriter(op, later))
-        return RoleRefusal{
+        return Refusal{
             op, 3,
             "what it reads is overwritten before the first pipelined "
             "loop",
@@ -175,31 +174,29 @@ std::optional<RoleRefusal> RoleAssignment::checkPrelude() const {
 
 /// The load role runs ahead of the math role: it must not need what that one
 /// does.
-std::optional<RoleRefusal> RoleAssignment::checkLoad() const {
+MaybeRefusal RoleAssignment::checkLoad() const {
   for (Operation *op : load.getOps()) {
     if (llvm::is_contained(mathEffects, op))
-      return RoleRefusal{
+      return Refusal{
           op, 2,
           "a copy that fills a channel, or a guard around one, needs "
           "its result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
     if (readsChannel(op))
-      return RoleRefusal{
-          op, 6,
-          "it is needed to fill a channel, and reads a tile that a "
-          "channel delivers"};
+      return Refusal{op, 6,
+                     "it is needed to fill a channel, and reads a tile that a "
+                     "channel delivers"};
     if (Operation *writer = findWriter(op, mathEffects))
-      return RoleRefusal{op, 3,
-                         "it is needed to fill a channel, and reads what the "
-                         "kernel writes",
-                         writer};
+      return Refusal{op, 3,
+                     "it is needed to fill a channel, and reads what the "
+                     "kernel writes",
+                     writer};
   }
   return std::nullopt;
 }
 
-std::optional<RoleRefusal>
-RoleAssignment::checkThreads(const TargetInfo &target) {
+MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
   bool hasTma = false, onlyTma = true;
   kernel.walk([&](CopyOp copy) {
     AllocSharedOp dest = getViewedAlloc(copy.getDest());
@@ -212,7 +209,7 @@ RoleAssignment::checkThreads(const TargetInfo &target) {
   // through registers want the threads of the whole block: a role for them
   // makes products of rows that nothing is known of slower (H200).
   if (!hasTma)
-    return RoleRefusal{kernel, 1, "none of its copies can be done by TMA"};
+    return Refusal{kernel, 1, "none of its copies can be done by TMA"};
   // One thread starts TMA copies; others need warps to compute addresses, and
   // registers go to warpgroups.
   bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
@@ -220,35 +217,35 @@ RoleAssignment::checkThreads(const TargetInfo &target) {
   int64_t own = getNumThreads(kernel);
   int64_t threads = own + loadWarps * target.warpSize;
   if (threads > target.maxThreads)
-    return RoleRefusal{
+    return Refusal{
         kernel, 5,
         "with " + std::to_string(loadWarps) + " more warps it would have " +
             std::to_string(threads) + " threads, more than the " +
             std::to_string(target.maxThreads) + " of " + target.chip};
   if (hasRegisters && own % (4 * target.warpSize) != 0)
-    return RoleRefusal{kernel, 7,
-                       "'tile.role_registers' gives registers to warpgroups of "
-                       "4 warps, but it has " +
-                           std::to_string(own) + " threads"};
+    return Refusal{kernel, 7,
+                   "'tile.role_registers' gives registers to warpgroups of "
+                   "4 warps, but it has " +
+                       std::to_string(own) + " threads"};
   return std::nullopt;
 }
 
-std::optional<RoleRefusal> RoleAssignment::run(const TargetInfo &target) {
+MaybeRefusal RoleAssignment::run(const TargetInfo &target) {
   kernel.walk([&](ChannelOp channel) {
     for (Value buffer : channel.getBuffers())
       if (AllocSharedOp alloc = getViewedAlloc(buffer))
         channelBuffers.insert(alloc);
   });
-  if (std::optional<RoleRefusal> refusal = checkThreads(target))
+  if (MaybeRefusal refusal = checkThreads(target))
     return refusal;
-  if (std::optional<RoleRefusal> refusal = assign())
+  if (MaybeRefusal refusal = assign())
     return refusal;
   for (Operation *op : loadEffects)
     load.add(op);
   findPrelude();
   for (Operation *op : mathEffects)
     math.add(op);
-  if (std::optional<RoleRefusal> refusal = checkPrelude())
+  if (MaybeRefusal refusal = checkPrelude())
     return refusal;
   return checkLoad();
 }

@@ -76,21 +76,21 @@ static bool isZero(Value value) {
 }
 
 /// Every carried value begins at zero, and only grows by what turns add.
-static std::optional<SplitRefusal> checkSums(scf::ForOp loop) {
+static MaybeRefusal checkSums(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
     Sum sum(argument);
     if (!sum.reaches(yield->getOpOperand(i)))
-      return SplitRefusal{loop, "it carries a value that is not only added to"};
+      return Refusal{loop, 1, "it carries a value that is not only added to"};
     if (!isZero(loop.getInitArgs()[i]))
-      return SplitRefusal{loop, "a sum does not begin at zero"};
+      return Refusal{loop, 1, "a sum does not begin at zero"};
   }
   return std::nullopt;
 }
 
 /// The results go nowhere but into atomic additions, scaled perhaps, which are
 /// added to `additions`.
-static std::optional<SplitRefusal>
+static MaybeRefusal
 checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
   SmallVector<Value> parts(loop.getResults());
   for (size_t i = 0; i < parts.size(); ++i)
@@ -105,9 +105,9 @@ checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
       auto scale = dyn_cast<arith::MulFOp>(user);
       if (!scale || llvm::is_contained(
                         parts, user->getOperand(1 - use.getOperandNumber())))
-        return SplitRefusal{user,
-                            "blocks have only a part of the sum here; expected "
-                            "'tile.atomic_rmw <add>' to global memory"};
+        return Refusal{user, 1,
+                       "blocks have only a part of the sum here; expected "
+                       "'tile.atomic_rmw <add>' to global memory"};
       parts.push_back(scale);
     }
   return std::nullopt;
@@ -127,13 +127,13 @@ static bool hasKnownEffects(Operation *op) {
 
 /// A turn depends on no other one through memory: it reads of shared memory
 /// what it has written itself, or what no turn writes.
-static std::optional<SplitRefusal> checkTurns(scf::ForOp loop,
-                                              const MemoryAccesses &accesses) {
+static MaybeRefusal checkTurns(scf::ForOp loop,
+                               const MemoryAccesses &accesses) {
   SmallVector<MemoryAccess, 0> all = accesses.get(loop);
   SmallVector<const MemoryAccess *> written;
   for (const MemoryAccess &access : all) {
     if (access.writes() && !access.shared)
-      return SplitRefusal{access.op, "it writes to global memory in the loop"};
+      return Refusal{access.op, 1, "it writes to global memory in the loop"};
     if (access.reads() && access.shared) {
       SmallVector<Write> before;
       for (const MemoryAccess *write : written)
@@ -144,9 +144,9 @@ static std::optional<SplitRefusal> checkTurns(scf::ForOp loop,
       });
       if (changes && (access.roots.size() != 1 ||
                       !isCovered(*access.roots.begin(), access, before)))
-        return SplitRefusal{access.op,
-                            "it may read what another turn of the loop "
-                            "wrote to shared memory"};
+        return Refusal{access.op, 1,
+                       "it may read what another turn of the loop "
+                       "wrote to shared memory"};
     }
     if (access.writes() && access.shared)
       written.push_back(&access);
@@ -156,7 +156,7 @@ static std::optional<SplitRefusal> checkTurns(scf::ForOp loop,
 
 /// What a block does beside the loop has no effect when it is repeated, but for
 /// `additions`, and nobody looks at what these add up.
-static std::optional<SplitRefusal>
+static MaybeRefusal
 checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
           const llvm::SmallPtrSetImpl<Operation *> &additions) {
   SmallVector<MemoryAccess, 0> all =
@@ -172,15 +172,15 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
     if (isAddition(access.op))
       continue;
     if (access.reads() && !access.shared && isTo(access, isAddition))
-      return SplitRefusal{access.op, "it reads what the blocks add to"};
+      return Refusal{access.op, 1, "it reads what the blocks add to"};
     if (isInLoop(access.op))
       continue;
     if (access.writes() && !access.shared &&
         loop->getBlock()->findAncestorOpInBlock(*access.op))
-      return SplitRefusal{access.op, "each of the blocks would do this"};
+      return Refusal{access.op, 1, "each of the blocks would do this"};
     if (access.reads() && access.shared && isTo(access, isInLoop))
-      return SplitRefusal{access.op,
-                          "it reads shared memory that the loop fills"};
+      return Refusal{access.op, 1,
+                     "it reads shared memory that the loop fills"};
   }
   return std::nullopt;
 }
@@ -189,13 +189,13 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
 // The loop
 //===----------------------------------------------------------------------===//
 
-std::optional<SplitRefusal> tile::checkSplit(scf::ForOp loop) {
+MaybeRefusal tile::checkSplit(scf::ForOp loop) {
   if (loop.getUnsignedCmp())
-    return SplitRefusal{loop, "its counter is unsigned"};
-  if (std::optional<SplitRefusal> refusal = checkSums(loop))
+    return Refusal{loop, 1, "its counter is unsigned"};
+  if (MaybeRefusal refusal = checkSums(loop))
     return refusal;
   llvm::SmallPtrSet<Operation *, 4> additions;
-  if (std::optional<SplitRefusal> refusal = checkResults(loop, additions))
+  if (MaybeRefusal refusal = checkResults(loop, additions))
     return refusal;
   Operation *unknown = nullptr;
   for (Operation &statement : loop->getBlock()->without_terminator())
@@ -204,23 +204,22 @@ std::optional<SplitRefusal> tile::checkSplit(scf::ForOp loop) {
         unknown = op;
     });
   if (unknown)
-    return SplitRefusal{unknown, "each of the blocks would do this"};
+    return Refusal{unknown, 1, "each of the blocks would do this"};
   MemoryAccesses accesses(loop->getParentOfType<gpu::GPUFuncOp>());
-  if (std::optional<SplitRefusal> refusal = checkTurns(loop, accesses))
+  if (MaybeRefusal refusal = checkTurns(loop, accesses))
     return refusal;
   return checkRest(loop, accesses, additions);
 }
 
-std::optional<SplitRefusal> tile::checkSplitTiles(PersistentOp op) {
+MaybeRefusal tile::checkSplitTiles(PersistentOp op) {
   if (!op.getInitArgs().empty())
-    return SplitRefusal{op, "values are carried from tile to tile"};
+    return Refusal{op, 1, "values are carried from tile to tile"};
   if (!isa<gpu::GPUFuncOp>(op->getParentOp()))
-    return SplitRefusal{op, "it is inside of another loop or a branch"};
+    return Refusal{op, 1, "it is inside of another loop or a branch"};
   return std::nullopt;
 }
 
-LogicalResult tile::remarkUnsplit(scf::ForOp loop,
-                                  const SplitRefusal &refusal) {
+LogicalResult tile::remarkUnsplit(scf::ForOp loop, const Refusal &refusal) {
   loop.emitRemark("tile-split-0001: loop is not split: ")
           .append(refusal.reason)
           .attachNote(refusal.op->getLoc())

@@ -89,7 +89,7 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
   for (scf::ForOp loop : planned) {
     MemoryAccesses memory(kernel);
     PipelinePlan plan = PipelinePlan::read(loop, memory, ForbiddenBuffers(),
-                                           [](const PipelineRefusal &) {});
+                                           [](const Refusal &) {});
     splitTurns(rewriter, plan, channels);
   }
   for (ChannelBuffers &channel : channels) {

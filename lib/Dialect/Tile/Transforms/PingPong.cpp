@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Refusal.h"
 #include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
 #include "tilews/Dialect/Tile/Analysis/RoleSlice.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -29,14 +30,6 @@ using namespace tilews;
 using namespace tilews::tile;
 
 namespace {
-
-/// Why a role stays alone, and at which operation.
-struct Refusal {
-  Operation *op;
-  int id;
-  std::string reason;
-};
-using MaybeRefusal = std::optional<Refusal>;
 
 /// A loop with `tile.ping_pong` and its role, which becomes two.
 class PingPong {

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-void tile::emitPipelineRemark(const PipelineRefusal &refusal) {
+void tile::emitPipelineRemark(const Refusal &refusal) {
   bool isLoop = refusal.op->hasAttr(TileDialect::kNumStages);
   refusal.op->emitRemark() << llvm::formatv("tile-pipe-{0:d4}: {1}", refusal.id,
                                             isLoop
@@ -37,7 +37,7 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
   KernelPipelines pipelines(kernel, loops);
   if (failed(pipelines.emitErrors()))
     return failure();
-  for (const PipelineRefusal &refusal : pipelines.getRefusals())
+  for (const Refusal &refusal : pipelines.getRefusals())
     emitPipelineRemark(refusal);
   for (const PipelinePlan &plan : pipelines.getPlans())
     plan.annotate();

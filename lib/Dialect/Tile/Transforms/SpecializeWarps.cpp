@@ -81,7 +81,7 @@ static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
     op->erase();
 }
 
-static void emitRemark(const RoleRefusal &refusal) {
+static void emitRemark(const Refusal &refusal) {
   InFlightDiagnostic remark = refusal.op->emitRemark(
       llvm::formatv("tile-ws-{0:d4}: kernel keeps one role: {1}", refusal.id,
                     refusal.reason)
@@ -172,7 +172,7 @@ LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
   if (failed(target))
     return failure();
   RoleAssignment roles(kernel);
-  if (std::optional<RoleRefusal> refusal = roles.run(*target)) {
+  if (MaybeRefusal refusal = roles.run(*target)) {
     emitRemark(*refusal);
     return failure();
   }

@@ -26,14 +26,14 @@ using namespace tilews;
 using namespace tilews::tile;
 
 /// Whether there is something around `loop` that can be made more of.
-static std::optional<SplitRefusal> checkPlace(scf::ForOp loop) {
+static MaybeRefusal checkPlace(scf::ForOp loop) {
   Operation *parent = loop->getParentOp();
   if (auto persistent = dyn_cast<PersistentOp>(parent))
     return checkSplitTiles(persistent);
   if (!isa<gpu::GPUFuncOp>(parent))
-    return SplitRefusal{loop, "it is inside of another loop or a branch"};
+    return Refusal{loop, 1, "it is inside of another loop or a branch"};
   if (!parent->hasAttr(TileDialect::kGrid))
-    return SplitRefusal{loop, "the kernel has no 'tile.grid' to enlarge"};
+    return Refusal{loop, 1, "the kernel has no 'tile.grid' to enlarge"};
   return std::nullopt;
 }
 
@@ -108,7 +108,7 @@ static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
 
 LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {
   OpBuilder::InsertionGuard guard(rewriter);
-  std::optional<SplitRefusal> refusal = checkPlace(loop);
+  MaybeRefusal refusal = checkPlace(loop);
   if (!refusal)
     refusal = checkSplit(loop);
   if (refusal)

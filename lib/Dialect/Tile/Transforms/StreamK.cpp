@@ -113,8 +113,8 @@ LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto persistent = dyn_cast<PersistentOp>(loop->getParentOp());
   if (!persistent)
-    return remarkUnsplit(loop, {loop, "it is not in a 'tile.persistent'"});
-  std::optional<SplitRefusal> refusal = checkSplitTiles(persistent);
+    return remarkUnsplit(loop, {loop, 1, "it is not in a 'tile.persistent'"});
+  MaybeRefusal refusal = checkSplitTiles(persistent);
   if (!refusal)
     refusal = checkSplit(loop);
   if (refusal)
@@ -125,7 +125,7 @@ LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
        {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
     if (!tiles.isDefinedOutsideOfLoop(bound))
       return remarkUnsplit(
-          loop, {bound.getDefiningOp() ? bound.getDefiningOp() : tiles,
+          loop, {bound.getDefiningOp() ? bound.getDefiningOp() : tiles, 1,
                  "not all tiles have the same turns"});
   Stream stream = dealTurns(rewriter, tiles, loop);
   visitTiles(rewriter, tiles, stream);

@@ -23,22 +23,16 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINEPLAN_H
 
 #include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Refusal.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilews::tile {
 
-/// Why something is not pipelined. `id` is the number of the remark
-/// `tile-pipe-00NN`.
-struct PipelineRefusal {
-  mlir::Operation *op;
-  unsigned id;
-  std::string reason;
-};
-using RefuseFn = llvm::function_ref<void(const PipelineRefusal &)>;
+using RefuseFn = llvm::function_ref<void(const Refusal &)>;
 
 /// Buffers that must not be piped, and why.
-using ForbiddenBuffers = llvm::DenseMap<mlir::Operation *, PipelineRefusal>;
+using ForbiddenBuffers = llvm::DenseMap<mlir::Operation *, Refusal>;
 
 enum class Part { Replay, Produce, Consume };
 
@@ -161,15 +155,13 @@ private:
   explicit PipelinePlan(LoopStatements statements)
       : statements(std::move(statements)) {}
 
-  using Refusal = std::optional<PipelineRefusal>;
-
   void choose(const ForbiddenBuffers &forbidden, RefuseFn refuse);
-  Refusal checkProducer(const Statement &statement);
-  Refusal checkReads(const Statement &statement);
+  MaybeRefusal checkProducer(const Statement &statement);
+  MaybeRefusal checkReads(const Statement &statement);
   bool pinSharedReads();
-  Refusal findBuffers(const ForbiddenBuffers &forbidden);
-  Refusal checkBuffer(PipedBuffer &buffer);
-  Refusal checkOrderOfAccesses(const PipedBuffer &buffer);
+  MaybeRefusal findBuffers(const ForbiddenBuffers &forbidden);
+  MaybeRefusal checkBuffer(PipedBuffer &buffer);
+  MaybeRefusal checkOrderOfAccesses(const PipedBuffer &buffer);
   PipelinePlan
   withGuards(const MemoryAccesses &memory,
              const llvm::SmallPtrSetImpl<mlir::Operation *> &producers,
@@ -216,7 +208,7 @@ public:
   /// Emits what is wrong with annotated loops; fails if anything is.
   llvm::LogicalResult emitErrors() const;
   /// What is not pipelined in others.
-  llvm::ArrayRef<PipelineRefusal> getRefusals() const { return refusals; }
+  llvm::ArrayRef<Refusal> getRefusals() const { return refusals; }
 
 private:
   void plan(llvm::ArrayRef<mlir::scf::ForOp> loops,
@@ -225,7 +217,7 @@ private:
 
   MemoryAccesses memory;
   llvm::SmallVector<PipelinePlan, 0> plans;
-  llvm::SmallVector<PipelineRefusal> errors, refusals;
+  llvm::SmallVector<Refusal> errors, refusals;
 };
 
 } // namespace tilews::tile

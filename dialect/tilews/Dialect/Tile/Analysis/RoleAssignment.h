@@ -8,19 +8,10 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_ROLEASSIGNMENT_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_ROLEASSIGNMENT_H
 
+#include "tilews/Dialect/Tile/Analysis/Refusal.h"
 #include "tilews/Dialect/Tile/Analysis/RoleSlice.h"
 
 namespace tilews::tile {
-
-/// Why a kernel keeps one role. `id` is the number of the remark
-/// `tile-ws-00NN`.
-struct RoleRefusal {
-  mlir::Operation *op;
-  unsigned id;
-  std::string reason;
-  /// An operation that is in the way.
-  mlir::Operation *other = nullptr;
-};
 
 /// Who does what in a kernel with channels. Each operation with an effect
 /// belongs to one role. What a role needs to get there, scalars, loops, guards
@@ -32,7 +23,7 @@ public:
       : kernel(kernel), memory(kernel) {}
 
   /// Assigns all operations, or says why it cannot.
-  std::optional<RoleRefusal> run(const TargetInfo &target);
+  MaybeRefusal run(const TargetInfo &target);
 
   /// Operations of the kernel's body that all threads execute first.
   const llvm::DenseSet<mlir::Operation *> &getPrelude() const {
@@ -43,14 +34,14 @@ public:
   int64_t getLoadWarps() const { return loadWarps; }
 
 private:
-  std::optional<RoleRefusal> checkThreads(const TargetInfo &target);
-  std::optional<RoleRefusal> assign();
+  MaybeRefusal checkThreads(const TargetInfo &target);
+  MaybeRefusal assign();
   bool fillsChannel(mlir::Operation *op) const;
   bool readsChannel(mlir::Operation *op) const;
   void findPrelude();
   void keepInPrelude(mlir::Operation *op);
-  std::optional<RoleRefusal> checkPrelude() const;
-  std::optional<RoleRefusal> checkLoad() const;
+  MaybeRefusal checkPrelude() const;
+  MaybeRefusal checkLoad() const;
   mlir::Operation *findWriter(mlir::Operation *reader,
                               llvm::ArrayRef<mlir::Operation *> writers) const;
 

@@ -14,27 +14,22 @@
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_SPLITSUMS_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_SPLITSUMS_H
 
+#include "tilews/Dialect/Tile/Analysis/Refusal.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilews::tile {
 
-/// Why a loop is not split, and at which operation.
-struct SplitRefusal {
-  mlir::Operation *op;
-  std::string reason;
-};
+/// Why several blocks cannot run parts of `loop` and what is beside it, if so.
+MaybeRefusal checkSplit(mlir::scf::ForOp loop);
 
-/// Whether several blocks can run parts of `loop` and what is beside it.
-std::optional<SplitRefusal> checkSplit(mlir::scf::ForOp loop);
-
-/// Whether tiles of `op` can be visited by several blocks.
-std::optional<SplitRefusal> checkSplitTiles(PersistentOp op);
+/// Why tiles of `op` cannot be visited by several blocks, if so.
+MaybeRefusal checkSplitTiles(PersistentOp op);
 
 /// Says in a remark that `loop` is not split, and fails.
 mlir::LogicalResult remarkUnsplit(mlir::scf::ForOp loop,
-                                  const SplitRefusal &refusal);
+                                  const Refusal &refusal);
 
 /// How many turns `loop` has, in the type of its counter.
 mlir::Value countTurns(mlir::OpBuilder &builder, mlir::scf::ForOp loop);

@@ -72,9 +72,9 @@ mlir::LogicalResult expandPipeline(mlir::RewriterBase &rewriter,
 /// planned.
 void expandPipelines(mlir::gpu::GPUFuncOp kernel);
 
-struct PipelineRefusal;
+struct Refusal;
 /// The remark `tile-pipe-00NN` that says why.
-void emitPipelineRemark(const PipelineRefusal &refusal);
+void emitPipelineRemark(const Refusal &refusal);
 
 /// Lets a copy use the best instruction other than TMA.
 void replaceTma(CopyOp copy, const TargetInfo &target);
