@@ -64,8 +64,7 @@ def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
     """Attends for the queries of tile `x` of a head."""
     S = Q.shape[1]
     QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
-    # The last queries attend to most keys: they come first, or some would end late.
-    m = (tl.cdiv(S, QUERIES) - 1 - x if CAUSAL else x) * QUERIES
+    m = x * QUERIES
     tl.copy(Q[b, m : m + QUERIES, h, 0:128], Qs)
     out = tl.zeros((QUERIES, 128), tl.f32)
     top = tl.full((QUERIES,), -1e30, tl.f32)
@@ -115,9 +114,16 @@ def attention_kernel(persistent: bool) -> Any:
         if persistent:
             tl.grid(BLOCKS)
             for x, h, b in tl.persistent(tiles, H, B):
+                # The later the queries, the more keys: so that blocks have equal
+                # shares, every other head begins with the last.
+                if CAUSAL:
+                    x = tl.where(h % 2 == 0, x, tiles - 1 - x)
                 tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
         else:
             x, h, b = tl.grid(tiles, H, B)
+            # The most work first: what comes last ends early.
+            if CAUSAL:
+                x = tiles - 1 - x
             tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
 
     return attention
