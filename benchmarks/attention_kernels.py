@@ -80,7 +80,7 @@ def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
             out, top, total = turn(
                 K, V, Qs, Ks, Vs, place, out, top, total, scale, True
             )
-    Y[b, m : m + QUERIES, h, 0:128] = (out / total[:, None]).to(Y.dtype)
+    Y[b, m : m + QUERIES, h, 0:128] = (out * (1.0 / total)[:, None]).to(Y.dtype)
 
 
 @functools.cache

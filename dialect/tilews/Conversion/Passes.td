@@ -82,6 +82,10 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
     relatives by upstream's polynomials. Narrower types are computed in f32. A
     function of f64 that remains is an error.
 
+    `exp2` is the bare instruction (PTX ISA, "ex2": `ex2.approx.ftz`; AMD:
+    `v_exp_f32`): results below 2^-126 are zero, and so is what `exp` of numbers
+    below -87.3 gives.
+
     Before:
     ```mlir
     %y = math.exp %x : vector<4xf32>
@@ -90,7 +94,10 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
     ```mlir
     %c = arith.constant dense<1.44269502> : vector<4xf32>
     %s = arith.mulf %x, %c : vector<4xf32>
-    %y = math.exp2 %s : vector<4xf32>
+    %0 = vector.extract %s[0] : f32 from vector<4xf32>
+    %1 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%0) : (f32) -> f32
+    ... // The other three.
+    %y = vector.from_elements %1, %3, %5, %7 : vector<4xf32>
     ```
   }];
   let dependentDialects = [

@@ -84,11 +84,13 @@ struct TanhPattern : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// LLVM has no code for a logarithm on NVPTX; the instruction has an intrinsic.
-struct Log2Pattern : OpRewritePattern<math::Log2Op> {
-  using OpRewritePattern::OpRewritePattern;
+/// A function of f32 as an instruction that LLVM does not choose by itself.
+template <typename OpT>
+struct InstructionPattern : OpRewritePattern<OpT> {
+  InstructionPattern(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<OpT>(context), intrinsic(intrinsic) {}
 
-  LogicalResult matchAndRewrite(math::Log2Op op,
+  LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
     Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32())
@@ -96,8 +98,7 @@ struct Log2Pattern : OpRewritePattern<math::Log2Op> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto compute = [&](Value x) -> Value {
       return LLVM::CallIntrinsicOp::create(
-                 b, b.getF32Type(), b.getStringAttr("llvm.nvvm.lg2.approx.f"),
-                 ValueRange{x})
+                 b, b.getF32Type(), b.getStringAttr(intrinsic), ValueRange{x})
           .getResult(0);
     };
     if (!isa<VectorType>(type)) {
@@ -110,6 +111,8 @@ struct Log2Pattern : OpRewritePattern<math::Log2Op> {
     rewriter.replaceOp(op, pack(b, b.getF32Type(), registers));
     return success();
   }
+
+  StringRef intrinsic;
 };
 
 /// A function of f16 or bf16, computed in f32.
@@ -163,8 +166,14 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
     patterns.add<ScaledPattern<math::LogOp, math::Log2Op>>(context, 1, ln2);
     patterns.add<ScaledPattern<math::Log10Op, math::Log2Op>>(context, 1, lg2);
     patterns.add<TanhPattern, WidenPattern>(context);
+    // LLVM scales arguments and results that are small, in three instructions
+    // around the one for a power; for a logarithm on NVPTX it has no code.
+    patterns.add<InstructionPattern<math::Exp2Op>>(
+        context, target->isNVIDIA() ? "llvm.nvvm.ex2.approx.ftz.f32"
+                                    : "llvm.amdgcn.exp2.f32");
     if (target->isNVIDIA())
-      patterns.add<Log2Pattern>(context);
+      patterns.add<InstructionPattern<math::Log2Op>>(context,
+                                                     "llvm.nvvm.lg2.approx.f");
     math::populateExpansionPatterns(patterns, {"powf", "sinh", "cosh", "tan",
                                                "asinh", "acosh", "atanh",
                                                "fpowi", "ipowi", "rsqrt"});
