@@ -205,18 +205,11 @@ static LogicalResult waitForGroups(Frame &frame, const Instruction &inst) {
                       agent.getCopiesBefore(op.getPending()));
 }
 
-/// All warpgroups of a role are one agent.
-static LogicalResult runOrder(Frame &, const Instruction &) {
-  return success();
-}
-
 void sim::registerBarrierHandlers(Registry &registry) {
   registry.add<tile::MBarrierOp>(makeBarriers);
   registry.add<tile::MBarrierReadyOp>(makeReady);
   registry.add<tile::MBarrierArriveOp>(runArrive);
   registry.add<tile::ClusterBarrierOp>(runClusterBarrier);
-  registry.add<tile::OrderWaitOp>(runOrder);
-  registry.add<tile::OrderPassOp>(runOrder);
   registry.add<tile::MBarrierExpectOp>(runExpect);
   registry.add<tile::MBarrierWaitOp>(runWait);
   registry.add<tile::BarrierOp>(runBarrier);

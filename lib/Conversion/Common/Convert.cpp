@@ -67,16 +67,11 @@ LoweringContext::LoweringContext(const TargetLowering &target,
     : target(target), block({0, getNumThreads(kernel), 0}) {
   kernel.walk([&](SpecializeOp specialize) {
     // Barrier 0 is the block's.
-    int64_t barrier = 0, order = kHardwareBarriers;
+    int64_t barrier = 0;
     for (RoleOp role : specialize.getRoles()) {
       ThreadGroup group = {role.getFirstThread(), role.getNumThreads(),
                            ++barrier};
       group.elected = role.getElected();
-      bool isOrdered =
-          role->walk([](OrderWaitOp) { return WalkResult::interrupt(); })
-              .wasInterrupted();
-      if (isOrdered && group.countWarpgroups() > 1)
-        group.order = order -= group.countWarpgroups();
       role->walk([&](Operation *op) { roles[op] = group; });
     }
   });

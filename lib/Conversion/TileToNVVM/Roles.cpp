@@ -34,10 +34,11 @@ struct SpecializePattern : TilePattern<SpecializeOp> {
     warp = NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), warp,
                                 constantI32(b, 0), constantI32(b, 31),
                                 NVVM::ShflKind::idx, UnitAttr());
-    if (failed(checkBarriers(op)))
-      return failure();
     for (RoleOp role : llvm::make_early_inc_range(op.getRoles())) {
       const ThreadGroup &group = lowering.getThreads(role);
+      if (group.barrier > 15)
+        return op.emitError("has more than 15 roles, for each of which there "
+                            "has to be a hardware barrier");
       if (role.getRegisters())
         reserveRegisters(op, threads, rewriter);
       createBranch(b, role, group, warp, threads, rewriter);
@@ -47,20 +48,6 @@ struct SpecializePattern : TilePattern<SpecializeOp> {
   }
 
 private:
-  LogicalResult checkBarriers(SpecializeOp op) const {
-    int64_t needed = 1;
-    for (RoleOp role : op.getRoles()) {
-      const ThreadGroup &group = lowering.getThreads(role);
-      needed += 1 + (group.order > 0 ? group.countWarpgroups() : 0);
-    }
-    if (needed <= kHardwareBarriers)
-      return success();
-    return op.emitError("needs ")
-           << needed << " hardware barriers, one for the block, one for each "
-           << "role and one for each warpgroup that waits for its turn, but "
-           << "there are " << kHardwareBarriers << "; use fewer roles";
-  }
-
   /// The assembler has to know what a thread starts with.
   static void reserveRegisters(SpecializeOp op, int64_t threads,
                                ConversionPatternRewriter &rewriter) {
@@ -85,8 +72,6 @@ private:
               b.getContext(), *registers < getRegisterLimit(threads / 32)
                                   ? NVVM::SetMaxRegisterAction::decrease
                                   : NVVM::SetMaxRegisterAction::increase));
-    if (group.order > 0)
-      startOrder(b, group, warp);
     if (group.elected) {
       // A lane of the role's first warp.
       Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp,
@@ -100,18 +85,6 @@ private:
     rewriter.inlineBlockBefore(&role.getBody().front(),
                                branch.thenBlock()->getTerminator());
     rewriter.eraseOp(role);
-  }
-
-  /// Lets the first warpgroup begin, as if the last one had passed.
-  static void startOrder(ImplicitLocOpBuilder &b, const ThreadGroup &group,
-                         Value warp) {
-    Value isLast = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::uge, warp,
-        constantI32(b, (group.first + group.count - kWarpgroupThreads) / 32));
-    createGuarded(b, isLast, [&] {
-      NVVM::BarrierArriveOp::create(b, constantI32(b, group.order),
-                                    constantI32(b, 2 * kWarpgroupThreads));
-    });
   }
 
   /// Whether `warp` is in the range.
@@ -132,53 +105,10 @@ private:
   }
 };
 
-/// A warpgroup waits at its own barrier, where the one before it arrives.
-template <typename OpT>
-struct OrderPattern : TilePattern<OpT> {
-  using TilePattern<OpT>::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(OpT op, typename OpT::Adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    const ThreadGroup &group = this->lowering.getThreads(op);
-    if (group.order > 0)
-      create(op, group, rewriter);
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-private:
-  static void create(OpT op, const ThreadGroup &group,
-                     ConversionPatternRewriter &rewriter) {
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value thread =
-        arith::SubIOp::create(b, NVVM::ThreadIdXOp::create(b, b.getI32Type()),
-                              constantI32(b, group.first));
-    Value index =
-        arith::DivUIOp::create(b, thread, constantI32(b, kWarpgroupThreads));
-    // Those who wait and those who arrive.
-    Value threads = constantI32(b, 2 * kWarpgroupThreads);
-    constexpr bool isWait = std::is_same_v<OpT, OrderWaitOp>;
-    if (!isWait) {
-      Value next = arith::AddIOp::create(b, index, constantI32(b, 1));
-      index = arith::RemUIOp::create(b, next,
-                                     constantI32(b, group.countWarpgroups()));
-    }
-    Value barrier =
-        arith::AddIOp::create(b, index, constantI32(b, group.order));
-    if (isWait)
-      NVVM::BarrierOp::create(b, TypeRange(), barrier, threads,
-                              NVVM::BarrierReductionAttr(), Value());
-    else
-      NVVM::BarrierArriveOp::create(b, barrier, threads);
-  }
-};
-
 } // namespace
 
 void tilews::populateRolePatterns(const TileTypeConverter &converter,
                                   LoweringContext &lowering,
                                   RewritePatternSet &patterns) {
-  patterns.add<SpecializePattern, OrderPattern<OrderWaitOp>,
-               OrderPattern<OrderPassOp>>(converter, lowering);
+  patterns.add<SpecializePattern>(converter, lowering);
 }

@@ -52,25 +52,16 @@ public:
   virtual llvm::SmallVector<mlir::Value> read(int64_t repeat, int64_t step) = 0;
 };
 
-/// Barriers of a block that are instructions of their own (PTX ISA, "bar").
-constexpr int64_t kHardwareBarriers = 16;
-/// Threads that start a product by wgmma together.
-constexpr int64_t kWarpgroupThreads = 128;
-
 /// The threads that run an operation: the block's, or those of a role.
 struct ThreadGroup {
   /// The number of the first of them in the block, and how many there are.
   int64_t first = 0, count = 0;
   /// The hardware's barrier at which they meet: 0 is the block's, role `i`
-  /// (from 0) of a `tile.specialize` has `i + 1`.
+  /// (from 0) of a `tile.specialize` has `i + 1`. Others have to number theirs
+  /// from 15 down.
   int64_t barrier = 0;
   /// Whether one of them alone runs the operation.
   bool elected = false;
-  /// The first of the barriers at which their warpgroups wait for each other,
-  /// one for each of them, numbered from 15 down; 0 if they do not.
-  int64_t order = 0;
-
-  int64_t countWarpgroups() const { return count / kWarpgroupThreads; }
 };
 
 class TargetLowering {

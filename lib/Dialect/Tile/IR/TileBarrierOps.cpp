@@ -21,33 +21,6 @@ static LogicalResult verifyOutsideOfRoles(Operation *op) {
 LogicalResult MBarrierReadyOp::verify() { return verifyOutsideOfRoles(*this); }
 LogicalResult ClusterBarrierOp::verify() { return verifyOutsideOfRoles(*this); }
 
-/// Waits and passes alternate in their block, in a role. `next` goes from one
-/// to its partner.
-template <typename PartnerT>
-static LogicalResult verifyOrder(Operation *op,
-                                 Operation *(Operation::*next)()) {
-  if (!op->getParentOfType<RoleOp>())
-    return op->emitOpError("orders the warpgroups of a role, but stands in "
-                           "none");
-  for (Operation *other = (op->*next)(); other; other = (other->*next)()) {
-    if (isa<PartnerT>(other))
-      return success();
-    if (isa<OrderWaitOp, OrderPassOp>(other))
-      break;
-  }
-  return op->emitOpError("expects '")
-         << PartnerT::getOperationName()
-         << "' as its partner in the same block, or other warpgroups would "
-            "wait for ever";
-}
-
-LogicalResult OrderWaitOp::verify() {
-  return verifyOrder<OrderPassOp>(*this, &Operation::getNextNode);
-}
-LogicalResult OrderPassOp::verify() {
-  return verifyOrder<OrderWaitOp>(*this, &Operation::getPrevNode);
-}
-
 SmallVector<ClusterDims> MBarrierArriveOp::getPeerDims() {
   SmallVector<ClusterDims> dims;
   if (std::optional<ArrayAttr> peers = getPeers())

@@ -170,38 +170,6 @@ def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier"> {
   let hasVerifier = 1;
 }
 
-def Tile_OrderWaitOp : Tile_Op<"order_wait"> {
-  let summary = "let a warpgroup wait until the one before it has passed";
-  let description = [{
-    The warpgroups of a role come one after the other through what stands
-    between this and the next `tile.order_pass` of the same block: the first one
-    waits until the last has passed as often as itself, each other one until the
-    one before has passed once more. So products of one warpgroup are started
-    while the others compute on what theirs gave. Nothing else is ordered:
-    memory accesses are as safe with it as without it. A role of one warpgroup
-    does not wait.
-
-    ```mlir
-    tile.order_wait
-    %s = tile.gemm %q, %k, %zero {async, clear_accumulator, tile.inst = #tile.inst<wgmma>}
-       : memref<128x64xf16, #gpu.address_space<workgroup>>,
-         memref<64x128xf16, #gpu.address_space<workgroup>> -> tensor<128x128xf32>
-    tile.order_pass
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
-}
-
-def Tile_OrderPassOp : Tile_Op<"order_pass"> {
-  let summary = "let the next warpgroup pass its `tile.order_wait`";
-  let description = [{
-    Ends what the `tile.order_wait` before it in the block has begun.
-  }];
-  let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
-}
-
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence"> {
   let summary = "order ordinary accesses before those of wgmma and TMA";
   let description = [{

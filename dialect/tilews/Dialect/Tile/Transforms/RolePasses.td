@@ -193,42 +193,6 @@ def OverlapProductsPass : Pass<"tile-overlap-products"> {
   ];
 }
 
-def OrderWarpgroupsPass : Pass<"tile-order-warpgroups"> {
-  let summary = "let warpgroups start their products one after the other";
-  let description = [{
-    Where arithmetic runs beside products, as in a loop that
-    `--tile-overlap-products` has rotated, the warpgroups of a role compete for
-    the tensor cores and then all compute at once. This pass puts
-    `tile.order_wait` and `tile.order_pass` around the products of such a loop:
-    while one warpgroup's products run, the others compute (Shah et al.,
-    "FlashAttention-3", section 3.1).
-
-    A loop is taken if its block starts two products or more, waits for some of
-    them, computes on fragments, and waits for the others; and if its role has
-    more than one warpgroup.
-
-    ```mlir
-    %s = tile.gemm %q, %keys, %none {async, clear_accumulator, ...} : ...
-    %d = tile.gemm %w, %values, %acc {async, tile.inst = #tile.inst<wgmma>} : ...
-    %scores = tile.gemm_wait %s {pending = 1 : i64} : tensor<128x128xf32>
-    %p = math.exp2 %scores : tensor<128x128xf32>
-    %done = tile.gemm_wait %d : tensor<128x128xf32>
-    ```
-
-    becomes
-
-    ```mlir
-    tile.order_wait
-    %s = tile.gemm %q, %keys, %none {async, clear_accumulator, ...} : ...
-    %d = tile.gemm %w, %values, %acc {async, tile.inst = #tile.inst<wgmma>} : ...
-    tile.order_pass
-    %scores = tile.gemm_wait %s {pending = 1 : i64} : tensor<128x128xf32>
-    %p = math.exp2 %scores : tensor<128x128xf32>
-    %done = tile.gemm_wait %d : tensor<128x128xf32>
-    ```
-  }];
-}
-
 def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
   let summary = "let matrix products run on while the next ones start";
   let description = [{

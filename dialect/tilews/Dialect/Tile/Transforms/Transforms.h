@@ -103,10 +103,6 @@ void overlapProducts(mlir::gpu::GPUFuncOp kernel);
 /// `tile.ping_pong`. Where that cannot be the role stays, with a remark.
 void pingPong(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets the warpgroups of a role start the products of a loop one after the
-/// other where arithmetic runs beside them.
-void orderWarpgroups(mlir::gpu::GPUFuncOp kernel);
-
 /// Lets the stores that end a turn of a role's loop over tiles go through
 /// shared memory, from where TMA copies them on.
 mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);
