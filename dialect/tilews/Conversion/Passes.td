@@ -112,19 +112,19 @@ def ConvertThreadsToLLVMPass
   let description = [{
     Runs upstream's conversions of `arith`, `cf`, `index`, `math`, `memref`,
     `ub` and `vector` together, with indices of one width. Unlike upstream's
-    pipelines for GPUs it calls no library: `math.exp2` stays an intrinsic that
+    pipelines for GPUs it calls no library: `math.sqrt` becomes an intrinsic that
     the backends turn into an instruction. A long vector is made of its elements
     by halves: chains of insertions cost LLVM a time that is quadratic in their
     length.
 
     ```mlir
-    %y = math.exp2 %x : vector<4xf32>
+    %y = math.sqrt %x : vector<4xf32>
     ```
 
     becomes
 
     ```mlir
-    %y = llvm.intr.exp2(%x) : (vector<4xf32>) -> vector<4xf32>
+    %y = llvm.intr.sqrt(%x) : (vector<4xf32>) -> vector<4xf32>
     ```
   }];
   let options = [
