@@ -6,6 +6,15 @@ from collections.abc import Callable
 import numpy as np
 
 from .disassembly import Instruction, SimulationError
+from .modifiers import (
+    DPP,
+    PARTS,
+    SDWA,
+    check_modifiers,
+    get_bits,
+    get_dpp_source,
+    half_ops,
+)
 from .state import (
     EXEC,
     VCC,
@@ -19,53 +28,6 @@ from .state import (
 from .vector_ops import Op, get_comparison
 
 Step = Callable[[Wave], None]
-
-#: Modifiers that need no attention: masks that allow everything.
-_HARMLESS = {"row_mask": "0xf", "bank_mask": "0xf", "bound_ctrl": "1", "fi": "1"}
-_SDWA = ("dst_sel", "dst_unused", "src0_sel", "src1_sel")
-_PARTS = {
-    "DWORD": (0, 0xFFFFFFFF),
-    **{f"WORD_{i}": (16 * i, 0xFFFF) for i in range(2)},
-    **{f"BYTE_{i}": (8 * i, 0xFF) for i in range(4)},
-}
-_DPP = ("quad_perm", "row_ror", "row_mirror", "row_half_mirror", "row_xmask")
-
-
-def get_dpp_source(modifiers: dict[str, str], lanes: int) -> np.ndarray | None:
-    """For each lane the one it reads, None without such a modifier."""
-    lane = np.arange(lanes)
-    row = lane & ~15
-    if "quad_perm" in modifiers:
-        order = np.array([int(x) for x in re.findall(r"\d+", modifiers["quad_perm"])])
-        return (lane & ~3) + order[lane & 3]
-    if "row_ror" in modifiers:
-        return row + ((lane - int(modifiers["row_ror"])) & 15)
-    if "row_mirror" in modifiers:
-        return row + (15 - (lane & 15))
-    if "row_half_mirror" in modifiers:
-        return (lane & ~7) + (7 - (lane & 7))
-    if "row_xmask" in modifiers:
-        return lane ^ int(modifiers["row_xmask"])
-    return None
-
-
-def _check_modifiers(inst: Instruction, known: tuple[str, ...]) -> None:
-    for key, value in inst.modifiers.items():
-        if key in known or _HARMLESS.get(key) == value:
-            continue
-        raise SimulationError(f"unknown modifier '{key}:{value}' in '{inst.text}'")
-
-
-def _get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int]:
-    text = inst.modifiers.get(key)
-    return [int(x) for x in re.findall(r"\d", text)] if text else [default] * count
-
-
-def _half_ops(inst: Instruction) -> bool:
-    """Whether an instruction says which halves or parts of registers it means."""
-    return "op_sel" in inst.modifiers or (
-        inst.modifiers.get("dst_sel", "DWORD") != "DWORD"
-    )
 
 
 class VectorCompiler:
@@ -93,10 +55,10 @@ class VectorCompiler:
     def _compile_op(self, inst: Instruction, op: Op, operands: list[Operand]) -> Step:
         result, kinds_text, function = op
         kinds = kinds_text.split()
-        _check_modifiers(inst, (*_DPP, *_SDWA, "op_sel"))
+        check_modifiers(inst, (*DPP, *SDWA, "op_sel"))
         if len(operands) != len(kinds) + 1:
             raise SimulationError(f"expected {len(kinds)} sources in '{inst.text}'")
-        select = _get_bits(inst, "op_sel", len(kinds) + 1, 0)
+        select = get_bits(inst, "op_sel", len(kinds) + 1, 0)
         readers = [
             read_vector(operand, kind, self.lanes, high=bool(half))
             for operand, kind, half in zip(operands[1:], kinds, select, strict=False)
@@ -115,7 +77,7 @@ class VectorCompiler:
         first = operands[0].first
         if result.endswith("16") and select[-1]:
             write = lambda w, v: write_half(w, first, v.view(np.uint16), True)  # noqa: E731
-        elif result.endswith("16") and self.lanes == 64 and not _half_ops(inst):
+        elif result.endswith("16") and self.lanes == 64 and not half_ops(inst):
             # gfx9 clears the upper half, and LLVM counts on it.
             write = lambda w, v: w.write(first, v.view(np.uint16).astype(np.uint32))  # noqa: E731
 
@@ -136,7 +98,7 @@ class VectorCompiler:
         self, operand: Operand, kind: str, part: str
     ) -> Callable[[Wave], np.ndarray]:
         """Reads a byte or half of a register, as SDWA can."""
-        shift, mask = _PARTS[part]
+        shift, mask = PARTS[part]
         raw = read_vector(operand, "u32", self.lanes)
         dtype = np.uint16 if kind.endswith("16") else np.uint32
         view = np.dtype(f"{kind[0]}{np.dtype(dtype).itemsize}")
@@ -152,7 +114,7 @@ class VectorCompiler:
         inst: Instruction, operand: Operand
     ) -> Callable[[Wave, np.ndarray], None]:
         """Writes a byte or half of a register; the rest is kept or cleared."""
-        shift, mask = _PARTS[inst.modifiers["dst_sel"]]
+        shift, mask = PARTS[inst.modifiers["dst_sel"]]
         unused = inst.modifiers.get("dst_unused", "UNUSED_PAD")
         if unused not in ("UNUSED_PAD", "UNUSED_PRESERVE"):
             raise SimulationError(f"unknown modifier '{unused}' in '{inst.text}'")
@@ -167,7 +129,7 @@ class VectorCompiler:
 
     def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
         kind, relation = get_comparison(inst.name)
-        _check_modifiers(inst, (*_SDWA, "op_sel"))
+        check_modifiers(inst, (*SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
             raise SimulationError(f"unknown instruction '{inst.text}'")
@@ -177,7 +139,7 @@ class VectorCompiler:
             if key in inst.modifiers
             else read_vector(operand, kind, self.lanes, high=bool(half))
             for operand, key, half in zip(
-                operands[-2:], _SDWA[2:], _get_bits(inst, "op_sel", 2, 0), strict=False
+                operands[-2:], SDWA[2:], get_bits(inst, "op_sel", 2, 0), strict=False
             )
         )
 
@@ -244,7 +206,7 @@ class VectorCompiler:
         return step
 
     def _select(self, inst: Instruction, operands: list[Operand]) -> Step:
-        _check_modifiers(inst, (*_DPP, *_SDWA))
+        check_modifiers(inst, (*DPP, *SDWA))
         kind = "u16" if inst.name.endswith("16") else "u32"
         if any(o.negate or o.absolute for o in operands):
             kind = "f" + kind[1:]
@@ -289,7 +251,7 @@ class VectorCompiler:
     def _carry(self, inst: Instruction, operands: list[Operand]) -> Step:
         """Additions and subtractions that write, and may read, a carry."""
         name = inst.name
-        _check_modifiers(inst, _DPP)
+        check_modifiers(inst, DPP)
         with_input = bool(re.match(r"v_(addc|subb|(add|sub|subrev)_co_ci)", name))
         subtract = "sub" in name
         a = self._read_first(inst, operands[2], "u32")
@@ -369,7 +331,7 @@ class VectorCompiler:
 
     def _bit_operation(self, inst: Instruction, operands: list[Operand]) -> Step:
         """Any function of three bits, given as a table."""
-        _check_modifiers(inst, ("bitop3",))
+        check_modifiers(inst, ("bitop3",))
         table = int(inst.modifiers.get("bitop3", "0"), 0)
         kind = "u" + inst.name[-2:]
         readers = [read_vector(o, kind, self.lanes) for o in operands[1:]]
@@ -417,15 +379,15 @@ class VectorCompiler:
                 op = self.ops["v_fma_f16"]
         if op is None:
             return None
-        _check_modifiers(inst, ("op_sel", "op_sel_hi", "neg_lo", "neg_hi"))
+        check_modifiers(inst, ("op_sel", "op_sel_hi", "neg_lo", "neg_hi"))
         kind = op[0]
         count = len(operands) - 1
         halves = []
         for half, (key, negation) in enumerate(
             [("op_sel", "neg_lo"), ("op_sel_hi", "neg_hi")]
         ):
-            select = _get_bits(inst, key, count, half)
-            negate = _get_bits(inst, negation, count, 0)
+            select = get_bits(inst, key, count, half)
+            negate = get_bits(inst, negation, count, 0)
             halves.append(
                 [
                     self._read_half(operand, kind, bool(s), bool(n))
@@ -468,9 +430,9 @@ class VectorCompiler:
 
     def _mix(self, inst: Instruction, operands: list[Operand]) -> Step:
         """Multiply-add of f32 and halves: op_sel_hi chooses halves, op_sel which."""
-        _check_modifiers(inst, ("op_sel", "op_sel_hi"))
-        is_half = _get_bits(inst, "op_sel_hi", 3, 0)
-        high = _get_bits(inst, "op_sel", 3, 0)
+        check_modifiers(inst, ("op_sel", "op_sel_hi"))
+        is_half = get_bits(inst, "op_sel_hi", 3, 0)
+        high = get_bits(inst, "op_sel", 3, 0)
         readers = [
             read_vector(o, "f16" if half else "f32", self.lanes, high=bool(h and half))
             for o, half, h in zip(operands[1:], is_half, high, strict=True)
