@@ -184,7 +184,9 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
   }
   if ((event.peers &&
        !checkPeers(state, task, event, places, others, finding)) ||
-      !checkReach(state, task, op, event.peers, event.barrier, number, finding))
+      !checkReach(state, task, op, event.peers, event.barrier, number,
+                  finding) ||
+      !checkPhase(state, task, op, event.barrier, number, finding))
     return Outcome::Wrong;
   forget(state, OfCopies, places, ~0u);
   for (unsigned other = 0; other < tasks; ++other) {

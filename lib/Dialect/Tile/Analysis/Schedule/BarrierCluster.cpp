@@ -57,7 +57,7 @@ void BarrierProtocol::addPeers() {
         placePeers[buffer.first + place] |= event.peers;
     }
   }
-  if (hasPeers() && slots > 62)
+  if (slots > kMaxPlaces)
     obstacle = Finding{kernel, "its barriers have more than 62 slots in all"};
 }
 

@@ -30,12 +30,38 @@ int64_t BarrierProtocol::countUnseen(const State &state, unsigned task,
   return known[OfThreads] & place ? 0 : known[OfCopies] & place ? 1 : 2;
 }
 
+/// The task that alone waits for a barrier has waited for the last phase, or
+/// for the one before the first.
+void BarrierProtocol::noteWait(State &state, unsigned task, unsigned barrier,
+                               int64_t slot) const {
+  Places phase = getPhase(barrier, slot);
+  forget(state, getWaits(), phase, ~0u);
+  state[getKnown(task) + getWaits()] |= phase;
+}
+
+/// Whether `task` may add to the present phase: it knows that the one before is
+/// complete, in which this might be counted otherwise.
+bool BarrierProtocol::checkPhase(const State &state, unsigned task,
+                                 Operation *op, unsigned barrier, int64_t slot,
+                                 Finding &finding) const {
+  if (state[getKnown(task) + getPhases()] & getPhase(barrier, slot))
+    return true;
+  finding = {op, taskNames[task] +
+                     " does not know that the phase before of slot " +
+                     std::to_string(slot) +
+                     " of this barrier is complete, in which this would be "
+                     "counted: no wait tells it"};
+  return false;
+}
+
 /// `task` has waited for the last phase of a slot to be complete.
 void BarrierProtocol::see(State &state, unsigned task, unsigned barrier,
                           int64_t slot) const {
+  state[getKnown(task) + getPhases()] |= getPhase(barrier, slot);
   Places place = getPhasePlace(barrier, slot);
   if (!place) {
     state[getLag(getSlot(barrier, slot), task)] = 0;
+    noteWait(state, task, barrier, slot);
     return;
   }
   forget(state, OfReads + task, place, getKnown(task));
@@ -77,6 +103,15 @@ bool BarrierProtocol::canComplete(const State &state, unsigned barrier,
                          "from the other"};
       return false;
     }
+    bool isTold = state[getTold(slot) + getWaits()] & getPhase(barrier, number);
+    if (!place && !isTold) {
+      finding = {op, "a barrier completes a phase, and those who arrive do not "
+                     "know that " +
+                         taskNames[task] +
+                         " has waited for the one before: it may come too late "
+                         "and wait for ever"};
+      return false;
+    }
   }
   if (place && !anyHas)
     finding = {op, "a barrier completes a phase before anyone has waited for "
@@ -94,8 +129,8 @@ bool BarrierProtocol::complete(State &state, unsigned barrier, int64_t number,
     return true;
   if (!canComplete(state, barrier, number, op, finding))
     return false;
-  if (hasPeers())
-    forget(state, getPhases(), getPhase(barrier, number), ~0u);
+  forget(state, getPhases(), getPhase(barrier, number), ~0u);
+  forget(state, getWaits(), getPhase(barrier, number), ~0u);
   state[slot + Parity] ^= 1;
   state[slot + Begun] = 1;
   state[slot + Arrived] = 0;
@@ -163,8 +198,11 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
                     "complete: it cannot tell one from the other");
   if (!isNext) {
     // The phase before is complete; it may be the one before the first.
-    if (!state[slot + Begun])
+    if (!state[slot + Begun]) {
       state[barriers[barrier].first + Starters] |= int64_t(1) << task;
+      if (!barriers[barrier].places)
+        noteWait(state, task, barrier, number);
+    }
     return Outcome::Done;
   }
   if (unseen == 0) {
@@ -207,8 +245,6 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
     if (isLast) // Nobody asks again.
       state[getPublished(slot) + i] = 0;
   }
-  if (hasPeers())
-    state[getKnown(task) + getPhases()] |= getPhase(barrier, number);
   return Outcome::Done;
 }
 

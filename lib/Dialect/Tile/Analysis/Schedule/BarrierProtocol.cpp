@@ -121,7 +121,8 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
     return this->arrive(state, task, arrive, inputs[0], finding);
   if (auto expect = dyn_cast<MBarrierExpectOp>(op)) {
     unsigned barrier = barrierNumbers.lookup(expect.getBarrier());
-    if (!checkUse(state, op, barrier, inputs[0], finding))
+    if (!checkUse(state, op, barrier, inputs[0], finding) ||
+        !checkPhase(state, task, op, barrier, inputs[0], finding))
       return Outcome::Wrong;
     state[getSlot(barrier, inputs[0]) + Expected] += expect.getBytes();
     return Outcome::Done;
@@ -205,7 +206,7 @@ void BarrierProtocol::tell(State &state, unsigned task, unsigned barrier,
   for (unsigned i = 0; i < getKnownWords(); ++i) {
     Places hidden = i == OfReads + task ? reads : i == OfThreads ? writes : 0;
     // Barriers order each other, whatever they are about.
-    bool isOfPhases = hasPeers() && i % getOwnWords() == getPhases();
+    bool isOfPhases = i % getOwnWords() >= getPhases();
     Places news =
         state[known + i] & ~hidden & (isOfPhases ? ~Places(0) : subject);
     state[told + i] |= news;
@@ -226,7 +227,9 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
   unsigned slot = getSlot(barrier, number);
   int64_t count = MBarrierOp(barriers[barrier].op).getCount();
   uint32_t peers = cluster.getPeers(op.getPeerDims(), /*rank=*/0);
-  if (!checkReach(state, task, op, peers, barrier, number, finding))
+  bool isOwn = peers == 0 || (peers & 1);
+  if (!checkReach(state, task, op, peers, barrier, number, finding) ||
+      (isOwn && !checkPhase(state, task, op, barrier, number, finding)))
     return Outcome::Wrong;
   // The peers arrive here as this block does there.
   int64_t arrivals = op.getNumArrivals() * std::max(llvm::popcount(peers), 1);
@@ -242,15 +245,22 @@ Outcome BarrierProtocol::arrive(State &state, unsigned task,
     // Made by the unit that copies: it tells of nothing else that was written,
     // but comes behind what the task has waited for.
     state[getTold(slot) + OfCopies] |= copies;
-    for (unsigned i = OfReads; i < OfReads + tasks; ++i)
-      state[getTold(slot) + i] |= state[getKnown(task) + i] & phasePlaces;
+    for (unsigned i = OfReads; i < getOwnWords(); ++i)
+      state[getTold(slot) + i] |= state[getKnown(task) + i] &
+                                  (i < getPhases() ? phasePlaces : ~Places(0));
     state[getTaskWord(task, Untold)] &= ~copies;
     copies = 0;
   } else {
     tell(state, task, barrier, number, op.getBy() == Agents::Thread, peers);
   }
-  return complete(state, barrier, number, op, finding) ? Outcome::Done
-                                                       : Outcome::Wrong;
+  int64_t parity = state[slot + Parity];
+  if (!complete(state, barrier, number, op, finding))
+    return Outcome::Wrong;
+  // The thread that alone completes a phase knows of it.
+  if (count == 1 && op.getBy() == Agents::Thread &&
+      state[slot + Parity] != parity)
+    state[getKnown(task) + getPhases()] |= getPhase(barrier, number);
+  return Outcome::Done;
 }
 
 //===----------------------------------------------------------------------===//

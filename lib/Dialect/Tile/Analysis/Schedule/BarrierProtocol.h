@@ -148,9 +148,11 @@ private:
     NumSlotWords
   };
   /// What is known: of writes by threads, of writes by copies, of the reads of
-  /// each task; in clusters also of phases, and then the same of the peers. Of
-  /// a barrier's slot that several tasks wait for: that its last phase is
-  /// complete, that the one before is, the last wait of each task.
+  /// each task; then, of each slot of a barrier, that its last phase is
+  /// complete, and that the one task that waits for it has waited for that; in
+  /// clusters then the same of the peers. Of a barrier's slot that several
+  /// tasks wait for also: that its last phase is complete, that the one before
+  /// is, the last wait of each task.
   enum KnownWord : unsigned { OfThreads, OfCopies, OfReads };
   static constexpr unsigned kMaxPlaces = 62;
   static constexpr unsigned kMaxProducts = 8;
@@ -170,9 +172,10 @@ private:
   bool hasRoles() const { return tasks > 1; }
 
   /// Of the block itself, and of its peers.
-  unsigned getOwnWords() const { return OfReads + tasks + hasPeers(); }
+  unsigned getOwnWords() const { return OfReads + tasks + 2; }
   unsigned getKnownWords() const { return getOwnWords() * (1 + hasPeers()); }
   unsigned getPhases() const { return OfReads + tasks; }
+  unsigned getWaits() const { return OfReads + tasks + 1; }
   unsigned getTaskWord(unsigned task, unsigned word) const;
   unsigned getKnown(unsigned task) const;
   unsigned getProducts(unsigned task) const;
@@ -226,6 +229,9 @@ private:
   int64_t countUnseen(const State &, unsigned task, unsigned barrier,
                       int64_t slot) const;
   void see(State &, unsigned task, unsigned barrier, int64_t slot) const;
+  void noteWait(State &, unsigned task, unsigned barrier, int64_t slot) const;
+  bool checkPhase(const State &, unsigned task, mlir::Operation *op,
+                  unsigned barrier, int64_t slot, Finding &) const;
   void dropKnown(State &) const;
   bool canComplete(const State &, unsigned barrier, int64_t slot,
                    mlir::Operation *op, Finding &) const;

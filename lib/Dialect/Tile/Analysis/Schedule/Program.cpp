@@ -282,6 +282,8 @@ void Program::collectInner() {
 void Program::collectPlaces() {
   places.resize(values.size());
   for (Operation *op : relevant) {
+    if (auto cursor = dyn_cast<CursorOp>(op))
+      cursors.push_back(cursor);
     if (!protocol.isEvent(op))
       continue;
     SmallVector<std::pair<Value, unsigned>> todo;

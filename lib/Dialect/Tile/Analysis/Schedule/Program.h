@@ -47,6 +47,8 @@ public:
   const llvm::SmallSet<unsigned, 2> &getPlacesOf(unsigned number) const {
     return places[number];
   }
+  /// Where cursors begin.
+  llvm::ArrayRef<CursorOp> getCursors() const { return cursors; }
   mlir::Value getValue(unsigned number) const { return byNumber[number]; }
   /// The numbers of the values that the regions of `op` define.
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
@@ -79,6 +81,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> values;
   std::vector<mlir::Value> byNumber;
   std::vector<llvm::SmallSet<unsigned, 2>> places;
+  llvm::SmallVector<CursorOp> cursors;
   llvm::SmallVector<mlir::Value> pending;
   llvm::DenseSet<mlir::Value> tracked;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> inner;

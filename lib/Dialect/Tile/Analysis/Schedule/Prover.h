@@ -173,6 +173,7 @@ private:
   bool isLive(const Path &path, mlir::Value value) const;
   const std::vector<unsigned> &getLive(const Path &path,
                                        const std::string &place);
+  bool mayBegin(const Path &path, unsigned link) const;
   bool isNew(Path &path);
   std::set<Expr> getCounters(const Path &path) const;
   Progress fail(mlir::Operation *op, const llvm::Twine &text);

@@ -61,6 +61,16 @@ const std::vector<unsigned> &Prover::getLive(const Path &path,
   return it->second;
 }
 
+/// Whether an operation that always makes the same cursor of `link` may yet be
+/// executed: then it makes a difference where slots begin.
+bool Prover::mayBegin(const Path &path, unsigned link) const {
+  return llvm::any_of(program.getCursors(), [&](CursorOp op) {
+    unsigned number = program.getNumber(op.getCursor());
+    return program.getPlacesOf(number).contains(link) &&
+           (!path.values[number] || op->getParentOfType<LoopLikeOpInterface>());
+  });
+}
+
 /// Whether nothing like `path` has been seen, but for where the slots of
 /// channels begin.
 bool Prover::isNew(Path &path) {
@@ -80,7 +90,8 @@ bool Prover::isNew(Path &path) {
   SmallVector<int64_t> bases;
   for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
     // What rests of a loop is not counted from there.
-    bases.push_back(path.rests.empty() ? protocol.getBase(state, link) : 0);
+    bool isSame = path.rests.empty() && !mayBegin(path, link);
+    bases.push_back(isSame ? protocol.getBase(state, link) : 0);
     protocol.rotate(state, link, bases.back());
   }
   std::set<Expr> variables = getCounters(path);
