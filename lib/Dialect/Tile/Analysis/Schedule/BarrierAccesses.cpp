@@ -95,6 +95,8 @@ Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,
                         "threads wrote: no proxy fence lies between");
   forget(state, OfReads + task, places, getKnown(task));
   state[getTaskWord(task, UnmetReads)] |= places;
+  if (event.unit == Unit::Tma)
+    state[getTaskWord(task, StoreReads)] |= places;
   return Outcome::Done;
 }
 
@@ -122,7 +124,7 @@ Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
   if (Places running = places & getRunningReads(state, task))
     return fail(finding, op,
                 who + " writes to " + getName(running) +
-                    " while an asynchronous product may still read it");
+                    " while an asynchronous product or copy may still read it");
   if (Places unmet = places & state[getTaskWord(task, UnmetReads)])
     return fail(finding, op,
                 who + " writes to " + getName(unmet) +

@@ -149,6 +149,7 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
     auto barrier = dyn_cast<BarrierOp>(op);
     if (barrier && barrier.getDrainCopies()) {
       endProducts(state, task, 0);
+      state[getTaskWord(task, StoreReads)] = 0;
       landGroups(state, 0, /*openToo=*/true);
       // An arrival behind copies still tells of them.
       state[getKnown(task) + OfCopies] |= state[getTaskWord(task, Copies)];
@@ -180,11 +181,11 @@ bool BarrierProtocol::checkUse(const State &state, Operation *op,
 // Arrivals and waits
 //===----------------------------------------------------------------------===//
 
-/// Places that products under way still read.
+/// Places that products and copies under way still read.
 BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
                                                          unsigned task) const {
   const int64_t *products = &state[getProducts(task)];
-  Places places = 0;
+  Places places = state[getTaskWord(task, StoreReads)];
   for (int64_t i = 1; i <= products[0]; ++i)
     places |= products[i];
   return places;
@@ -291,10 +292,11 @@ bool BarrierProtocol::finish(const State &state, Finding &finding) const {
                     std::to_string(state[slot + Expected]) + " bytes expected"};
         return false;
       }
+      // Who began by waiting for the phase before the first is one behind.
       bool anyHas = !barrier.places || !state[slot + Begun];
       for (unsigned task = 0; task < tasks; ++task)
-        anyHas |=
-            barrier.waiters >> task & 1 && countUnseen(state, task, i, s) == 0;
+        anyHas |= barrier.waiters >> task & 1 &&
+                  countUnseen(state, task, i, s) <= (starters >> task & 1);
       if (!anyHas) {
         finding = {op, "a phase" + of + "completes that nobody waits for"};
         return false;

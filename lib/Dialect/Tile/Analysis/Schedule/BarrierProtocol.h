@@ -120,6 +120,8 @@ private:
     /// Written by threads, and by cp.async, and not fenced.
     UnfencedStores,
     UnfencedCopies,
+    /// Read by copies to global memory that may be under way.
+    StoreReads,
     /// Written since the task last told others of it.
     Untold,
     /// Where the task was the last to write.
