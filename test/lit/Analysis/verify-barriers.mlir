@@ -639,7 +639,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
           %x = tile.load %a : !slot -> !tile
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
-          // expected-error @below {{schedule of @arrives_twice is wrong: a barrier completes a phase before role @load has waited for the one before: it cannot tell one from the other}}
+          // expected-error @below {{schedule of @arrives_twice is wrong: role @math does not know that the phase before of slot 0 of this barrier is complete, in which this would be counted: no wait tells it}}
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
           %qi = arith.addi %qs, %i1 : i32
@@ -806,7 +806,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.mbarrier_wait %full[%qs], %i0 : !barriers
           %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
           %x = tile.load %a : !slot -> !tile
-          // expected-error @below {{schedule of @constant_phase is wrong: a barrier completes a phase before role @load has waited for the one before: it cannot tell one from the other}}
+          // expected-error @below {{schedule of @constant_phase is wrong: role @math does not know that the phase before of slot 0 of this barrier is complete, in which this would be counted: no wait tells it}}
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
           %qi = arith.addi %qs, %i1 : i32
@@ -974,7 +974,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.mbarrier_wait %full[%qs], %qp : !barriers
           %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
           %x = tile.load %a : !slot -> !tile
-          // expected-error @below {{schedule of @phase_never_flips is wrong: a barrier completes a phase before role @load has waited for the one before: it cannot tell one from the other}}
+          // expected-error @below {{schedule of @phase_never_flips is wrong: role @math does not know that the phase before of slot 0 of this barrier is complete, in which this would be counted: no wait tells it}}
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
           %qi = arith.addi %qs, %i1 : i32
@@ -1664,7 +1664,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.store %x to %a : !tile to !slot
           tile.barrier {proxy_fence}
           tile.copy %a to %A[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
-          tile.barrier
+          tile.barrier {drain_copies}
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
           %qi = arith.addi %qs, %i1 : i32
@@ -1725,7 +1725,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.barrier
           // expected-error @below {{schedule of @missing_fence is wrong: role @math reads slot 0 of a buffer by the asynchronous proxy, which may not see what threads wrote: no proxy fence lies between}}
           tile.copy %a to %A[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
-          tile.barrier
+          tile.barrier {drain_copies}
           tile.proxy_fence
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
@@ -1789,7 +1789,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.proxy_fence
           tile.barrier
           tile.copy %a to %A[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
-          tile.barrier
+          tile.barrier {drain_copies}
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>
           %qi = arith.addi %qs, %i1 : i32
@@ -1854,7 +1854,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           }
           // expected-error @below {{schedule of @fence_in_a_loop_without_turns is wrong: role @math reads slot 0 of a buffer by the asynchronous proxy, which may not see what threads wrote: no proxy fence lies between}}
           tile.copy %a to %A[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
-          tile.barrier
+          tile.barrier {drain_copies}
           tile.proxy_fence
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>

@@ -338,7 +338,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           %w = tile.advance %q : !cursor
           %b = tile.slot %bs[%w] : !buffer -> !slot
           %x = tile.load %a : !slot -> !tile
-          // expected-error @below {{schedule of @wrong_slot_is_read is wrong: role @math reads slot 1 of a channel without a tile.wait for its fill}}
+          // expected-error @below {{schedule of @wrong_slot_is_read is wrong: role @math reads slot 1 of a channel outside of a transaction, but the last one was at slot 0}}
           %y = tile.load %b : !slot -> !tile
           tile.release %ch[%q] : !channel
           %qn = tile.advance %q : !cursor
@@ -442,7 +442,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.wait %ch[%q] : !channel
           %a = tile.slot %as[%q0] : !buffer -> !slot
           %b = tile.slot %bs[%q] : !buffer -> !slot
-          // expected-error @below {{schedule of @first_slot_is_read_always is wrong: reads slot 0 of a channel outside of a transaction, between no tile.wait and tile.release of it, and the slot is filled again}}
+          // expected-error @below {{schedule of @first_slot_is_read_always is wrong: role @math reads slot 0 of a channel outside of a transaction, but the last one was at slot 1}}
           %x = tile.load %a : !slot -> !tile
           %y = tile.load %b : !slot -> !tile
           tile.release %ch[%q] : !channel

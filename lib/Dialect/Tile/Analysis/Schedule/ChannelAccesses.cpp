@@ -138,6 +138,15 @@ Outcome ChannelProtocol::accessLoosely(State &state, unsigned task,
     return fail(finding, op,
                 "reads slot " + number +
                     " while copies to it may still be under way");
+  // What it waited for last; before the first turn the buffer holds nothing.
+  int64_t depth = channels[access.channel].depth;
+  int64_t next = state[getNextWait(access.channel, task)];
+  if (isConsumer && cursor % depth != (next + depth - 1) % depth && next != 0)
+    return fail(finding, op,
+                who + " reads slot " + number +
+                    " of a channel outside of a transaction, but the last one "
+                    "was at slot " +
+                    Twine((next + depth - 1) % depth));
   if (!slot[Loose])
     slot[Loose] = event.number + 1;
   return Outcome::Done;
