@@ -1,6 +1,7 @@
 """Every schedule that the passes make is proved to be right, after each pass."""
 
 import importlib
+import re
 
 import hopper_kernels
 import pipelined_zoo
@@ -15,11 +16,21 @@ FIRST = "tile-multi-version"
 SKIPPED = {"tile-plan-shared-memory"}
 
 
+#: What there is to prove something about. Until memory is planned copies outside of
+#: channels wait for themselves.
+SCHEDULE = re.compile(
+    r"tile\.(channel|mbarrier|copy_group_wait)|tile\.shared_bytes(?s:.*)inst<cp_async>"
+)
+
+
 def verify(module: ir.Module, step: str) -> None:
-    """Fails unless all kernels are proved."""
+    """Fails unless all kernels are proved, or have nothing to prove."""
     remarks = passes.verify_schedule(module, report=True)
     assert remarks, step
     for remark in remarks:
+        if "tile-verify-0003" in remark:
+            assert not SCHEDULE.search(str(module)), step
+            continue
         assert "tile-verify-0002" in remark and "is proved" in remark, (step, remark)
 
 

@@ -38,7 +38,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // expected-remark @below {{tile-verify-0002: schedule of @nothing is proved: 0 channels}}
+  // expected-remark @below {{tile-verify-0003: nothing to prove of @nothing: no channels, no barriers in memory, no asynchronous copies}}
   gpu.func @nothing(%n: index) kernel {
     gpu.return
   }

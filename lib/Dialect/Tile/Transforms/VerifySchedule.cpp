@@ -145,7 +145,11 @@ private:
     case ScheduleVerdict::Kind::Proved:
       break;
     }
-    if (report)
+    if (report && verdict.events == 0)
+      kernel.emitRemark("tile-verify-0003: nothing to prove of @")
+          << kernel.getName()
+          << ": no channels, no barriers in memory, no asynchronous copies";
+    else if (report)
       kernel.emitRemark("tile-verify-0002: schedule of @")
           << kernel.getName() << " is proved: " << verdict.links
           << " channels, " << verdict.events << " events, " << verdict.states

@@ -21,14 +21,18 @@ using namespace tilews::tile::schedule;
 
 BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   taskNames.push_back("the kernel");
-  bool hasChannels = false;
+  bool hasChannels = false, hasCopies = false;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto role = dyn_cast<RoleOp>(op))
       taskNames.push_back(("role @" + role.getName()).str());
     isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
+    hasCopies |= hasInst(op, InstKind::CpAsync);
     hasChannels |= isa<ChannelOp>(op);
   });
   tasks = taskNames.size();
+  // Until memory is planned copies wait for themselves.
+  if (kernel->hasAttr(TileDialect::kSharedBytes) && !hasChannels)
+    isBarrierForm |= hasCopies;
   if (!isBarrierForm)
     return;
   if (hasChannels) {

@@ -10,6 +10,7 @@
 #include "Explorer.h"
 #include "Prover.h"
 
+#include "tilews/Dialect/Tile/Analysis/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Analysis/ScheduleVerdict.h"
 
 using namespace mlir;
@@ -151,8 +152,26 @@ static ScheduleVerdict check(gpu::GPUFuncOp kernel, Protocol &protocol) {
   return verdict;
 }
 
+/// What is wrong with the places of shared memory, if they are planned.
+static std::optional<Finding> checkPlan(gpu::GPUFuncOp kernel) {
+  if (!kernel->hasAttr(TileDialect::kSharedBytes))
+    return std::nullopt;
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return std::nullopt;
+  std::optional<PlanFault> fault = findPlanFault(kernel, *target);
+  if (!fault)
+    return std::nullopt;
+  Finding finding{fault->op, fault->text};
+  finding.other = fault->other;
+  finding.otherText = "here";
+  return finding;
+}
+
 ScheduleVerdict tile::verifySchedule(gpu::GPUFuncOp kernel) {
   using Kind = ScheduleVerdict::Kind;
+  if (std::optional<Finding> fault = checkPlan(kernel))
+    return makeVerdict(Kind::Counterexample, *fault);
   BarrierProtocol barriers(kernel);
   if (barriers.getObstacle())
     return makeVerdict(Kind::Unsupported, *barriers.getObstacle());
