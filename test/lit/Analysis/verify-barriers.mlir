@@ -1201,7 +1201,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           tile.mbarrier_wait %full[%qs], %qp : !barriers
           %other = arith.xori %qs, %i1 : i32
           %a = tile.slot %as[%other] : !buffer, i32 -> !slot
-          // expected-error @below {{schedule of @wrong_slot_is_read is wrong: role @math reads slot 1 of a buffer without waiting for what was written there}}
+          // expected-error @below {{schedule of @wrong_slot_is_read is wrong: role @math reads slot 1 of a buffer that nothing has been written to}}
           %x = tile.load %a : !slot -> !tile
           tile.mbarrier_arrive %empty[%qs] {by = #tile.agents<warps>} : !barriers
           tile.atomic_rmw <add> %x to %C : !tile to memref<16xf32>

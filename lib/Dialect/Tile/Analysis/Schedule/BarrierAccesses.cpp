@@ -49,14 +49,7 @@ Outcome BarrierProtocol::access(State &state, unsigned task, Operation *op,
   auto gemm = dyn_cast<GemmOp>(op);
   if (!gemm || !gemm.getAsync())
     return Outcome::Done;
-  int64_t *products = &state[getProducts(task)];
-  if (products[0] == kMaxProducts) {
-    // The oldest two as one.
-    products[2] |= products[1];
-    std::copy(products + 2, products + kProductWords, products + 1);
-    --products[0];
-  }
-  products[++products[0]] = allRead;
+  Products(&state[getProducts(task)]).start(allRead, event.number);
   return Outcome::Done;
 }
 
@@ -70,9 +63,24 @@ BarrierProtocol::Places BarrierProtocol::getPlaces(const Access &access,
   return getVersions(access.buffer);
 }
 
+/// The versions among `places` that hold nothing yet, of buffers of which others
+/// do. What no turn fills a loop without turns does not fill either.
+BarrierProtocol::Places BarrierProtocol::getUnwritten(const State &state,
+                                                      Places places) const {
+  Places unwritten = places & ~state[written];
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    if (buffer.versions == 1 || !(getVersions(i) & state[written]))
+      unwritten &= ~getVersions(i);
+  return unwritten;
+}
+
 Outcome BarrierProtocol::read(State &state, unsigned task, const Event &event,
                               Places places, Finding &finding) const {
   Operation *op = eventOps[event.number];
+  if (Places unwritten = getUnwritten(state, places))
+    return fail(finding, op,
+                taskNames[task] + " reads " + getName(unwritten) +
+                    " that nothing has been written to");
   const int64_t *known = &state[getKnown(task)];
   std::string who = taskNames[task];
   if (Places unknown = places & ~(known[OfThreads] & known[OfCopies]))
@@ -138,6 +146,7 @@ Outcome BarrierProtocol::write(State &state, unsigned task, const Event &event,
       state[getTaskWord(other, Copies)] &= ~places;
   }
   state[getTaskWord(task, Owned)] |= places;
+  state[written] |= places;
   state[getTaskWord(task, isCopy ? UnfencedCopies : UnfencedStores)] |= places;
   state[getTaskWord(task, Untold)] |= places;
   if (isCopy) {
@@ -196,6 +205,7 @@ Outcome BarrierProtocol::startCopy(State &state, unsigned task,
     state[getTaskWord(other, Copies)] &= ~places;
   }
   state[getTaskWord(task, Owned)] |= places;
+  state[written] |= places;
   unsigned slot = getSlot(event.barrier, number);
   state[slot + InFlight] |= places;
   state[slot + Landing] += event.bytes;

@@ -60,6 +60,7 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   firstAge = numWords;
   numWords += numPlaces;
   reached = numWords++;
+  written = numWords++;
 }
 
 /// The part of an allocation that an access names; none if it is not known, or
@@ -179,6 +180,9 @@ void BarrierProtocol::addEvents() {
     if (allEvents.contains(op))
       eventOps.push_back(op);
   });
+  for (auto &[wait, products] : findAwaitedProducts(kernel))
+    for (Operation *product : products)
+      allEvents[wait].products.push_back(allEvents[product].number);
 }
 
 void BarrierProtocol::addAccesses(Operation *op) {

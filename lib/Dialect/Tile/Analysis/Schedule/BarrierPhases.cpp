@@ -278,16 +278,6 @@ BarrierProtocol::Places BarrierProtocol::getUnfenced(const State &state,
          state[getTaskWord(task, UnfencedCopies)];
 }
 
-void BarrierProtocol::endProducts(State &state, unsigned task,
-                                  int64_t pending) const {
-  int64_t *products = &state[getProducts(task)];
-  int64_t left = std::min<int64_t>(pending, products[0]);
-  int64_t ended = products[0] - left;
-  std::copy(products + 1 + ended, products + 1 + products[0], products + 1);
-  std::fill(products + 1 + left, products + kProductWords, 0);
-  products[0] = left;
-}
-
 void BarrierProtocol::closeGroup(State &state) const {
   for (unsigned place = 0; place < numPlaces; ++place) {
     int64_t &age = state[getAge(place)];

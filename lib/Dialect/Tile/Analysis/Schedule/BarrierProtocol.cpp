@@ -17,7 +17,7 @@ using namespace tilews::tile::schedule;
 //===----------------------------------------------------------------------===//
 
 unsigned BarrierProtocol::getTaskWord(unsigned task, unsigned word) const {
-  return task * (NumTaskWords + getKnownWords() + kProductWords) + word;
+  return task * (NumTaskWords + getKnownWords() + Products::kWords) + word;
 }
 unsigned BarrierProtocol::getKnown(unsigned task) const {
   return getTaskWord(task, NumTaskWords);
@@ -129,10 +129,9 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
   }
   if (auto wait = dyn_cast<MBarrierWaitOp>(op))
     return this->wait(state, task, wait, inputs[0], inputs[1], finding);
-  if (auto wait = dyn_cast<GemmWaitOp>(op)) {
-    endProducts(state, task, wait.getPending());
-    return Outcome::Done;
-  }
+  if (auto wait = dyn_cast<GemmWaitOp>(op))
+    return Products(&state[getProducts(task)])
+        .wait(wait, event.products, eventOps, finding);
   if (isa<ProxyFenceOp>(op)) {
     fence(state, task);
     return Outcome::Done;
@@ -148,7 +147,7 @@ Outcome BarrierProtocol::step(State &state, unsigned task, Operation *op,
   if (isa<BarrierOp, gpu::BarrierOp>(op) || event.meets) {
     auto barrier = dyn_cast<BarrierOp>(op);
     if (barrier && barrier.getDrainCopies()) {
-      endProducts(state, task, 0);
+      Products(&state[getProducts(task)]).end(0);
       state[getTaskWord(task, StoreReads)] = 0;
       landGroups(state, 0, /*openToo=*/true);
       // An arrival behind copies still tells of them.
@@ -184,11 +183,8 @@ bool BarrierProtocol::checkUse(const State &state, Operation *op,
 /// Places that products and copies under way still read.
 BarrierProtocol::Places BarrierProtocol::getRunningReads(const State &state,
                                                          unsigned task) const {
-  const int64_t *products = &state[getProducts(task)];
-  Places places = state[getTaskWord(task, StoreReads)];
-  for (int64_t i = 1; i <= products[0]; ++i)
-    places |= products[i];
-  return places;
+  return state[getTaskWord(task, StoreReads)] |
+         Products::getReads(&state[getProducts(task)]);
 }
 
 /// An arrival passes on what `task` knows, but for what other threads of it may

@@ -91,6 +91,8 @@ private:
     bool isCommon = false;
     /// Multicast: the ranks of the first block's peers.
     uint32_t peers = 0;
+    /// Products whose results are waited for.
+    llvm::SmallVector<unsigned, 2> products = {};
   };
   struct Barrier {
     MBarrierOp op;
@@ -157,8 +159,6 @@ private:
   /// is, the last wait of each task.
   enum KnownWord : unsigned { OfThreads, OfCopies, OfReads };
   static constexpr unsigned kMaxPlaces = 62;
-  static constexpr unsigned kMaxProducts = 8;
-  static constexpr unsigned kProductWords = 1 + kMaxProducts;
   static constexpr int64_t kLanded = -1, kOpenGroup = 1000;
 
   static std::optional<Box> getBox(const SharedAccess &access);
@@ -219,6 +219,7 @@ private:
 
   Outcome access(State &, unsigned task, mlir::Operation *op, const Event &,
                  llvm::ArrayRef<int64_t> inputs, Finding &) const;
+  Places getUnwritten(const State &, Places) const;
   Outcome read(State &, unsigned task, const Event &, Places, Finding &) const;
   Outcome write(State &, unsigned task, const Event &, Places, Finding &) const;
   Outcome startCopy(State &, unsigned task, const Event &, Places, int64_t slot,
@@ -246,7 +247,6 @@ private:
             bool ofOneThread, uint32_t peers) const;
   void meet(State &, unsigned task) const;
   void fence(State &, unsigned task) const;
-  void endProducts(State &, unsigned task, int64_t pending) const;
   void closeGroup(State &) const;
   int64_t findDepth(std::optional<unsigned> unit = std::nullopt) const;
   void landGroups(State &, int64_t pending, bool openToo) const;
@@ -279,8 +279,9 @@ private:
   mlir::Operation *reaching = nullptr;
   /// Of each place, the ranks of the blocks that copy to the first block's.
   llvm::SmallVector<uint32_t> placePeers;
-  /// The word that says whether peers may still reach into the block.
-  unsigned reached = 0;
+  /// The word that says whether peers may still reach into the block, and the
+  /// one of all that was ever written.
+  unsigned reached = 0, written = 0;
   int64_t depth = 1;
 };
 

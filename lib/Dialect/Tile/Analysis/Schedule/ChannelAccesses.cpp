@@ -31,42 +31,11 @@ Outcome ChannelProtocol::access(State &state, unsigned task, Operation *op,
 void ChannelProtocol::startProduct(State &state, unsigned task,
                                    const Event &event,
                                    ArrayRef<int64_t> cursors) const {
-  int64_t *products = &state[getProducts(task)];
-  int64_t read = 0;
+  int64_t reads = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
     if (access.reads)
-      read |= getSlotBit(access.channel, cursor);
-  if (products[0] == kMaxProducts) {
-    // The oldest two as one: no less is known to be read.
-    products[3] |= products[1];
-    std::copy(products + 3, products + kProductWords, products + 1);
-    --products[0];
-  }
-  int64_t *last = products + 1 + 2 * products[0]++;
-  last[0] = read;
-  last[1] = event.number;
-}
-
-/// Ends all products but the last ones to be started.
-Outcome ChannelProtocol::waitForProducts(State &state, unsigned task,
-                                         const Event &event, GemmWaitOp op,
-                                         Finding &finding) const {
-  int64_t *products = &state[getProducts(task)];
-  int64_t left = std::min<int64_t>(op.getPending(), products[0]);
-  int64_t ended = products[0] - left;
-  for (int64_t i = ended; i < products[0]; ++i)
-    if (llvm::is_contained(event.products, products[2 + 2 * i])) {
-      finding = {op,
-                 "its fragment may belong to a product that is still under "
-                 "way: it permits too many pending products",
-                 eventOps[products[2 + 2 * i]], "the product"};
-      return Outcome::Wrong;
-    }
-  std::copy(products + 1 + 2 * ended, products + 1 + 2 * products[0],
-            products + 1);
-  std::fill(products + 1 + 2 * left, products + kProductWords, 0);
-  products[0] = left;
-  return Outcome::Done;
+      reads |= getSlotBit(access.channel, cursor);
+  Products(&state[getProducts(task)]).start(reads, event.number);
 }
 
 Outcome ChannelProtocol::accessSlot(State &state, unsigned task,

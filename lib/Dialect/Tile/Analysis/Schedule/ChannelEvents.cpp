@@ -127,44 +127,10 @@ void ChannelProtocol::addAccesses(Operation *op) {
   }
 }
 
-/// The results of asynchronous products are finished by a wait, or accumulated
-/// to, before anything else uses them.
 void ChannelProtocol::followProducts() {
-  for (Operation *op : eventOps)
-    if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAsync())
-      followProduct(gemm);
-}
-
-void ChannelProtocol::followProduct(GemmOp product) {
-  SmallVector<Value> todo = {product.getResult()};
-  llvm::DenseSet<Value> seen;
-  while (!todo.empty()) {
-    Value value = todo.pop_back_val();
-    if (!seen.insert(value).second)
-      continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      auto gemm = dyn_cast<GemmOp>(user);
-      if (isa<GemmWaitOp>(user)) {
-        allEvents[user].products.push_back(allEvents[product].number);
-        continue;
-      }
-      if (gemm && gemm.getAsync() && &use == &gemm.getAccMutable())
-        continue;
-      Operation *branch =
-          user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
-      if (auto control = dyn_cast<RegionBranchOpInterface>(branch)) {
-        RegionBranchSuccessorMapping mapping;
-        control.getSuccessorOperandInputMapping(mapping);
-        llvm::append_range(todo, mapping.lookup(&use));
-        continue;
-      }
-      errors.push_back({user,
-                        "uses the result of an asynchronous product before a "
-                        "tile.gemm_wait has finished it",
-                        product, "the product"});
-    }
-  }
+  for (auto &[wait, products] : findAwaitedProducts(kernel))
+    for (Operation *product : products)
+      allEvents[wait].products.push_back(allEvents[product].number);
 }
 
 void ChannelProtocol::selectAll() {

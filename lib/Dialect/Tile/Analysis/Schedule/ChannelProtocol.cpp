@@ -90,7 +90,8 @@ Outcome ChannelProtocol::step(State &state, unsigned task, Operation *op,
   if (isa<ReleaseOp>(op))
     return release(state, task, event, inputs[0], finding);
   if (auto wait = dyn_cast<GemmWaitOp>(op))
-    return waitForProducts(state, task, event, wait, finding);
+    return Products(&state[getProducts(task)])
+        .wait(wait, event.products, eventOps, finding);
   if (!event.accesses.empty() || isa<GemmOp>(op))
     return access(state, task, op, event, inputs, finding);
   if (hasRoles()) // Groups and barriers are matters of one role.
@@ -237,13 +238,12 @@ Outcome ChannelProtocol::release(State &state, unsigned task,
     return fail(finding, op,
                 getTaskName(task) + " releases " + place +
                     ", which it has not waited for or has released already");
-  const int64_t *products = &state[getProducts(task)];
-  for (int64_t i = 1; i <= products[0]; ++i)
-    if (products[2 * i - 1] & getSlotBit(event.channel, cursor))
-      return fail(finding, op,
-                  getTaskName(task) + " releases " + place +
-                      " while an asynchronous product may still read it: a "
-                      "tile.gemm_wait has to come before");
+  if (Products::getReads(&state[getProducts(task)]) &
+      getSlotBit(event.channel, cursor))
+    return fail(finding, op,
+                getTaskName(task) + " releases " + place +
+                    " while an asynchronous product may still read it: a "
+                    "tile.gemm_wait has to come before");
   slot[Open] &= ~bit;
   slot[Full] &= ~bit;
   slot[Released] |= state[getOrdered(task)];
@@ -368,7 +368,7 @@ void ChannelProtocol::rotate(State &state, unsigned link, int64_t base) const {
   // What products read.
   int64_t all = getSlotBit(link, channel.depth - 1) * 2 - getSlotBit(link, 0);
   for (unsigned task = 0; task < tasks; ++task)
-    for (unsigned i = 0; i < kMaxProducts; ++i) {
+    for (unsigned i = 0; i < Products::kMax; ++i) {
       int64_t &read = state[getProducts(task) + 1 + 2 * i];
       int64_t own = (read & all) / getSlotBit(link, 0);
       own = (own >> first) | (own << (channel.depth - first));

@@ -72,7 +72,7 @@ private:
     unsigned channel = 0;
     llvm::SmallVector<Access, 2> accesses = {};
     /// Waits for products: those that its fragments may belong to.
-    llvm::SmallVector<int64_t> products = {};
+    llvm::SmallVector<unsigned> products = {};
     /// Every channel depends on it.
     bool isCommon = false;
     /// A wait for another channel: copies land, and threads meet.
@@ -114,18 +114,15 @@ private:
     NumSlotWords
   };
   static constexpr int64_t kLanded = -1, kOpenGroup = 1000, kNone = -1;
-  static constexpr unsigned kMaxProducts = 8;
   /// Of a task: how many products run, then what each reads and its event.
-  static constexpr unsigned kProductWords = 1 + 2 * kMaxProducts;
   /// These, and the alternating channels of which the task knows that all waits
   /// so far come before what it does next.
-  static constexpr unsigned kTaskWords = kProductWords + 1;
+  static constexpr unsigned kTaskWords = Products::kWords + 1;
 
   void addChannels();
   void addEvents();
   void addAccesses(mlir::Operation *op);
   void followProducts();
-  void followProduct(GemmOp product);
   bool hasRoles() const { return tasks > 1; }
   std::string getTaskName(unsigned task) const;
   std::string getPlace(unsigned channel, int64_t cursor) const;
@@ -134,7 +131,7 @@ private:
   unsigned getNextWait(unsigned channel, unsigned task) const;
   unsigned getProducts(unsigned task) const;
   unsigned getOrdered(unsigned task) const {
-    return getProducts(task) + kProductWords;
+    return getProducts(task) + Products::kWords;
   }
   /// The bit of a slot in the words of products.
   int64_t getSlotBit(unsigned channel, int64_t cursor) const;
@@ -158,8 +155,6 @@ private:
   bool takeTurn(State &, unsigned task, unsigned channel) const;
   void startProduct(State &, unsigned task, const Event &,
                     llvm::ArrayRef<int64_t> cursors) const;
-  Outcome waitForProducts(State &, unsigned task, const Event &, GemmWaitOp,
-                          Finding &) const;
   void closeGroup(State &) const;
   void land(State &, int64_t pending, bool openToo) const;
   void landAndMeet(State &, WaitOp, const Channel &) const;

@@ -68,6 +68,31 @@ inline Outcome fail(Finding &finding, mlir::Operation *op,
   return outcome;
 }
 
+/// The asynchronous products of a task that may be under way, the oldest first,
+/// in words of a state: how many, then of each a set of what it reads and the
+/// number of its event.
+class Products {
+public:
+  static constexpr unsigned kMax = 8, kWords = 1 + 2 * kMax;
+
+  explicit Products(int64_t *words) : words(words) {}
+  void start(int64_t reads, unsigned event);
+  /// Ends all but the last `pending`.
+  void end(int64_t pending);
+  /// Does what `op` does. Wrong, and nothing ends, if one of `awaited`, whose
+  /// results it names, may go on; `eventOps` are all events.
+  Outcome wait(GemmWaitOp op, llvm::ArrayRef<unsigned> awaited,
+               llvm::ArrayRef<mlir::Operation *> eventOps, Finding &finding);
+  static int64_t getReads(const int64_t *words);
+
+private:
+  int64_t *words;
+};
+
+/// By `tile.gemm_wait`: the asynchronous products whose results it may name.
+llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
+findAwaitedProducts(mlir::gpu::GPUFuncOp kernel);
+
 /// The rules of one form of schedules: which operations are events, and what
 /// they do to the state.
 class Protocol {
