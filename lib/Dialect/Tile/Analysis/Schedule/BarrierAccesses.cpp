@@ -63,8 +63,8 @@ BarrierProtocol::Places BarrierProtocol::getPlaces(const Access &access,
   return getVersions(access.buffer);
 }
 
-/// The versions among `places` that hold nothing yet, of buffers of which others
-/// do. What no turn fills a loop without turns does not fill either.
+/// The versions among `places` that hold nothing yet, of buffers of which
+/// others do. What no turn fills a loop without turns does not fill either.
 BarrierProtocol::Places BarrierProtocol::getUnwritten(const State &state,
                                                       Places places) const {
   Places unwritten = places & ~state[written];
