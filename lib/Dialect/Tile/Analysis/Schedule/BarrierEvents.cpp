@@ -61,6 +61,7 @@ BarrierProtocol::BarrierProtocol(gpu::GPUFuncOp kernel) : kernel(kernel) {
   numWords += numPlaces;
   reached = numWords++;
   written = numWords++;
+  findKnowledge();
 }
 
 /// The part of an allocation that an access names; none if it is not known, or

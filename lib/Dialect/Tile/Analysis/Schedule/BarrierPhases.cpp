@@ -69,6 +69,25 @@ void BarrierProtocol::see(State &state, unsigned task, unsigned barrier,
   state[getKnown(task) + OfCopies] |= place;
 }
 
+/// Where it stands what tasks know, and will learn. Nothing is decided by it
+/// but what is wrong: a wait for the last phase goes on whether or not its task
+/// knows that phase to be complete, and tells it what is known of that phase.
+void BarrierProtocol::findKnowledge() {
+  auto add = [&](unsigned first) {
+    for (unsigned word = 0; word < getKnownWords(); ++word)
+      knowledge.push_back(first + word);
+  };
+  for (unsigned task = 0; task < tasks; ++task)
+    add(getKnown(task));
+  for (unsigned i = 0; i < barriers.size(); ++i)
+    for (int64_t s = 0; s < barriers[i].depth; ++s) {
+      unsigned slot = getSlot(i, s);
+      add(getTold(slot));
+      add(getPublished(slot));
+      knowledge.push_back(slot + SenderPhases);
+    }
+}
+
 /// What a phase tells matters only to those who have yet to wait for it, if
 /// they do not know it.
 void BarrierProtocol::dropKnown(State &state) const {

@@ -48,6 +48,7 @@ public:
                llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
   bool finish(const State &state, Finding &finding) const override;
   void reduce(State &state, bool inRoles) const override;
+  llvm::ArrayRef<unsigned> getKnowledge() const override { return knowledge; }
   std::string describe(mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs) const override;
 
@@ -213,6 +214,7 @@ private:
     return ((Places(1) << buffers[buffer].getNumPlaces()) - 1)
            << buffers[buffer].first;
   }
+  void findKnowledge();
   Places getPlaces(const Access &access, llvm::ArrayRef<int64_t> inputs,
                    unsigned &next) const;
   std::string getName(Places places) const;
@@ -229,13 +231,13 @@ private:
   Outcome wait(State &, unsigned task, MBarrierWaitOp, int64_t slot,
                int64_t parity, Finding &) const;
   Places getPhasePlace(unsigned barrier, int64_t slot) const;
+  void dropKnown(State &) const;
   int64_t countUnseen(const State &, unsigned task, unsigned barrier,
                       int64_t slot) const;
   void see(State &, unsigned task, unsigned barrier, int64_t slot) const;
   void noteWait(State &, unsigned task, unsigned barrier, int64_t slot) const;
   bool checkPhase(const State &, unsigned task, mlir::Operation *op,
                   unsigned barrier, int64_t slot, Finding &) const;
-  void dropKnown(State &) const;
   bool canComplete(const State &, unsigned barrier, int64_t slot,
                    mlir::Operation *op, Finding &) const;
   bool checkUse(const State &, mlir::Operation *op, unsigned barrier,
@@ -282,6 +284,7 @@ private:
   /// The word that says whether peers may still reach into the block, and the
   /// one of all that was ever written.
   unsigned reached = 0, written = 0;
+  llvm::SmallVector<unsigned> knowledge;
   int64_t depth = 1;
 };
 

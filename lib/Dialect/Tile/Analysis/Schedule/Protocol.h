@@ -138,6 +138,9 @@ public:
   /// Forgets in a state what makes no difference any more; `inRoles`: the body
   /// of the kernel waits for its roles.
   virtual void reduce(State &state, bool inRoles) const {}
+  /// The words of a state that are sets of what tasks know. Where one knows
+  /// less more may be wrong, and nothing else is different.
+  virtual llvm::ArrayRef<unsigned> getKnowledge() const { return {}; }
   /// Channels take turns through their slots: a state in which all of `link`'s
   /// places are moved on by one is as good as the other. The place from which
   /// on they may be counted; 0 where that does not hold.

@@ -28,6 +28,9 @@ std::optional<Finding> Prover::run() {
     finding.reset();
     paths.clear();
     seen.clear();
+    visits.clear();
+    open.clear();
+    hasLost = isWrong = false;
     bool proved = explore();
     if (!restart)
       return proved ? std::nullopt : finding;
@@ -44,13 +47,25 @@ bool Prover::explore() {
   const Task &kernel = program.getTasks().front();
   first.tasks[0].push_back({kernel.op, &kernel.body->front()});
   paths.push_back(std::move(first));
-  while (!paths.empty() && !restart) {
-    Path path = std::move(paths.back());
-    paths.pop_back();
+  while (!restart && !(paths.empty() && open.empty())) {
+    Path path = takePath();
     if (advance(path) == Progress::Failed)
       return false;
   }
   return true;
+}
+
+/// The next path: those that come to a visit before those that go on from one.
+Prover::Path Prover::takePath() {
+  Path path;
+  if (!paths.empty()) {
+    path = std::move(paths.back());
+    paths.pop_back();
+  } else {
+    path = *std::exchange(visits[open.front()].path, std::nullopt);
+    open.pop_front();
+  }
+  return path;
 }
 
 Prover::Progress Prover::fail(Operation *op, const Twine &text) {
@@ -109,6 +124,7 @@ Prover::Progress Prover::meet(Path &path) {
     if (protocol.finish(path.state, end))
       return Progress::Ended;
     finding = end;
+    isWrong = true;
     return Progress::Failed;
   }
   for (auto &frames : path.tasks) {
@@ -263,6 +279,7 @@ Prover::Progress Prover::perform(Path &path, unsigned task, Operation *op) {
       return Progress::Failed;
     case Outcome::Wrong:
       finding = wrong;
+      isWrong = true;
       return Progress::Failed;
     case Outcome::Done:
       break;

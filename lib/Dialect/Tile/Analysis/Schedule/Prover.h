@@ -18,9 +18,9 @@
 #include "Expressions.h"
 #include "Program.h"
 
+#include <deque>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tilews::tile::schedule {
 
@@ -46,6 +46,12 @@ public:
   void relateCounts() { relatesCounts = true; }
   /// Whether loops carry numbers that may be related.
   bool hasCounts() const;
+
+  /// Follows ways that differ in nothing but what tasks know as one, on which
+  /// they know what they do on all of them.
+  void joinKnowledge() { joins = true; }
+  /// Whether something was wrong that may be right on each of these ways.
+  bool hasLostKnowledge() const { return hasLost && isWrong; }
 
   /// What keeps it from a proof: not always a fault of the schedule.
   std::optional<Finding> run();
@@ -102,10 +108,18 @@ private:
     /// Whether each of its few turns is told apart.
     bool isShort = false;
   };
+  /// Where paths come by that differ in what tasks know only.
+  struct Visit {
+    /// What tasks know on all of them.
+    State known;
+    /// The path that has yet to go on from there.
+    std::optional<Path> path;
+  };
   static constexpr unsigned kMaxStates = 200000;
   enum class Progress { Made, None, Ended, Failed };
 
   bool explore();
+  Path takePath();
   /// Runs `path` until it ends or fails; other ways to go are left in `paths`.
   Progress advance(Path &path);
   Progress advanceTask(Path &path, unsigned task);
@@ -174,7 +188,9 @@ private:
   const std::vector<unsigned> &getLive(const Path &path,
                                        const std::string &place);
   bool mayBegin(const Path &path, unsigned link) const;
-  bool isNew(Path &path);
+  std::string getKey(Path &path);
+  Progress visit(Path &path);
+  bool join(State &state, State &known);
   std::set<Expr> getCounters(const Path &path) const;
   Progress fail(mlir::Operation *op, const llvm::Twine &text);
 
@@ -184,13 +200,17 @@ private:
   const Program &program;
   const Protocol &protocol;
   llvm::SmallVector<unsigned> order;
-  bool mayWait = true, relatesCounts = false;
+  bool mayWait = true, relatesCounts = false, joins = false;
   std::optional<unsigned> waiting;
   mutable ExpressionTable table;
   std::vector<Group> groups;
   std::map<std::vector<mlir::Operation *>, int> groupNumbers;
   std::vector<Path> paths;
-  std::unordered_set<std::string> seen;
+  /// By key; if what is known is joined, the number of a visit.
+  std::unordered_map<std::string, unsigned> seen;
+  std::vector<Visit> visits;
+  /// The visits with paths, in order.
+  std::deque<unsigned> open;
   std::unordered_map<std::string, std::vector<unsigned>> liveByPlace;
   /// By group.
   std::map<int, Questions> questions;
@@ -199,7 +219,7 @@ private:
   /// By what counters are divided.
   std::map<int, int64_t> moduli;
   unsigned numStates = 0, numSteps = 0;
-  bool restart = false;
+  bool restart = false, hasLost = false, isWrong = false;
   std::optional<Finding> finding;
 };
 

@@ -230,7 +230,7 @@ Prover::Progress Prover::turnFor(Path &path, int number) {
                   questions[number]);
   stepRemainder(path, number, step);
   beginTurn(path, number, carried, /*isFirst=*/false);
-  return isNew(path) ? Progress::Made : Progress::Ended;
+  return visit(path);
 }
 
 /// All loops of a group decide whether they go on.
@@ -270,5 +270,5 @@ Prover::Progress Prover::turnWhile(Path &path, int number) {
   if (widen(groups[number], carried) || splitClasses(groups[number], carried))
     return Progress::Failed;
   beginTurn(path, number, carried, /*isFirst=*/false);
-  return isNew(path) ? Progress::Made : Progress::Ended;
+  return visit(path);
 }

@@ -71,11 +71,9 @@ bool Prover::mayBegin(const Path &path, unsigned link) const {
   });
 }
 
-/// Whether nothing like `path` has been seen, but for where the slots of
-/// channels begin.
-bool Prover::isNew(Path &path) {
-  if (++numStates > kMaxStates)
-    return true;
+/// What tells `path` from others, but for where the slots of channels begin,
+/// and what is known if that is joined.
+std::string Prover::getKey(Path &path) {
   std::string key;
   auto append = [&](int64_t value) { appendTo(key, value); };
   append(path.rolesBegun);
@@ -125,10 +123,49 @@ bool Prover::isNew(Path &path) {
     append(group);
     append(remainder);
   }
+  if (joins)
+    for (unsigned word : protocol.getKnowledge())
+      state[word] = 0;
   for (int64_t word : state)
     append(word);
   // What is known of values that are gone is no longer asked.
   path.facts.keepOnly(table, variables);
   path.facts.appendTo(key);
-  return seen.insert(std::move(key)).second;
+  return key;
+}
+
+/// Ends a path that others stand for which have been where it is. If what is
+/// known is joined the path goes on later: more may come before.
+Prover::Progress Prover::visit(Path &path) {
+  if (++numStates > kMaxStates)
+    return Progress::Made;
+  auto [it, isNew] = seen.try_emplace(getKey(path), seen.size());
+  if (!joins)
+    return isNew ? Progress::Made : Progress::Ended;
+  if (isNew)
+    visits.emplace_back();
+  Visit &visit = visits[it->second];
+  if (!isNew && !join(path.state, visit.known))
+    return Progress::Ended;
+  if (isNew)
+    for (unsigned word : protocol.getKnowledge())
+      visit.known.push_back(path.state[word]);
+  if (!visit.path)
+    open.push_back(it->second);
+  visit.path = std::move(path);
+  return Progress::Ended;
+}
+
+/// Leaves what is known in `state` and was `known` before. False if that is no
+/// less than before.
+bool Prover::join(State &state, State &known) {
+  bool isLess = false, isReal = true;
+  for (auto [before, word] : llvm::zip(known, protocol.getKnowledge())) {
+    int64_t both = before & state[word];
+    isLess |= both != before;
+    isReal &= both == state[word];
+    before = state[word] = both;
+  }
+  hasLost |= isLess && !isReal;
+  return isLess;
 }

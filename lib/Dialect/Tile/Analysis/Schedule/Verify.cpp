@@ -40,32 +40,40 @@ struct Attempt {
 } // namespace
 
 /// What keeps from a proof, if anything, with an order of the tasks if there is
-/// one. Few schedules need to relate counts. `waiting` is the task that had to
-/// wait in an order in which none may.
+/// one. Few schedules need to relate counts, or to tell ways apart by what
+/// tasks know on them. `waiting` is the task that had to wait in an order in
+/// which none may.
 static std::optional<Finding>
 prove(const Program &program, const Protocol &protocol,
       ArrayRef<unsigned> order, Attempt &attempt,
       std::optional<unsigned> *waiting = nullptr) {
   std::optional<Finding> finding;
   for (bool relatesCounts : {false, true}) {
-    Prover prover(program, protocol);
-    if (waiting)
-      prover.setOrder(order);
-    if (relatesCounts)
-      prover.relateCounts();
-    std::optional<Finding> found = prover.run();
-    attempt.states += prover.getNumStates();
+    std::optional<Prover> prover;
+    std::optional<Finding> found;
+    bool joins = !protocol.getKnowledge().empty();
+    do {
+      prover.emplace(program, protocol);
+      if (waiting)
+        prover->setOrder(order);
+      if (relatesCounts)
+        prover->relateCounts();
+      if (joins)
+        prover->joinKnowledge();
+      found = prover->run();
+      attempt.states += prover->getNumStates();
+    } while (std::exchange(joins, false) && prover->hasLostKnowledge());
     if (!found)
       return std::nullopt;
     if (!relatesCounts) {
       finding = found;
-      if (prover.isExhausted())
+      if (prover->isExhausted())
         attempt.exhausted = found;
       if (waiting)
-        *waiting = prover.getWaiting();
+        *waiting = prover->getWaiting();
     }
-    if (found->isCertain || prover.isExhausted() || prover.getWaiting() ||
-        !prover.hasCounts())
+    if (found->isCertain || prover->isExhausted() || prover->getWaiting() ||
+        !prover->hasCounts())
       break;
   }
   return finding;
@@ -102,9 +110,9 @@ static ScheduleVerdict check(const Program &program, const Protocol &protocol,
 static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
                        Attempt &attempt) {
   SmallVector<unsigned> order;
-  unsigned moves = 0;
+  unsigned unit = 0, proved = 0, moves = 0;
   bool isLean = true;
-  for (unsigned unit = 0; unit < protocol.getNumUnits();) {
+  while (proved < protocol.getNumUnits()) {
     protocol.select(unit, isLean);
     Program program(kernel, protocol);
     if (program.build())
@@ -113,7 +121,8 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
       order.push_back(task);
     std::optional<unsigned> waiting;
     if (!prove(program, protocol, order, attempt, &waiting)) {
-      ++unit;
+      ++proved;
+      unit = (unit + 1) % protocol.getNumUnits();
       isLean = true;
       continue;
     }
@@ -128,7 +137,7 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
       return false;
     llvm::erase(order, *waiting);
     order.push_back(*waiting);
-    unit = 0;
+    proved = 0; // In this order.
     isLean = true;
   }
   return true;
