@@ -180,7 +180,6 @@ void BarrierProtocol::reduce(State &state, bool inRoles) const {
     state[getTaskWord(task, UnfencedCopies)] &= byProxy;
     state[getTaskWord(task, Untold)] &= getUnfenced(state, task);
   }
-  dropKnown(state);
 }
 
 /// Lets the copies land that report to a barrier's slot.

@@ -48,6 +48,7 @@ public:
                llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
   bool finish(const State &state, Finding &finding) const override;
   void reduce(State &state, bool inRoles) const override;
+  void dropKnown(State &state) const override;
   llvm::ArrayRef<unsigned> getKnowledge() const override { return knowledge; }
   std::string describe(mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs) const override;
@@ -231,7 +232,6 @@ private:
   Outcome wait(State &, unsigned task, MBarrierWaitOp, int64_t slot,
                int64_t parity, Finding &) const;
   Places getPhasePlace(unsigned barrier, int64_t slot) const;
-  void dropKnown(State &) const;
   int64_t countUnseen(const State &, unsigned task, unsigned barrier,
                       int64_t slot) const;
   void see(State &, unsigned task, unsigned barrier, int64_t slot) const;

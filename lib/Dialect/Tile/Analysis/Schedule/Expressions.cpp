@@ -19,18 +19,29 @@ using Kind = ExpressionTable::Kind;
 // Making expressions
 //===----------------------------------------------------------------------===//
 
+static uint64_t getHash(Kind kind, ArrayRef<int64_t> words,
+                        ArrayRef<Expr> operands) {
+  uint64_t hash = uint64_t(kind) + 8 * words.size();
+  auto add = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  };
+  llvm::for_each(words, add);
+  llvm::for_each(operands, add);
+  return hash;
+}
+
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable) {
-  size_t hash = llvm::hash_combine(kind, words, operands);
-  auto [begin, end] = known.equal_range(hash);
-  for (; begin != end; ++begin)
-    if (const Node &node = nodes[begin->second];
-        node.kind == kind && words == ArrayRef(node.words) &&
-        operands == ArrayRef(node.operands))
-      return begin->second;
+  uint64_t hash = getHash(kind, words, operands);
+  for (uint64_t i = hash; Expr other = getBucket(i); ++i)
+    if (const Node &node = nodes[other];
+        node.hash == hash && node.kind == kind &&
+        words == ArrayRef(node.words) && operands == ArrayRef(node.operands))
+      return other;
   Expr expr = nodes.size();
-  known.insert({hash, expr});
   Node node;
+  node.hash = hash;
   node.kind = kind;
   node.words.assign(words.begin(), words.end());
   node.operands.assign(operands.begin(), operands.end());
@@ -41,7 +52,20 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
   llvm::sort(node.variables);
   node.variables.erase(llvm::unique(node.variables), node.variables.end());
   nodes.push_back(std::move(node));
+  addToBuckets(expr);
   return expr;
+}
+
+void ExpressionTable::addToBuckets(Expr expr) {
+  if (2 * nodes.size() > buckets.size()) {
+    buckets.assign(2 * buckets.size(), 0);
+    for (Expr other = 1; other < expr; ++other)
+      addToBuckets(other);
+  }
+  uint64_t i = nodes[expr].hash;
+  while (getBucket(i))
+    ++i;
+  getBucket(i) = expr;
 }
 
 Expr ExpressionTable::getAtom(ArrayRef<int64_t> name, ArrayRef<Expr> operands,

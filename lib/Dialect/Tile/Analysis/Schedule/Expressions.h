@@ -16,20 +16,20 @@
 #define TILEWS_LIB_DIALECT_TILE_ANALYSIS_SCHEDULE_EXPRESSIONS_H
 
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 namespace tilews::tile::schedule {
 
 /// A number in a table; 0 is no expression.
 using Expr = uint32_t;
+using VariableSet = llvm::SmallDenseSet<Expr, 32>;
 
 class ExpressionTable {
 public:
@@ -56,7 +56,7 @@ public:
   static constexpr int64_t kLarge = 10;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
-  ExpressionTable() : nodes(1) {}
+  ExpressionTable() : nodes(1), buckets(1024) {}
 
   Expr getConstant(int64_t value) { return getLinear({}, value); }
   /// What is named by `name`. A variable changes its value: see `mentions`.
@@ -105,6 +105,7 @@ private:
     llvm::SmallVector<Expr, 2> operands;
     /// The variables that it depends on, sorted.
     llvm::SmallVector<Expr, 2> variables;
+    uint64_t hash = 0;
   };
 
   Expr getLinear(Terms terms, int64_t constant);
@@ -112,9 +113,15 @@ private:
   Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
               llvm::ArrayRef<Expr> operands, bool isVariable = false);
 
+  void addToBuckets(Expr expr);
+  Expr &getBucket(uint64_t number) {
+    return buckets[number & (buckets.size() - 1)];
+  }
+
   std::vector<Node> nodes;
-  /// By hash.
-  std::unordered_multimap<size_t, Expr> known;
+  /// Each expression is in the bucket that its hash tells, or in one behind;
+  /// at least half of them are free. Nothing else is looked up so often.
+  std::vector<Expr> buckets;
 };
 
 /// A sum as a factor of 1 or -1 and a sum that begins with a positive term.
@@ -181,7 +188,7 @@ public:
   /// Forgets what depends on the variable `atom`.
   void forget(const ExpressionTable &table, Expr atom);
   /// Forgets what depends on variables that are not in `variables`.
-  void keepOnly(const ExpressionTable &table, const std::set<Expr> &variables);
+  void keepOnly(const ExpressionTable &table, const VariableSet &variables);
   /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
   void shift(ExpressionTable &table, Expr atom, Expr by);
   /// The variable `counter` begins at `first` and moves by `step`: what is

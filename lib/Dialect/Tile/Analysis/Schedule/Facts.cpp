@@ -129,7 +129,7 @@ void Facts::forget(const ExpressionTable &table, Expr atom) {
 }
 
 void Facts::keepOnly(const ExpressionTable &table,
-                     const std::set<Expr> &variables) {
+                     const VariableSet &variables) {
   auto depends = [&](const auto &entry) {
     return llvm::any_of(table.getVariables(entry.first), [&](Expr variable) {
       return !variables.count(variable);

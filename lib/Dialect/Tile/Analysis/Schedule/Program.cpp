@@ -252,6 +252,17 @@ void Program::linkCountingLoops() {
   }
 }
 
+void Program::findLinked() {
+  for (const auto &entry : links)
+    for (unsigned task = 1; task < tasks.size(); ++task) {
+      const auto &others = getLinks(tasks[task].op);
+      if (task != getTask(entry.first) &&
+          llvm::any_of(entry.second,
+                       [&](unsigned link) { return others.contains(link); }))
+        linked.insert(entry.first);
+    }
+}
+
 /// Cursors, slots and parities take few values, and so does what they are
 /// computed from.
 void Program::track() {
@@ -304,6 +315,12 @@ void Program::collectPlaces() {
 /// Reads behind all writes of their memory, as the body of the kernel is
 /// written.
 void Program::findStableReads() {
+  // Few schedules read what they depend on.
+  if (llvm::none_of(byNumber, [](Value value) {
+        Operation *op = value.getDefiningOp();
+        return op && op->getNumRegions() == 0 && !isMemoryEffectFree(op);
+      }))
+    return;
   MemoryAccesses memory(kernel);
   auto accesses = memory.get(kernel);
   Block &body = kernel.getBody().front();
@@ -338,6 +355,7 @@ std::optional<Finding> Program::build() {
     return obstacle;
   if (tasks.size() > 1)
     linkCountingLoops();
+  findLinked();
   drain();
   track();
   collectInner();

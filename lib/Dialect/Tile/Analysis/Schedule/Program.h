@@ -49,6 +49,8 @@ public:
   }
   /// Where cursors begin.
   llvm::ArrayRef<CursorOp> getCursors() const { return cursors; }
+  /// Whether `loop` may have to run together with those of other tasks.
+  bool isLinked(mlir::Operation *loop) const { return linked.contains(loop); }
   mlir::Value getValue(unsigned number) const { return byNumber[number]; }
   /// The numbers of the values that the regions of `op` define.
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
@@ -70,6 +72,7 @@ private:
   void needControl(mlir::Operation *op);
   void drain();
   void track();
+  void findLinked();
   void collectInner();
   void collectPlaces();
   void findStableReads();
@@ -77,7 +80,7 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   const Protocol &protocol;
   llvm::SmallVector<Task> tasks;
-  llvm::DenseSet<mlir::Operation *> relevant, stableReads;
+  llvm::DenseSet<mlir::Operation *> relevant, stableReads, linked;
   llvm::DenseMap<mlir::Value, unsigned> values;
   std::vector<mlir::Value> byNumber;
   std::vector<llvm::SmallSet<unsigned, 2>> places;

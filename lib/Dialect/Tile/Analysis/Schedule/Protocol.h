@@ -138,6 +138,8 @@ public:
   /// Forgets in a state what makes no difference any more; `inRoles`: the body
   /// of the kernel waits for its roles.
   virtual void reduce(State &state, bool inRoles) const {}
+  /// The same for what is told to those who know it already.
+  virtual void dropKnown(State &state) const {}
   /// The words of a state that are sets of what tasks know. Where one knows
   /// less more may be wrong, and nothing else is different.
   virtual llvm::ArrayRef<unsigned> getKnowledge() const { return {}; }

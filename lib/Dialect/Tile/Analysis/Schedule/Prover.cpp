@@ -109,7 +109,8 @@ Prover::Progress Prover::advanceAlone(Path &path, unsigned task) {
     if (progress != Progress::None)
       return progress;
   }
-  if (!isParked(path, task))
+  if (!isParked(path, task) ||
+      program.isLinked(path.tasks[task].back().next))
     return Progress::None;
   std::optional<Group> found = findGroup(path, task);
   if (!found || found->tasks.size() > 1)

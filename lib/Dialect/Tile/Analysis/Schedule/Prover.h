@@ -31,6 +31,8 @@ class Prover {
 public:
   Prover(const Program &program, const Protocol &protocol)
       : program(program), protocol(protocol) {
+    for (unsigned word = 0; word < protocol.getInitial().size(); ++word)
+      exactWords.push_back(word);
     for (unsigned task = 0; task < program.getTasks().size(); ++task)
       order.push_back(task);
   }
@@ -49,7 +51,13 @@ public:
 
   /// Follows ways that differ in nothing but what tasks know as one, on which
   /// they know what they do on all of them.
-  void joinKnowledge() { joins = true; }
+  void joinKnowledge() {
+    joins = true;
+    llvm::DenseSet<unsigned> joined;
+    joined.insert_range(protocol.getKnowledge());
+    llvm::erase_if(exactWords,
+                   [&](unsigned word) { return joined.contains(word); });
+  }
   /// Whether something was wrong that may be right on each of these ways.
   bool hasLostKnowledge() const { return hasLost && isWrong; }
 
@@ -191,7 +199,7 @@ private:
   std::string getKey(Path &path);
   Progress visit(Path &path);
   bool join(State &state, State &known);
-  std::set<Expr> getCounters(const Path &path) const;
+  VariableSet getCounters(const Path &path) const;
   Progress fail(mlir::Operation *op, const llvm::Twine &text);
 
   Expr get(const Path &path, mlir::Value value) const;
@@ -206,6 +214,8 @@ private:
   std::vector<Group> groups;
   std::map<std::vector<mlir::Operation *>, int> groupNumbers;
   std::vector<Path> paths;
+  /// The words of states that are not joined.
+  llvm::SmallVector<unsigned> exactWords;
   /// By key; if what is known is joined, the number of a visit.
   std::unordered_map<std::string, unsigned> seen;
   std::vector<Visit> visits;

@@ -40,8 +40,9 @@ bool Prover::isLive(const Path &path, Value value) const {
 }
 
 /// The variables that do not come from values.
-std::set<Expr> Prover::getCounters(const Path &path) const {
-  std::set<Expr> counters = {getThreadVariable()};
+VariableSet Prover::getCounters(const Path &path) const {
+  VariableSet counters;
+  counters.insert(getThreadVariable());
   for (const auto &frames : path.tasks)
     for (const Frame &frame : frames)
       if (frame.group >= 0)
@@ -85,6 +86,8 @@ std::string Prover::getKey(Path &path) {
   const std::vector<unsigned> &live = getLive(path, key);
   State state = path.state;
   protocol.reduce(state, path.rolesBegun);
+  if (!joins)
+    protocol.dropKnown(state);
   SmallVector<int64_t> bases;
   for (unsigned link = 0; link < protocol.getNumLinks(); ++link) {
     // What rests of a loop is not counted from there.
@@ -92,7 +95,7 @@ std::string Prover::getKey(Path &path) {
     bases.push_back(isSame ? protocol.getBase(state, link) : 0);
     protocol.rotate(state, link, bases.back());
   }
-  std::set<Expr> variables = getCounters(path);
+  VariableSet variables = getCounters(path);
   auto noteVariables = [&](Expr value) {
     auto own = table.getVariables(value);
     variables.insert(own.begin(), own.end());
@@ -123,11 +126,8 @@ std::string Prover::getKey(Path &path) {
     append(group);
     append(remainder);
   }
-  if (joins)
-    for (unsigned word : protocol.getKnowledge())
-      state[word] = 0;
-  for (int64_t word : state)
-    append(word);
+  for (unsigned word : exactWords)
+    append(state[word]);
   // What is known of values that are gone is no longer asked.
   path.facts.keepOnly(table, variables);
   path.facts.appendTo(key);
