@@ -124,6 +124,17 @@ def test_proved(cluster, blocks, ping_pong):
     assert verify_steps(module, PIPELINE, "tile-multi-version") >= 10
 
 
+def test_proofs_are_as_large_as_without_a_cluster():
+    def count(cluster):
+        module = lower(config(cluster, blocks=4, ping_pong=True), (256, 256, 256))
+        (remark,) = passes.verify_schedule(module, report=True)
+        return int(re.search(r"is proved: .* (\d+) states", remark).group(1))
+
+    alone = count((1, 1))
+    assert count((1, 2)) <= 1.5 * alone
+    assert count((2, 1)) <= 1.5 * alone
+
+
 def test_same_after_every_pass():
     shape = (72, 128, 136)
     arguments = make_arguments(shape, "f16")

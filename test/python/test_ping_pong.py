@@ -1,6 +1,9 @@
 """Two roles that take the tiles of a block alternately: proved after each pass, and
 right under every timing, from channels to barriers."""
 
+import itertools
+import re
+
 import numpy as np
 import ping_pong_kernels
 import pytest
@@ -52,6 +55,28 @@ def test_proved_and_right_under_every_timing(case):
                 check(case, module, **timing)
             ran += 1
     assert ran == 3
+
+
+def count_states(stages):
+    """Those of the proof with barriers."""
+    case = next(c for c in ping_pong_kernels.CASES if c.name == "odd-turns")
+    constants = {**case.constants, "STAGES": stages}
+    module = case.kernel.build("sm_90a", **constants)
+    for flag, step in steps():
+        passes.run(module, step)
+        if flag == "tile-lower-channels":
+            break
+    (remark,) = passes.verify_schedule(module, report=True)
+    return int(re.search(r"is proved: .* (\d+) states", remark).group(1))
+
+
+def test_proofs_grow_with_the_slots():
+    """Which role was the last to use each slot is not told apart: that would double
+    the states with each slot."""
+    counts = [count_states(stages) for stages in (2, 4, 6, 8)]
+    added = [b - a for a, b in itertools.pairwise(counts)]
+    assert max(added) <= 2 * min(added), counts
+    assert counts[-1] < 1500, counts
 
 
 @pytest.mark.parametrize("name", ["one-turn", "two-turns", "odd-turns", "one-step"])
