@@ -69,9 +69,10 @@ void BarrierProtocol::see(State &state, unsigned task, unsigned barrier,
   state[getKnown(task) + OfCopies] |= place;
 }
 
-/// Where it stands what tasks know, and will learn. Nothing is decided by it
-/// but what is wrong: a wait for the last phase goes on whether or not its task
-/// knows that phase to be complete, and tells it what is known of that phase.
+/// Where it stands what tasks know, and will learn. What is known is true, but
+/// not all that is: with less of it more is wrong, or behind no fence. A wait
+/// for the last phase goes on whether or not its task knows that phase to be
+/// complete; if not, it learns of it what it might have known.
 void BarrierProtocol::findKnowledge() {
   auto add = [&](unsigned first) {
     for (unsigned word = 0; word < getKnownWords(); ++word)
@@ -96,8 +97,12 @@ void BarrierProtocol::dropKnown(State &state) const {
       for (unsigned word = 0; word < getKnownWords(); ++word) {
         int64_t known = -1;
         for (unsigned task = 0; task < tasks; ++task)
-          if (barrier.waiters >> task & 1 && countUnseen(state, task, i, s))
+          if (barrier.waiters >> task & 1 && countUnseen(state, task, i, s)) {
             known &= state[getKnown(task) + word];
+            // The wait tells more of its own reads: that its threads have met.
+            if (word == OfReads + task)
+              known &= ~state[getTaskWord(task, UnmetReads)];
+          }
         state[getPublished(getSlot(i, s)) + word] &= ~known;
       }
 }
