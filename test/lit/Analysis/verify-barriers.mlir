@@ -91,9 +91,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%ps = %i0, %pp = %i0) -> (i32, i32) {
           %pe = arith.xori %pp, %i1 : i32
+          // expected-error @below {{schedule of @missing_barrier is wrong: role @load waits for the phase of parity 1 of slot 0, and nothing tells it that the phases before are complete: it cannot tell one from the other}}
           tile.mbarrier_wait %empty[%ps], %pe : !barriers
           %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
-          // expected-error @below {{schedule of @missing_barrier is wrong: role @load lets a copy write to slot 0 of a buffer while others may still access it}}
           tile.copy %A[%k] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
           tile.mbarrier_arrive %full[%ps] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
           %pi = arith.addi %ps, %i1 : i32
@@ -931,9 +931,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       tile.role @load warps(1) {
         %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%ps = %i0, %pp = %i0) -> (i32, i32) {
           %pe = arith.xori %pp, %i1 : i32
+          // expected-error @below {{schedule of @flipped_phase_of_the_consumer is wrong: role @load waits for the phase of parity 1 of slot 0, and nothing tells it that the phases before are complete: it cannot tell one from the other}}
           tile.mbarrier_wait %empty[%ps], %pe : !barriers
           %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
-          // expected-error @below {{schedule of @flipped_phase_of_the_consumer is wrong: role @load lets a copy write to slot 0 of a buffer while others may still access it}}
           tile.copy %A[%k] to %a signals(%full[%ps]) {tile.inst = #tile.inst<tma>} : memref<?xf32> to !slot, !barriers
           tile.mbarrier_arrive %full[%ps] {by = #tile.agents<thread>, bytes = 64 : i64} : !barriers
           %pi = arith.addi %ps, %i1 : i32

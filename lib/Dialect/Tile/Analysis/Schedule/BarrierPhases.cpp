@@ -30,10 +30,14 @@ int64_t BarrierProtocol::countUnseen(const State &state, unsigned task,
   return known[OfThreads] & place ? 0 : known[OfCopies] & place ? 1 : 2;
 }
 
-/// The task that alone waits for a barrier has waited for the last phase, or
-/// for the one before the first.
+/// `task` has waited for the last phase, or for the one before the first, maybe
+/// again: the next one must not be complete before.
 void BarrierProtocol::noteWait(State &state, unsigned task, unsigned barrier,
                                int64_t slot) const {
+  if (Places place = getPhasePlace(barrier, slot)) {
+    forget(state, OfReads + task, place, getKnown(task));
+    return;
+  }
   Places phase = getPhase(barrier, slot);
   forget(state, getWaits(), phase, ~0u);
   state[getKnown(task) + getWaits()] |= phase;
@@ -58,13 +62,12 @@ bool BarrierProtocol::checkPhase(const State &state, unsigned task,
 void BarrierProtocol::see(State &state, unsigned task, unsigned barrier,
                           int64_t slot) const {
   state[getKnown(task) + getPhases()] |= getPhase(barrier, slot);
+  noteWait(state, task, barrier, slot);
   Places place = getPhasePlace(barrier, slot);
   if (!place) {
     state[getLag(getSlot(barrier, slot), task)] = 0;
-    noteWait(state, task, barrier, slot);
     return;
   }
-  forget(state, OfReads + task, place, getKnown(task));
   state[getKnown(task) + OfThreads] |= place;
   state[getKnown(task) + OfCopies] |= place;
 }
@@ -212,8 +215,7 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
   unsigned slot = getSlot(barrier, number);
   int64_t unseen = countUnseen(state, task, barrier, number);
   bool isNext = (state[slot + Parity] ^ (unseen & 1)) == parity;
-  // Of tasks that take turns each has to know where the others are.
-  if (unseen > 1 || (unseen == 1 && !isNext && barriers[barrier].places))
+  if (unseen > 1 || (unseen == 1 && !isNext))
     return fail(finding, op,
                 taskNames[task] + " waits for the phase of parity " +
                     Twine(parity) + " of slot " + Twine(number) +
@@ -221,11 +223,9 @@ Outcome BarrierProtocol::wait(State &state, unsigned task, MBarrierWaitOp op,
                     "complete: it cannot tell one from the other");
   if (!isNext) {
     // The phase before is complete; it may be the one before the first.
-    if (!state[slot + Begun]) {
+    if (!state[slot + Begun])
       state[barriers[barrier].first + Starters] |= int64_t(1) << task;
-      if (!barriers[barrier].places)
-        noteWait(state, task, barrier, number);
-    }
+    noteWait(state, task, barrier, number);
     return Outcome::Done;
   }
   if (unseen == 0) {
