@@ -93,6 +93,40 @@ def test_plans_by_hand(stages, stage, order, versions, target):
         np.testing.assert_array_equal(c, a.astype("f4") @ b.astype("f4"))
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942"])
+def test_plans_that_are_not_carried_out(target):
+    """Plans that start nothing ahead, of targets without pipelines, and of loops that
+    are simplified to one turn."""
+
+    @tilews.kernel(threads=128)
+    def sums(
+        A: tl.Tensor["64, K:8", tl.f16],
+        C: tl.Tensor["64, 64", tl.f32],
+        STAGE: tl.constexpr,
+        KB: tl.constexpr = None,
+    ):
+        tl.grid(1)
+        As = tl.alloc_shared((64, 64), tl.f16)
+        acc = tl.zeros((64, 64), tl.f32)
+        count = tl.cdiv(A.shape[1], 64) if KB is None else KB
+        for k in tl.pipelined(count, num_stages=3, stage=STAGE, order=(0, 1)):
+            tl.copy(A[0, k * 64], As)
+            acc = acc + tl.load(As).to(tl.f32)
+        C[0, 0] = acc
+
+    unplanned = "tile-pipe-0001" if target == "gfx942" else "tile-pipe-0016"
+    for constants, remark in (
+        ({"STAGE": (0, 0)}, unplanned),
+        ({"STAGE": (1, 1)}, unplanned),
+        ({"STAGE": (0, 2), "KB": 1}, "tile-pipe-0017"),
+    ):
+        compiled = sums.compile(target, **constants)
+        assert compiled.mlir("target")
+        found = [m for m in compiled.messages if "tile-pipe" in m]
+        assert len(found) == 1
+        assert remark in found[0]
+
+
 def test_attributes_follow_the_statements():
     text = gemm.mlir("sm_80", STAGE=(0, 1, 2), ORDER=(1, 2, 0))
     assert "tile.order = 1 : i32, tile.stage = 0 : i32" in text

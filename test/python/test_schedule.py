@@ -234,6 +234,12 @@ def with_a_stray_store():
             r"'tile.num_stages' expects an i32 of at least 1, found 0",
         ),
         (
+            lambda: schedule.plan_pipeline(
+                unplanned()[1], stage=[1, 1, 1], order=[0, 1, 2]
+            ),
+            r"remark: tile-pipe-0016: .* in its plan nothing that only fills shared",
+        ),
+        (
             lambda: schedule.plan_pipeline(unplanned()[1], num_stages=65),
             r"remark: tile-pipe-0013: .* it has 65 stages, expected at most 64",
         ),

@@ -7,6 +7,7 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -92,12 +93,15 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
 
 /// No annotation is dropped in silence.
 static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
+  dropStrayStages(kernel);
   kernel.walk([](scf::ForOp loop) {
     auto stages = loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages);
     if (stages && stages.getInt() > 1)
       loop.emitRemark("tile-pipe-0001: loop runs without a software pipeline: "
                       "no pass has scheduled its ")
           << stages.getInt() << " stages";
+    if (stages)
+      forgetPlan(loop);
     auto blocks = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK);
     if (blocks && blocks.getInt() > 1)
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "

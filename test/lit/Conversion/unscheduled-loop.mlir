@@ -1,4 +1,5 @@
-// RUN: tilews-opt %s --convert-tile-to-nvvm --verify-diagnostics -o /dev/null
+// RUN: tilews-opt %s --convert-tile-to-nvvm --verify-diagnostics | FileCheck %s
+// CHECK-NOT: tile.{{num_stages|stage|order}}
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @loop(%n: index, %x: memref<?xindex>) kernel {
@@ -8,6 +9,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.num_stages = 3 : i32}
+    // Its plan, made by hand, goes with it.
+    // expected-remark @below {{tile-pipe-0001}}
+    scf.for %i = %c0 to %n step %c1 {
+      memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
+    } {tile.num_stages = 3 : i32}
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-remark @below {{tile-pipe-0017: its stage and order are not kept}}
+      memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
+    }
     // One stage is what it gets.
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>

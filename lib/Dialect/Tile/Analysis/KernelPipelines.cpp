@@ -96,6 +96,7 @@ void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
       continue;
     }
     auto refuse = [&](const Refusal &r) { refused.push_back(r); };
+    size_t before = errors.size();
     PipelinePlan plan =
         annotated ? PipelinePlan::read(loop, memory, forbidden, refuse)
                   : PipelinePlan::compute(loop, memory, forbidden, refuse);
@@ -105,6 +106,10 @@ void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
       refused.push_back(
           {loop, 2,
            "none of its operations fills shared memory ahead of time"});
+    else if (errors.size() == before)
+      refusals.push_back({loop, 16,
+                          "in its plan nothing that only fills shared memory "
+                          "has an earlier stage than all that read it"});
   }
 }
 

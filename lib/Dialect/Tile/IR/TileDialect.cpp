@@ -149,9 +149,10 @@ static LogicalResult verifyPingPong(Operation *op, Attribute attr) {
 
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
-  if (!op->getParentOfType<scf::ForOp>())
+  // A loop around it may have been simplified since.
+  if (!op->getParentOfType<FunctionOpInterface>())
     return op->emitError("'") << attr.getName().getValue()
-                              << "' belongs on an operation in an scf.for";
+                              << "' belongs on an operation in a kernel's loop";
   if (!number || !number.getType().isInteger(32) || number.getInt() < 0)
     return op->emitError("'")
            << attr.getName().getValue()

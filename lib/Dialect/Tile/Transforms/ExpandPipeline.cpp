@@ -14,6 +14,7 @@
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,17 +60,6 @@ static Operation *predicate(RewriterBase &rewriter, Operation *op,
   scf::YieldOp::create(rewriter, op->getLoc(), op->getResults());
   rewriter.moveOpBefore(op, guarded.thenBlock(), guarded.thenBlock()->begin());
   return guarded;
-}
-
-/// Removes stages and orders, but for those of inner loops' operations.
-static void stripStages(scf::ForOp loop) {
-  loop->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == loop)
-      return WalkResult::advance();
-    op->removeAttr(TileDialect::kStage);
-    op->removeAttr(TileDialect::kOrder);
-    return isa<scf::ForOp>(op) ? WalkResult::skip() : WalkResult::advance();
-  });
 }
 
 /// The pipeliner keeps carried values in turns that do not exist, which an
@@ -130,12 +120,6 @@ bool tile::isReadyToExpand(scf::ForOp loop) {
       planned |= acquire->hasAttr(TileDialect::kStage);
     });
   return planned;
-}
-
-/// Removes what the plan of `loop` has left.
-static void forgetPlan(scf::ForOp loop) {
-  loop->removeAttr(TileDialect::kNumStages);
-  stripStages(loop);
 }
 
 LogicalResult tile::expandPipeline(RewriterBase &rewriter, scf::ForOp loop) {

@@ -13,6 +13,7 @@
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
 namespace tilews::tile {
@@ -73,6 +74,8 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
     KernelPipelines pipelines(kernel, loops);
     if (failed(pipelines.emitErrors()))
       return failure();
+    for (const Refusal &refusal : pipelines.getRefusals())
+      return refusal.op->emitError("it has no pipeline: ") << refusal.reason;
     channels = groupBuffers(pipelines.getPlans());
     for (const PipelinePlan &plan : pipelines.getPlans())
       planned.push_back(plan.getLoop());
@@ -101,10 +104,17 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
   return made;
 }
 
+static SmallVector<scf::ForOp> getPlannedLoops(gpu::GPUFuncOp kernel) {
+  return llvm::filter_to_vector(getLoopsToPipeline(kernel),
+                                PipelinePlan::isAnnotated);
+}
+
 LogicalResult tile::multiVersion(gpu::GPUFuncOp kernel) {
-  SmallVector<scf::ForOp> planned = llvm::filter_to_vector(
-      getLoopsToPipeline(kernel), PipelinePlan::isAnnotated);
-  return multiVersion(planned, /*depth=*/std::nullopt);
+  dropStrayStages(kernel);
+  // Declines the plans of loops that nothing has looked at so far.
+  if (failed(planPipelines(getPlannedLoops(kernel))))
+    return failure();
+  return multiVersion(getPlannedLoops(kernel), /*depth=*/std::nullopt);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,14 +38,21 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
   KernelPipelines pipelines(kernel, loops);
   if (failed(pipelines.emitErrors()))
     return failure();
-  for (const Refusal &refusal : pipelines.getRefusals())
+  for (const Refusal &refusal : pipelines.getRefusals()) {
     emitPipelineRemark(refusal);
+    // Of a plan that is declined nothing is left to be wrong later on.
+    auto loop = dyn_cast<scf::ForOp>(refusal.op);
+    if (loop && llvm::is_contained(loops, loop) &&
+        PipelinePlan::isAnnotated(loop))
+      forgetPlan(loop);
+  }
   for (const PipelinePlan &plan : pipelines.getPlans())
     plan.annotate();
   return success();
 }
 
 LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
+  dropStrayStages(kernel);
   return planPipelines(getLoopsToPipeline(kernel));
 }
 

@@ -403,3 +403,11 @@ func.func @f(%n: index) {
 func.func @f() attributes {tile.stream_k} {
   return
 }
+
+// -----
+
+module {
+  // expected-error @below {{'tile.stage' belongs on an operation in a kernel's loop}}
+  gpu.module @m attributes {tile.stage = 0 : i32} {
+  }
+}

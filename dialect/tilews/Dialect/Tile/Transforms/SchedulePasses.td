@@ -36,7 +36,8 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
 
     Stages and orders that are there already, on each operation of a loop that is
     not a scalar computation, are kept if they keep all dependences, an error
-    otherwise.
+    otherwise. If nothing runs ahead in such a plan, it is removed, with a remark;
+    so are stages that belong to no loop with `tile.num_stages`.
 
     ```mlir
     %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {

@@ -162,17 +162,6 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 // -----
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
-  gpu.func @outside(%x: memref<?xindex>) kernel {
-    %c0 = arith.constant 0 : index
-    // expected-error @below {{'tile.stage' belongs on an operation in an scf.for}}
-    memref.store %c0, %x[%c0] {tile.stage = 0 : i32} : memref<?xindex>
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @negative(%x: memref<?xindex>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

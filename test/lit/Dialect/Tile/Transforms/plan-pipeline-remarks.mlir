@@ -1,5 +1,7 @@
 // RUN: tilews-opt %s --tile-plan-pipeline --split-input-file --verify-diagnostics | FileCheck %s
-// CHECK-NOT: tile.stage
+// CHECK-NOT: tile.{{stage|order}}
+// CHECK-LABEL: @one_after_the_other
+// CHECK-NOT: tile.{{stage|order|num_stages}}
 
 !g = memref<?x?xf16>
 !s = memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -212,6 +214,47 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
         tile.copy %A[0, %k] to %as : !g to !s
         %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       } {tile.num_stages = 2 : i32}
+    }
+    gpu.return
+  }
+
+  // Plans by hand that start nothing ahead of time.
+  gpu.func @one_after_the_other(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0016: loop is not pipelined: in its plan nothing that only fills shared memory has an earlier stage than all that read it}}
+    scf.for %k = %c0 to %n step %c64 {
+      tile.copy %A[0, %k] to %as {tile.stage = 1 : i32, tile.order = 0 : i32} : !g to !s
+      %d = tile.gemm %as, %as, %zero {tile.stage = 1 : i32, tile.order = 1 : i32} : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  gpu.func @registers(%A: !g, %zero: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    // expected-remark @below {{tile-pipe-0016}}
+    %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !t {
+      %a = tile.load %A[0, %k] {tile.stage = 0 : i32, tile.order = 0 : i32} : !g -> !t
+      %d = arith.addf %a, %c {tile.stage = 1 : i32, tile.order = 1 : i32} : !t
+      scf.yield %d : !t
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
+  // Stages that belong to no loop: a canonicalizer removes loops of one turn.
+  gpu.func @stray(%A: !g, %x: memref<?xindex>, %n: index, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    // expected-remark @below {{tile-pipe-0017: its stage and order are not kept: they belong in an scf.for with 'tile.num_stages' that takes more than one turn, found them in 'gpu.func'}}
+    memref.store %c0, %x[%c0] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
+    memref.store %c0, %x[%n] {tile.stage = 2 : i32, tile.order = 1 : i32} : memref<?xindex>
+    scf.for %k = %c0 to %n step %c64 {
+      scf.if %c {
+        // expected-remark @below {{found them in 'scf.for'}}
+        memref.store %c0, %x[%k] {tile.stage = 0 : i32} : memref<?xindex>
+      }
     }
     gpu.return
   }

@@ -1,0 +1,58 @@
+//===- Stages.cpp - Stages and orders that are no longer needed -----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Utils/Stages.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static bool hasStage(Operation *op) {
+  return op->hasAttr(TileDialect::kStage) || op->hasAttr(TileDialect::kOrder);
+}
+
+static void removeStage(Operation *op) {
+  op->removeAttr(TileDialect::kStage);
+  op->removeAttr(TileDialect::kOrder);
+}
+
+void tile::forgetPlan(scf::ForOp loop) {
+  loop->removeAttr(TileDialect::kNumStages);
+  loop->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == loop)
+      return WalkResult::advance();
+    removeStage(op);
+    return isa<scf::ForOp>(op) ? WalkResult::skip() : WalkResult::advance();
+  });
+}
+
+/// What the stage of `op` is one of: an operation that is not `scf.if`, which
+/// may be a guard.
+static Operation *getPipeline(Operation *op) {
+  Operation *around = op->getParentOp();
+  while (isa<scf::IfOp>(around))
+    around = around->getParentOp();
+  return around;
+}
+
+void tile::dropStrayStages(gpu::GPUFuncOp kernel) {
+  llvm::MapVector<Operation *, SmallVector<Operation *>> strays;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == kernel || !hasStage(op))
+      return;
+    Operation *around = getPipeline(op);
+    if (!isa<scf::ForOp>(around) || !around->hasAttr(TileDialect::kNumStages))
+      strays[around].push_back(op);
+  });
+  for (auto &[around, ops] : strays) {
+    ops.front()->emitRemark("tile-pipe-0017: its stage and order are not kept: "
+                            "they belong in an scf.for with 'tile.num_stages' "
+                            "that takes more than one turn, found them in '")
+        << around->getName() << "'";
+    llvm::for_each(ops, removeStage);
+  }
+}
