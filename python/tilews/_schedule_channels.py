@@ -8,7 +8,8 @@ from typing import Any
 from . import ir
 from ._mlir_libs import _tilews
 from .dialects import tile
-from .errors import CompileError
+from .errors import CompileError, LanguageError
+from .language import integers
 
 #: An operation, or the view of it that its dialect has.
 Op = ir.Operation | ir.OpView
@@ -31,6 +32,35 @@ def as_value(value: Any, what: str) -> ir.Value:
     return value
 
 
+def check_integer(
+    value: Any,
+    what: str,
+    *,
+    low: int = 1,
+    high: int = integers.INT32_MAX,
+    at: Any = None,
+) -> int:
+    """A Python or numpy integer in a range, as a Python integer.
+
+    Raises:
+        CompileError: it is something else, with the place of the operation `at`.
+    """
+    try:
+        return integers.check_integer(value, what, low, high)
+    except LanguageError as error:
+        raise CompileError(f"{_place(at)}error: {error.message}") from None
+
+
+def _place(op: ir.Operation | None) -> str:
+    """Where an operation is from, as messages begin; empty if it is unknown."""
+    location = None if op is None else op.location
+    while location is not None and location.is_a_callsite():
+        location = location.callee
+    if location is None or not location.is_a_file():
+        return ""
+    return f"{location.filename}:{location.start_line}:{location.start_col}: "
+
+
 # --- Buffers ---------------------------------------------------------------------
 
 
@@ -45,6 +75,7 @@ def expand_layout(buffer: ir.Type | ir.Value | Op, depth: int) -> ir.Type:
     """
     if not isinstance(buffer, ir.Type):
         buffer = as_value(buffer, "buffer").type
+    depth = check_integer(depth, "depth", high=64)
     with buffer.context:
         return _tilews._versioned_type(buffer, depth, ir.Location.unknown())
 
@@ -129,7 +160,7 @@ def make_channel(
     buffers = [as_value(buffer, "buffers") for buffer in buffers]
     context = ir.InsertionPoint.current.block.owner.context
     depths = {ir.MemRefType(buffer.type).shape[0] for buffer in buffers}
-    depths |= set() if depth is None else {depth}
+    depths |= set() if depth is None else {check_integer(depth, "depth", high=64)}
     if len(depths) != 1:
         raise CompileError(
             "a channel has as many slots as each of its buffers has versions, found "
@@ -148,6 +179,7 @@ def make_channel(
 def make_cursor(depth: int) -> ir.Value:
     """Makes a cursor at the first transaction, at the current insertion point."""
     context = ir.InsertionPoint.current.block.owner.context
+    depth = check_integer(depth, "depth", high=64)
     return tile.cursor(_type("cursor", depth, context), loc=_location())
 
 

@@ -21,6 +21,8 @@ from .frontend.source import Function, captured_names, from_python
 from .frontend.statements import build_body
 from .interpreted import InterpretedKernel
 from .language.builder import Builder
+from .language.integers import check_integer
+from .language.memory import static_shape
 from .language.values import Buffer, Scalar
 from .passmanager import PassManager
 from .runtime import device_target
@@ -106,7 +108,7 @@ class Kernel:
         Raises:
             KernelError: with the place in the kernel's source.
         """
-        threads = bindings.pop("threads", self.threads)
+        threads = self._get_threads(bindings.pop("threads", None))
         return self._build(self._specialize(bindings), threads, target)
 
     def mlir(self, target: str | None = None, **bindings: Any) -> str:
@@ -138,7 +140,7 @@ class Kernel:
             CompileError: with the place in the kernel's source, where it has one.
         """
         specialization = self._specialize(bindings)
-        threads = self.threads if threads is None else threads
+        threads = self._get_threads(threads)
         return self._compile(target, specialization, threads, index_bitwidth, pipeline)
 
     def _compile(
@@ -244,7 +246,7 @@ class Kernel:
         """
         arguments, bindings = self._bind(args, kwargs)
         specialization = self._specialize_for(arguments, bindings)
-        threads = self.threads if threads is None else threads
+        threads = self._get_threads(threads)
         return self._build(specialization, threads, target)
 
     def _bind(
@@ -275,7 +277,7 @@ class Kernel:
         if target is None and all(isinstance(x, np.ndarray) for x in arrays):
             target = "cpu"
         is_large = any(_is_large(array) for array in arrays)
-        threads = self.threads if threads is None else threads
+        threads = self._get_threads(threads)
         return self._compile(target, specialization, threads, 64 if is_large else 32)
 
     def _specialize_for(
@@ -289,6 +291,24 @@ class Kernel:
         return self._specialize(
             {**dtypes, **bindings}, divisors=divisors_of_call(arguments)
         )
+
+    def _get_threads(self, threads: int | None) -> int | None:
+        """The threads of a block: those given, or the decorator's."""
+        threads = self.threads if threads is None else threads
+        if threads is None:
+            return None
+        try:
+            return check_integer(threads, f"{self.name}: threads", 32, 1024, 32)
+        except LanguageError as error:
+            raise self._error(error) from error
+
+    def _get_cluster(self) -> list[int]:
+        """The extents of the decorator's cluster."""
+        try:
+            extents = static_shape(self.cluster, f"{self.name}: cluster")
+        except LanguageError as error:
+            raise self._error(error) from error
+        return [*extents]
 
     def _globals(self) -> list[Any]:
         """The numbers and texts outside of the kernel that it depends on."""
@@ -360,7 +380,7 @@ class Kernel:
             i32, DEFAULT_THREADS if threads is None else threads
         )
         if self.cluster is not None:
-            cluster = ir.DenseI32ArrayAttr.get(list(self.cluster))
+            cluster = ir.DenseI32ArrayAttr.get(self._get_cluster())
             op.attributes["tile.cluster"] = cluster
         op.add_entry_block()
         return op

@@ -35,6 +35,7 @@ from ._schedule_channels import (
     advance,
     as_operation,
     carry_cursors,
+    check_integer,
     commit,
     expand_layout,
     make_channel,
@@ -171,9 +172,11 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
     name = "tile.role_registers"
     before = op.attributes[name] if name in op.attributes else None
     if registers is not None:
-        entries = ", ".join(
-            f"{role} = {count} : i64" for role, count in registers.items()
-        )
+        counts = {
+            role: check_integer(count, f"registers of '{role}'", at=op)
+            for role, count in registers.items()
+        }
+        entries = ", ".join(f"{role} = {count} : i64" for role, count in counts.items())
         op.attributes[name] = ir.Attribute.parse(f"{{{entries}}}", op.context)
     try:
         _verify(op)
@@ -263,8 +266,8 @@ def plan_pipeline(
     try:
         if num_stages is not None:
             for loop in operations:
-                loop.attributes["tile.num_stages"] = _i32(num_stages, loop.context)
-                _verify(loop)
+                count = check_integer(num_stages, "num_stages", at=loop)
+                loop.attributes["tile.num_stages"] = _i32(count, loop.context)
         if (stage is None) != (order is None):
             raise CompileError("stage and order go together")
         if stage is not None:
@@ -272,7 +275,7 @@ def plan_pipeline(
                 raise CompileError(
                     f"stage and order belong to one loop, found {len(operations)}"
                 )
-            _annotate(operations[0], list(stage), list(order))
+            _annotate(operations[0], stage, order)
         return _tilews._plan_pipelines(operations)
     except CompileError:
         for attributes in before:
@@ -304,9 +307,13 @@ def _restore(found: list[tuple[ir.Operation, dict[str, Any]]]) -> None:
                 del op.attributes[name]
 
 
-def _annotate(loop: ir.Operation, stages: list[int], orders: list[int]) -> None:
+def _annotate(loop: ir.Operation, stages: Any, orders: Any) -> None:
     operations = operations_to_schedule(loop)
     for name, numbers in (("stage", stages), ("order", orders)):
+        if not isinstance(numbers, Sequence) or isinstance(numbers, str):
+            raise CompileError(
+                f"{name}: expected a list of integers, found {numbers!r:.80}"
+            )
         if len(numbers) != len(operations):
             names = ", ".join(op.operation.name for op in operations)
             raise CompileError(
@@ -314,8 +321,8 @@ def _annotate(loop: ir.Operation, stages: list[int], orders: list[int]) -> None:
                 f"{len(operations)} operations to schedule: {names}"
             )
         for op, number in zip(operations, numbers, strict=True):
+            number = check_integer(number, name, low=0, at=op.operation)
             op.attributes[f"tile.{name}"] = _i32(number, loop.context)
-    _verify(loop)
 
 
 def multi_version_buffers(
@@ -341,8 +348,8 @@ def multi_version_buffers(
             needs more versions, or a layout cannot have so many.
     """
     operations = _loops(loops)
-    if depth is not None and (not isinstance(depth, int) or depth < 1):
-        raise CompileError(f"depth: expected a positive integer, found {depth!r}")
+    if depth is not None:
+        depth = check_integer(depth, "depth", high=64, at=operations[0])
     channels = _tilews._multi_version_buffers(operations, depth or 0)
     _invalidate(operations)
     return [channel.opview for channel in channels]

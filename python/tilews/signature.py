@@ -10,6 +10,7 @@ from typing import Any
 
 from . import ir
 from .errors import KernelError, LanguageError
+from .language.integers import INT64_MAX, check_integer
 from .language.types import DType, Tensor, constexpr, dtype_of_array
 
 #: Arguments of compile() and of calls that are no parameters.
@@ -236,12 +237,8 @@ class Signature:
         if isinstance(extent, int) or extent not in values:
             return extent
         value = values[extent]
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise LanguageError(
-                f"{self.name}: '{extent}' is an extent or a stride, expected a "
-                f"positive integer, found {value!r}"
-            )
-        return value
+        what = f"{self.name}: '{extent}' is an extent or a stride, which"
+        return check_integer(value, what, 1, INT64_MAX)
 
     def _dtype(self, parameter: Parameter, values: dict[str, Any]) -> DType:
         if isinstance(parameter.kind.dtype, DType):

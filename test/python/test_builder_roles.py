@@ -282,7 +282,10 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
             "role 'b' stands outside of tl.specialize",
         ),
         ('tl.role("a b", warps=1)', "tl.role: expected a name, found"),
-        ('tl.role("a", warps=0)', "a role has 1 to 32 warps, found the Python value 0"),
+        (
+            'tl.role("a", warps=0)',
+            "warps is an integer from 1 to 32, found the Python value 0",
+        ),
         ('tl.role("a", warps=1, registers=20)', "a multiple of 8 from 24 to 256"),
         (
             'with tl.specialize():\n    with tl.role("a", warps=1, registers=40):\n'
@@ -304,7 +307,7 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
         ("tl.channel((As, Bs))", "as many slots as each buffer has versions, found 2"),
         ("tl.channel(As, 3)", "as many slots as each buffer has versions, found 2, 3"),
         ("tl.channel(())", "found no buffers and no depth"),
-        ("tl.channel((), 65)", "the depth is a number from 1 to 64"),
+        ("tl.channel((), 65)", "the depth is an integer from 1 to 64"),
         ('tl.channel(As, producer="warp")', "the producer is one of tma, cp_async"),
         ("ch.acquire(0)", "channel.acquire: expected a cursor, found the Python value"),
         ("ch.wait(other.cursor())", "has 2 slots, but the cursor is of one with 3"),
@@ -320,7 +323,10 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
             "p = ch.cursor()\nfor i in tl.range(3):\n    p = other.cursor()",
             "'p' changes its type in the loop of line 12",
         ),
-        ("tl.alloc_shared((4,), tl.f16, versions=0)", "1 to 64 versions, found"),
+        (
+            "tl.alloc_shared((4,), tl.f16, versions=0)",
+            "versions is an integer from 1 to 64, found",
+        ),
     ],
 )
 def test_errors_name_the_place(body, message):

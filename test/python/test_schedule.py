@@ -231,7 +231,30 @@ def with_a_stray_store():
         (lambda: schedule.plan_pipeline([]), r"expected at least one loop$"),
         (
             lambda: schedule.plan_pipeline(unplanned()[1], num_stages=0),
-            r"'tile.num_stages' expects an i32 of at least 1, found 0",
+            r"products.py:\d+:\d+: error: num_stages is an integer from 1 to "
+            r"2147483647, found the Python value 0$",
+        ),
+        (
+            lambda: schedule.plan_pipeline(unplanned()[1], num_stages=10**12),
+            r"error: num_stages is .* found the Python value 1000000000000$",
+        ),
+        (
+            lambda: schedule.plan_pipeline(unplanned()[1], num_stages="3"),
+            r"error: num_stages is .* found the Python value '3'$",
+        ),
+        (
+            lambda: schedule.plan_pipeline(unplanned()[1], num_stages=True),
+            r"error: num_stages is .* found the Python value True$",
+        ),
+        (
+            lambda: schedule.plan_pipeline(
+                unplanned()[1], stage=[0, 0, 2**32 + 2], order=[0, 1, 2]
+            ),
+            r"products.py:\d+:\d+: error: stage is .* found the Python value 42949672",
+        ),
+        (
+            lambda: schedule.plan_pipeline(unplanned()[1], stage="002", order="012"),
+            r"^stage: expected a list of integers, found '002'$",
         ),
         (
             lambda: schedule.plan_pipeline(
@@ -256,7 +279,7 @@ def with_a_stray_store():
             lambda: schedule.plan_pipeline(
                 unplanned()[1], stage=[0, 0, 2], order=[0, 1, -1]
             ),
-            r"'tile.order' expects a non-negative i32, found -1",
+            r"error: order is an integer from 0 to 2147483647, found .* -1$",
         ),
         (
             lambda: schedule.plan_pipeline(
@@ -276,11 +299,21 @@ def with_a_stray_store():
         ),
         (
             lambda: schedule.multi_version_buffers(planned()[2], depth=65),
-            r"expected a depth from 1 to 64, found 65$",
+            r"error: depth is an integer from 1 to 64, found the Python value 65$",
         ),
         (
             lambda: schedule.multi_version_buffers(planned()[2], depth=0),
-            r"^depth: expected a positive integer, found 0$",
+            r"error: depth is an integer from 1 to 64, found the Python value 0$",
+        ),
+        (
+            lambda: schedule.expand_layout(
+                first(unplanned()[0], tile.AllocSharedOp), "3"
+            ),
+            r"^error: depth is an integer from 1 to 64, found the Python value '3'$",
+        ),
+        (
+            lambda: specialize_with({"math": 2**64, "load": 40}),
+            r"error: registers of 'math' is an integer from 1 to 2147483647, found",
         ),
         (versions_twice, r"has channels already: its buffers have their versions$"),
         (without_channels, r"error: has no channels: give the buffers"),
@@ -401,7 +434,10 @@ def test_operations_are_made_where_they_are_wanted(parts):
             lambda p: schedule.slot(p[3].source, p[6]),
             r"expected the type of a shared buffer with versions, found 'memref<\?x\?",
         ),
-        (lambda p: schedule.make_cursor(0), r"expected a depth from 1 to 64, found 0"),
+        (
+            lambda p: schedule.make_cursor(0),
+            r"depth is an integer from 1 to 64, found the Python value 0",
+        ),
         (lambda p: schedule.make_channel([]), r"found no buffers and no depth$"),
         (lambda p: schedule.make_channel([p[4]], depth=2), r"versions, found 2, 3$"),
         (

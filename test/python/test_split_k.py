@@ -168,7 +168,7 @@ def test_remark_where_a_loop_is_not_split():
 
 
 def test_language():
-    with pytest.raises(tilews.KernelError, match="split_k is a positive integer"):
+    with pytest.raises(tilews.KernelError, match="split_k is an integer from 1 to"):
         gemm.mlir("sm_90a", SPLITS=0)
 
 

@@ -13,6 +13,7 @@ from ..dialects import gpu, tile
 from ..errors import LanguageError
 from .arithmetic import cast, is_number
 from .builder import current
+from .integers import as_integer, check_integer
 from .memory import static_shape
 from .symbolic import grid_map
 from .types import i1, index
@@ -83,11 +84,10 @@ def range(
             f"tl.range: the step has to be positive, found {step}",
             "count upwards and compute the index: n - 1 - i",
         )
-    for name, count in (("num_stages", num_stages), ("split_k", split_k)):
-        if count is not None and (not isinstance(count, builtins.int) or count < 1):
-            raise LanguageError(
-                f"tl.range: {name} is a positive integer, found {describe(count)}"
-            )
+    if num_stages is not None:
+        num_stages = check_integer(num_stages, "tl.range: num_stages")
+    if split_k is not None:
+        split_k = check_integer(split_k, "tl.range: split_k")
     if not isinstance(stream_k, bool):
         raise LanguageError(
             f"tl.range: stream_k is True or False, found {describe(stream_k)}"
@@ -134,20 +134,25 @@ def pipelined(
         raise LanguageError("tl.pipelined: stage and order go together")
     if stage is None:
         return bounds
-    for name, numbers in (("stage", stage), ("order", order)):
-        if not isinstance(numbers, (list, tuple)) or not all(
-            isinstance(number, builtins.int) and number >= 0 for number in numbers
-        ):
-            raise LanguageError(
-                f"tl.pipelined: {name} is a list of integers from 0 on, found "
-                f"{numbers!r}"
-            )
+    stage, order = _numbers(stage, "stage"), _numbers(order, "order")
     if builtins.max(stage, default=0) > num_stages:
         raise LanguageError(
             f"tl.pipelined: a stage is at most num_stages = {num_stages}, found "
             f"{list(stage)}"
         )
-    return dataclasses.replace(bounds, stage=tuple(stage), order=tuple(order))
+    return dataclasses.replace(bounds, stage=stage, order=order)
+
+
+def _numbers(given: Any, name: str) -> tuple[int, ...]:
+    """The stages or orders of a plan."""
+    numbers = [None]
+    if isinstance(given, (list, tuple)):
+        numbers = [as_integer(number) for number in given]
+    if any(number is None or number < 0 for number in numbers):
+        raise LanguageError(
+            f"tl.pipelined: {name} is a list of integers from 0 on, found {given!r}"
+        )
+    return tuple(numbers)
 
 
 def static_range(*bounds: int) -> builtins.range:
@@ -196,11 +201,11 @@ def persistent(
 
 
 def _attribute(order: str, panel: int) -> ir.Attribute:
-    if order not in ("row", "col") or not isinstance(panel, builtins.int) or panel < 1:
+    if order not in ("row", "col"):
         raise LanguageError(
-            "rasterization takes the order 'row' or 'col' and a positive panel, found "
-            f"{order!r} and {panel!r}"
+            f"rasterization takes the order 'row' or 'col', found {describe(order)}"
         )
+    panel = check_integer(panel, "rasterization: the panel", 1, 65535)
     return ir.Attribute.parse(f"#tile.rasterize<{order}, panel = {panel}>")
 
 
@@ -234,8 +239,7 @@ def rasterize_attribute(loop: Persistent) -> ir.Attribute | None:
 
 
 def _axis(axis: int, what: str) -> gpu.Dimension:
-    if axis not in (0, 1, 2):
-        raise LanguageError(f"{what}: the axis is 0, 1 or 2, found {axis!r}")
+    axis = check_integer(axis, f"{what}: the axis", 0, 2)
     return (gpu.Dimension.x, gpu.Dimension.y, gpu.Dimension.z)[axis]
 
 

@@ -9,8 +9,9 @@ from .. import ir
 from .._mlir_libs import _tilews
 from ..dialects import memref, tile
 from ..errors import CompileError, LanguageError
-from .arithmetic import as_index, as_value, is_number, number
+from .arithmetic import as_index, as_value, is_number
 from .builder import current, index_constant
+from .integers import INT64_MAX, as_integer, check_integer
 from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
 from .types import DType, index
@@ -33,11 +34,13 @@ def static_shape(shape: Any, what: str) -> tuple[int, ...]:
                 f"{what}: the shape has an extent known only at launch",
                 "make it a constexpr parameter or fix it with compile(NAME=...)",
             )
-        if not is_number(extent) or int(extent) != extent or extent < 1:
-            raise LanguageError(
-                f"{what}: extents are positive integers, found {describe(extent)}"
-            )
-    return tuple(int(extent) for extent in shape)
+    return tuple(_extent(extent, what) for extent in shape)
+
+
+def _extent(extent: Any, what: str) -> int:
+    if isinstance(extent, float) and extent.is_integer():
+        extent = int(extent)  # Of a division without rest.
+    return check_integer(extent, f"{what}: an extent")
 
 
 def check_dtype(dtype: Any, what: str) -> DType:
@@ -88,6 +91,8 @@ def alloc_shared(
     current(what)
     shape = static_shape(shape, what)
     type_ = _shared_type(shape, check_dtype(dtype, what), layout, what)
+    if alignment is not None:
+        alignment = check_integer(alignment, f"{what}: the alignment")
     if versions is not None:
         type_ = _versions(type_, versions, what)
     return Buffer(tile.alloc_shared(type_, alignment=alignment))
@@ -95,10 +100,7 @@ def alloc_shared(
 
 def _versions(type_: ir.Type, versions: Any, what: str) -> ir.Type:
     """The type of several versions of a buffer."""
-    if type(versions) is not int or not 1 <= versions <= 64:
-        raise LanguageError(
-            f"{what}: a buffer has 1 to 64 versions, found {describe(versions)}"
-        )
+    versions = check_integer(versions, f"{what}: versions", 1, 64)
     try:
         return _tilews._versioned_type(type_, versions, ir.Location.unknown())
     except CompileError as error:
@@ -153,8 +155,8 @@ def region(buffer: Buffer, items: Any) -> BufferRegion:
 
 
 def _offset(item: Any) -> int | Scalar:
-    if is_number(item) and not isinstance(number(item), (float, bool)):
-        return int(number(item))
+    if as_integer(item) is not None:
+        return check_integer(item, "an index", -INT64_MAX, INT64_MAX)
     if isinstance(item, Scalar) and item.dtype.is_int:
         return item
     raise LanguageError(

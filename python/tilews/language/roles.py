@@ -11,6 +11,7 @@ from .._mlir_libs import _tilews
 from ..dialects import tile
 from ..errors import LanguageError
 from .builder import current
+from .integers import check_integer
 from .values import Buffer, Cursor, describe
 
 _PRODUCERS = ("tma", "cp_async", "simt", "mixed")
@@ -59,16 +60,10 @@ def role(name: str, *, warps: int, registers: int | None = None) -> Role:
     current("tl.role")
     if not isinstance(name, str) or not name.isidentifier():
         raise LanguageError(f"tl.role: expected a name, found {describe(name)}")
-    if not _is_int(warps) or not 1 <= warps <= 32:
-        raise LanguageError(
-            f"tl.role: a role has 1 to 32 warps, found {describe(warps)}"
-        )
-    if registers is not None and not _is_register_count(registers):
-        raise LanguageError(
-            "tl.role: registers are a multiple of 8 from 24 to 256, found "
-            f"{describe(registers)}"
-        )
-    return Role(name, int(warps), registers)
+    warps = check_integer(warps, "tl.role: warps", 1, 32)
+    if registers is not None:
+        registers = _check_registers(registers, "tl.role: registers")
+    return Role(name, warps, registers)
 
 
 def role_registers(*, math: int, load: int) -> None:
@@ -79,23 +74,15 @@ def role_registers(*, math: int, load: int) -> None:
         load: of the role that fills channels.
     """
     kernel = current("tl.role_registers").kernel
-    for count in (math, load):
-        if not _is_register_count(count):
-            raise LanguageError(
-                "tl.role_registers: registers are a multiple of 8 from 24 to 256, "
-                f"found {describe(count)}"
-            )
+    math = _check_registers(math, "tl.role_registers: math")
+    load = _check_registers(load, "tl.role_registers: load")
     kernel.attributes["tile.role_registers"] = ir.Attribute.parse(
         f"{{math = {math} : i64, load = {load} : i64}}"
     )
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_register_count(value: Any) -> bool:
-    return _is_int(value) and 24 <= value <= 256 and value % 8 == 0
+def _check_registers(value: Any, what: str) -> int:
+    return check_integer(value, what, 24, 256, multiple=8)
 
 
 # ===--- Channels ---=== #
@@ -182,6 +169,8 @@ def channel(
     what = "tl.channel"
     current(what)
     buffers = [buffers] if isinstance(buffers, Buffer) else list(buffers)
+    if depth is not None:
+        depth = check_integer(depth, f"{what}: the depth", 1, 64)
     depths = set() if depth is None else {depth}
     for buffer in buffers:
         if not isinstance(buffer, Buffer) or not buffer.is_shared or not buffer.ndim:
@@ -198,10 +187,7 @@ def channel(
             f"{found or 'no buffers and no depth'}"
         )
     (depth,) = depths
-    if not _is_int(depth) or not 1 <= depth <= 64:
-        raise LanguageError(
-            f"{what}: the depth is a number from 1 to 64, found {describe(depth)}"
-        )
+    check_integer(depth, f"{what}: the depth", 1, 64)
     if producer not in _PRODUCERS:
         raise LanguageError(
             f"{what}: the producer is one of {', '.join(_PRODUCERS)}, found "

@@ -10,6 +10,7 @@ from ..dialects import tile
 from ..errors import LanguageError
 from .arithmetic import as_value, broadcast, broadcast_shapes, is_number
 from .builder import current
+from .integers import INT64_MAX, check_integer
 from .memory import check_dtype, static_shape
 from .types import DType, i32
 from .values import Scalar, Tile, describe
@@ -28,11 +29,7 @@ def check_axis(axis: Any, rank: int, what: str) -> int:
     Raises:
         LanguageError: it is no integer in range.
     """
-    if not isinstance(axis, int) or not -rank <= axis < rank:
-        raise LanguageError(
-            f"{what}: expected an axis from {-rank} to {rank - 1}, found {axis!r}"
-        )
-    return axis % rank
+    return check_integer(axis, f"{what}: the axis", -rank, rank - 1) % rank
 
 
 def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
@@ -70,6 +67,8 @@ def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
             "tl.arange: bounds have to be Python integers",
             "add a scalar afterwards: tl.arange(128) + i",
         )
+    start = check_integer(start, "tl.arange: a bound", -INT64_MAX, INT64_MAX)
+    stop = check_integer(stop, "tl.arange: a bound", -INT64_MAX, INT64_MAX)
     result = iota((stop - start,), 0, dtype)
     return result + start if start else result
 
