@@ -116,6 +116,15 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   });
 }
 
+/// Roles that the kernel had from the start have registers of their own;
+/// without roles there is nothing to give registers to.
+static void remarkRoleRegisters(gpu::GPUFuncOp kernel) {
+  if (kernel->removeAttr(TileDialect::kRoleRegisters))
+    kernel.emitRemark(
+        "tile-ws-0010: 'tile.role_registers' is not used: no pass "
+        "has made roles of this kernel to give them to");
+}
+
 /// Where there are no clusters the blocks are launched without.
 static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   auto cluster =
@@ -142,6 +151,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);
   remarkClusters(kernel, target.info);
+  remarkRoleRegisters(kernel);
 
   RewritePatternSet patterns(context);
   ConversionTarget legal(*context);

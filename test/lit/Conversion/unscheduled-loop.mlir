@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --convert-tile-to-nvvm --verify-diagnostics | FileCheck %s
-// CHECK-NOT: tile.{{num_stages|stage|order}}
+// CHECK-NOT: tile.{{num_stages|stage|order|role_registers}}
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @loop(%n: index, %x: memref<?xindex>) kernel {
@@ -34,6 +34,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.ping_pong}
+    gpu.return
+  }
+
+  // expected-remark @below {{tile-ws-0010: 'tile.role_registers' is not used: no pass has made roles of this kernel to give them to}}
+  gpu.func @registers() kernel attributes {tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
     gpu.return
   }
 }

@@ -205,10 +205,17 @@ FailureOr<bool> tile::specializeWarps(gpu::GPUFuncOp kernel) {
   // Elsewhere there is nothing to gain, and nothing to say.
   if (hasChannels && target->hasTma() && succeeded(splitIntoRoles(kernel)))
     return true;
-  if (!hasChannels && kernel->hasAttr(TileDialect::kRoleRegisters))
-    emitRemark({kernel, 8,
-                "'tile.role_registers' has no roles to go to, as none of its "
-                "loops is pipelined"});
+  // What declined the roles has said so.
+  if (kernel->removeAttr(TileDialect::kRoleRegisters)) {
+    if (!target->hasTma())
+      emitRemark({kernel, 9,
+                  "'tile.role_registers' has no roles to go to, as " +
+                      target->chip + " has no TMA"});
+    else if (!hasChannels)
+      emitRemark({kernel, 8,
+                  "'tile.role_registers' has no roles to go to, as none of its "
+                  "loops is pipelined"});
+  }
   if (failed(keepOneRole(kernel)))
     return failure();
   return false;

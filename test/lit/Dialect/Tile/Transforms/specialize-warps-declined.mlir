@@ -276,6 +276,15 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // expected-remark @below {{tile-ws-0009: kernel keeps one role: 'tile.role_registers' has no roles to go to, as sm_80 has no TMA}}
+  gpu.func @no_tma() kernel attributes {tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
+    gpu.return
+  }
+}
+
+// -----
+
 // Copies by cp.async and through registers: a mixed channel, but none by TMA.
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
