@@ -123,10 +123,16 @@ static bool isMissed(Operation *op, InstKind kind, const TargetInfo &target,
   return isLoad && target.hasCpAsync();
 }
 
+/// Whether an operation is better off as a `kind` than as an `other`: what it
+/// can become is enumerated from the least to the best.
+static bool isBetter(InstKind kind, InstKind other) { return kind > other; }
+
+/// Says why an operation does not become better instructions than it does.
 static void explain(Operation *op, const Choice &choice,
                     const TargetInfo &target, bool hasPipeline) {
   for (const auto &[kind, reason] : choice.rejected)
-    if (isMissed(op, kind, target, hasPipeline))
+    if (isBetter(kind, choice.candidates.front()) &&
+        isMissed(op, kind, target, hasPipeline))
       op->emitRemark() << (isa<CopyOp>(op) ? "tile-inst-0002: "
                                            : "tile-inst-0001: ")
                        << op->getName().stripDialect() << " uses "
@@ -172,6 +178,8 @@ void tile::replaceTma(CopyOp copy, const TargetInfo &target) {
   Divisibility divisibility;
   Choice choice = getChoice(copy, target, divisibility);
   llvm::erase(choice.candidates, InstKind::Tma);
+  // Why it is not TMA is known; next to that, nothing has been better.
+  explain(copy, choice, target, /*hasPipeline=*/false);
   setInst(copy, choice.candidates.front());
 }
 

@@ -45,6 +45,7 @@ def Tile_SwizzleMode : Tile_Enum<"SwizzleMode",
     I32EnumAttrCase<"Span64", 2, "span64">,
     I32EnumAttrCase<"Span128", 3, "span128">]>;
 
+// What one operation can become is in ascending order, the best last.
 def Tile_InstKind : Tile_Enum<"InstKind",
     "instruction family an operation becomes", [
     I32EnumAttrCase<"Simt", 0, "simt">,

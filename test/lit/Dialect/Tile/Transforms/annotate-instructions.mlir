@@ -261,3 +261,21 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// TMA reads rows from anywhere, cp.async would not: nothing is missed.
+// CHECK-LABEL: gpu.func @any_column
+// CHECK: tile.copy {{.*}}inst<tma>
+!t = memref<64x64xf16, #gpu.address_space<workgroup>>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @any_column(%A: memref<64x512xf16>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %a = tile.alloc_shared : !t
+    scf.for %i = %c0 to %n step %c1 {
+      tile.copy %A[0, %i] to %a : memref<64x512xf16> to !t
+    } {tile.num_stages = 2 : i32}
+    gpu.return
+  }
+}

@@ -316,3 +316,15 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Without TMA a copy from any column is no longer asynchronous.
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @any_column(%A: memref<64x512xf16>, %n: index) kernel {
+    %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: only 2 adjacent bytes are known to be aligned}}
+    tile.copy %A[0, %n] to %a {tile.inst = #tile.inst<tma>} : memref<64x512xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
