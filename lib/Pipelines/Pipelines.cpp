@@ -47,11 +47,13 @@ static constexpr char kConversion[] =
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
 /// Software pipelines. Only where copies are asynchronous: elsewhere versions
-/// of buffers would gain nothing.
+/// of buffers would gain nothing. What instructions were chosen before is
+/// checked once more: by then the schedule relies on them.
 static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
                                           "tile-multi-version,"
                                           "tile-channel-preludes,"
                                           "tile-specialize-warps,"
+                                          "tile-annotate-instructions,"
                                           "tile-overlap-products,"
                                           "tile-defer-gemm-waits,"
                                           "tile-ping-pong,"

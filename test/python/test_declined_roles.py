@@ -232,6 +232,24 @@ def test_a_loop_that_is_not_expanded_still_works():
     assert groups == ptx.count("cp.async.wait_group \t0;") > 0
 
 
+def test_instructions_lost_on_the_way():
+    """What fills a channel without TMA and cp.async does so later on as well."""
+    module, arguments = sums()
+    expected = run(module, arguments)
+    before, after = SCHEDULE.split("tile-multi-version")
+    passes.run(module, before.strip(","))
+    text = re.sub(r"tile\.inst = #tile\.inst<\w+>, ", "", str(module))
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        passes.run(module, f"tile-multi-version{after}")
+        passes.run(module, "tile-verify-schedule")
+        compiled = compiler.compile_module(module, "sm_90a")
+        assert "inst<cp_async>" not in compiled.mlir("planned")
+        assert any("the producer of its channel is" in m for m in compiled.messages)
+        for got, wanted in zip(run(module, arguments), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
 # --- The examples of docs/remarks.md ---------------------------------------------
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs/remarks.md"

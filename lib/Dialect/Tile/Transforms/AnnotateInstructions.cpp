@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -140,6 +141,57 @@ static void explain(Operation *op, const Choice &choice,
                        << ", not " << stringifyInstKind(kind) << ": " << reason;
 }
 
+//===----------------------------------------------------------------------===//
+// Copies in schedules
+//===----------------------------------------------------------------------===//
+
+/// The channel that a copy to shared memory fills; null if there is none.
+static ChannelOp getFilledChannel(CopyOp copy) {
+  AllocSharedOp alloc =
+      isShared(copy.getDest()) ? getViewedAlloc(copy.getDest()) : nullptr;
+  if (alloc)
+    for (Operation *user : alloc->getUsers())
+      if (auto channel = dyn_cast<ChannelOp>(user))
+        return channel;
+  return nullptr;
+}
+
+static InstKind getKind(ProducerKind producer) {
+  switch (producer) {
+  case ProducerKind::Tma:
+    return InstKind::Tma;
+  case ProducerKind::CpAsync:
+    return InstKind::CpAsync;
+  case ProducerKind::Simt:
+  case ProducerKind::Mixed:
+    return InstKind::Simt;
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// Leaves what fits the schedule around a copy: what its channel says that it
+/// is filled by, as waits count on that, and TMA only where somebody waits.
+static void fitSchedule(CopyOp copy, bool hasPipeline, Choice &choice) {
+  ChannelOp channel = getFilledChannel(copy);
+  bool hasRoles =
+      copy->getParentOfType<gpu::GPUFuncOp>()
+          .walk([](SpecializeOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (!hasPipeline || !isShared(copy.getDest()) || (hasRoles && !channel))
+    llvm::erase(choice.candidates, InstKind::Tma);
+  if (!channel || channel.getProducer() == ProducerKind::Mixed)
+    return;
+  InstKind said = getKind(channel.getProducer());
+  // Otherwise --tile-specialize-warps says what is wrong.
+  if (!llvm::is_contained(choice.candidates, said))
+    return;
+  for (InstKind other : SmallVector<InstKind>(choice.candidates))
+    if (other != said)
+      choice.reject(other, "the producer of its channel is '" +
+                               stringifyProducerKind(channel.getProducer()) +
+                               "'");
+}
+
 static void setInst(Operation *op, InstKind kind) {
   op->setAttr(TileDialect::kInst, InstKindAttr::get(op->getContext(), kind));
 }
@@ -150,9 +202,8 @@ static LogicalResult annotate(InstructionOpInterface op,
   Choice choice = getChoice(op, target, divisibility);
   if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
     return checkGiven(op, given.getValue(), choice, target);
-  auto copy = dyn_cast<CopyOp>(op.getOperation());
-  if (copy && !(hasPipeline && isShared(copy.getDest())))
-    llvm::erase(choice.candidates, InstKind::Tma);
+  if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
+    fitSchedule(copy, hasPipeline, choice);
   explain(op, choice, target, hasPipeline);
   setInst(op, choice.candidates.front());
   return success();

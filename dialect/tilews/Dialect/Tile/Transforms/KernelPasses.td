@@ -209,6 +209,12 @@ def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
     operation cannot become it. A remark says why a better instruction was not
     taken (`tile-inst-0001` for matrix products, `tile-inst-0002` for copies).
 
+    Before a kernel is scheduled this is a choice: TMA copies become others if
+    there will be no role to start them. Afterwards it is a contract, which this
+    pass checks when it runs again. Copies without `tile.inst` then get one that
+    the schedule is right with: what fills a channel is what its producer says,
+    and beside roles TMA is for copies that fill a channel.
+
     Runs on any operation that contains kernels.
 
     ```mlir

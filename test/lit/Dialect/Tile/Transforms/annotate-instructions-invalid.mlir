@@ -49,3 +49,22 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// In a role of one warp.
+#wg = #gpu.address_space<workgroup>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @role(%a: memref<64x64xf16, #wg>, %x: memref<64x64xf32>) kernel attributes {tile.threads = 64 : i32} {
+    tile.specialize {
+      tile.role @math warps(1) {
+        %c = tile.load %x : memref<64x64xf32> -> tensor<64x64xf32>
+        // expected-error @below {{'tile.gemm' op cannot become 'wgmma' on sm_90a: 32 threads are not a multiple of 128}}
+        %d = tile.gemm %a, %a, %c {tile.inst = #tile.inst<wgmma>} : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
+      }
+      tile.role @load warps(1) {
+      }
+    }
+    gpu.return
+  }
+}

@@ -279,3 +279,57 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Of a schedule that is there already copies keep what waits count on: the
+// producer of the channel. Nobody waits for TMA copies beside channels.
+!S = memref<2x64xf16, #gpu.address_space<workgroup>>
+!s = memref<64xf16, #gpu.address_space<workgroup>>
+!g = memref<?x64xf16>
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  // CHECK-LABEL: gpu.func @one_role
+  gpu.func @one_role(%A: !g) kernel {
+    %c0 = arith.constant 0 : index
+    %S = tile.alloc_shared : !S
+    %T = tile.alloc_shared : !S
+    %simt = tile.channel(%S) {producer = #tile.producer<simt>} : !S -> !tile.channel<2>
+    %any = tile.channel(%T) {producer = #tile.producer<mixed>} : !S -> !tile.channel<2>
+    %p = tile.cursor : !tile.cursor<2>
+    %s = tile.slot %S[%p] : !S -> !s
+    // CHECK: tile.copy {{.*}}inst<simt>
+    // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: the producer of its channel is 'simt'}}
+    tile.copy %A[%c0, 0] [1, 64] to %s : !g to !s
+    %t = tile.slot %T[%p] : !S -> !s
+    // CHECK: tile.copy {{.*}}inst<cp_async>
+    tile.copy %A[%c0, 0] [1, 64] to %t : !g to !s
+    gpu.return
+  }
+
+  // CHECK-LABEL: gpu.func @roles
+  gpu.func @roles(%A: !g) kernel attributes {tile.threads = 64 : i32} {
+    %c0 = arith.constant 0 : index
+    %S = tile.alloc_shared : !S
+    %T = tile.alloc_shared : !S
+    %own = tile.alloc_shared : !s
+    %tma = tile.channel(%S) {producer = #tile.producer<mixed>} : !S -> !tile.channel<2>
+    %async = tile.channel(%T) {producer = #tile.producer<cp_async>} : !S -> !tile.channel<2>
+    // CHECK: tile.copy {{.*}}inst<cp_async>
+    tile.copy %A[%c0, 0] [1, 64] to %own : !g to !s
+    tile.specialize {
+      tile.role @load warps(1) {
+        %p = tile.cursor : !tile.cursor<2>
+        %s = tile.slot %S[%p] : !S -> !s
+        // CHECK: tile.copy {{.*}}inst<tma>
+        tile.copy %A[%c0, 0] [1, 64] to %s : !g to !s
+        %t = tile.slot %T[%p] : !S -> !s
+        // CHECK: tile.copy {{.*}}inst<cp_async>
+        // expected-remark @below {{tile-inst-0002: copy uses cp_async, not tma: the producer of its channel is 'cp_async'}}
+        tile.copy %A[%c0, 0] [1, 64] to %t : !g to !s
+      }
+      tile.role @math warps(1) {
+      }
+    }
+    gpu.return
+  }
+}
