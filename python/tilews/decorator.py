@@ -17,6 +17,7 @@ from .compiler import CompiledKernel, compile_module
 from .dialects import gpu
 from .errors import CompileError, KernelError, LanguageError
 from .frontend.calls import InlineFunction
+from .frontend.pipelines import Schedule, with_given_orders
 from .frontend.source import Function, captured_names, from_python
 from .frontend.statements import build_body
 from .interpreted import InterpretedKernel
@@ -362,7 +363,7 @@ class Kernel:
             self._fill(builder, function, specialization)
             verify(module, function)
             if builder.schedules:
-                check_schedules(module, function)
+                check_schedules(module, function, builder.schedules)
         return module
 
     def _make_kernel(
@@ -455,7 +456,9 @@ def verify(module: ir.Module, function: Function) -> None:
         raise _located(diagnostic, function) from error
 
 
-def check_schedules(module: ir.Module, function: Function) -> None:
+def check_schedules(
+    module: ir.Module, function: Function, schedules: list[Schedule]
+) -> None:
     """Checks stages and orders that are given by hand.
 
     Raises:
@@ -465,11 +468,17 @@ def check_schedules(module: ir.Module, function: Function) -> None:
     try:
         PassManager.parse(text).run(module.operation.clone())
     except ir.MLIRError as error:
-        raise _located(error.error_diagnostics[0], function) from error
+        diagnostic = error.error_diagnostics[0]
+        message = with_given_orders(diagnostic.message, diagnostic.location, schedules)
+        raise _located(diagnostic, function, message) from error
 
 
-def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:
+def _located(
+    diagnostic: ir.DiagnosticInfo, function: Function, message: str | None = None
+) -> KernelError:
+    """The error at a place in the source; with another message, if one is given."""
     location, callers = diagnostic.location, []
+    message = message or diagnostic.message
     if location.is_a_callsite():
         location, caller = location.callee, location.caller
         while caller.is_a_callsite():
@@ -477,16 +486,16 @@ def _located(diagnostic: ir.DiagnosticInfo, function: Function) -> KernelError:
             caller = caller.caller
         callers.append(caller)
     if not location.is_a_file():
-        return KernelError(diagnostic.message)
+        return KernelError(message)
     hint = None
-    if "does not dominate this use" in diagnostic.message:
+    if "does not dominate this use" in message:
         hint = (
             "a value of a run-time loop or conditional is used after it, through a "
             "Python list or dictionary; keep it in a variable"
         )
     file, line = function.file, location.start_line
     return KernelError(
-        diagnostic.message,
+        message,
         hint=hint,
         filename=location.filename,
         line=line,

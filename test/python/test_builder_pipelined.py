@@ -217,6 +217,44 @@ def test_errors_name_the_line(constants, line, message):
     assert caught.value.line == line_of(line)
 
 
+def test_errors_name_the_orders_that_were_given():
+    """A statement of several operations counts as one, in each loop by itself."""
+
+    @tilews.kernel(threads=128)
+    def sums(
+        A: tl.Tensor["64, K:8", tl.f16],
+        C: tl.Tensor["64, 64", tl.f32],
+        STAGE: tl.constexpr,
+        ORDER: tl.constexpr,
+    ):
+        tl.grid(1)
+        As = tl.alloc_shared((64, 64), tl.f16)
+        Bs = tl.alloc_shared((64, 64), tl.f16)
+        acc = tl.zeros((64, 64), tl.f32)
+        for k in tl.pipelined(9, num_stages=3, stage=[0, 2], order=[1, 0]):
+            tl.copy(A[0, k * 64], Bs)
+            acc = acc * 3.0 + tl.load(Bs).to(tl.f32)
+        for k in tl.pipelined(9, num_stages=3, stage=STAGE, order=ORDER):
+            tl.copy(A[0, k * 64], As)
+            acc = acc * 2.0 - tl.load(As).to(tl.f32) + 1.0
+            acc = acc + tl.load(As).to(tl.f32)
+        C[0, 0] = acc
+
+    assert sums.build("sm_80", STAGE=(0, 2, 2), ORDER=(2, 0, 1))
+    before = "but has to come after 'arith.addf'"
+    for stage, order, message in (
+        (
+            (0, 1, 2),
+            (0, 1, 2),
+            f"1 and order 1, {before} of the turn before with stage 2 and order 2",
+        ),
+        ((0, 2, 2), (0, 2, 1), f"2 and order 1, {before} with stage 2 and order 2"),
+    ):
+        with pytest.raises(KernelError) as caught:
+            sums.build("sm_80", STAGE=stage, ORDER=order)
+        assert message in caught.value.message
+
+
 def test_use_swizzle():
     @tilews.kernel
     def swizzled(C: tl.Tensor["M, N", tl.f32], PANEL: tl.constexpr, ON: tl.constexpr):

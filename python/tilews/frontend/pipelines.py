@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,11 +25,15 @@ class Schedule:
         bounds: stages and orders, one for each statement that needs them.
         lines: the line of each statement of the body.
         fail: makes the error at the loop.
+        orders: the given order of each operation, in the order of the operations.
+        places: the location and the order of each operation.
     """
 
     bounds: Range
     fail: Callable[..., Exception]
     lines: list[int] = dataclasses.field(default_factory=list)
+    orders: list[int] = dataclasses.field(default_factory=list)
+    places: set[tuple[str, int]] = dataclasses.field(default_factory=set)
 
     @contextlib.contextmanager
     def note(self, line: int) -> Iterator[None]:
@@ -103,16 +108,37 @@ def _apply_to_loop(loop: ir.Operation, schedule: Schedule) -> None:
             f"tl.pipelined: order holds each of 0 to {count - 1} once, found "
             f"{list(bounds.order)}"
         )
-    place = 0
     by_order = sorted(
         zip(bounds.order, bounds.stage, statements.values(), strict=True),
         key=lambda entry: entry[0],
     )
-    for _, stage, operations in by_order:
+    for order, stage, operations in by_order:
         for op in operations:
+            place = len(schedule.orders)
             op.attributes["tile.stage"] = _i32(stage)
             op.attributes["tile.order"] = _i32(place)
-            place += 1
+            schedule.orders.append(order)
+            schedule.places.add((str(op.location), place))
+
+
+_ORDER = re.compile(r"\border (\d+)")
+
+
+def with_given_orders(
+    message: str, location: ir.Location, schedules: list[Schedule]
+) -> str:
+    """What an error at an operation says, with the orders of statements.
+
+    A statement of several operations has an order, each of these one of its own.
+    """
+    found = _ORDER.search(message)
+    if not found:
+        return message
+    place = str(location), int(found[1])
+    orders = next((s.orders for s in schedules if place in s.places), None)
+    if orders is None:
+        return message
+    return _ORDER.sub(lambda order: f"order {orders[int(order[1])]}", message)
 
 
 def _statement(op: ir.Operation) -> int:
