@@ -93,6 +93,15 @@ static int64_t place(MutableArrayRef<MemoryUse> uses, int64_t limit) {
   return keepApart ? totalApart : total;
 }
 
+/// The versions that a buffer has for the slots of a channel.
+static int64_t countVersions(Operation *op) {
+  if (isa<AllocSharedOp>(op))
+    for (Operation *user : op->getUsers())
+      if (auto channel = dyn_cast<ChannelOp>(user))
+        return channel.getChannel().getType().getDepth();
+  return 1;
+}
+
 static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                                 int64_t total, ArrayRef<MemoryUse> uses) {
   if (total <= target.maxSharedBytes)
@@ -102,10 +111,16 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                             << " bytes of shared memory, but " << target.chip
                             << " has " << target.maxSharedBytes
                             << " for a block; use smaller tiles";
-  for (const MemoryUse &use : uses)
-    diag.attachNote(use.op->getLoc())
-        << use.getKind() << " of " << use.item.bytes << " bytes at offset "
-        << use.item.offset;
+  if (llvm::any_of(
+          uses, [](const MemoryUse &use) { return countVersions(use.op) > 1; }))
+    diag << " or fewer stages";
+  for (const MemoryUse &use : uses) {
+    Diagnostic &note = diag.attachNote(use.op->getLoc());
+    note << use.getKind() << " of " << use.item.bytes << " bytes at offset "
+         << use.item.offset;
+    if (int64_t versions = countVersions(use.op); versions > 1)
+      note << ", in " << versions << " versions";
+  }
   return diag;
 }
 

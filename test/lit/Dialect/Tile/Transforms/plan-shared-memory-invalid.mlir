@@ -16,6 +16,23 @@ gpu.module @too_large [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
+!S = memref<4x256x128xf16, #gpu.address_space<workgroup>>
+!s = memref<256x128xf16, #gpu.address_space<workgroup>>
+gpu.module @too_many_stages [#nvvm.target<chip = "sm_90a">] {
+  // expected-error @below {{kernel 'k' needs 262144 bytes of shared memory, but sm_90a has 232448 for a block; use smaller tiles or fewer stages}}
+  gpu.func @k(%A: tensor<256x128xf16>) kernel {
+    // expected-note @below {{buffer of 262144 bytes at offset 0, in 4 versions}}
+    %a = tile.alloc_shared : !S
+    %ch = tile.channel(%a) {producer = #tile.producer<tma>} : !S -> !tile.channel<4>
+    %p = tile.cursor : !tile.cursor<4>
+    %s = tile.slot %a[%p] : !S -> !s
+    tile.store %A to %s : tensor<256x128xf16> to !s
+    gpu.return
+  }
+}
+
+// -----
+
 // A limit is the target's own.
 gpu.module @too_large [#rocdl.target<chip = "gfx942">] {
   // expected-error @below {{kernel 'k' needs 131072 bytes of shared memory, but gfx942 has 65536 for a block}}
