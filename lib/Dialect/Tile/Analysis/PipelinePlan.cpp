@@ -349,6 +349,19 @@ void PipelinePlan::classifyRest() {
   }
 }
 
+/// Why `op` does not produce if `refusal` says so of an operation that fills
+/// the same buffer: what that one needs is no reason for others.
+static Refusal adapt(const Refusal &refusal, Operation *op) {
+  bool isOfBuffer = refusal.id != 3 && refusal.id != 4;
+  if (op == refusal.op || isOfBuffer)
+    return {op, refusal.id, refusal.reason};
+  return {op, 9,
+          "its buffer is written by another operation too, which cannot be "
+          "started ahead of time: " +
+              refusal.reason,
+          refusal.op};
+}
+
 void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
   findCandidates(statements);
   llvm::SmallSetVector<Operation *, 4> candidates;
@@ -379,7 +392,7 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
                         [&](AllocSharedOp a) { return allocs.contains(a); }))
         continue;
       if (movesToShared(op))
-        refuse({op, refusal->id, refusal->reason});
+        refuse(adapt(*refusal, op));
       candidates.remove(op);
     }
     return true;

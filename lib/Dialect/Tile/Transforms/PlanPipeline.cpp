@@ -23,12 +23,15 @@ using namespace tilews::tile;
 
 void tile::emitPipelineRemark(const Refusal &refusal) {
   bool isLoop = refusal.op->hasAttr(TileDialect::kNumStages);
-  refusal.op->emitRemark() << llvm::formatv("tile-pipe-{0:d4}: {1}", refusal.id,
-                                            isLoop
-                                                ? "loop is not pipelined: "
-                                                : "not started ahead of time: ")
-                                  .str()
-                           << refusal.reason;
+  InFlightDiagnostic remark =
+      refusal.op->emitRemark()
+      << llvm::formatv("tile-pipe-{0:d4}: {1}", refusal.id,
+                       isLoop ? "loop is not pipelined: "
+                              : "not started ahead of time: ")
+             .str()
+      << refusal.reason;
+  if (refusal.other)
+    remark.attachNote(refusal.other->getLoc()) << "written here";
 }
 
 LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {

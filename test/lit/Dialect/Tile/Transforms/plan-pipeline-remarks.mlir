@@ -218,6 +218,24 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  // Changed in place: the copy needs nothing, but shares its buffer.
+  gpu.func @in_place(%A: !g, %zero: !acc, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0009: not started ahead of time: its buffer is written by another operation too, which cannot be started ahead of time: it needs the result of 'tile.load', which consumers compute}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %a = tile.load %as : !s -> !t
+      %b = arith.mulf %a, %a : !t
+      // expected-note @below {{written here}}
+      tile.store %b to %as : !t to !s
+      %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
   // Plans by hand that start nothing ahead of time.
   gpu.func @one_after_the_other(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
