@@ -12,6 +12,7 @@ from . import ir
 from .errors import KernelError, LanguageError
 from .language.integers import INT64_MAX, check_integer
 from .language.types import DType, Tensor, constexpr, dtype_of_array
+from .language.values import describe
 
 #: Arguments of compile() and of calls that are no parameters.
 RESERVED = ("threads", "target", "index_bitwidth", "grid", "stream")
@@ -196,12 +197,24 @@ class Signature:
                     "value"
                 )
             values[parameter.name] = parameter.default
+        for parameter in self.constants:
+            self._check_hashable(parameter.name, values[parameter.name])
         arguments = tuple(
             self._argument(parameter, values, (divisors or {}).get(parameter.name))
             for parameter in self.runtime
         )
         constants = tuple((p.name, values[p.name]) for p in self.constants)
         return Specialization(arguments, constants)
+
+    def _check_hashable(self, name: str, value: Any) -> None:
+        try:
+            hash(value)
+        except TypeError as error:
+            raise LanguageError(
+                f"{self.name}: the constexpr parameter '{name}' has to be hashable, "
+                f"found {describe(value)} ({error})",
+                "use a tuple instead of a list",
+            ) from error
 
     def _argument(
         self,

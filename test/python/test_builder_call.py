@@ -156,8 +156,13 @@ def test_what_the_interpreter_does_not_have():
 
 
 def test_unhashable_constants():
+    wrong = "'BLOCK' has to be hashable, found a Python list"
+    for make in (scale.build, scale.mlir, scale.compile):
+        with pytest.raises(tilews.KernelError, match=wrong):
+            make("cpu", T=tl.f32, BLOCK=[16])
+    x = np.zeros(6, np.float32)
     with pytest.raises(tilews.KernelError, match="have to be hashable"):
-        scale.compile("cpu", T=tl.f32, BLOCK=[16])
+        scale(x, x, 2.0, BLOCK=[16])
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942", "gfx1100"])

@@ -262,11 +262,21 @@ def test_use_swizzle():
         tl.use_swizzle(PANEL, order="col", enable=ON)
         C[by * 32, bx * 32] = tl.zeros((32, 32), tl.f32)
 
+    @tilews.kernel
+    def twice(C: tl.Tensor["M, N", tl.f32], PANEL: tl.constexpr, ON: tl.constexpr):
+        bx, by = tl.grid(2, 2)
+        tl.rasterize("row", PANEL)
+        tl.use_swizzle(PANEL, enable=ON)
+        C[by * 32, bx * 32] = tl.zeros((32, 32), tl.f32)
+
     assert "#tile.rasterize<col, panel = 4>" in swizzled.mlir(PANEL=4, ON=True)
     assert "tile.rasterize" not in swizzled.mlir(PANEL=4, ON=False)
     with pytest.raises(
         KernelError, match="the panel is an integer from 1 to 65535, found"
     ):
         swizzled.build(PANEL=0, ON=True)
+    assert "row, panel = 2" in twice.mlir(PANEL=2, ON=False)
+    with pytest.raises(KernelError, match="the order of blocks is set twice"):
+        twice.build(PANEL=2, ON=True)
     with pytest.raises(KernelError, match="enable is True or False, found"):
         swizzled.build(PANEL=4, ON=1)

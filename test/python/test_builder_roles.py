@@ -297,6 +297,11 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
             "        pass",
             "roles ask for 92160 registers, but a block has 65536",
         ),
+        (
+            "tl.role_registers(math=232, load=40)\n"
+            "tl.role_registers(math=240, load=24)",
+            "the registers of roles are set twice",
+        ),
         ("tl.role_registers(math=300, load=40)", "a multiple of 8 from 24 to 256"),
         (ROLE + "x = ch.cursor()\ny = x", "'x' is assigned in the role of line 11"),
         (

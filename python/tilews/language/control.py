@@ -211,9 +211,13 @@ def _attribute(order: str, panel: int) -> ir.Attribute:
 
 def rasterize(order: str = "row", panel: int = 8) -> None:
     """Makes blocks visit the grid in panels of rows ('row') or columns ('col')."""
-    current("tl.rasterize").kernel.attributes["tile.rasterize"] = _attribute(
-        order, panel
-    )
+    attributes = current("tl.rasterize").kernel.attributes
+    if "tile.rasterize" in attributes:
+        raise LanguageError(
+            "tl.rasterize: the order of blocks is set twice",
+            "call tl.rasterize or tl.use_swizzle once in a kernel",
+        )
+    attributes["tile.rasterize"] = _attribute(order, panel)
 
 
 def use_swizzle(panel: int, order: str = "row", enable: bool = True) -> None:

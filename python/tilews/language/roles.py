@@ -76,6 +76,11 @@ def role_registers(*, math: int, load: int) -> None:
     kernel = current("tl.role_registers").kernel
     math = _check_registers(math, "tl.role_registers: math")
     load = _check_registers(load, "tl.role_registers: load")
+    if "tile.role_registers" in kernel.attributes:
+        raise LanguageError(
+            "tl.role_registers: the registers of roles are set twice",
+            "call it once in a kernel",
+        )
     kernel.attributes["tile.role_registers"] = ir.Attribute.parse(
         f"{{math = {math} : i64, load = {load} : i64}}"
     )
