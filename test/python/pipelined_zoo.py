@@ -9,10 +9,12 @@ import pipelined_flows
 import pipelined_guards
 import pipelined_loops
 import pipelined_products
+import pipelined_views
 
 CASES = [
     *pipelined_products.CASES,
     *pipelined_guards.CASES,
     *pipelined_loops.CASES,
     *pipelined_flows.CASES,
+    *pipelined_views.CASES,
 ]

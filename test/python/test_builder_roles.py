@@ -308,6 +308,10 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
             "x = tl.load(A)\n" + ROLE + "tl.store(x, A)",
             "uses a fragment in role @load that was made outside of it",
         ),
+        (
+            "Vs = tl.view(As, (2, 4096))\ntl.channel(Vs)",
+            "hands on buffers as a whole, found the result of 'tile.view'; give it",
+        ),
         ("tl.channel(A)", "expected shared buffers with versions, found the global"),
         ("tl.channel((As, Bs))", "as many slots as each buffer has versions, found 2"),
         ("tl.channel(As, 3)", "as many slots as each buffer has versions, found 2, 3"),

@@ -89,7 +89,10 @@ def test_computes_the_product(options, deferred):
     np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-3)
 
 
-ZOO = ("guard-random-s4", "attention-s2-causal", "nested", "recurrent", "loops-3-5-4")
+ZOO = (
+    *("guard-random-s4", "attention-s2-causal", "nested", "recurrent", "loops-3-5-4"),
+    *("view-raw-bytes", "view-prelude", "view-parts"),
+)
 
 
 @pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")

@@ -8,6 +8,7 @@
 #include "tilews/Dialect/Tile/Analysis/ChannelProtocol.h"
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
@@ -84,14 +85,13 @@ LogicalResult Finder::addCopy(CopyOp op) {
   if (!tma)
     return op.emitOpError("cannot be done by TMA: ")
            << llvm::toString(tma.takeError());
-  auto slot = op.getDest().getDefiningOp<SlotOp>();
-  ChannelOp channel = slot ? channelOf.lookup(slot.getSource()) : ChannelOp();
-  if (!channel || !getRole(op))
+  ChannelOp channel = getCompletedChannel(op);
+  if (!channel)
     return op.emitOpError("by TMA completes through a channel: expected as "
                           "destination the tile.slot of a channel's buffer, "
-                          "in a role");
-  ChannelCopy copy = {channel, slot.getCursor(), tma->bytes,
-                      /*expectsAlone=*/true};
+                          "or a view of it, in a role");
+  ChannelCopy copy = {channel, getViewedSlot(op.getDest()).getCursor(),
+                      tma->bytes, /*expectsAlone=*/true};
   for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
     auto commit = dyn_cast<CommitOp>(next);
     if (!commit || commit.getChannel() != channel.getChannel() ||

@@ -44,6 +44,15 @@ AllocSharedOp tile::getViewedAlloc(Value buffer) {
   return buffer.getDefiningOp<AllocSharedOp>();
 }
 
+SlotOp tile::getViewedSlot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    if (auto slot = dyn_cast<SlotOp>(view.getOperation()))
+      return slot;
+    buffer = view.getViewSource();
+  }
+  return {};
+}
+
 /// The kernel argument that global memory belongs to.
 static Value getArgument(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())

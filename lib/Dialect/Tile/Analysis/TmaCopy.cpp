@@ -7,6 +7,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 
@@ -15,6 +16,16 @@ using namespace tilews;
 using namespace tilews::tile;
 
 bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
+
+ChannelOp tile::getCompletedChannel(CopyOp op) {
+  SlotOp slot = getViewedSlot(op.getDest());
+  if (!slot || !op->getParentOfType<RoleOp>())
+    return {};
+  for (Operation *user : slot.getSource().getUsers())
+    if (auto channel = dyn_cast<ChannelOp>(user))
+      return channel;
+  return {};
+}
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
   if (llvm::Error error = checkTma(op))

@@ -137,6 +137,25 @@ Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
                               globalType.getRank(), *innerDim});
 }
 
+/// The layout that the types of `buffer`, or of what it is a view of, give it;
+/// row-major where that is still open.
+static Expected<SharedLayout> getGivenLayout(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto view = buffer.getDefiningOp<ViewOp>();
+  if (!view || isa<SharedLayoutAttr>(type.getLayout()))
+    return getSharedLayout(type);
+  Expected<SharedLayout> source = getGivenLayout(view.getSource());
+  if (!source)
+    return source;
+  auto sourceType = cast<MemRefType>(view.getSource().getType());
+  if (std::optional<SharedLayout> own = source->view(
+          type.getShape(), getStorageBits(sourceType.getElementType()),
+          getStorageBits(type.getElementType())))
+    return *own;
+  return makeLayoutError("no layout of ", print(type),
+                         " places the same bytes as the buffer that it views");
+}
+
 /// Whether the memory of `buffer` is seen in another shape or type somewhere.
 static bool isViewed(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
@@ -150,8 +169,10 @@ static bool isViewed(Value buffer) {
 Expected<SharedLayout> tile::chooseTmaLayout(CopyOp op) {
   Value shared = isShared(op.getDest()) ? op.getDest() : op.getSource();
   auto type = cast<MemRefType>(shared.getType());
-  SharedLayout layout = getSharedLayout(type);
-  llvm::Error error = getTmaBoxes(op, layout).takeError();
+  Expected<SharedLayout> layout = getGivenLayout(shared);
+  if (!layout)
+    return layout;
+  llvm::Error error = getTmaBoxes(op, *layout).takeError();
   if (!error)
     return layout;
   if (!isa<SharedLayoutAttr>(type.getLayout()) && type.getRank() > 1 &&

@@ -65,6 +65,10 @@ LogicalResult MBarrierType::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ChannelOp::verify() {
   int64_t depth = getChannel().getType().getDepth();
   for (Value buffer : getBuffers()) {
+    if (Operation *def = buffer.getDefiningOp(); isa_and_present<ViewOp>(def))
+      return emitOpError("hands on buffers as a whole, found the result of '")
+             << def->getName()
+             << "'; give it the buffer, and view its slots in the roles";
     auto type = cast<MemRefType>(buffer.getType());
     if (type.getRank() < 1 || type.getDimSize(0) != depth)
       return emitOpError("buffers have one version a slot: expected ")
@@ -131,6 +135,21 @@ void SlotOp::print(OpAsmPrinter &printer) {
   if (!isa<CursorType>(getCursor().getType()))
     printer << ", " << getCursor().getType();
   printer << " -> " << getResult().getType();
+}
+
+/// A slot of a view of all versions is a view of the slot.
+LogicalResult SlotOp::canonicalize(SlotOp op, PatternRewriter &rewriter) {
+  auto view = op.getSource().getDefiningOp<ViewOp>();
+  if (!view || isa<SharedLayoutAttr>(op.getType().getLayout()))
+    return failure();
+  auto versions = cast<MemRefType>(view.getSource().getType());
+  if (versions.getRank() < 1 ||
+      versions.getDimSize(0) != view.getType().getDimSize(0))
+    return failure();
+  Value slot =
+      SlotOp::create(rewriter, op.getLoc(), view.getSource(), op.getCursor());
+  rewriter.replaceOpWithNewOp<ViewOp>(op, op.getType(), slot);
+  return success();
 }
 
 LogicalResult SlotOp::verify() {
@@ -283,9 +302,9 @@ bool tile::runsOnOneThread(Operation *op) {
   if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
     return arrive.getBy() == Agents::Thread;
   if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, AdvanceOp, CursorOp, SlotOp,
-          MBarrierExpectOp, MBarrierWaitOp, ProxyFenceOp, memref::LoadOp,
-          memref::DimOp, scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp,
-          scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
+          ViewOp, MBarrierExpectOp, MBarrierWaitOp, ProxyFenceOp,
+          memref::LoadOp, memref::DimOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+          scf::YieldOp, scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
     return true;
   auto isScalar = [](Type type) {
     return type.isIntOrIndexOrFloat() || isa<CursorType>(type);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/ClusterPlaces.h"
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -85,11 +86,7 @@ void Multicaster::decline(CopyOp copy, const Twine &reason,
 }
 
 void Multicaster::run(CopyOp copy) {
-  auto slot = copy.getDest().getDefiningOp<SlotOp>();
-  bool isInChannel =
-      slot && copy->getParentOfType<RoleOp>() &&
-      llvm::any_of(slot.getSource().getUsers(), llvm::IsaPred<ChannelOp>);
-  if (!isInChannel)
+  if (!getCompletedChannel(copy))
     return decline(copy, "it fills no slot of a channel");
   // What is copied in one run might come to a block that is still in another.
   if (!haveOneStart)
@@ -130,7 +127,7 @@ static SmallVector<CopyOp> getCopies(CommitOp commit) {
   SmallVector<CopyOp> copies;
   for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
     auto copy = dyn_cast<CopyOp>(op);
-    auto slot = copy ? copy.getDest().getDefiningOp<SlotOp>() : SlotOp();
+    SlotOp slot = copy ? getViewedSlot(copy.getDest()) : SlotOp();
     if (slot && slot.getCursor() == commit.getCursor() &&
         llvm::is_contained(buffers, slot.getSource()))
       copies.push_back(copy);
@@ -148,11 +145,11 @@ void Multicaster::settle(ChannelOp channel) {
     return dims ? cluster.getPeers(*dims, /*rank=*/0) : 0;
   };
   SmallVector<CopyOp> copies;
-  for (Value buffer : channel.getBuffers())
-    for (Operation *view : buffer.getUsers())
-      for (Operation *user : view->getUsers())
-        if (auto copy = dyn_cast<CopyOp>(user); copy && getPeers(copy))
-          copies.push_back(copy);
+  channel->getParentOfType<gpu::GPUFuncOp>().walk([&](CopyOp copy) {
+    SlotOp slot = getPeers(copy) ? getViewedSlot(copy.getDest()) : SlotOp();
+    if (slot && llvm::is_contained(channel.getBuffers(), slot.getSource()))
+      copies.push_back(copy);
+  });
   uint32_t all = 0;
   for (CopyOp copy : copies)
     all |= getPeers(copy);

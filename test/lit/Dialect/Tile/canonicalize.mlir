@@ -134,3 +134,21 @@ func.func @unused(%A: memref<4xf32>, %x: tensor<4xf32>) {
   tile.store %x to %A : tensor<4xf32> to memref<4xf32>
   return
 }
+
+// A slot of a view of all versions is a view of the slot, if they are as many.
+// CHECK-LABEL: func @slots
+// CHECK-SAME: %[[R:[^:]*]]: memref<2x8192xi8, #gpu.address_space<workgroup>>, %[[P:[^:]*]]: !tile.cursor<2>
+func.func @slots(%r: memref<2x8192xi8, #gpu.address_space<workgroup>>,
+                 %p: !tile.cursor<2>, %q: !tile.cursor<4>)
+    -> (!s, memref<32x64xf16, #gpu.address_space<workgroup>>) {
+  // CHECK-DAG: %[[S:.*]] = tile.slot %[[R]][%[[P]]] : memref<2x8192xi8, {{.*}}> -> memref<8192xi8
+  // CHECK-DAG: %[[V:.*]] = tile.view %[[S]] : memref<8192xi8, {{.*}}> to memref<64x64xf16
+  %two = tile.view %r : memref<2x8192xi8, #gpu.address_space<workgroup>> to memref<2x64x64xf16, #gpu.address_space<workgroup>>
+  %a = tile.slot %two[%p] : memref<2x64x64xf16, #gpu.address_space<workgroup>> -> !s
+  // CHECK-DAG: %[[F:.*]] = tile.view %[[R]] : memref<2x8192xi8, {{.*}}> to memref<4x32x64xf16
+  // CHECK-DAG: %[[B:.*]] = tile.slot %[[F]][
+  %four = tile.view %r : memref<2x8192xi8, #gpu.address_space<workgroup>> to memref<4x32x64xf16, #gpu.address_space<workgroup>>
+  %b = tile.slot %four[%q] : memref<4x32x64xf16, #gpu.address_space<workgroup>> -> memref<32x64xf16, #gpu.address_space<workgroup>>
+  // CHECK: return %[[V]], %[[B]]
+  return %a, %b : !s, memref<32x64xf16, #gpu.address_space<workgroup>>
+}

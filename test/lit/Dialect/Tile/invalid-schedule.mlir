@@ -21,6 +21,16 @@ func.func @f() {
 // -----
 
 func.func @f() {
+  %a = tile.alloc_shared : memref<256xf32, #gpu.address_space<workgroup>>
+  %v = tile.view %a : memref<256xf32, #gpu.address_space<workgroup>> to memref<4x64xf32, #gpu.address_space<workgroup>>
+  // expected-error @below {{'tile.channel' op hands on buffers as a whole, found the result of 'tile.view'; give it the buffer, and view its slots in the roles}}
+  %ch = tile.channel(%v) {producer = #tile.producer<tma>} : memref<4x64xf32, #gpu.address_space<workgroup>> -> !tile.channel<4>
+  return
+}
+
+// -----
+
+func.func @f() {
   // expected-error @below {{'tile.channel' op requires attribute 'producer'}}
   %ch = tile.channel() -> !tile.channel<4>
   return

@@ -40,6 +40,9 @@ struct MemoryAccess {
 /// control flow passed on.
 AllocSharedOp getViewedAlloc(mlir::Value buffer);
 
+/// The slot that `buffer` is, or is a view of; null if it is none.
+SlotOp getViewedSlot(mlir::Value buffer);
+
 /// The accesses of a kernel's operations.
 class MemoryAccesses {
 public:

@@ -34,6 +34,9 @@ struct TmaCopy {
 
 /// Whether `op` has `tile.inst = #tile.inst<tma>`.
 bool isTma(mlir::Operation *op);
+/// The channel that a copy of TMA to shared memory completes through: it fills
+/// a slot of one, in a role. Null if there is none.
+ChannelOp getCompletedChannel(CopyOp op);
 /// How TMA does `op`, or why it cannot. Base address and strides are assumed to
 /// be multiples of 16 bytes where they are not static; the launch checks.
 llvm::Expected<TmaCopy> getTmaCopy(CopyOp op);

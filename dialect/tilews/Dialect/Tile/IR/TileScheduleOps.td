@@ -113,6 +113,7 @@ def Tile_SlotOp : Tile_Op<"slot", [Pure, ViewLikeOpInterface]> {
     /// The type of one version of a buffer of type `source`.
     static ::mlir::MemRefType getSlotType(::mlir::MemRefType source);
   }];
+  let hasCanonicalizeMethod = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::Value":$cursor), [{
     build($_builder, $_state,
           getSlotType(::llvm::cast<::mlir::MemRefType>(source.getType())),

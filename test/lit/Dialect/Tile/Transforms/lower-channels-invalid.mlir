@@ -3,7 +3,7 @@
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @no_channel(%x: memref<64x64xf16>) kernel {
     %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
-    // expected-error @below {{'tile.copy' op by TMA completes through a channel: expected as destination the tile.slot of a channel's buffer, in a role}}
+    // expected-error @below {{'tile.copy' op by TMA completes through a channel: expected as destination the tile.slot of a channel's buffer, or a view of it, in a role}}
     tile.copy %x to %a {tile.inst = #tile.inst<tma>} : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
     gpu.return
   }
