@@ -34,6 +34,11 @@ static MaybeRefusal checkLoop(scf::ForOp loop) {
                      ("it lies in a '" + op->getName().getStringRef() +
                       "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
                          .str()};
+  // Channels are for roles there, and what all threads do is in none.
+  if (!loop->getParentOfType<gpu::GPUFuncOp>().getOps<SpecializeOp>().empty())
+    return Refusal{loop, 13,
+                   "it lies beside the roles of its kernel; expected it in a "
+                   "kernel without tile.specialize"};
   return std::nullopt;
 }
 

@@ -118,12 +118,13 @@ bool ArenaState::join(const ArenaState &other) {
   return changed;
 }
 
-bool ArenaState::isUnfenced(const ArenaAccess &proxyRead, bool drained) const {
+bool ArenaState::isUnfenced(const ArenaAccess &proxy, bool drained) const {
   return llvm::any_of(unfenced, [&](const ArenaAccess &write) {
-    bool sameBuffer =
-        !write.root || !proxyRead.root || write.root == proxyRead.root;
-    bool sameChannel = write.channel && write.channel == proxyRead.channel;
-    return sameBuffer && !sameChannel && write.overlaps(proxyRead) &&
+    // What else writes to the slots that TMA fills is its channel's business.
+    bool sameBuffer = write.root == proxy.root;
+    bool matters = !write.root || !proxy.root || sameBuffer == proxy.reads;
+    bool sameChannel = write.channel && write.channel == proxy.channel;
+    return matters && !sameChannel && write.overlaps(proxy) &&
            (drained || !inFlight.count(write));
   });
 }
@@ -280,13 +281,13 @@ LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
       if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
         bytes.closedGroups = 0;
       bytes.product = isAsyncProduct(op);
-      bytes.proxy = access.reads() && (hasInst(op, InstKind::Wgmma) ||
-                                       hasInst(op, InstKind::Tma));
+      bytes.proxy = hasInst(op, InstKind::Tma) ||
+                    (access.reads() && hasInst(op, InstKind::Wgmma));
       bytes.atomic = access.atomic;
       if (!op->getParentOfType<RoleOp>())
         bytes.channel = channel;
       own.push_back(bytes);
-      if (bytes.proxy)
+      if (bytes.proxy && access.reads())
         proxyReads.push_back(bytes);
     };
     const SharedBuffers::Roots &roots = buffers.getRoots(access.operand->get());

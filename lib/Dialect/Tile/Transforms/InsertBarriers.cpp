@@ -178,7 +178,11 @@ private:
     kind.drainCopies |= llvm::any_of(own, [&](const ArenaAccess &access) {
       return state.conflictsWithCopy(access);
     });
-    kind.proxyFence |= accesses.needsProxyFence(state, kind.drainCopies);
+    kind.proxyFence |=
+        accesses.needsProxyFence(state, kind.drainCopies) ||
+        llvm::any_of(own, [&](const ArenaAccess &access) {
+          return access.proxy && state.isUnfenced(access, kind.drainCopies);
+        });
     return kind;
   }
 

@@ -113,21 +113,23 @@ static std::optional<ProducerKind> findProducer(ChannelOp channel,
   return kind;
 }
 
-/// TMA copies that no role of their own starts, or that no channel waits for,
-/// become other copies. Returns whether there are any.
-static bool replaceTmaLoads(gpu::GPUFuncOp kernel, const TargetInfo &target,
-                            bool hasRoles) {
-  bool changed = false;
+/// TMA copies that no channel waits for in a role become other copies. Returns
+/// whether there are any.
+static FailureOr<bool> replaceTmaLoads(gpu::GPUFuncOp kernel) {
+  SmallVector<CopyOp> copies;
   kernel.walk([&](CopyOp copy) {
-    AllocSharedOp alloc = getViewedAlloc(copy.getDest());
-    bool inChannel =
-        alloc && llvm::any_of(alloc->getUsers(), llvm::IsaPred<ChannelOp>);
-    if (!isTma(copy) || !isShared(copy.getDest()) || (hasRoles && inChannel))
-      return;
-    replaceTma(copy, target);
-    changed = true;
+    if (isTma(copy) && isShared(copy.getDest()) && !copy.getSignal() &&
+        !getCompletedChannel(copy))
+      copies.push_back(copy);
   });
-  return changed;
+  if (copies.empty())
+    return false;
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  for (CopyOp copy : copies)
+    replaceTma(copy, *target);
+  return true;
 }
 
 /// Fails with an error if a channel is not filled as it says; `mixed` stands
@@ -177,23 +179,24 @@ LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
     return failure();
   }
   split(kernel, roles, *target);
-  replaceTmaLoads(kernel, *target, /*hasRoles=*/true);
+  if (failed(replaceTmaLoads(kernel)))
+    return failure();
   setProducers(kernel);
   return success();
 }
 
 LogicalResult tile::keepOneRole(gpu::GPUFuncOp kernel) {
-  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
-  if (failed(target))
+  FailureOr<bool> changed = replaceTmaLoads(kernel);
+  if (failed(changed))
     return failure();
-  if (replaceTmaLoads(kernel, *target, /*hasRoles=*/false))
+  if (*changed)
     setProducers(kernel);
   return success();
 }
 
 FailureOr<bool> tile::specializeWarps(gpu::GPUFuncOp kernel) {
   if (hasOp(kernel, llvm::IsaPred<SpecializeOp>)) {
-    if (failed(checkProducers(kernel)))
+    if (failed(replaceTmaLoads(kernel)) || failed(checkProducers(kernel)))
       return failure();
     setProducers(kernel);
     return false;

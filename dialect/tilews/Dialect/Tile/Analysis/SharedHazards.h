@@ -29,7 +29,7 @@ struct ArenaAccess {
   bool copies = false;
   /// By an asynchronous matrix product: complete when it is waited for, too.
   bool product = false;
-  /// By a unit that reads shared memory on its own (wgmma, TMA).
+  /// By a unit that accesses shared memory on its own (wgmma, TMA).
   bool proxy = false;
   /// Scratch memory: written, then read behind a barrier of the operation's
   /// own.
@@ -98,9 +98,10 @@ public:
   void settle(mlir::Operation *root);
   /// Adds what is pending in `other`; returns whether any of it is new.
   bool join(const ArenaState &other);
-  /// Whether `proxyRead` may read something that was written and not fenced,
-  /// not counting copies in flight unless they are `drained`.
-  bool isUnfenced(const ArenaAccess &proxyRead, bool drained) const;
+  /// Whether `proxy`, an access by a unit of its own, may read something that
+  /// was written and not fenced, or overwrite it in the bytes of another
+  /// buffer, not counting copies in flight unless they are `drained`.
+  bool isUnfenced(const ArenaAccess &proxy, bool drained) const;
 
 private:
   /// Since the last barrier.

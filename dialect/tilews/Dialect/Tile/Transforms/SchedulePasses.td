@@ -168,8 +168,9 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
 
     `tile.role_registers = {math = 232, load = 40}` on the kernel becomes the
     registers of the roles, which then fill warpgroups. In a kernel that has
-    roles already, written by hand, channels are checked: one with the producer
-    `mixed` gets that of the copies that fill it, another one has to be right.
+    roles already, written by hand, TMA copies that fill no slot become other
+    copies, too, and channels are checked: one with the producer `mixed` gets
+    that of the copies that fill it, another one has to be right.
 
     ```mlir
     %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>
