@@ -176,6 +176,13 @@ def targets() -> list[dict[str, Any]]:
         return _tilews.targets(context)
 
 
+@functools.cache
+def warp_size(target: str | None) -> int:
+    """The threads of a warp of a chip; 32 for those that are not known."""
+    sizes = {info["chip"]: info["warp_size"] for info in targets()}
+    return sizes.get(target, 32)
+
+
 def compile_module(
     module: ir.Module,
     target: str | None = None,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import ir
-from .compiler import CompiledKernel, compile_module
+from .compiler import CompiledKernel, compile_module, warp_size
 from .dialects import gpu
 from .errors import CompileError, KernelError, LanguageError
 from .frontend.calls import InlineFunction
@@ -359,7 +359,7 @@ class Kernel:
                 )
             with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
                 op = self._make_kernel(specialization, threads)
-            builder = Builder(op, fixes_threads=threads is not None)
+            builder = Builder(op, threads is not None, warp_size(target))
             self._fill(builder, function, specialization)
             verify(module, function)
             if builder.schedules:

@@ -38,6 +38,12 @@ struct TargetInfo {
   bool isNVIDIA() const { return vendor == Vendor::NVIDIA; }
   bool isAMD() const { return vendor == Vendor::AMD; }
   bool hasCpAsync() const { return isNVIDIA() && arch >= 80; }
+  /// Barriers in shared memory that count arrivals.
+  bool hasMBarriers() const { return isNVIDIA() && arch >= 80; }
+  /// Whether warpgroups can give registers to each other (setmaxnreg).
+  bool hasRegisterDonation() const {
+    return isNVIDIA() && arch >= 90 && archSpecific;
+  }
   bool hasTma() const { return isNVIDIA() && arch >= 90; }
   bool hasWgmma() const { return isNVIDIA() && arch == 90 && archSpecific; }
   bool hasMfma() const {

@@ -78,6 +78,12 @@ LoweringContext::LoweringContext(const TargetLowering &target,
   });
 }
 
+static LogicalResult checkRoles(gpu::GPUFuncOp kernel, const TargetInfo &info) {
+  WalkResult result = kernel.walk(
+      [&](SpecializeOp op) { return WalkResult(op.verifyTarget(info)); });
+  return failure(result.wasInterrupted());
+}
+
 static void collectMaxVectors(gpu::GPUFuncOp kernel,
                               LoweringContext &lowering) {
   Divisibility divisibility;
@@ -146,7 +152,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    AddPatternsFn addPatterns) {
   MLIRContext *context = kernel.getContext();
   LoweringContext lowering(target, kernel);
-  if (failed(checkFragments(kernel)) || failed(checkChannels(kernel)))
+  if (failed(checkRoles(kernel, target.info)) ||
+      failed(checkFragments(kernel)) || failed(checkChannels(kernel)))
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);

@@ -46,6 +46,10 @@ void createForOneThread(mlir::ImplicitLocOpBuilder &b,
                         const ThreadGroup &threads,
                         llvm::function_ref<void()> body);
 
+/// Whether this is the one lane of a converged warp that acts for it.
+mlir::Value createElected(mlir::ImplicitLocOpBuilder &b,
+                          const TargetInfo &info);
+
 /// The address of the barrier of `slot`, from the converted values.
 mlir::Value createBarrierPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value barriers, mlir::Value slot);

@@ -96,6 +96,14 @@ void tilews::createForOneThread(ImplicitLocOpBuilder &b,
   createGuarded(b, first, body);
 }
 
+Value tilews::createElected(ImplicitLocOpBuilder &b, const TargetInfo &info) {
+  if (info.arch >= 90)
+    return NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+  Value lane = NVVM::LaneIdOp::create(b, b.getI32Type());
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane,
+                               constantI32(b, 0));
+}
+
 namespace {
 
 struct MBarrierPattern : TilePattern<MBarrierOp> {
@@ -127,7 +135,9 @@ struct ReadyPattern : TilePattern<MBarrierReadyOp> {
   LogicalResult
   matchAndRewrite(MBarrierReadyOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    NVVM::FenceMbarrierInitOp::create(rewriter, op.getLoc());
+    // It is for other blocks and for TMA; the block's own threads meet.
+    if (getTarget().info.arch >= 90)
+      NVVM::FenceMbarrierInitOp::create(rewriter, op.getLoc());
     if (!op.getCluster()) {
       rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
       return success();
@@ -190,7 +200,7 @@ private:
     case Agents::Warps: {
       if (!op.getConverged())
         NVVM::SyncWarpOp::create(b, constantI32(b, -1));
-      Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+      Value elected = createElected(b, this->getTarget().info);
       createGuarded(b, elected, [&] { createArrive(b, barrier); });
       return;
     }
@@ -276,12 +286,18 @@ private:
     auto scope = op.getCluster() && !this->lowering.getThreads(op).elected
                      ? NVVM::MemScopeKind::CLUSTER
                      : NVVM::MemScopeKind::CTA;
-    Value ticks = constantI32(b, kSuspendTime);
+    bool canSuspend = this->getTarget().info.arch >= 90;
+    Value ticks = canSuspend ? constantI32(b, kSuspendTime) : Value();
     auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange());
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&loop.getBefore());
-    Value done = NVVM::MBarrierTryWaitOp::create(
-        b, b.getI1Type(), barrier, adaptor.getParity(), ticks, scope);
+    Value done;
+    if (canSuspend)
+      done = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), barrier,
+                                             adaptor.getParity(), ticks, scope);
+    else
+      done = NVVM::MBarrierTestWaitOp::create(b, b.getI1Type(), barrier,
+                                              adaptor.getParity(), scope);
     Value truth = arith::ConstantOp::create(b, b.getBoolAttr(true));
     Value again = arith::XOrIOp::create(b, done, truth);
     scf::ConditionOp::create(b, again, ValueRange());

@@ -78,7 +78,7 @@ private:
                                             constantI32(b, group.first / 32));
       branch = scf::IfOp::create(b, isFirst);
       b.setInsertionPointToStart(branch.thenBlock());
-      Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+      Value elected = createElected(b, getTarget().info);
       branch = scf::IfOp::create(b, elected);
       b.setInsertionPointToStart(branch.thenBlock());
     }

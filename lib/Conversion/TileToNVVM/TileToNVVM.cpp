@@ -23,10 +23,25 @@ namespace tilews {
 using namespace mlir;
 using namespace tilews;
 
+/// Where warps keep the registers that they begin with, roles do without.
+static void dropRegisters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
+  if (info.hasRegisterDonation())
+    return;
+  kernel.walk([&](tile::RoleOp role) {
+    if (!role.getRegisters())
+      return;
+    role.emitRemark("tile-ws-0011: role @")
+        << role.getName() << " has no registers of its own: " << info.chip
+        << " does not let warps give registers to each other";
+    role.removeRegistersAttr();
+  });
+}
+
 static LogicalResult addPatterns(gpu::GPUFuncOp kernel,
                                  const TileTypeConverter &converter,
                                  LoweringContext &lowering,
                                  RewritePatternSet &patterns) {
+  dropRegisters(kernel, lowering.target.info);
   FailureOr<std::shared_ptr<const AsyncPlan>> plan =
       planAsync(kernel, lowering);
   if (failed(plan))

@@ -24,15 +24,19 @@ class Builder:
         knows_grid: whether the kernel asks for its block's place in the grid.
         fixes_threads: whether its threads are given, or follow from its roles.
         warps: those of the role we are inside, if any.
+        warp_size: threads of a warp of the target; 32 without one.
         schedules: of its pipelined loops, where they are given by hand.
     """
 
-    def __init__(self, kernel: ir.OpView, fixes_threads: bool = True) -> None:
+    def __init__(
+        self, kernel: ir.OpView, fixes_threads: bool = True, warp_size: int = 32
+    ) -> None:
         self.kernel = kernel
         self.regions = 0
         self.knows_grid = False
         self.fixes_threads = fixes_threads
         self.warps: int | None = None
+        self.warp_size = warp_size
         self.schedules: list[Any] = []
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
@@ -41,14 +45,15 @@ class Builder:
     def threads(self) -> int:
         """Of the role we are inside, or of the kernel."""
         if self.warps is not None:
-            return 32 * self.warps
+            return self.warp_size * self.warps
         return ir.IntegerAttr(self.kernel.attributes["tile.threads"]).value
 
     def set_threads(self, warps: int) -> None:
         """Gives the kernel the threads of its roles, unless it has a number."""
         if not self.fixes_threads and 1 <= warps <= 32:
             i32 = ir.IntegerType.get_signless(32)
-            self.kernel.attributes["tile.threads"] = ir.IntegerAttr.get(i32, 32 * warps)
+            threads = self.warp_size * warps
+            self.kernel.attributes["tile.threads"] = ir.IntegerAttr.get(i32, threads)
 
     @property
     def entry(self) -> ir.Block:

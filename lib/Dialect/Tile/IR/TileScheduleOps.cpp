@@ -200,6 +200,18 @@ LogicalResult SpecializeOp::verify() {
   return success();
 }
 
+LogicalResult SpecializeOp::verifyTarget(const TargetInfo &target) {
+  if (target.hasMBarriers())
+    return success();
+  return emitOpError("needs barriers in shared memory (mbarrier), by which "
+                     "roles hand tiles to each other, but ")
+         << target.chip
+         << " has none; roles run on NVIDIA GPUs from sm_80 on, and copy by "
+            "TMA from sm_90 on. Compile for one of these (sm_90a), or write a "
+            "loop with tile.num_stages (num_stages= in Python) instead: it "
+            "runs on all targets, and roles are made of it where they help";
+}
+
 /// Whether a fragment is made of nothing but scalars, so that each role can
 /// make it anew. Constants move out of roles when equal ones are merged.
 static bool isMadeOfScalars(Value fragment) {

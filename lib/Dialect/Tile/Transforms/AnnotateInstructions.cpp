@@ -211,12 +211,17 @@ static LogicalResult annotate(InstructionOpInterface op,
 
 LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
   SmallVector<InstructionOpInterface> ops;
+  SmallVector<SpecializeOp> roles;
   kernel.walk([&](InstructionOpInterface op) { ops.push_back(op); });
-  if (ops.empty())
+  kernel.walk([&](SpecializeOp op) { roles.push_back(op); });
+  if (ops.empty() && roles.empty())
     return success();
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
+  for (SpecializeOp specialize : roles)
+    if (failed(specialize.verifyTarget(*target)))
+      return failure();
   Divisibility divisibility;
   bool pipelined = hasPipeline(kernel);
   for (InstructionOpInterface op : ops)

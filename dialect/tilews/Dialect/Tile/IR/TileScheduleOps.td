@@ -216,6 +216,10 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
     outside of it, but for those made of nothing but scalars, such as constants,
     which each role can make anew.
 
+    Channels are barriers in shared memory, which NVIDIA GPUs have from sm_80
+    on; for others a kernel with roles is an error. From sm_90 on copies to
+    slots are done by TMA, before by cp.async.
+
     ```mlir
     tile.specialize {
       tile.role @math warps(8) {
@@ -237,6 +241,8 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
     auto getRoles() { return getBody().front().getOps<::tilews::tile::RoleOp>(); }
     /// Warps of all roles together.
     int64_t getNumWarps();
+    /// Fails with an error if roles cannot run on `target`.
+    ::llvm::LogicalResult verifyTarget(const ::tilews::TargetInfo &target);
   }];
 }
 

@@ -208,6 +208,7 @@ def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
     `tile.inst` that is already there is kept, or refused with the reason if the
     operation cannot become it. A remark says why a better instruction was not
     taken (`tile-inst-0001` for matrix products, `tile-inst-0002` for copies).
+    Roles that are written by hand for a target that has none are an error.
 
     Before a kernel is scheduled this is a choice: TMA copies become others if
     there will be no role to start them. Afterwards it is a contract, which this
