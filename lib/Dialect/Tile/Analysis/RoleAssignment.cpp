@@ -100,7 +100,8 @@ void RoleAssignment::findPrelude() {
   Operation *first = nullptr;
   for (Operation &op : kernel.getBody().front()) {
     op.walk([&](Operation *inner) {
-      if (isTransaction(inner) && !first)
+      bool fills = isa<CopyOp>(inner) && fillsChannel(inner);
+      if ((isTransaction(inner) || fills) && !first)
         first = &op;
     });
   }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
@@ -117,6 +117,39 @@ static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
   return success();
 }
 
+/// Of the buffers that could have a channel those whose copies the load role
+/// can start: it runs ahead, so the data of none of them may decide what it
+/// does, nor may what it does for them follow from what the other role
+/// computes. None if there will be no roles; copies are then better off without
+/// a channel.
+static FailureOr<SmallVector<AllocSharedOp>>
+chooseBuffers(gpu::GPUFuncOp kernel) {
+  SmallVector<AllocSharedOp> buffers, chosen;
+  MemoryAccesses memory(kernel);
+  auto accesses = memory.get(kernel);
+  kernel.walk([&](AllocSharedOp alloc) {
+    if (llvm::none_of(alloc->getUsers(), llvm::IsaPred<ChannelOp>) &&
+        getPrelude(alloc, kernel, accesses))
+      buffers.push_back(alloc);
+  });
+  if (buffers.empty())
+    return chosen;
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return failure();
+  auto canHaveRoles = [&](ArrayRef<AllocSharedOp> more) {
+    return !RoleAssignment(kernel, more).run(*target);
+  };
+  if (canHaveRoles(buffers))
+    return buffers;
+  for (AllocSharedOp alloc : buffers) {
+    chosen.push_back(alloc);
+    if (!canHaveRoles(chosen))
+      chosen.pop_back();
+  }
+  return chosen;
+}
+
 LogicalResult tile::channelPreludes(gpu::GPUFuncOp kernel) {
   bool hasChannels = false, hasRoles = false;
   kernel.walk([&](Operation *op) {
@@ -125,16 +158,15 @@ LogicalResult tile::channelPreludes(gpu::GPUFuncOp kernel) {
   });
   if (!hasChannels || hasRoles)
     return success();
+  FailureOr<SmallVector<AllocSharedOp>> allocs = chooseBuffers(kernel);
+  if (failed(allocs))
+    return failure();
   IRRewriter rewriter(kernel.getContext());
-  SmallVector<AllocSharedOp> allocs;
-  kernel.walk([&](AllocSharedOp alloc) { allocs.push_back(alloc); });
-  for (AllocSharedOp alloc : allocs) {
+  for (AllocSharedOp alloc : *allocs) {
     // Each channel changes the loops around it.
     MemoryAccesses memory(kernel);
-    auto accesses = memory.get(kernel);
-    if (llvm::any_of(alloc->getUsers(), llvm::IsaPred<ChannelOp>))
-      continue;
-    std::optional<Prelude> prelude = getPrelude(alloc, kernel, accesses);
+    std::optional<Prelude> prelude =
+        getPrelude(alloc, kernel, memory.get(kernel));
     if (prelude && failed(addChannel(rewriter, *prelude, kernel)))
       return failure();
   }

@@ -166,14 +166,26 @@ static bool isAsync(ChannelOp channel) {
          channel.getProducer() == ProducerKind::Mixed;
 }
 
+/// Calls `fn` with each channel whose copies `op` commits, to wait for them in
+/// a later operation of the body. A wait in `op` itself comes before a group
+/// behind it would close: it waits for all copies.
+static void forEachGroup(Operation *op, function_ref<void(ChannelOp)> fn) {
+  forEachTransaction<CommitOp>(op, [&](CommitOp, ChannelOp channel) {
+    bool waits = false;
+    forEachTransaction<WaitOp>(op, [&](WaitOp, ChannelOp waitedFor) {
+      waits |= waitedFor == channel;
+    });
+    if (isAsync(channel) && !waits)
+      fn(channel);
+  });
+}
+
 void PipelineItems::addGroups() {
   SmallVector<PipelineItem> result;
   for (const PipelineItem &item : items) {
     result.push_back(item);
     bool commits = false;
-    forEachTransaction<CommitOp>(item.op, [&](CommitOp, ChannelOp channel) {
-      commits |= isAsync(channel);
-    });
+    forEachGroup(item.op, [&](ChannelOp) { commits = true; });
     if (!commits)
       continue;
     rewriter.setInsertionPoint(body.getTerminator());
@@ -205,11 +217,9 @@ void PipelineItems::countGroups() {
   addGroups();
   llvm::DenseMap<Operation *, size_t> groups;
   for (auto [place, item] : llvm::enumerate(items))
-    forEachTransaction<CommitOp>(
-        item.op, [&, place = place](CommitOp, ChannelOp channel) {
-          if (isAsync(channel))
-            groups[channel] = place + 1;
-        });
+    forEachGroup(item.op, [&, place = place](ChannelOp channel) {
+      groups[channel] = place + 1;
+    });
   for (auto [place, item] : llvm::enumerate(items))
     forEachTransaction<WaitOp>(
         item.op, [&, place = place](WaitOp wait, ChannelOp channel) {

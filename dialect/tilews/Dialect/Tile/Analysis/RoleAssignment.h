@@ -19,8 +19,11 @@ namespace tilews::tile {
 /// another one computes by an effect.
 class RoleAssignment {
 public:
-  explicit RoleAssignment(mlir::gpu::GPUFuncOp kernel)
-      : kernel(kernel), memory(kernel) {}
+  /// `more` are buffers that channels are still to be made for.
+  explicit RoleAssignment(mlir::gpu::GPUFuncOp kernel,
+                          llvm::ArrayRef<AllocSharedOp> more = {})
+      : kernel(kernel), memory(kernel),
+        channelBuffers(more.begin(), more.end()) {}
 
   /// Assigns all operations, or says why it cannot.
   MaybeRefusal run(const TargetInfo &target);

@@ -38,7 +38,8 @@ public:
   /// that it acquired are committed.
   void wrapSegments();
   /// Closes a group of copies behind each commit, in every turn, whether copies
-  /// were made or not, and lets waits count groups.
+  /// were made or not, and lets waits count groups. Where an operation of the
+  /// body commits and waits, there is no group, and the wait is for all copies.
   void countGroups();
   /// Gives the operations without a stage the stages they are needed in, cloned
   /// for each but the first, and brings the body into the pipeline's order.

@@ -122,6 +122,11 @@ def ChannelPreludesPass : Pass<"tile-channel-preludes"> {
     started by the role that does nothing else, and the readers wait right
     before the first of them.
 
+    A copy stays as it is where that role could not start it: if what it brings
+    decides what the role does (a mask that guards are read from, say), or if a
+    guard or a bound around it follows from what the rest computes. If the
+    kernel will have no roles, all copies do.
+
     ```mlir
     tile.copy %Q[%m, 0] to %qs {tile.inst = #tile.inst<tma>} : ...
     %r = scf.for ... {

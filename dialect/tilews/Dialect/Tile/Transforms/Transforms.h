@@ -80,8 +80,9 @@ void emitPipelineRemark(const Refusal &refusal);
 void replaceTma(CopyOp copy, const TargetInfo &target);
 
 /// Gives each buffer of a kernel with channels that TMA copies fill outside of
-/// pipelined loops, in one block that then reads it, a channel of one slot.
-/// Fails with an error if the layout of such a buffer cannot have versions.
+/// pipelined loops, in one block that then reads it, a channel of one slot,
+/// unless the kernel could not be split into roles then. Fails with an error if
+/// the layout of such a buffer cannot have versions.
 mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
 
 /// Splits a kernel with channels into a role that fills them by TMA and one

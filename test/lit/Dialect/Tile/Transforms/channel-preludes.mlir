@@ -98,3 +98,93 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+!G = memref<64x?xf16>
+!S = memref<64x64xf16, #gpu.address_space<workgroup>>
+!K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
+!M = memref<1x8xi32, #gpu.address_space<workgroup>>
+!half = tensor<64x64xf16>
+!c = !tile.cursor<2>
+
+// What the load role would have to wait for is in no channel: guards of copies
+// that fill one are read from the mask, and the sum decides whether a tile is
+// copied at all. The queries have one.
+// CHECK-LABEL: gpu.func @decides
+// CHECK-COUNT-2: tile.channel(
+// CHECK-NOT: tile.channel(
+// CHECK: tile.copy %arg1{{.*}} to memref<1x8xi32, #gpu.address_space<workgroup>>
+// CHECK-NEXT: tile.acquire {{.*}} : !tile.channel<1>
+// CHECK-NEXT: tile.slot
+// CHECK-NEXT: tile.copy %arg2
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK-NOT: !tile.channel<1>
+// CHECK: gpu.return
+
+// Without a role that loads there is nothing to gain.
+// CHECK-LABEL: gpu.func @no_roles
+// CHECK-COUNT-1: tile.channel(
+// CHECK-NOT: tile.channel(
+// CHECK: gpu.return
+gpu.module @m [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @decides(%A: !G, %mask: memref<?x8xi32>, %Q: !G, %C: memref<64x64xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : !half
+    %none = arith.constant 0 : i32
+    %limit = arith.constant 3.0 : f16
+    %q = tile.alloc_shared : !S
+    %ms = tile.alloc_shared : !M
+    %more = tile.alloc_shared : !S
+    %k = tile.alloc_shared : !K
+    %ch = tile.channel(%k) {producer = #tile.producer<tma>} : !K -> !tile.channel<2>
+    %p0 = tile.cursor : !c
+    tile.copy %mask[0, 0] to %ms {tile.inst = #tile.inst<tma>} : memref<?x8xi32> to !M
+    tile.copy %Q to %q {tile.inst = #tile.inst<tma>} : !G to !S
+    %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %p0, %o = %p0) -> (!half, !c, !c) {
+      %on = memref.load %ms[%c0, %i] : !M
+      %any = arith.cmpi sgt, %on, %none : i32
+      %new:3 = scf.if %any -> (!half, !c, !c) {
+        tile.acquire %ch[%p] : !tile.channel<2>
+        %sp = tile.slot %k[%p] : !K -> !S
+        tile.copy %A[0, %i] to %sp {tile.inst = #tile.inst<tma>} : !G to !S
+        tile.commit %ch[%p] : !tile.channel<2>
+        %p1 = tile.advance %p : !c
+        tile.wait %ch[%o] : !tile.channel<2>
+        %so = tile.slot %k[%o] : !K -> !S
+        %a = tile.load %so : !S -> !half
+        tile.release %ch[%o] : !tile.channel<2>
+        %o1 = tile.advance %o : !c
+        %b = tile.load %q : !S -> !half
+        %ab = arith.mulf %a, %b : !half
+        %sum = arith.addf %acc, %ab : !half
+        scf.yield %sum, %p1, %o1 : !half, !c, !c
+      } else {
+        scf.yield %acc, %p, %o : !half, !c, !c
+      }
+      scf.yield %new#0, %new#1, %new#2 : !half, !c, !c
+    }
+    %m1 = tile.reduce <max> %r#0 {axis = 1 : i64} : !half -> tensor<64xf16>
+    %m0 = tile.reduce <max> %m1 {axis = 0 : i64} : tensor<64xf16> -> tensor<f16>
+    %m = tensor.extract %m0[] : tensor<f16>
+    %big = arith.cmpf ogt, %m, %limit : f16
+    scf.if %big {
+      tile.copy %A[0, %n] to %more {tile.inst = #tile.inst<tma>} : !G to !S
+      %a = tile.load %more : !S -> !half
+      tile.store %a to %C : !half to memref<64x64xf16>
+    }
+    gpu.return
+  }
+
+  gpu.func @no_roles(%A: !G, %C: memref<64x64xf16>, %n: index) kernel attributes {tile.threads = 1024 : i32} {
+    %q = tile.alloc_shared : !S
+    %k = tile.alloc_shared : !K
+    %ch = tile.channel(%k) {producer = #tile.producer<tma>} : !K -> !tile.channel<2>
+    tile.copy %A to %q {tile.inst = #tile.inst<tma>} : !G to !S
+    %a = tile.load %q : !S -> !half
+    tile.store %a to %C : !half to memref<64x64xf16>
+    gpu.return
+  }
+}
