@@ -8,12 +8,14 @@ tested by running the same case on what they made of it.
 import pipelined_flows
 import pipelined_guards
 import pipelined_loops
+import pipelined_masks
 import pipelined_products
 import pipelined_views
 
 CASES = [
     *pipelined_products.CASES,
     *pipelined_guards.CASES,
+    *pipelined_masks.CASES,
     *pipelined_loops.CASES,
     *pipelined_flows.CASES,
     *pipelined_views.CASES,

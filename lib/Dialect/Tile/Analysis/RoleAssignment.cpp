@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
+#include "tilews/Dialect/Tile/Analysis/CopiedReads.h"
 #include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
 
 using namespace mlir;
@@ -173,10 +174,56 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
   return std::nullopt;
 }
 
-/// The load role runs ahead of the math role: it must not need what that one
-/// does.
-MaybeRefusal RoleAssignment::checkLoad() const {
-  for (Operation *op : load.getOps()) {
+/// Why the load role, which runs ahead of the math role, cannot read what `op`
+/// reads.
+MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
+  if (readsChannel(op))
+    return Refusal{op, 6,
+                   "it is needed to fill a channel, and reads a tile that a "
+                   "channel delivers"};
+  if (Operation *writer = findWriter(op, mathEffects))
+    return Refusal{op, 3,
+                   "it is needed to fill a channel, and reads what the "
+                   "kernel writes",
+                   writer};
+  return std::nullopt;
+}
+
+/// Whether the load role can read what `op` reads where a copy took it from;
+/// it then needs the place, too.
+bool RoleAssignment::isCopied(Operation *op) {
+  CopyOp copy = readsChannel(op) ? CopyOp() : findCopyOf(op, kernel, memory);
+  if (!copy)
+    return false;
+  copiedReads.push_back({op, copy});
+  load.add(copy.getSource());
+  for (Value offset : copy.getSourceOffsets())
+    load.add(offset);
+  return true;
+}
+
+/// Adds what the math role reads to decide when it waits.
+void RoleAssignment::findPeerReads() {
+  RoleSlice waits;
+  for (Operation *effect : mathEffects)
+    if (isTransaction(effect))
+      waits.add(effect);
+  llvm::SmallPtrSet<Operation *, 4> known, copies;
+  for (const CopiedRead &read : copiedReads) {
+    known.insert(read.op);
+    copies.insert(read.copy);
+  }
+  for (Operation *op : waits.getOps())
+    if (CopyOp copy = findCopyOf(op, kernel, memory);
+        copy && copies.contains(copy) && !known.contains(op))
+      copiedReads.push_back({op, copy});
+}
+
+/// The load role must not need what the math role does.
+MaybeRefusal RoleAssignment::checkLoad() {
+  // The slice grows.
+  for (size_t i = 0; i < load.getOps().size(); ++i) {
+    Operation *op = load.getOps()[i];
     if (llvm::is_contained(mathEffects, op))
       return Refusal{
           op, 2,
@@ -184,16 +231,11 @@ MaybeRefusal RoleAssignment::checkLoad() const {
           "its result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
-    if (readsChannel(op))
-      return Refusal{op, 6,
-                     "it is needed to fill a channel, and reads a tile that a "
-                     "channel delivers"};
-    if (Operation *writer = findWriter(op, mathEffects))
-      return Refusal{op, 3,
-                     "it is needed to fill a channel, and reads what the "
-                     "kernel writes",
-                     writer};
+    if (MaybeRefusal refusal = checkRead(op); refusal && !isCopied(op))
+      return refusal;
   }
+  if (!copiedReads.empty())
+    findPeerReads();
   return std::nullopt;
 }
 

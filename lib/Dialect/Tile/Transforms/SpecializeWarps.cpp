@@ -169,6 +169,25 @@ static bool hasOp(gpu::GPUFuncOp kernel, function_ref<bool(Operation *)> is) {
       .wasInterrupted();
 }
 
+/// Lets what decides about copies be read from where it was copied from, and
+/// removes buffers that nothing reads then.
+static void readFromSources(ArrayRef<RoleAssignment::CopiedRead> reads,
+                            gpu::GPUFuncOp kernel) {
+  IRRewriter rewriter(kernel.getContext());
+  llvm::SmallSetVector<CopyOp, 4> copies;
+  for (const RoleAssignment::CopiedRead &read : reads) {
+    readFromSource(rewriter, read.op, read.copy);
+    copies.insert(read.copy);
+  }
+  for (CopyOp copy : copies) {
+    auto alloc = copy.getDest().getDefiningOp<AllocSharedOp>();
+    if (!alloc->hasOneUse())
+      continue;
+    rewriter.eraseOp(copy);
+    rewriter.eraseOp(alloc);
+  }
+}
+
 LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
@@ -178,7 +197,15 @@ LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
     emitRemark(*refusal);
     return failure();
   }
-  split(kernel, roles, *target);
+  if (roles.getCopiedReads().empty()) {
+    split(kernel, roles, *target);
+  } else {
+    readFromSources(roles.getCopiedReads(), kernel);
+    RoleAssignment again(kernel);
+    MaybeRefusal refusal = again.run(*target);
+    assert(!refusal && "the load role reads nothing else");
+    split(kernel, again, *target);
+  }
   if (failed(replaceTmaLoads(kernel)))
     return failure();
   setProducers(kernel);

@@ -36,6 +36,16 @@ public:
   const RoleSlice &getMath() const { return math; }
   int64_t getLoadWarps() const { return loadWarps; }
 
+  /// What the load role reads from shared memory that the other role fills, and
+  /// the copy that brings it there. It has to be read from the copy's source
+  /// instead, and roles assigned again. Where the math role reads the same to
+  /// decide when it waits, it does so in the same way: both have to agree.
+  struct CopiedRead {
+    mlir::Operation *op;
+    CopyOp copy;
+  };
+  llvm::ArrayRef<CopiedRead> getCopiedReads() const { return copiedReads; }
+
 private:
   MaybeRefusal checkThreads(const TargetInfo &target);
   MaybeRefusal assign();
@@ -44,7 +54,10 @@ private:
   void findPrelude();
   void keepInPrelude(mlir::Operation *op);
   MaybeRefusal checkPrelude() const;
-  MaybeRefusal checkLoad() const;
+  MaybeRefusal checkLoad();
+  MaybeRefusal checkRead(mlir::Operation *op) const;
+  bool isCopied(mlir::Operation *op);
+  void findPeerReads();
   mlir::Operation *findWriter(mlir::Operation *reader,
                               llvm::ArrayRef<mlir::Operation *> writers) const;
 
@@ -54,6 +67,7 @@ private:
   llvm::SmallVector<mlir::Operation *> loadEffects, mathEffects, preludeEffects;
   llvm::DenseSet<mlir::Operation *> prelude;
   RoleSlice load, math;
+  llvm::SmallVector<CopiedRead> copiedReads;
   int64_t loadWarps = 1;
 };
 

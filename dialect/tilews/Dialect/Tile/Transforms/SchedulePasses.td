@@ -164,7 +164,10 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     load role has one warp if all its copies are TMA copies, otherwise four.
 
     Effects on shared memory that the load role reads (a table of indices, say)
-    stay in front of the roles, where all threads make them.
+    stay in front of the roles, where all threads make them. Where they cannot,
+    because each tile of a persistent loop brings a mask of its own, say, both
+    roles read from global memory what a copy brings to the shared buffer: if
+    the copy alone writes it, all of it, and nothing writes what is copied.
 
     A kernel for a target without TMA keeps its one role. So does one none of
     whose copies can be done by TMA, or in which filling a channel needs what

@@ -85,6 +85,11 @@ void replaceTma(CopyOp copy, const TargetInfo &target);
 /// the layout of such a buffer cannot have versions.
 mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
 
+/// Lets `read`, of shared memory, read what `copy` brought there from where it
+/// brought it; `findCopyOf` says which copy that is.
+void readFromSource(mlir::RewriterBase &rewriter, mlir::Operation *read,
+                    CopyOp copy);
+
 /// Splits a kernel with channels into a role that fills them by TMA and one
 /// that does the rest; `tile.threads` grows by the former's. Fails with a
 /// remark, and changes nothing, where that cannot be.

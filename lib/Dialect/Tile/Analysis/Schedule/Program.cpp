@@ -7,7 +7,6 @@
 
 #include "Program.h"
 
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Scratch.h"
 
 #include "mlir/IR/Matchers.h"
@@ -183,6 +182,17 @@ void Program::needControl(Operation *op) {
   needControl(op->getParentOp());
 }
 
+/// A read of shared memory depends on what was copied there.
+void Program::needCopied(Operation *op) {
+  CopyOp copy = findCopyOf(op, kernel, memory);
+  if (!copy || !copiedReads.try_emplace(op, copy).second)
+    return;
+  for (Value offset : copy.getSourceOffsets()) {
+    readsByPlace[offset].push_back(op);
+    need(offset);
+  }
+}
+
 void Program::drain() {
   while (!pending.empty()) {
     Value value = pending.pop_back_val();
@@ -192,6 +202,7 @@ void Program::drain() {
         needControl(parent);
     } else {
       needControl(value.getDefiningOp());
+      needCopied(value.getDefiningOp());
     }
     for (Value source : getSources(value))
       need(source);
@@ -321,7 +332,6 @@ void Program::findStableReads() {
         return op && op->getNumRegions() == 0 && !isMemoryEffectFree(op);
       }))
     return;
-  MemoryAccesses memory(kernel);
   auto accesses = memory.get(kernel);
   Block &body = kernel.getBody().front();
   for (const MemoryAccess &read : accesses) {
@@ -367,6 +377,11 @@ std::optional<Finding> Program::build() {
 int64_t Program::getNumber(Value value) const {
   auto it = values.find(value);
   return it == values.end() ? -1 : int64_t(it->second);
+}
+
+ArrayRef<Operation *> Program::getCopiedReads(Value value) const {
+  auto it = readsByPlace.find(value);
+  return it == readsByPlace.end() ? ArrayRef<Operation *>() : it->second;
 }
 
 ArrayRef<unsigned> Program::getInnerValues(Operation *op) const {

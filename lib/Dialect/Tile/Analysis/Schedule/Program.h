@@ -16,6 +16,8 @@
 
 #include "Protocol.h"
 
+#include "tilews/Dialect/Tile/Analysis/CopiedReads.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilews::tile::schedule {
@@ -30,7 +32,7 @@ struct Task {
 class Program {
 public:
   Program(mlir::gpu::GPUFuncOp kernel, const Protocol &protocol)
-      : kernel(kernel), protocol(protocol) {}
+      : kernel(kernel), protocol(protocol), memory(kernel) {}
 
   /// What is in the way if the kernel cannot be checked.
   std::optional<Finding> build();
@@ -61,6 +63,11 @@ public:
   bool readsStableMemory(mlir::Operation *op) const {
     return stableReads.contains(op);
   }
+  /// The copy that brings what `op` reads from shared memory: every such read
+  /// gives what the copy's source has at the place it was made for.
+  CopyOp getCopyOf(mlir::Operation *op) const { return copiedReads.lookup(op); }
+  /// Reads that depend on where such a copy copies from, which `value` tells.
+  llvm::ArrayRef<mlir::Operation *> getCopiedReads(mlir::Value value) const;
   mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
 
 private:
@@ -76,11 +83,16 @@ private:
   void collectInner();
   void collectPlaces();
   void findStableReads();
+  void needCopied(mlir::Operation *op);
 
   mlir::gpu::GPUFuncOp kernel;
   const Protocol &protocol;
+  MemoryAccesses memory;
   llvm::SmallVector<Task> tasks;
   llvm::DenseSet<mlir::Operation *> relevant, stableReads, linked;
+  llvm::DenseMap<mlir::Operation *, CopyOp> copiedReads;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>>
+      readsByPlace;
   llvm::DenseMap<mlir::Value, unsigned> values;
   std::vector<mlir::Value> byNumber;
   std::vector<llvm::SmallSet<unsigned, 2>> places;

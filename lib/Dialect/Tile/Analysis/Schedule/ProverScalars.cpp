@@ -154,7 +154,9 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
     set(path, op->getResult(0), result);
     return Progress::Made;
   }
-  bool isKnown = isMemoryEffectFree(op) || program.readsStableMemory(op);
+  CopyOp copy = program.getCopyOf(op);
+  bool isKnown =
+      isMemoryEffectFree(op) || copy || program.readsStableMemory(op);
   for (OpResult result : op->getResults()) {
     Expr atom;
     if (isKnown && op->getNumRegions() == 0) {
@@ -165,6 +167,12 @@ Prover::Progress Prover::evaluate(Path &path, unsigned task, Operation *op) {
         operands.push_back(
             value ? get(path, value)
                   : table.getConstant(*getConstantIntValue(operand)));
+      }
+      if (copy) {
+        llvm::append_range(operands,
+                           getOperands(path, copy.getSourceOffsets()));
+        identity.words.push_back(
+            reinterpret_cast<int64_t>(copy.getOperation()));
       }
       if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
         operands.push_back(getThreadVariable());

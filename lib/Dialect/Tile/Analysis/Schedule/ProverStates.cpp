@@ -14,8 +14,10 @@ using namespace tilews::tile::schedule;
 
 /// Whether `value` may still be used.
 bool Prover::isLive(const Path &path, Value value) const {
+  SmallVector<Operation *> users(value.getUsers());
+  llvm::append_range(users, program.getCopiedReads(value));
   for (const auto &frames : path.tasks)
-    for (Operation *user : value.getUsers()) {
+    for (Operation *user : users) {
       const Frame *inner = nullptr;
       for (const Frame &frame : frames) {
         if (!frame.op->isProperAncestor(user))

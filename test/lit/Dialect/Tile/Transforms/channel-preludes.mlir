@@ -119,9 +119,10 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 // CHECK-NEXT: tile.slot
 // CHECK-NEXT: tile.copy %arg2
 // CHECK: scf.for
+// CHECK: tile.release {{.*}} : !tile.channel<1>
 // CHECK: scf.if
-// CHECK-NOT: !tile.channel<1>
-// CHECK: gpu.return
+// CHECK-NEXT: tile.copy
+// CHECK-NEXT: tile.load
 
 // Without a role that loads there is nothing to gain.
 // CHECK-LABEL: gpu.func @no_roles
