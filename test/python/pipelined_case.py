@@ -11,8 +11,9 @@ import numpy as np
 class Case:
     """A kernel with its arguments, outputs last, and its constants.
 
-    ``piped`` is the number of channels that the schedule has to find;
-    ``tolerance`` is what a GPU's functions may be off by.
+    ``piped`` is the number of channels that the schedule has to find; ``roles``
+    says whether a role of its own fills them where there is TMA; ``tolerance`` is
+    what a GPU's functions may be off by.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Case:
     arguments: Callable[[np.random.Generator], list]
     constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     piped: int = 1
+    roles: bool = True
     tolerance: float = 0.0
 
 

@@ -319,7 +319,7 @@ CASES = [
         for s, causal in ((1, False), (2, False), (3, False), (2, True))
     ),
     Case("recurrent", recurrent, recurrent_arguments),
-    Case("gather", gather, gather_arguments),
+    Case("gather", gather, gather_arguments, roles=False),
     Case("gather-product", gather_product, gather_product_arguments, piped=2),
     Case("counters", counters, counters_arguments),
     Case("pieces", pieces, pieces_arguments),

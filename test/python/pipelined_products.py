@@ -262,11 +262,13 @@ CASES = [
         for constants in [{"STAGES": s, "TRIPS": t}]
     ),
     *(
-        Case(f"unaligned-{k}", gemm_unaligned, unaligned_arguments(k))
+        Case(f"unaligned-{k}", gemm_unaligned, unaligned_arguments(k), roles=False)
         for k in (0, 7, 75)
     ),
     # No loop is left of it.
-    Case("static-t1", gemm_static, static_arguments, {"TRIPS": 1}, piped=0),
+    Case(
+        "static-t1", gemm_static, static_arguments, {"TRIPS": 1}, piped=0, roles=False
+    ),
     Case("cast", gemm_cast, one_tile_arguments(np.float32)),
     Case("padded", gemm_padded, one_tile_arguments(np.float16)),
     Case("sparse", gemm_sparse, sparse_arguments),
