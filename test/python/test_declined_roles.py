@@ -7,6 +7,7 @@ import runpy
 import numpy as np
 import pipelined_zoo
 import pytest
+import simulating
 
 import tilews
 import tilews.language as tl
@@ -210,6 +211,44 @@ def test_registers_without_roles():
 
     remarks = passes.run(plain.build("sm_90a"), "tile-specialize-warps")
     assert re.search(r"tile-ws-0008: .* has no roles to go to", remarks[0])
+
+
+@pytest.mark.parametrize("stages", [3, None])
+def test_the_loop_is_named(stages):
+    """One of two loops depends on what the other has computed. If it is not asked
+    to be pipelined, the other one has a role that loads."""
+
+    @tilews.kernel(threads=128)
+    def kernel(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
+        tl.grid(1)
+        As = tl.alloc_shared((64, 64), tl.f16)
+        Bs = tl.alloc_shared((64, 64), tl.f16)
+        acc = tl.zeros((64, 64), tl.f32)
+        for k in tl.range(4, num_stages=3):
+            tl.copy(A[0, k * 64], As)
+            acc = acc + tl.load(As).to(tl.f32)
+        if tl.max(acc) > 3.0:
+            for k in tl.range(4, num_stages=stages):
+                tl.copy(A[0, k * 64], Bs)
+                acc = acc * 0.5 + tl.load(Bs).to(tl.f32)
+        C[0, 0] = acc
+
+    module = kernel.build("sm_90a")
+    expected = run(module, sums()[1])
+    remarks = "".join(passes.run(module, SCHEDULE))
+    if stages:
+        assert "tile-ws-0006" in remarks
+        (line,) = re.findall(r"roles\.py:(\d+):\d+: note: needed by this loop", remarks)
+        source = pathlib.Path(__file__).read_text().splitlines()
+        assert "num_stages=stages" in source[int(line) - 1]
+    else:
+        assert "tile-ws" not in remarks
+        assert str(module).count("tile.role @") == 2
+    for timing in simulating.TIMINGS:
+        arguments = [x.copy() for x in sums()[1]]
+        sim.run(module, None, arguments, **timing)
+        for got, wanted in zip(arguments, expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 # --- A loop that cannot be expanded ----------------------------------------------

@@ -239,6 +239,25 @@ MaybeRefusal RoleAssignment::checkLoad() {
   return std::nullopt;
 }
 
+/// The first loop whose channels need `op` to be filled, if the kernel has
+/// several.
+Operation *RoleAssignment::findLoop(Operation *op) const {
+  llvm::SmallSetVector<Operation *, 4> loops, needing;
+  for (Operation *effect : loadEffects) {
+    auto loop = effect->getParentOfType<scf::ForOp>();
+    while (loop && !loop->hasAttr(TileDialect::kNumStages))
+      loop = loop->getParentOfType<scf::ForOp>();
+    if (!loop || !isa<AcquireOp>(effect))
+      continue;
+    RoleSlice slice;
+    slice.add(effect);
+    loops.insert(loop);
+    if (slice.contains(op))
+      needing.insert(loop);
+  }
+  return loops.size() > 1 && !needing.empty() ? needing.front() : nullptr;
+}
+
 MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
   bool hasTma = false, onlyTma = true;
   kernel.walk([&](CopyOp copy) {
@@ -288,7 +307,10 @@ MaybeRefusal RoleAssignment::run(const TargetInfo &target) {
   findPrelude();
   for (Operation *op : mathEffects)
     math.add(op);
-  if (MaybeRefusal refusal = checkPrelude())
-    return refusal;
-  return checkLoad();
+  MaybeRefusal refusal = checkPrelude();
+  if (!refusal)
+    refusal = checkLoad();
+  if (refusal)
+    refusal->loop = findLoop(refusal->op);
+  return refusal;
 }

@@ -88,6 +88,10 @@ static void emitRemark(const Refusal &refusal) {
           .str());
   if (refusal.other)
     remark.attachNote(refusal.other->getLoc()) << "written here";
+  if (refusal.loop)
+    remark.attachNote(refusal.loop->getLoc())
+        << "needed by this loop; without its 'tile.num_stages', and with "
+           "buffers of its own, it leaves roles to the others";
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,8 @@ struct Refusal {
   std::string reason;
   /// Another operation that is in the way.
   mlir::Operation *other = nullptr;
+  /// Which of several loops it is about.
+  mlir::Operation *loop = nullptr;
 };
 using MaybeRefusal = std::optional<Refusal>;
 

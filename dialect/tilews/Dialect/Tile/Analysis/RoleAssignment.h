@@ -58,6 +58,7 @@ private:
   MaybeRefusal checkRead(mlir::Operation *op) const;
   bool isCopied(mlir::Operation *op);
   void findPeerReads();
+  mlir::Operation *findLoop(mlir::Operation *op) const;
   mlir::Operation *findWriter(mlir::Operation *reader,
                               llvm::ArrayRef<mlir::Operation *> writers) const;
 
