@@ -21,8 +21,9 @@ def check(function, message, hint=None, **bindings):
     marked = [i for i, line in enumerate(lines) if "# HERE" in line]
     if marked:
         assert error.line == first + marked[0]
-        assert error.filename == __file__
-        assert f"{__file__}:{error.line}:{error.column}: error: " in str(error)
+        file = inspect.getsourcefile(function)
+        assert error.filename == file
+        assert f"{file}:{error.line}:{error.column}: error: " in str(error)
         assert lines[marked[0]].strip() in str(error)
 
 

@@ -15,7 +15,8 @@ from ..errors import CompileError, KernelError, LanguageError
 from ..language.arithmetic import as_condition
 from ..language.builder import Builder
 from ..language.math import logical_not
-from ..language.values import Buffer, Value, describe
+from ..language.unloaded import InMemory
+from ..language.values import BufferRegion, Value, describe
 from .merging import Undefined
 from .source import Function, SourceFile
 
@@ -68,6 +69,21 @@ _HINTS = {
     ast.SetComp: "use a list comprehension",
     ast.DictComp: "use a list comprehension",
 }
+
+
+def _check_python_comparison(op: ast.cmpop, lhs: Any, rhs: Any) -> None:
+    """Refuses `in` and `is` where Python would answer for the wrong thing."""
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(lhs, (Value, InMemory)):
+        raise LanguageError("'in' takes Python values", "compare with ==")
+    if not isinstance(op, (ast.Is, ast.IsNot)) or lhs is None or rhs is None:
+        return
+    for side in (lhs, rhs):
+        # Each access makes a new object, so that `is` would always be false.
+        if isinstance(side, (Value, BufferRegion)):
+            raise LanguageError(
+                f"'is' asks for the same Python object, but found {describe(side)}",
+                "compare with ==, memory after tl.load",
+            )
 
 
 class Control(Exception):
@@ -212,28 +228,26 @@ class Expressions:
         )
 
     def eval_BinOp(self, node: ast.BinOp) -> Any:
-        lhs, rhs = self.eval(node.left), self.eval(node.right)
-        if isinstance(node.op, ast.MatMult) and isinstance(lhs, (Value, Buffer)):
-            raise LanguageError("'@' is not defined", "write tl.gemm(a, b, acc)")
-        return _BINARY[type(node.op)](lhs, rhs)
+        return _BINARY[type(node.op)](self.eval(node.left), self.eval(node.right))
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
         return _UNARY[type(node.op)](self.eval(node.operand))
 
     def eval_Compare(self, node: ast.Compare) -> Any:
+        """A comparison, or ``a < b < c``, whose parts hold all."""
         lhs, result = self.eval(node.left), True
         for op, comparator in zip(node.ops, node.comparators, strict=True):
-            rhs = self.eval(comparator)
-            if isinstance(op, (ast.In, ast.NotIn)) and isinstance(lhs, Value):
-                raise LanguageError("'in' takes Python values", "compare with ==")
-            holds = _COMPARE[type(op)](lhs, rhs)
-            if result is True:
-                result = holds
-            elif isinstance(result, Value) and holds is not True:
-                result = result & holds
-            lhs = rhs
-            if result is False:
+            # Python's answer is whole with the first part that does not hold.
+            if not isinstance(result, Value) and not result:
                 break
+            rhs = self.eval(comparator)
+            _check_python_comparison(op, lhs, rhs)
+            holds = _COMPARE[type(op)](lhs, rhs)
+            if not isinstance(result, Value):
+                result = holds
+            elif isinstance(holds, Value) or not holds:
+                result = result & (holds if isinstance(holds, Value) else False)
+            lhs = rhs
         return result
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -259,7 +273,9 @@ class Expressions:
 
         def right() -> Any:
             value = self.eval(rest)
-            return value if not isinstance(value, Value) else as_condition(value, name)
+            if isinstance(value, (Value, InMemory)):
+                return as_condition(value, name)
+            return value
 
         branches = (right, lambda: False) if is_and else (lambda: True, right)
         result = self.choose(node, condition, *branches, name)
@@ -300,7 +316,7 @@ class Expressions:
 
     def eval_FormattedValue(self, node: ast.FormattedValue) -> str:
         value = self.eval(node.value)
-        if isinstance(value, Value):
+        if isinstance(value, (Value, BufferRegion)):
             raise LanguageError(
                 f"{describe(value)} has no text while the kernel is built",
                 "print it: tl.print('message', value)",

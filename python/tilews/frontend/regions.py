@@ -13,7 +13,7 @@ from ..errors import LanguageError
 from ..language.arithmetic import as_condition, as_index
 from ..language.control import Persistent, Range, rasterize_attribute
 from ..language.types import index
-from ..language.values import Scalar, Value, wrap
+from ..language.values import BufferRegion, Scalar, Value, wrap
 from .calls import Calls
 from .merging import (
     Carried,
@@ -323,6 +323,8 @@ class Regions(Noting, Calls):
 
 def _equal(lhs: Any, rhs: Any) -> bool:
     """Whether two Python values are the same."""
+    if isinstance(lhs, BufferRegion) and isinstance(rhs, BufferRegion):
+        lhs, rhs = vars(lhs), vars(rhs)
     try:
         return type(lhs) is type(rhs) and bool(lhs == rhs)
     except Exception:  # a comparison that is not Python's

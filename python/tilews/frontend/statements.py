@@ -15,6 +15,7 @@ from ..language.builder import Builder
 from ..language.control import Persistent, Range
 from ..language.symbolic import grid_map
 from ..language.types import DType
+from ..language.unloaded import InMemory
 from ..language.values import Buffer, Tile, Value, describe
 from .expressions import Control
 from .merging import Undefined
@@ -233,7 +234,7 @@ class Interpreter(Roles):
         if isinstance(iterable, Persistent):
             self._run_loop(self.persistent_loop, node, iterable)
             return
-        if isinstance(iterable, (Value, Buffer)):
+        if isinstance(iterable, (Value, InMemory)):
             raise LanguageError(
                 f"cannot iterate over {describe(iterable)}", "loop over tl.range(n)"
             )

@@ -9,6 +9,7 @@ from ..dialects import arith, math, tensor, tile
 from ..errors import LanguageError
 from .builder import constant
 from .types import DType, f32, i1, i64, index
+from .unloaded import load_hint
 from .values import CarriedNumber, Cursor, Scalar, Tile, Value, describe, wrap
 
 _Number = (bool, int, float)
@@ -112,7 +113,8 @@ def unify(what: str, *operands: Any) -> list[Value]:
         if not is_value and not is_number(operand):
             raise LanguageError(
                 f"{what}: expected a fragment, a scalar or a number, found "
-                f"{describe(operand)}"
+                f"{describe(operand)}",
+                load_hint(operand),
             )
     values = [operand for operand in operands if isinstance(operand, Value)]
     if values:
@@ -245,7 +247,9 @@ def cast(value: Any, dtype: DType) -> Value:
     if is_number(value):
         return wrap(constant(number(value), dtype, None))
     if not isinstance(value, Value) or isinstance(value, Cursor):
-        raise LanguageError(f"cannot convert {describe(value)} to {dtype}")
+        raise LanguageError(
+            f"cannot convert {describe(value)} to {dtype}", load_hint(value)
+        )
     source = value.dtype
     if source == dtype:
         return value
@@ -297,7 +301,10 @@ def as_index(value: Any, what: str) -> ir.Value:
         return constant(number(value), index, None)
     if isinstance(value, Scalar) and value.dtype.is_int:
         return cast(value, index).ir
-    raise LanguageError(f"{what}: expected an integer scalar, found {describe(value)}")
+    raise LanguageError(
+        f"{what}: expected an integer scalar, found {describe(value)}",
+        load_hint(value),
+    )
 
 
 def as_condition(value: Any, what: str) -> Scalar:
@@ -309,4 +316,6 @@ def as_condition(value: Any, what: str) -> Scalar:
         )
     if isinstance(value, Scalar) and value.dtype.is_int:
         return cast(value, i1)
-    raise LanguageError(f"{what}: expected a condition, found {describe(value)}")
+    raise LanguageError(
+        f"{what}: expected a condition, found {describe(value)}", load_hint(value)
+    )

@@ -17,6 +17,7 @@ from .integers import as_integer, check_integer
 from .memory import static_shape
 from .symbolic import grid_map
 from .types import i1, index
+from .unloaded import InMemory, load_hint
 from .values import Scalar, Value, describe
 
 
@@ -78,7 +79,10 @@ def range(
         if isinstance(bound, float) or not (
             is_int or (isinstance(bound, Scalar) and bound.dtype.is_int)
         ):
-            raise LanguageError(f"tl.range: expected integers, found {describe(bound)}")
+            raise LanguageError(
+                f"tl.range: expected integers, found {describe(bound)}",
+                load_hint(bound),
+            )
     if is_number(step) and step < 1:
         raise LanguageError(
             f"tl.range: the step has to be positive, found {step}",
@@ -295,6 +299,9 @@ def print(*values: Any) -> None:
     Python strings and numbers become the message before them.
     """
     current("tl.print")
+    for value in values:
+        if isinstance(value, InMemory):
+            value.refuse("tl.print")
     message = " ".join(str(v) for v in values if not isinstance(v, Value))
     tile.print_(message, [v.ir for v in values if isinstance(v, Value)])
 
@@ -306,6 +313,7 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
         condition = cast(bool(condition), i1)
     if not isinstance(condition, Value):
         raise LanguageError(
-            f"tl.device_assert: expected a condition, found {describe(condition)}"
+            f"tl.device_assert: expected a condition, found {describe(condition)}",
+            load_hint(condition),
         )
     tile.assert_(condition.to(i1).ir, message)

@@ -15,6 +15,7 @@ from .integers import INT64_MAX, as_integer, check_integer
 from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
 from .types import DType, index
+from .unloaded import load_hint
 from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe, wrap
 
 
@@ -160,7 +161,8 @@ def _offset(item: Any) -> int | Scalar:
     if isinstance(item, Scalar) and item.dtype.is_int:
         return item
     raise LanguageError(
-        f"an index has to be an integer scalar or a slice, found {describe(item)}"
+        f"an index has to be an integer scalar or a slice, found {describe(item)}",
+        load_hint(item),
     )
 
 
@@ -303,7 +305,8 @@ def _as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
     if not isinstance(value, Value) and not is_number(value):
         raise LanguageError(
             f"{what}: expected a fragment, a scalar or a number, found "
-            f"{describe(value)}"
+            f"{describe(value)}",
+            load_hint(value),
         )
     if isinstance(value, Tile):
         return value

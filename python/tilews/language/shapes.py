@@ -13,13 +13,16 @@ from .builder import current
 from .integers import INT64_MAX, check_integer
 from .memory import check_dtype, static_shape
 from .types import DType, i32
+from .unloaded import load_hint
 from .values import Scalar, Tile, describe
 
 
 def check_tile(value: Any, what: str) -> Tile:
     """Raises LanguageError unless given a fragment."""
     if not isinstance(value, Tile):
-        raise LanguageError(f"{what}: expected a fragment, found {describe(value)}")
+        raise LanguageError(
+            f"{what}: expected a fragment, found {describe(value)}", load_hint(value)
+        )
     return value
 
 
@@ -38,7 +41,8 @@ def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
     shape = static_shape(shape, "tl.full")
     if not is_number(value) and not isinstance(value, Scalar):
         raise LanguageError(
-            f"tl.full: expected a number or a scalar, found {describe(value)}"
+            f"tl.full: expected a number or a scalar, found {describe(value)}",
+            load_hint(value),
         )
     return as_value(value, check_dtype(dtype, "tl.full"), shape)
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from .. import ir
 from ..errors import LanguageError
 from .types import DType, dtype_of_ir
+from .unloaded import InMemory
 
 
 class Value:
@@ -157,13 +158,38 @@ class Value:
             "make it a constexpr parameter or fix it with compile(NAME=...)",
         )
 
-    __int__ = __index__
+    def __int__(self) -> NoReturn:
+        raise LanguageError(
+            f"{describe(self)} is known only when the kernel runs, but a Python "
+            "number is needed here",
+            "convert it with .to(tl.i32) or .to(tl.f32), and compute with the "
+            "functions of tl",
+        )
 
-    def __float__(self) -> NoReturn:
-        self.__index__()
+    __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = __int__
+
+    def __divmod__(self, other: Any) -> NoReturn:
+        raise LanguageError("kernels have no divmod", "write a // b and a % b")
+
+    __rdivmod__ = __divmod__
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise LanguageError("'@' is not defined", "write tl.gemm(a, b, acc)")
+
+    __rmatmul__ = __matmul__
+
+    def __len__(self) -> NoReturn:
+        raise LanguageError(
+            f"{describe(self)} has no len", "a fragment has a shape: x.shape[0]"
+        )
 
     def __iter__(self) -> NoReturn:
-        raise LanguageError(f"cannot iterate over {describe(self)}")
+        raise LanguageError(
+            f"cannot iterate over {describe(self)}", "loop over tl.range(n)"
+        )
+
+    def __contains__(self, item: Any) -> NoReturn:
+        raise LanguageError("'in' takes Python values", "write tl.any(x == item)")
 
 
 class Scalar(Value):
@@ -249,7 +275,7 @@ class Cursor(Value):
         return f"Cursor({self.depth})"
 
 
-class Buffer:
+class Buffer(InMemory):
     """A tensor in global or shared memory.
 
     Indexing names a region of it, to be copied, loaded or stored: ``A[i, j]``
@@ -287,16 +313,20 @@ class Buffer:
     def __setitem__(self, items: Any, value: Any) -> None:
         memory.store(value, memory.region(self, items))
 
-    def __iter__(self) -> NoReturn:
-        raise LanguageError(f"cannot iterate over {describe(self)}")
+    def _element(self) -> str:
+        return _element(self, ())
+
+    def _describe(self) -> str:
+        space = "shared" if self.is_shared else "global"
+        return f"the {space} buffer {self.name or ''}".rstrip()
 
     def __repr__(self) -> str:
         shape = tuple("?" if size is None else size for size in self.static_shape)
         return f"Buffer({shape}, {self.dtype})"
 
 
-@dataclasses.dataclass(frozen=True)
-class BufferRegion:
+@dataclasses.dataclass(frozen=True, eq=False)
+class BufferRegion(InMemory):
     """A part of a buffer.
 
     Attributes:
@@ -315,14 +345,29 @@ class BufferRegion:
     def dtype(self) -> DType:
         return self.buffer.dtype
 
-    def _unloaded(self, *_: object) -> NoReturn:
-        raise LanguageError(
-            "a region of a buffer is not a value", "load it first: tl.load(A[i, j])"
-        )
+    # A region is made by each indexing anew, so nothing is found by it.
+    __hash__ = None
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _unloaded
-    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _unloaded
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __bool__ = _unloaded
+    def __getitem__(self, items: Any) -> NoReturn:
+        self.refuse("an index of a region", "index the buffer once: A[i, j]")
+
+    def __setitem__(self, items: Any, value: Any) -> NoReturn:
+        self.__getitem__(items)
+
+    def _element(self) -> str:
+        return _element(self.buffer, self.offsets)
+
+    def _describe(self) -> str:
+        return f"a region of {self.buffer._describe()}"
+
+
+def _element(buffer: Buffer, offsets: tuple[int | Scalar, ...]) -> str:
+    """An element of a buffer as the source would name it."""
+    letters = "ijklmnop"
+    names = [letters[dim % len(letters)] for dim in range(buffer.ndim)]
+    for dim, offset in enumerate(offsets):
+        names[dim] = str(offset) if isinstance(offset, int) else names[dim]
+    return f"{buffer.name or 'A'}[{', '.join(names) or '()'}]"
 
 
 def describe(value: Any) -> str:
@@ -333,12 +378,8 @@ def describe(value: Any) -> str:
         return f"a scalar of type {value.dtype}"
     if isinstance(value, Cursor):
         return f"a cursor of a channel with {value.depth} slots"
-    if isinstance(value, Buffer):
-        space = "shared" if value.is_shared else "global"
-        name = f" {value.name}" if value.name else ""
-        return f"the {space} buffer{name}"
-    if isinstance(value, BufferRegion):
-        return f"a region of {describe(value.buffer)}"
+    if isinstance(value, InMemory):
+        return value._describe()
     if isinstance(value, (bool, int, float, str, type(None), DType)):
         return f"the Python value {value!r}"
     if isinstance(value, ModuleType):
