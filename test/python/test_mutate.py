@@ -170,6 +170,51 @@ def test_modules_list_and_print_their_mutants(tmp_path: Path):
     assert printed.output.count("tile.acquire") == 1
 
 
+CORPUS = str(Path(mutation_corpus.__file__))
+ONE = ["--kernel", "gemm sm_90a", "--form", "channels"]
+
+
+@pytest.mark.parametrize(
+    "arguments, code, message",
+    [
+        (["/"], 2, "'/' is a directory"),
+        (["nowhere.py"], 2, "'nowhere.py' does not exist"),
+        (["{text}"], 2, "expected an .mlir file or a .py file with subjects"),
+        (["{empty}"], 1, "has no synchronization to break: expected a kernel"),
+        (["{broken}"], 1, "cannot import"),
+        (["{without}"], 1, "has no list SUBJECTS"),
+        (["{kernel}", "--judge", "drop:wait-1.0"], 2, "--judge needs launches"),
+        (["{kernel}", "--table", "{page}"], 2, "--table needs launches"),
+        (["{kernel}", "--jobs", "2"], 2, "--jobs needs launches"),
+        (["{kernel}", "--emit", "drop:wait-1.0"], 1, "operation 1 is no wait"),
+        ([CORPUS, "--jobs", "0"], 2, "0 is not in the range"),
+        ([CORPUS, "--table", "/nowhere/x.md"], 2, "there is no folder '/nowhere'"),
+        ([CORPUS, "--form", "other"], 2, "'other' is not one of"),
+        ([CORPUS, "--kernel", "gemm"], 2, "only: 'gemm sm_90a'"),
+        ([CORPUS, "--emit", "drop:wait-1.0"], 2, "choose with --kernel and --form"),
+        ([CORPUS, *ONE, "--emit", "a", "--judge", "b"], 2, "--judge does not go with"),
+        ([CORPUS, *ONE, "--judge", "a", "--table", "{page}"], 2, "--table does not"),
+        ([CORPUS, *ONE, "--judge", "break:wait-1.0"], 1, "no class 'break'"),
+    ],
+)
+def test_wrong_usage(tmp_path, arguments, code, message):
+    files = {
+        "kernel": ("kernel.mlir", KERNEL),
+        "empty": ("empty.mlir", "module {}"),
+        "text": ("text.txt", ""),
+        "broken": ("broken.py", "import nothing_of_that_name"),
+        "without": ("without.py", "SUBJECTS = [1]"),
+        "page": ("page.md", ""),
+    }
+    paths = {name: tmp_path / file for name, (file, _) in files.items()}
+    for name, (_, text) in files.items():
+        paths[name].write_text(text)
+    result = CliRunner().invoke(main, [each.format(**paths) for each in arguments])
+    assert result.exit_code == code, result.output
+    assert message in result.output
+    assert isinstance(result.exception, SystemExit)
+
+
 @pytest.mark.parametrize(
     "prefix, rule",
     [

@@ -175,3 +175,27 @@ def test_kernels_that_read_garbage_are_told_apart():
     (finding,) = check(broken, Options(CHIPS[:1]))
     assert finding.kind == "invalid"
     assert sim.SimulationError.__name__ not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "5:3"], "there are no seeds in '5:3'"),
+        (["--seeds", "5:5"], "there are no seeds in '5:5'"),
+        (["--seeds=-1"], "expected FIRST:LAST or one seed, from 0 on, found '-1'"),
+        (["--seeds", "a:b"], "expected FIRST:LAST or one seed"),
+        (["--chip", "other"], "unknown target 'other'"),
+        (["--chip", "cpu"], "expected a GPU such as sm_90a, found 'cpu'"),
+        (["--jobs", "-1"], "-1 is not in the range"),
+        (["--numpy", "-1"], "-1 is not in the range"),
+        (["--save", __file__], "is a file"),
+        (["--reduce"], "--reduce makes smaller what --save writes"),
+        (["--show", "--chip", "sm_80"], "--chip does not go with --show"),
+    ],
+)
+def test_wrong_usage(arguments, message):
+    command = [sys.executable, "-m", "tilews.fuzz", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 2, result.stderr
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr

@@ -160,3 +160,67 @@ def test_pipelines_are_taken_apart():
     assert passes[2][1] == "builtin.module(cse)"
     with pytest.raises(ValueError):
         sim.list_passes("no-such-pass")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "-1"], "-1 is not in the range"),
+        (["--seed", "-1", "--policy", "random"], "-1 is not in the range"),
+        (["--data-seed", "-1"], "-1 is not in the range"),
+        (["--runs", "0", "--policy", "worst"], "0 is not in the range"),
+        (["--max-steps", "-1"], "-1 is not in the range"),
+        (["--tolerance", "-1", "--differential", "cse"], "-1.0 is not in the range"),
+        (["--trace", "/nowhere/x.json"], "there is no folder '/nowhere'"),
+        (["--trace", "/"], "'/' is a folder, expected a file"),
+        (["--out", "C=/nowhere/x.npy"], "there is no folder '/nowhere'"),
+        (["--out", "D=d.npy"], "there is no array 'D', only: A, B, C"),
+        (["--dim", "Q=3"], "no random array has an extent 'Q', only: M, A.0"),
+        (["--dim", "K=abc"], "extent 'K' a number from 0 on, found 'abc'"),
+        (["--dim", "K=-5"], "extent 'K' a number from 0 on, found '-5'"),
+        (["--dim", "M=64"], "'M' is given twice"),
+        (["--arg", "A=."], "expected a .npy file for memref"),
+        (["--arg", f"A={__file__}"], "with other contents"),
+        (["--grid", "1,2,3,4"], "one to three and none negative, found '1,2,3,4'"),
+        (["--grid=-1"], "none negative, found '-1'"),
+        (["--kernel", "other"], "expected one kernel 'other'"),
+        (["--differential", "nothing"], "'nothing' does not refer to"),
+        (["--schedule", "9,9,9:1"], "(9, 9, 9) is not in the grid, which has the"),
+        (["--block", "0,0,0"], "--block is the block that --trace is about"),
+        (["--runs", "3"], "--runs goes with --policy worst only"),
+        (["--seed", "3"], "--seed goes with --policy random or --seeds only"),
+        (["--folder", "."], "--folder goes with --differential only"),
+        (["--policy", "latest", "--seeds", "2"], "--policy is 'random' with --seeds"),
+        (["--schedule", "0,0,0:1", "--seeds", "2"], "--seeds does not go with --sch"),
+        (["--differential", "cse", "--runs", "2"], "--runs goes with --policy worst"),
+        (["--differential", "cse", "--max-steps", "2"], "--max-steps does not go with"),
+        (["--replay", __file__], "--arg does not go with --replay"),
+    ],
+)
+def test_wrong_usage(scheduled, arguments, message):
+    result = invoke(scheduled, *GEMM, *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_wrong_numbers_of_arguments(scheduled):
+    result = invoke(scheduled, "--arg", "first=x", "--arg", "last=1")
+    assert result.exit_code == 2
+    assert "argument 'first' of type index: expected an integer" in result.output
+
+
+def test_a_block_of_a_trace_is_in_the_grid(scheduled, tmp_path):
+    trace = tmp_path / "trace.json"
+    result = invoke(scheduled, *GEMM, "--trace", trace, "--block", "9,9,9")
+    assert result.exit_code == 2
+    assert "block (9, 9, 9) is not in the grid" in result.output
+    result = invoke(scheduled, *GEMM, "--trace", trace, "--block", "0,0,0")
+    assert result.exit_code == 0
+    assert json.loads(trace.read_text())
+
+
+def test_files_that_are_no_counterexamples(scheduled):
+    result = invoke(scheduled, "--replay", __file__)
+    assert result.exit_code == 2
+    assert "is no counterexample" in result.output

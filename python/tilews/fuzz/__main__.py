@@ -10,6 +10,9 @@ import time
 
 import click
 
+from .._command_line import refuse_ignored
+from ..decorator import target_attribute
+from ..errors import CompileError
 from . import runner
 from .check import CHIPS, Finding, Options, with_target
 from .generator import generate
@@ -19,10 +22,44 @@ from .reduce import reduce
 
 def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> range:
     first, colon, last = text.partition(":")
+    if not first.isdecimal() or (colon and not last.isdecimal()):
+        raise click.BadParameter(
+            f"expected FIRST:LAST or one seed, from 0 on, found '{text}'"
+        )
+    seeds = range(int(first), int(last) if colon else int(first) + 1)
+    if not seeds:
+        raise click.BadParameter(
+            f"there are no seeds in '{text}': LAST is not one of them, so that "
+            f"{first}:{int(first) + 1} is the seed {first}"
+        )
+    return seeds
+
+
+def _chips(
+    context: click.Context, parameter: click.Parameter, chips: tuple[str, ...]
+) -> tuple[str, ...]:
+    for chip in chips:
+        try:
+            is_gpu = target_attribute(chip) is not None
+        except CompileError as error:
+            raise click.BadParameter(str(error)) from None
+        if not is_gpu:
+            raise click.BadParameter(f"expected a GPU such as sm_90a, found '{chip}'")
+    return chips
+
+
+def _check_options(save: str | None, show: bool) -> None:
+    """Refuses options that others leave without an effect."""
+    if not save:
+        refuse_ignored({"reduces": "makes smaller what --save writes: give both"})
+    if show:
+        names = ("chips", "in_turn", "jobs", "reference_every", "emit_every", "save")
+        refuse_ignored(dict.fromkeys(names, "does not go with --show"))
     try:
-        return range(int(first), int(last) if colon else int(first) + 1)
-    except ValueError:
-        raise click.BadParameter(f"expected FIRST:LAST, found '{text}'") from None
+        if save:
+            pathlib.Path(save).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.BadParameter(f"cannot write to '{save}': {error}") from None
 
 
 @click.command()
@@ -32,16 +69,39 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> ran
     callback=_seeds,
     help="FIRST:LAST (without the last), or one seed.",
 )
-@click.option("--chip", "chips", multiple=True, help="By default three chips.")
+@click.option(
+    "--chip",
+    "chips",
+    multiple=True,
+    callback=_chips,
+    help="By default three chips.",
+)
 @click.option("--in-turn", is_flag=True, help="One chip a kernel, each in turn.")
 @click.option(
     "--jobs",
+    type=click.IntRange(min=0),
     default=os.cpu_count() or 1,
     help="Processes; 0 stays in this one, where a crash can be debugged.",
 )
-@click.option("--numpy", "reference_every", default=4, help="One of N against numpy.")
-@click.option("--emit", "emit_every", default=8, help="One of N to assembly.")
-@click.option("--save", type=click.Path(), help="Folder for kernels of findings.")
+@click.option(
+    "--numpy",
+    "reference_every",
+    type=click.IntRange(min=0),
+    default=4,
+    help="One of N against numpy; 0 for none.",
+)
+@click.option(
+    "--emit",
+    "emit_every",
+    type=click.IntRange(min=0),
+    default=8,
+    help="One of N to assembly; 0 for none.",
+)
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False),
+    help="Folder for kernels of findings.",
+)
 @click.option("--reduce", "reduces", is_flag=True, help="Make what is saved smaller.")
 @click.option("--show", is_flag=True, help="Print the kernels and check nothing.")
 def main(
@@ -61,6 +121,7 @@ def main(
     python -m tilews.fuzz --seeds 0:1000 --chip sm_90a
     python -m tilews.fuzz --seeds 4711 --show
     """
+    _check_options(save, show)
     if show:
         for seed in seeds:
             click.echo(generate(seed).text)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import click
 
 from .. import ir
+from .._command_line import OutputFile, refuse_ignored
 from ..errors import CompileError
 from . import _report
 from ._judge import Judge, Subject, Verdict, judge_all
@@ -19,16 +20,28 @@ from ._mutants import mutant, mutants
 
 
 def load_corpus(path: pathlib.Path) -> list[Subject]:
-    """The list ``SUBJECTS`` of a Python file."""
+    """The list ``SUBJECTS`` of a Python file.
+
+    Raises:
+        click.ClickException: it has none, or cannot be imported.
+    """
     if str(path.parent) not in sys.path:
         sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    if not hasattr(module, "SUBJECTS"):
-        raise click.ClickException(f"{path} has no list SUBJECTS of tilews.mutate")
-    return module.SUBJECTS
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise click.ClickException(f"cannot import {path}: {what}") from None
+    subjects = getattr(module, "SUBJECTS", None)
+    if not subjects or not all(isinstance(each, Subject) for each in subjects):
+        raise click.ClickException(
+            f"{path} has no list SUBJECTS of tilews.mutate.Subject, as "
+            "test/python/mutation_corpus.py has"
+        )
+    return subjects
 
 
 def _name(subject: Subject) -> str:
@@ -75,24 +88,36 @@ def _of_file(path: pathlib.Path, emit: str | None) -> None:
             raise click.ClickException(str(error)) from None
         if emit:
             click.echo(mutant(module, emit).module)
-        else:
-            for each in mutants(module):
-                click.echo(f"{each.id}: {each.place}")
+            return
+        found = list(mutants(module))
+    for each in found:
+        click.echo(f"{each.id}: {each.place}")
+    if not found:
+        raise click.ClickException(
+            f"{path} has no synchronization to break: expected a kernel with channels "
+            "or barriers, as the compiler schedules it"
+        )
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True, path_type=pathlib.Path))
+@click.argument(
+    "source", type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path)
+)
 @click.option("--kernel", help="Only this kernel, such as 'gemm sm_90a'.")
-@click.option("--form", help="Only this form: channels or barriers.")
+@click.option(
+    "--form", type=click.Choice(["channels", "barriers"]), help="Only this form."
+)
 @click.option("--emit", metavar="ID", help="Print a mutant.")
 @click.option("--judge", metavar="ID", help="Say what is found of a mutant.")
 @click.option("--missed", is_flag=True, help="List the mutants that nothing finds.")
+@click.option("--table", type=OutputFile(), help="Write the table to a page.")
 @click.option(
-    "--table",
-    type=click.Path(path_type=pathlib.Path),
-    help="Write the table to a page.",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count(),
+    show_default=True,
+    help="Processes.",
 )
-@click.option("--jobs", default=os.cpu_count(), show_default=True, help="Processes.")
 def main(
     source: pathlib.Path,
     kernel: str | None,
@@ -112,6 +137,7 @@ def main(
     tilews-mutate test/python/mutation_corpus.py --table docs/mutation.md
     tilews-mutate scheduled.mlir --emit drop:wait-16.0
     """
+    _check_options(source, emit, judge)
     try:
         if source.suffix == ".mlir":
             _of_file(source, emit)
@@ -124,21 +150,16 @@ def main(
             if form in (None, name)
         }
         if not found:
-            raise click.ClickException(f"{source} has no such kernel or form")
+            known = ", ".join(f"'{_name(each)}'" for each in load_corpus(source))
+            raise click.UsageError(
+                f"{source} has no kernel '{kernel or ''}' with this form, only: {known}"
+            )
         if emit or judge:
             _one(found, emit, judge)
             return
+        results = _judge_all(source, list(found), jobs, missed)
     except CompileError as error:
         raise click.ClickException(str(error)) from None
-    results = {}
-    for key, verdicts in run(source, list(found), jobs):
-        results[key] = verdicts
-        lost = [each for each in verdicts[1:] if each.outcome == "missed"]
-        click.echo(f"{' '.join(key)}: {len(verdicts) - 1} mutants, {len(lost)} missed")
-        if missed:
-            for each in lost:
-                click.echo(_show(each))
-    results = {key: results[key] for key in found}
     for key, text in _report.false_alarms(results).items():
         click.echo(f"false alarm: {' '.join(key)}: {text}")
     if table:
@@ -147,10 +168,41 @@ def main(
     click.echo(f"found: {100 * either:.1f} %, verifier {100 * verifier:.1f} %")
 
 
+def _check_options(source: pathlib.Path, emit: str | None, judge: str | None) -> None:
+    """Refuses a file that is neither, and options without an effect."""
+    if source.suffix not in (".mlir", ".py"):
+        raise click.UsageError(
+            f"expected an .mlir file or a .py file with subjects, found '{source}'"
+        )
+    if source.suffix == ".mlir":
+        names = ("kernel", "form", "judge", "missed", "table", "jobs")
+        reason = "needs launches: give a .py file with subjects"
+        refuse_ignored(dict.fromkeys(names, reason))
+    if emit or judge:
+        one = "emit" if emit else "judge"
+        names = ({"emit", "judge"} - {one}) | {"missed", "table", "jobs"}
+        refuse_ignored(dict.fromkeys(names, f"does not go with --{one}"))
+
+
+def _judge_all(
+    source: pathlib.Path, chosen: list[tuple[str, str]], jobs: int, missed: bool
+) -> _report.Results:
+    """Verdicts on all mutants, in the order of `chosen`; says what comes out."""
+    results = {}
+    for key, verdicts in run(source, chosen, jobs):
+        results[key] = verdicts
+        lost = [each for each in verdicts[1:] if each.outcome == "missed"]
+        click.echo(f"{' '.join(key)}: {len(verdicts) - 1} mutants, {len(lost)} missed")
+        if missed:
+            for each in lost:
+                click.echo(_show(each))
+    return {key: results[key] for key in chosen}
+
+
 def _one(found: dict, emit: str | None, judge: str | None) -> None:
     if len(found) != 1:
         names = ", ".join(f"'{kernel}' {form}" for kernel, form in found)
-        raise click.ClickException(f"choose with --kernel and --form one of: {names}")
+        raise click.UsageError(f"choose with --kernel and --form one of: {names}")
     subject, module = next(iter(found.values()))
     one = mutant(module, emit or judge)
     if emit:

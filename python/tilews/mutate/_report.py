@@ -52,7 +52,8 @@ def scores(results: Results) -> tuple[float, float]:
     faults = [v for all_ in results.values() for v in all_[1:] if not v.equivalent]
     verifier = sum(bool(each.verifier) for each in faults)
     either = sum(bool(each.verifier or each.simulator) for each in faults)
-    return verifier / len(faults), either / len(faults)
+    # Of no faults all are found.
+    return (verifier / len(faults), either / len(faults)) if faults else (1.0, 1.0)
 
 
 def false_alarms(results: Results) -> dict[tuple[str, str], str]:

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from .. import ir
+from .._command_line import OutputFile, refuse_ignored
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
@@ -24,19 +25,65 @@ def _parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise click.BadParameter(f"expected {what}, found '{pair}'")
+        if name in values:
+            raise click.BadParameter(f"'{name}' is given twice, expected {what} once")
         values[name] = text
     return values
+
+
+def _parse_extents(pairs: tuple[str, ...]) -> dict[str, int]:
+    values = _parse_pairs(pairs, "NAME=EXTENT")
+    for name, text in values.items():
+        if not text.isdecimal():
+            raise click.BadParameter(
+                f"expected as extent '{name}' a number from 0 on, found '{text}'"
+            )
+    return {name: int(text) for name, text in values.items()}
 
 
 def _parse_integers(text: str | None) -> list[int] | None:
     if text is None:
         return None
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
+    parts = text.split(",")
+    if len(parts) > 3 or not all(part.strip().isdecimal() for part in parts):
         raise click.BadParameter(
-            f"expected numbers as in 4,4, found '{text}'"
-        ) from None
+            f"expected numbers as in 4,4, one to three and none negative, found "
+            f"'{text}'"
+        )
+    return [int(part) for part in parts]
+
+
+def _check_options(given: dict[str, Any]) -> None:
+    """Refuses options that others leave without an effect."""
+    refuse_ignored(
+        {
+            "block": None
+            if given["trace"]
+            else "is the block that --trace is about: give both",
+            "runs": None
+            if given["policy"] == "worst"
+            else "goes with --policy worst only",
+            "seed": None
+            if given["policy"] == "random" or given["seeds"]
+            else "goes with --policy random or --seeds only",
+            "policy": "is 'random' with --seeds: leave it out"
+            if given["seeds"] and given["policy"] != "random"
+            else "does not go with --schedule"
+            if given["schedule"]
+            else None,
+            "seeds": "does not go with --schedule" if given["schedule"] else None,
+            **dict.fromkeys(
+                ("tolerance", "folder"),
+                None if given["pipeline"] else "goes with --differential only",
+            ),
+        }
+    )
+    if given["pipeline"]:
+        names = ("schedule", "runs", "barriers", "max_steps", "out", "trace", "block")
+        refuse_ignored(dict.fromkeys(names, "does not go with --differential"))
+    if given["counterexample"]:
+        names = set(given) - {"file", "counterexample"}
+        refuse_ignored(dict.fromkeys(names, "does not go with --replay"))
 
 
 def _list_timings(policy: str, seed: int, seeds: int | None) -> list[dict[str, Any]]:
@@ -107,7 +154,12 @@ def _find_changed(
     metavar="NAME=EXTENT",
     help="An extent of random arrays, by its name (M) or place (A.0).",
 )
-@click.option("--data-seed", default=0, help="Seed of random arrays.")
+@click.option(
+    "--data-seed",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Seed of random arrays.",
+)
 @click.option("--grid", metavar="X,Y,Z", help="Blocks; by default as the kernel says.")
 @click.option(
     "--policy",
@@ -116,9 +168,21 @@ def _find_changed(
     show_default=True,
     help="What happens next where more than one thing can.",
 )
-@click.option("--seed", default=0, help="Seed of the policy 'random'.")
-@click.option("--seeds", type=int, help="Run 'random' with as many seeds.")
-@click.option("--runs", default=1000, help="Runs a block of the policy 'worst'.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    help="Seed of the policy 'random'.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), help="Run 'random' with as many seeds."
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    default=1000,
+    help="Runs a block of the policy 'worst'.",
+)
 @click.option("--schedule", help="A schedule that 'worst' has found, to be run again.")
 @click.option(
     "--replay",
@@ -133,10 +197,15 @@ def _find_changed(
     default="detect",
     help="Whether barriers and fences stand in the kernel.",
 )
-@click.option("--max-steps", default=0, help="Operations a block may execute; 0: any.")
+@click.option(
+    "--max-steps",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Operations a block may execute; 0: any.",
+)
 @click.option("--out", multiple=True, metavar="NAME=FILE", help="Save an array (.npy).")
 @click.option(
-    "--trace", type=click.Path(), help="Write what happens in a block (JSON)."
+    "--trace", type=OutputFile(), help="Write what happens in a block (JSON)."
 )
 @click.option("--block", default="0,0,0", help="The block that --trace is about.")
 @click.option(
@@ -146,8 +215,17 @@ def _find_changed(
     help="Compare the kernel after each pass of a pipeline, such as "
     "'tilews-to-nvvm{chip=sm_90a}', with the kernel as it is.",
 )
-@click.option("--tolerance", default=0.0, help="Of --differential.")
-@click.option("--folder", type=click.Path(), help="Where --differential writes IR.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Of --differential.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False),
+    help="Where --differential writes IR.",
+)
 def main(
     file: str,
     kernel: str | None,
@@ -164,7 +242,7 @@ def main(
     barriers: str,
     max_steps: int,
     out: tuple[str, ...],
-    trace: str | None,
+    trace: pathlib.Path | None,
     block: str,
     pipeline: str | None,
     tolerance: float,
@@ -181,6 +259,11 @@ def main(
     tilews-sim wrong.mlir --replay counterexample.json
     tilews-sim gemm.mlir --differential 'tilews-to-nvvm{chip=sm_90a}' --folder out
     """
+    _check_options(click.get_current_context().params)
+    files = {
+        name: OutputFile().convert(path, None, None)
+        for name, path in _parse_pairs(out, "NAME=FILE").items()
+    }
     timings = _list_timings(policy, seed, seeds)
     if schedule is not None:
         timings = [{"policy": "replay", "schedule": schedule}]
@@ -190,14 +273,8 @@ def main(
             if counterexample is not None:
                 _run_replay(module, Counterexample.load(counterexample))
                 return
-            arguments = make_arguments(
-                find_kernel(module, kernel),
-                _parse_pairs(given, "NAME=VALUE"),
-                {
-                    name: int(text)
-                    for name, text in _parse_pairs(extents, "NAME=EXTENT").items()
-                },
-                data_seed,
+            arguments = _make_arguments(
+                find_kernel(module, kernel), given, extents, data_seed, files
             )
             if pipeline is not None:
                 _run_differential(
@@ -216,7 +293,7 @@ def main(
                 kernel,
                 arguments,
                 timings,
-                out,
+                files,
                 trace,
                 grid=_parse_integers(grid),
                 runs=runs,
@@ -224,14 +301,29 @@ def main(
                 max_steps=max_steps,
                 record_block=_parse_integers(block),
             )
-    except (
-        SimulationError,
-        CompileError,
-        ir.MLIRError,
-        ValueError,
-        TypeError,
-    ) as error:
+    except (SimulationError, CompileError, ir.MLIRError, OSError) as error:
         raise click.ClickException(str(error)) from None
+    except (ValueError, TypeError) as error:
+        # Of arguments, a grid, a block or a pipeline that does not fit the kernel.
+        raise click.UsageError(str(error)) from None
+
+
+def _make_arguments(
+    kernel: Any,
+    given: tuple[str, ...],
+    extents: tuple[str, ...],
+    seed: int,
+    files: dict[str, pathlib.Path],
+) -> dict[str, Any]:
+    values, sizes = _parse_pairs(given, "NAME=VALUE"), _parse_extents(extents)
+    arguments = make_arguments(kernel, values, sizes, seed)
+    arrays = [n for n, value in arguments.items() if isinstance(value, np.ndarray)]
+    for name in files:
+        if name not in arrays:
+            raise click.UsageError(
+                f"there is no array '{name}', only: {', '.join(arrays) or 'none'}"
+            )
+    return arguments
 
 
 def _run_replay(module: Any, counterexample: Counterexample) -> None:
@@ -272,8 +364,8 @@ def _run_timings(
     kernel: str | None,
     arguments: dict[str, Any],
     timings: list[dict[str, Any]],
-    out: tuple[str, ...],
-    trace: str | None,
+    files: dict[str, pathlib.Path],
+    trace: pathlib.Path | None,
     **options: Any,
 ) -> None:
     first: dict[str, Any] | None = None
@@ -286,7 +378,7 @@ def _run_timings(
         finally:
             if trace is not None:
                 lines = [dataclasses.asdict(event) for event in events]
-                pathlib.Path(trace).write_text(json.dumps(lines, indent=1) + "\n")
+                trace.write_text(json.dumps(lines, indent=1) + "\n")
         first = results if first is None else first
         if changed := _find_changed(results, first):
             name, same = changed
@@ -301,9 +393,7 @@ def _run_timings(
         before = arguments[name]
         if isinstance(value, np.ndarray) and not np.array_equal(value, before):
             click.echo(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
-    for name, path in _parse_pairs(out, "NAME=FILE").items():
-        if not isinstance(first.get(name), np.ndarray):
-            raise click.ClickException(f"there is no array '{name}'")
+    for name, path in files.items():
         np.save(path, first[name])
 
 

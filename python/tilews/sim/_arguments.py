@@ -32,13 +32,15 @@ def make_arguments(
         seed: Of the random values.
 
     Raises:
-        ValueError: A scalar is missing, or a name is not one of the kernel's.
+        ValueError: A scalar is missing, a name is not one of the kernel's, a value is
+            none of its argument's type, or an extent has no effect.
     """
     types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
     random = np.random.default_rng(seed)
     known: dict[str, int] = dict(extents)
     arguments: dict[str, Any] = {}
     used = set()
+    asked: dict[str, None] = {}
     for number, type_ in enumerate(types.inputs):
         attributes = _get_attributes(kernel, number)
         name = str(number)
@@ -48,7 +50,7 @@ def make_arguments(
         used |= {name, str(number)}
         if isinstance(type_, ir.MemRefType):
             if text is None:
-                shape = _get_shape(type_, attributes, name, number, known)
+                shape = _get_shape(type_, attributes, name, number, known, asked)
                 arguments[name] = _make_array(type_, shape, random)
             else:
                 arguments[name] = _load(text, type_)
@@ -57,13 +59,29 @@ def make_arguments(
                 f"argument '{name}' of type {type_} needs a value: {name}=..."
             )
         else:
-            arguments[name] = float(text) if "f" in str(type_) else int(text, 0)
+            arguments[name] = _parse_number(text, type_, name)
     if unknown := set(given) - used:
         raise ValueError(
             f"the kernel has no argument '{sorted(unknown)[0]}', only: "
-            f"{', '.join(arguments)}"
+            f"{', '.join(arguments) or 'none'}"
+        )
+    if unknown := set(extents) - set(asked):
+        raise ValueError(
+            f"no random array has an extent '{sorted(unknown)[0]}', only: "
+            f"{', '.join(each for each in asked if not each[0].isdecimal()) or 'none'}"
         )
     return arguments
+
+
+def _parse_number(text: str, type_: ir.Type, name: str) -> int | float:
+    is_float = "f" in str(type_)
+    try:
+        return float(text) if is_float else int(text, 0)
+    except ValueError:
+        expected = "a number" if is_float else "an integer"
+        raise ValueError(
+            f"argument '{name}' of type {type_}: expected {expected}, found '{text}'"
+        ) from None
 
 
 def _get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str, Any]:
@@ -78,7 +96,9 @@ def _get_shape(
     name: str,
     number: int,
     known: dict[str, int],
+    asked: dict[str, None],
 ) -> list[int]:
+    """The extents of a random array; notes in `asked` what they may be called."""
     rank = type_.rank
     symbols, divisors = [""] * rank, [1] * rank
     if "tile.symbols" in attributes:
@@ -91,6 +111,7 @@ def _get_shape(
             shape.append(type_.shape[dim])
             continue
         places = (f"{name}.{dim}", f"{number}.{dim}", symbols[dim])
+        asked |= dict.fromkeys(each for each in reversed(places) if each)
         extent = next((known[each] for each in places if each in known), None)
         if extent is None:
             extent = -(-_DEFAULT_EXTENT // divisors[dim]) * divisors[dim]
@@ -119,9 +140,16 @@ def _make_array(
 
 
 def _load(text: str, type_: ir.MemRefType) -> np.ndarray:
-    if not pathlib.Path(text).exists():
+    if not pathlib.Path(text).is_file():
         raise ValueError(f"expected a .npy file for {type_}, found '{text}'")
-    array = np.load(text)
+    try:
+        array = np.load(text, allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        array = None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(
+            f"expected a .npy file for {type_}, found '{text}' with other contents"
+        )
     dtype = _get_dtype(type_)
     # NumPy saves types that it does not know as bytes.
     return array.view(dtype) if array.dtype.kind == "V" else array

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir
 from .._mlir_libs import _tilews
+from ._grid import find_grid
 
 POLICIES = ("earliest", "latest", "random", "worst", "replay")
 _UNITS = ("role", "tma", "cp_async", "tensor", "arrival")
@@ -145,7 +146,8 @@ def run(
     Raises:
         TypeError: An argument is neither an array nor a number, or has the wrong
             dtype.
-        ValueError: There is no such kernel, or the grid is not one.
+        ValueError: There is no such kernel, the grid is not one, or the block of a
+            schedule or of a record is not in it.
         SimulationError: Number, shape or strides of the arguments do not fit, or
             the kernel failed; the text names the place and the operation.
     """
@@ -161,11 +163,15 @@ def run(
     if schedule is not None:
         policy = "replay"
     block, choices = _parse_schedule(schedule)
+    extents = _get_grid(grid)
+    recorded = _get_block(record_block)
+    for each in (block, recorded) if any(block + recorded) else ():
+        _check_block(each, extents or find_grid(kernel, args))
     events: list[tuple] | None = None if record is None else []
     errors = _tilews._sim_run(
         kernel,
         converted,
-        _get_grid(grid),
+        extents,
         max_steps,
         threads,
         _get_number("policy", policy, POLICIES),
@@ -176,7 +182,7 @@ def run(
         list(order),
         _get_number("barriers", barriers, BARRIERS),
         events,
-        _get_block(record_block),
+        recorded,
         _print,
         progress,
     )
@@ -266,6 +272,17 @@ def _get_block(block: int | Iterable[int]) -> list[int]:
     if not 1 <= len(coords) <= 3:
         raise ValueError(f"a block has 1 to 3 coordinates, found {len(coords)}")
     return [operator.index(coord) for coord in coords] + [0] * (3 - len(coords))
+
+
+def _check_block(block: list[int], grid: list[int] | None) -> None:
+    """Raises ValueError unless a block is in the grid, as far as that is known."""
+    if grid is not None and not all(
+        0 <= coord < extent for coord, extent in zip(block, grid, strict=True)
+    ):
+        raise ValueError(
+            f"block {tuple(block)} is not in the grid, which has the extents "
+            f"{tuple(grid)}"
+        )
 
 
 def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:

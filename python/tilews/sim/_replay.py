@@ -52,7 +52,7 @@ class Counterexample:
                 tuple(read["inputs"]),
                 tuple(read["events"]),
             )
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is no counterexample: {error}") from None
 
     def make_arguments(self, kernel: ir.Operation, seed: int = 0) -> list[Any]:

@@ -1,0 +1,55 @@
+"""What commands share: files to write, and options that would be ignored."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+
+class OutputFile(click.ParamType):
+    """A file that can be written: found out before any work is done for it."""
+
+    name = "file"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> pathlib.Path:
+        path = pathlib.Path(value)
+        if path.is_dir():
+            self.fail(f"'{path}' is a folder, expected a file to write", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(
+                f"cannot write '{path}': there is no folder '{path.parent}'; make it "
+                "first",
+                param,
+                ctx,
+            )
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            self.fail(f"cannot write '{path}': permission denied", param, ctx)
+        return path
+
+
+def refuse_ignored(reasons: Mapping[str, str | None]) -> None:
+    """Refuses options that would have no effect.
+
+    Args:
+        reasons: for parameters of the command, by name, when they have an effect;
+            None if they have one now.
+
+    Raises:
+        click.UsageError: one was given all the same.
+    """
+    context = click.get_current_context()
+    flags = {each.name: each.opts[0] for each in context.command.params}
+    for name, reason in reasons.items():
+        source = context.get_parameter_source(name)
+        if reason is not None and source is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{flags[name]} {reason}")

@@ -1,0 +1,54 @@
+"""The blocks of a launch, from the kernel's `tile.grid` and its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+
+_FUNCTIONS = (
+    (ir.AffineAddExpr, lambda lhs, rhs: lhs + rhs),
+    (ir.AffineMulExpr, lambda lhs, rhs: lhs * rhs),
+    (ir.AffineModExpr, lambda lhs, rhs: lhs % rhs),
+    (ir.AffineFloorDivExpr, lambda lhs, rhs: lhs // rhs),
+    (ir.AffineCeilDivExpr, lambda lhs, rhs: -(-lhs // rhs)),
+)
+
+
+def find_grid(kernel: ir.Operation, args: Sequence[Any]) -> list[int] | None:
+    """Blocks in x, y and z, or None if the kernel does not say.
+
+    Args:
+        kernel: The ``gpu.func``.
+        args: As of :func:`run`.
+    """
+    if "tile.grid" not in kernel.attributes:
+        return None
+    grid = ir.AffineMapAttr(kernel.attributes["tile.grid"]).value
+    types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
+    # The symbols: dynamic extents and integers, argument by argument.
+    symbols: list[int] = []
+    for type_, arg in zip(types.inputs, args, strict=False):
+        if isinstance(arg, np.ndarray) and isinstance(type_, ir.MemRefType):
+            dims = range(min(type_.rank, arg.ndim))
+            symbols += [arg.shape[dim] for dim in dims if type_.is_dynamic_dim(dim)]
+        elif isinstance(type_, (ir.IntegerType, ir.IndexType)):
+            symbols.append(int(arg))
+    extents = [_evaluate(each, symbols) for each in grid.results]
+    return extents + [1] * (3 - len(extents))
+
+
+def _evaluate(expression: ir.AffineExpr, symbols: Sequence[int]) -> int:
+    if isinstance(expression, ir.AffineConstantExpr):
+        return expression.value
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return symbols[expression.position]
+    for kind, function in _FUNCTIONS:
+        if isinstance(expression, kind):
+            return function(
+                _evaluate(expression.lhs, symbols), _evaluate(expression.rhs, symbols)
+            )
+    raise ValueError(f"expected a grid of the kernel's arguments, found {expression}")
