@@ -96,23 +96,6 @@ def _other_branch(op: ir.Operation, variant: int) -> bool:
 
 # --- Who and what --------------------------------------------------------------
 
-_OPPOSITE = {
-    "tile.acquire": "tile.wait",
-    "tile.wait": "tile.acquire",
-    "tile.commit": "tile.release",
-    "tile.release": "tile.commit",
-}
-
-
-@mutation("other-side", *_OPPOSITE)
-def _other_side(op: ir.Operation, variant: int) -> bool:
-    """A role plays the other one: acquires for waits, commits for releases."""
-    if variant:
-        return False
-    _edits.create(_OPPOSITE[op.name], _edits.before(op), operands=op.operands)
-    op.erase()
-    return True
-
 
 @mutation("other-channel", *TRANSACTIONS, *ON_BARRIERS, "tile.copy")
 def _other_channel(op: ir.Operation, variant: int) -> bool:
@@ -137,25 +120,6 @@ def _other_channel(op: ir.Operation, variant: int) -> bool:
         op.operands[index] = others[variant].results[0]
         return True
     return False
-
-
-@mutation("roles", "tile.specialize")
-def _roles(op: ir.Operation, variant: int) -> bool:
-    """Two roles do each other's work; channels would count the new ones."""
-    kernel = _edits.enclosing(op, "gpu.func")
-    if not any(each.name == "tile.mbarrier" for each in _edits.walk(kernel)):
-        return False
-    roles = [each.operation for each in op.regions[0].blocks[0].operations]
-    pairs = [(a, b) for b in range(len(roles)) for a in range(b)]
-    if variant >= len(pairs):
-        return False
-    first, second = (roles[i] for i in pairs[variant])
-    one, other = (role.regions[0].blocks[0] for role in (first, second))
-    moved = [list(block.operations) for block in (one, other)]
-    for operations, block in zip(moved, (other, one), strict=True):
-        for each in operations:
-            block.append(each)
-    return True
 
 
 # --- Guards and loops ----------------------------------------------------------
