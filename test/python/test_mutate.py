@@ -12,7 +12,7 @@ from interpreting import SHARED
 from tilews import ir, mutate
 from tilews.errors import CompileError
 from tilews.mutate.__main__ import main
-from tilews.mutate._equivalent import RULES_OF_RUNS, argue
+from tilews.mutate._equivalent import RULES, RULES_OF_RUNS, argue
 from tilews.mutate._order import Access, Order
 from tilews.mutate._report import false_alarms, render, scores
 
@@ -78,6 +78,16 @@ def find(module: ir.Module, prefix: str) -> mutate.Mutant:
     ]
     assert len(found) == 1, prefix
     return found[0]
+
+
+class NoRuns:
+    """Rules of runs say nothing."""
+
+    def orders(self, module, role):
+        return None
+
+    def passes_transactions(self, module):
+        return True
 
 
 def lines(module: ir.Module) -> list[str]:
@@ -233,7 +243,7 @@ def test_wrong_usage(tmp_path, arguments, code, message):
 def test_equivalent_mutants_are_argued(module, prefix, rule):
     for each in mutate.mutants(module, [prefix.partition(":")[0]]):
         if re.sub(r"-\d+\.", ".", each.id) == prefix:
-            assert argue(each, lambda *_: None) == rule
+            assert argue(each, NoRuns()) == rule
 
 
 def test_accesses_that_conflict_have_to_stay_in_order():
@@ -263,7 +273,7 @@ def test_what_runs_argue_goes_wrong_nowhere():
     classes = ("drop", "restart", "select")
     rules = collections.Counter()
     for each in mutate.mutants(subject.forms()["barriers"], classes):
-        rule = argue(each, judge.orders)
+        rule = argue(each, judge)
         if rule in RULES_OF_RUNS:
             rules[rule] += 1
             assert judge.simulate(each.module) is None, each.id
@@ -286,3 +296,102 @@ def test_faults_are_found():
     page = render(results)
     assert f"**{100 * either:.1f} %**" in page
     assert f"**{100 * verifier:.1f} %**" in page
+
+
+def test_rules_that_are_refuted_are_errors(tmp_path, monkeypatch):
+    """A rule that calls a fault equivalent stops the table."""
+    monkeypatch.setitem(RULES, "nonsense", lambda each: each.mutation == "drop")
+    page = tmp_path / "page.md"
+    result = CliRunner().invoke(
+        main, [CORPUS, *ONE, "--jobs", "1", "--table", str(page)]
+    )
+    assert result.exit_code == 1
+    assert re.search(
+        r"Error: gemm sm_90a channels: drop:\S+ is equivalent by the rule nonsense, "
+        "but the simulator finds: ",
+        result.output,
+    )
+    assert "was not written" in result.output
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    "kernel, form, ids",
+    [
+        # Bytes are expected before the wait for the slot: the phase may be another.
+        ("gemm sm_90a", "barriers", ["move-earlier:mbarrier_arrive.2"]),
+        # Once, in front of the loop: the fill that somebody waits for.
+        ("attention sm_90a", "channels", ["drop:commit.0", "duplicate:commit.0"]),
+        # More arrivals than a phase takes.
+        ("attention sm_90a", "barriers", ["count:mbarrier.1"]),
+        # Without roles: no code, but a wait for ever.
+        ("gemm sm_80", "channels", ["phase:acquire.0", "drop:commit.0"]),
+    ],
+)
+def test_what_no_rule_may_call_equivalent(kernel, form, ids):
+    subject = next(
+        each
+        for each in mutation_corpus.SUBJECTS
+        if f"{each.name} {each.target}" == kernel
+    )
+    judge = mutate.Judge(subject)
+    classes = {each.partition(":")[0] for each in ids}
+    count = 0
+    for each in mutate.mutants(subject.forms()[form], classes):
+        if re.sub(r"-\d+\.", ".", each.id) in ids:
+            count += 1
+            verdict = judge.judge(each)
+            assert verdict.outcome != "refuted", each.id
+            assert verdict.simulator is None or verdict.equivalent is None
+    assert count
+
+
+ROLES = ("sides", "exchanged", "other-role", "roles")
+
+
+def test_roles_are_exchanged():
+    subject = next(
+        each
+        for each in mutation_corpus.SUBJECTS
+        if (each.name, each.target) == ("attention", "sm_90a")
+    )
+    judge = mutate.Judge(subject)
+    found = collections.Counter()
+    for module in subject.forms().values():
+        for each in mutate.mutants(module, ROLES):
+            found[each.mutation] += judge.judge(each).outcome != "missed"
+    assert found["sides"] == 9
+    assert found["exchanged"] > 10
+    assert found["other-role"] > 15
+    assert found["roles"] >= 1
+
+
+def test_an_operation_moves_to_another_role(module):
+    text = str(find(module, "other-role:release.0").module)
+    load = text.index("tile.role @load")
+    assert load < text.index("tile.acquire") < text.index("tile.release")
+
+
+def test_a_role_plays_the_other_side(module):
+    both, *single = mutate.mutants(module, ["sides"])
+    assert len(single) == 2
+    text = str(both.module)
+    load = text.index("tile.role @load")
+    assert text.index("tile.acquire") < text.index("tile.commit") < load
+    assert load < text.index("tile.wait") < text.index("tile.release")
+
+
+def test_why_faults_are_proved():
+    subject = next(
+        each
+        for each in mutation_corpus.SUBJECTS
+        if (each.name, each.target) == ("guarded-part", "sm_90a")
+    )
+    judge = mutate.Judge(subject)
+    module = subject.forms()["channels"]
+    verdicts = [judge.judge(each) for each in mutate.mutants(module, ["drop"])]
+    found = [each for each in verdicts if each.exclusion]
+    # The barrier of a reduction's scratch memory.
+    assert [each.exclusion for each in found] == ["memory of one role"]
+    page = render({("guarded-part sm_90a", "channels"): [verdicts[0], *verdicts]})
+    assert re.search(r"### memory of one role\n\n[^#]*\n1 mutants", page)

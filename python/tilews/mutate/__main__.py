@@ -131,7 +131,8 @@ def main(
     """Break the synchronization of kernels and see what notices.
 
     SOURCE is a Python file with a list SUBJECTS of tilews.mutate.Subject, or an .mlir
-    file with a scheduled kernel, whose mutants are listed.
+    file with a scheduled kernel, whose mutants are listed. Fails if the simulator
+    refutes that a mutant is equivalent.
 
     \b
     tilews-mutate test/python/mutation_corpus.py --table docs/mutation.md
@@ -162,6 +163,9 @@ def main(
         raise click.ClickException(str(error)) from None
     for key, text in _report.false_alarms(results).items():
         click.echo(f"false alarm: {' '.join(key)}: {text}")
+    if refuted := _report.refuted(results):
+        page = f"; {table} was not written" if table else ""
+        raise click.ClickException("\n".join(refuted) + page)
     if table:
         table.write_text(_report.render(results))
     verifier, either = _report.scores(results)

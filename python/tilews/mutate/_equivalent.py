@@ -7,6 +7,7 @@ _rules.py and _barrier_rules.py; those here look at runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from .. import ir
 from . import _edits, _protocol
@@ -15,17 +16,40 @@ from ._mutants import Mutant
 from ._order import Order
 from ._rules import original_of
 
-#: The order of a role's accesses in each launch: :meth:`tilews.mutate.Judge.orders`.
-Orders = Callable[[ir.Module, str], list[Order] | None]
+
+class Runs(Protocol):
+    """What rules ask of runs: a :class:`tilews.mutate.Judge`."""
+
+    def orders(self, module: ir.Module, role: str) -> list[Order] | None:
+        """The order of a role's accesses in each launch."""
+
+    def passes_transactions(self, module: ir.Module) -> bool:
+        """Whether each launch runs to its end, channels not being lowered."""
 
 
-def argue(mutant: Mutant, orders: Orders) -> str | None:
+def argue(mutant: Mutant, runs: Runs) -> str | None:
     """The rule by which a mutant does what its original does, None without one."""
     found = next((name for name, rule in RULES.items() if rule(mutant)), None)
     if found is None:
         of_runs = RULES_OF_RUNS.items()
-        found = next((name for name, rule in of_runs if rule(mutant, orders)), None)
+        found = next(
+            (name for name, rule in of_runs if rule(mutant, runs.orders)), None
+        )
+    if found is not None and _has_one_sequence(mutant.module):
+        return found if runs.passes_transactions(mutant.module) else None
     return found
+
+
+def _has_one_sequence(module: ir.Module) -> bool:
+    """Whether there are channels and no roles, so that all transactions are in one
+    order: barriers made of them would not, but channels taken at their word may wait
+    for ever, and do so in each run or in none."""
+    names = {each.name for each in _edits.walk(module.operation)}
+    return "tile.channel" in names and "tile.role" not in names
+
+
+#: The order of a role's accesses in each launch: :meth:`Runs.orders`.
+Orders = Callable[[ir.Module, str], list[Order] | None]
 
 
 def order_is_kept(mutant: Mutant, orders: Orders) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .. import ir, passes, sim
 from ..errors import CompileError
 from . import _edits, _protocol
 from ._equivalent import argue
+from ._exclusions import exclusion
 from ._mutants import Mutant, mutants
 from ._order import Order, read_order, signals_for_others
 
@@ -72,6 +73,9 @@ class Verdict:
         equivalent: the rule by which the mutant does what the original does.
         verifier: what the verifier says against it.
         simulator: what is wrong when it is run.
+        is_proved: whether the verifier says that it is right, instead of nothing.
+        exclusion: why it may, if the simulator finds a fault: a key of
+            ``EXCLUSIONS``, or ``no exclusion``.
     """
 
     id: str
@@ -79,6 +83,13 @@ class Verdict:
     equivalent: str | None
     verifier: str | None
     simulator: str | None
+    is_proved: bool = False
+    exclusion: str | None = None
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether a rule is wrong: the mutant does not do what the original does."""
+        return self.equivalent is not None and self.simulator is not None
 
     @property
     def mutation(self) -> str:
@@ -86,7 +97,9 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """``equivalent``, ``verifier``, ``simulator`` or ``missed``."""
+        """``refuted``, ``equivalent``, ``verifier``, ``simulator`` or ``missed``."""
+        if self.is_refuted:
+            return "refuted"
         if self.equivalent:
             return "equivalent"
         if self.verifier:
@@ -106,22 +119,21 @@ class Judge:
             sim.run(module, None, expected, threads=1)
             self._launches.append((name, arguments, expected))
 
-    def verify(self, module: ir.Module) -> str | None:
-        """What the verifier says against a module."""
+    def verify(self, module: ir.Module) -> tuple[str | None, bool]:
+        """What the verifier says against a module, and whether it proves it right."""
         try:
-            passes.run(_copy(module), "tile-verify-schedule")
+            remarks = passes.verify_schedule(_copy(module), report=True)
         except CompileError as error:
-            return str(error)
-        return None
+            return str(error), False
+        return None, any(" is proved" in each for each in remarks)
 
-    def simulate(self, module: ir.Module, *, once: bool = False) -> str | None:
+    def simulate(self, module: ir.Module) -> str | None:
         """What is wrong when a module, or what it is lowered to, is run.
 
         Args:
             module: with channels or with barriers.
-            once: only the first launch, with the first timing.
         """
-        found = self._simulate(module, once)
+        found = self._simulate(module, _TIMINGS)
         if found or "tile.channel" not in str(module):
             return found
         lowered = _copy(module)
@@ -129,12 +141,18 @@ class Judge:
             passes.run(lowered, "tile-lower-channels")
         except CompileError as error:
             return f"lowering channels: {error}"
-        return self._simulate(lowered, once)
+        return self._simulate(lowered, _TIMINGS)
 
-    def _simulate(self, module: ir.Module, once: bool) -> str | None:
+    def passes_transactions(self, module: ir.Module) -> bool:
+        """Whether each launch of a module runs to its end, its channels not lowered."""
+        return self._simulate(module, _TIMINGS[:1]) is None
+
+    def _simulate(
+        self, module: ir.Module, timings: Sequence[Mapping[str, Any]]
+    ) -> str | None:
         """What is wrong when a module is run with some timing."""
-        for name, arguments, expected in self._launches[: 1 if once else None]:
-            for timing in _TIMINGS[: 1 if once else None]:
+        for name, arguments, expected in self._launches:
+            for timing in timings:
                 found = arguments(np.random.default_rng(0))
                 try:
                     sim.run(
@@ -197,15 +215,22 @@ class Judge:
         )
 
     def judge(self, mutant: Mutant) -> Verdict:
-        """What is found of a mutant; an equivalent one is only run once."""
-        equivalent = argue(mutant, self.orders)
-        return Verdict(
-            mutant.id,
-            mutant.place,
-            equivalent,
-            self.verify(mutant.module),
-            self.simulate(mutant.module, once=equivalent is not None),
-        )
+        """What is found of a mutant."""
+        found = self._judge(mutant.module, mutant.id, mutant.place, argue(mutant, self))
+        if not found.is_proved or found.simulator is None:
+            return found
+        return dataclasses.replace(found, exclusion=exclusion(mutant, found.simulator))
+
+    def judge_original(self, module: ir.Module) -> Verdict:
+        """What is said against an original: false alarms."""
+        return self._judge(module, "original", "", None)
+
+    def _judge(
+        self, module: ir.Module, id: str, place: str, equivalent: str | None
+    ) -> Verdict:
+        against, is_proved = self.verify(module)
+        found = self.simulate(module)
+        return Verdict(id, place, equivalent, against, found, is_proved)
 
 
 def judge_all(subject: Subject, form: str, step: int = 1) -> Iterator[Verdict]:
@@ -218,9 +243,7 @@ def judge_all(subject: Subject, form: str, step: int = 1) -> Iterator[Verdict]:
     """
     original = subject.forms()[form]
     judge = Judge(subject)
-    yield Verdict(
-        "original", "", None, judge.verify(original), judge.simulate(original)
-    )
+    yield judge.judge_original(original)
     for mutant in itertools.islice(mutants(original), 0, None, step):
         yield judge.judge(mutant)
 

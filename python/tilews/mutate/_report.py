@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from ._barrier_rules import RULES
 from ._classes import CLASSES
 from ._equivalent import RULES_OF_RUNS
+from ._exclusions import EXCLUSIONS, NONE, headline
 from ._judge import Verdict
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
@@ -22,6 +23,7 @@ _COLUMNS = (
     "by either",
     "missed",
     "score",
+    "proved all the same",
 )
 
 
@@ -38,6 +40,7 @@ def _figures(verdicts: Iterable[Verdict]) -> list[str]:
         str(len(found)),
         str(len(faults) - len(found)),
         score,
+        str(sum(each.is_proved and bool(each.simulator) for each in faults)),
     ]
 
 
@@ -64,6 +67,17 @@ def false_alarms(results: Results) -> dict[tuple[str, str], str]:
         for key, each in originals.items()
         if each.verifier or each.simulator
     }
+
+
+def refuted(results: Results) -> list[str]:
+    """Errors of this tool: rules that call equivalent what the simulator refutes."""
+    return [
+        f"{' '.join(key)}: {each.id} is equivalent by the rule {each.equivalent}, but "
+        f"the simulator finds: {each.simulator}"
+        for key, verdicts in results.items()
+        for each in verdicts
+        if each.is_refuted
+    ]
 
 
 def render(results: Results) -> str:
@@ -101,6 +115,8 @@ def render(results: Results) -> str:
             ("kernel", "form"),
             [[*key, *_figures(verdicts)] for key, verdicts in results.items()],
         ),
+        "## Proved all the same",
+        _proved(results),
         "## Equivalent mutants",
         _EQUIVALENT.format(strict=strict),
         *(
@@ -117,6 +133,36 @@ def render(results: Results) -> str:
         or "None.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _proved(results: Results) -> str:
+    """The faults that the simulator finds and the verifier proves to be none."""
+    found: dict[str, list[tuple[str, Verdict]]] = collections.defaultdict(list)
+    for (kernel, form), verdicts in results.items():
+        for each in verdicts[1:]:
+            if each.exclusion and not each.equivalent:
+                found[each.exclusion].append((f"{kernel} ({form})", each))
+    groups: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    for where, each in found[NONE]:
+        what = headline(each.simulator)
+        groups[each.mutation, what].append(f"`{each.id}` of {where}")
+    rows = [
+        [f"`{mutation}`", what, str(len(ids)), ids[0]]
+        for (mutation, what), ids in groups.items()
+    ]
+    head = ["class", "what the simulator finds", "mutants", "the first of them"]
+    parts = [
+        _PROVED,
+        *(
+            f"### {name}\n\n{text}\n\n{len(found[name])} mutants."
+            for name, text in EXCLUSIONS.items()
+        ),
+        f"### {NONE}\n\n{_NOT_EXCLUDED}\n\n{len(found[NONE])} mutants.",
+    ]
+    if rows:
+        lines = [head, ["---"] * len(head), *rows]
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return "\n\n".join(parts)
 
 
 _INTRODUCTION = """\
@@ -139,8 +185,25 @@ The forms are *channels*, the schedule with its layouts before
     tilews-mutate test/python/mutation_corpus.py --kernel "gemm sm_90a" \\
       --form channels --judge drop:wait-16.0"""
 
+_PROVED = """\
+What the verifier does not find it may not follow: then it says so, and proves nothing
+(*unsupported*). The last column of the tables counts the mutants that it *proves*
+although the simulator finds a fault. They should be in what
+[it leaves to others](verifier.md#what-is-checked)."""
+
+_NOT_EXCLUDED = """\
+Nothing documented excludes these: they are defects of the verifier, or of its
+description."""
+
 _EQUIVALENT = """\
 A mutant is held to be equivalent by a rule, never because nothing was found. Each rule
-is an argument whose premises are checked in the mutant. What is found in an equivalent
-mutant does not count; {strict} of them are rejected all the same, as protocols that the
-verifier does not accept although they cannot go wrong."""
+is an argument whose premises are checked in the mutant. Each such mutant was run as the
+others were, and the simulator found nothing: if it does, no table is made, and the rule
+has to be corrected. What the verifier says of an equivalent mutant does not count;
+{strict} of them are rejected all the same, as protocols that it does not accept
+although they cannot go wrong.
+
+In a kernel with channels and without roles all transactions are one sequence, the same
+in each run. Most have no code. Where the sequence ends if each wait in it is one, an
+argument may say that the code is right; where it does not, the mutant is a fault by any
+argument."""

@@ -35,7 +35,8 @@ def _same_program(mutant: Mutant) -> bool:
     Channels were lowered to barriers in both, and what came out compared: operations
     with effects one by one, in their order, with what they compute their operands from.
     So end changes of what has no code, such as the transactions of kernels without
-    roles beside `tile.wait`, and of values that are the same by another name.
+    roles beside `tile.wait`, and of values that are the same by another name. Premise,
+    of all mutants of such kernels: their transactions, taken at their word, end.
     """
     expected = program_of_text(str(original_of(mutant)), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
@@ -169,8 +170,12 @@ def _has_passed(
         if signal.name not in SIGNALING:
             continue
         answers = _protocol.using(BLOCKING, _protocol.barrier_of(signal), role)
+        # A wait for a release returns at first without any signal.
         late = any(
-            _protocol.may_follow(each, op) or each in crossed for each in answers
+            _protocol.is_for_a_release(each)
+            or _protocol.may_follow(each, op)
+            or each in crossed
+            for each in answers
         )
         if answers and not late:
             return True
@@ -261,8 +266,9 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
     waited for when the release is given: so all waits for releases are over, and it
     does not matter any more whether, how often, and of which slot one is given.
     Premises: after each wait for the barrier its role signals another barrier, in the
-    same block; the releasing role waits for that one only before the release. The
-    original is right, so the numbers of signals and waits agree.
+    same block; the releasing role waits for that one only before the release, and these
+    waits are for fills: one for a release would return at first without any signal.
+    The original is right, so the numbers of signals and waits agree.
     """
     op = mutant.op
     if mutant.mutation in _OF_A_GUARD and op.name == "scf.if":
@@ -334,11 +340,12 @@ def _expected_before_sent(mutant: Mutant) -> bool:
     """The bytes of copies are expected before the copies are made.
 
     The phase completes when all bytes have landed that it expects, so an arrival that
-    expects them may come before the copies as well as after, and before waits for other
-    barriers: until the copies have been made nobody sees it. Stores that it comes
-    before are published by another arrival, which the phase needs, too. Premises: the
-    arrival expects bytes; what was crossed is copies, transactions of other barriers,
-    or, if another arrival at the barrier follows, stores.
+    expects them may come before the copies as well as after: until the copies have been
+    made nobody sees it. Not before the wait for the slot, though: the phase before may
+    not be complete, and would get the arrival. Stores that it comes before are
+    published by another arrival, which the phase needs, too. Premises: the arrival
+    expects bytes; what was crossed is copies, signals of other barriers, waits for
+    slots of other buffers, or, if another arrival at the barrier follows, stores.
     """
     op = mutant.op
     if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
@@ -353,24 +360,40 @@ def _expected_before_sent(mutant: Mutant) -> bool:
     return all(
         _edits.is_pure(each)
         or each.name == "tile.copy"
-        or (each.name in BLOCKING | SIGNALING and each.operands[0] != op.operands[0])
+        or (each.name in SIGNALING and each.operands[0] != op.operands[0])
+        or (each.name in BLOCKING and _is_of_other_slots(each, op))
         or (more and each.name in ("tile.store", "tile.load"))
         for each in _protocol.crossed_by(mutant)
     )
 
 
+def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
+    """Whether a wait and an arrival are known to be about different buffers."""
+    buffers, others = _protocol.buffers_of(wait), _protocol.buffers_of(op)
+    if not buffers or not others:
+        return False
+    return not any(each in others for each in buffers)
+
+
 @rule
 def _nobody_waits_for_it(mutant: Mutant) -> bool:
-    """A phase that nobody waits for may complete sooner, later, or never.
+    """A phase that nobody waits for may complete later, or never.
 
     All waits for the barrier find the phase before the first: they are over before
-    anybody can arrive. Premises: none of them is in a loop; each is for a release; and
-    what arrives at the barrier does so after a signal of the waiting role.
+    anybody can arrive. Premises: none of them is in a loop; each is for a release; what
+    arrives at the barrier does so after a signal of the waiting role; and no phase gets
+    more arrivals than it counts.
     """
     op = mutant.op
     if mutant.mutation == "count":
+        if mutant.variant != 0:  # One arrival less is too many arrivals.
+            return False
         barrier = op.results[0]
     elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
+        if mutant.mutation == "agents" and not _has_less_arrivals(mutant):
+            return False
+        if mutant.mutation == "bytes" and mutant.variant not in (0, 2):
+            return False  # More bytes land than are expected.
         barrier = op.operands[0]
     else:
         return False
@@ -379,6 +402,20 @@ def _nobody_waits_for_it(mutant: Mutant) -> bool:
     looped = any(_protocol.loops_around(each) for each in waits)
     free = all(_protocol.is_for_a_release(each) for each in waits)
     return not looped and free and all(map(_is_last_signal, arrivals))
+
+
+def _has_less_arrivals(mutant: Mutant) -> bool:
+    """Whether less threads arrive than did."""
+    after = _edits.walk(mutant.module.operation)[mutant.index]
+    order = ("thread", "warps", "threads")
+    found = [
+        order.index(name) if name in order else None
+        for name in (
+            str(each.attributes["by"]).removeprefix("#tile.agents<").rstrip(">")
+            for each in (after, mutant.op)
+        )
+    ]
+    return None not in found and found[0] < found[1]
 
 
 @rule
