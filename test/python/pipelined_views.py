@@ -122,7 +122,12 @@ CASES = [
     Case("view-prelude", prelude, prelude_arguments),
     Case("view-parts", parts, parts_arguments),
     *(
-        Case(f"view-{layout}", given, given_arguments, {"LAYOUT": layout})
-        for layout in ("linear", "swizzle_128B", "padded", "cdna_xor")
+        Case(f"view-{name}", given, given_arguments, {"LAYOUT": name}, roles=by_tma)
+        for name, by_tma in (
+            ("linear", True),
+            ("swizzle_128B", True),
+            ("padded", False),
+            ("cdna_xor", False),
+        )
     ),
 ]

@@ -205,7 +205,7 @@ def test_indices_and_bounds():
     check(elements, "cannot iterate over a region", "tl.range(n)")
     check(unpacked, "iteration: a region", "tl.load(A[0])")
     check(twice, "an index of a region", "index the buffer once: A[i, j]")
-    check(shape, "extents are positive integers, found a region")
+    check(shape, "an extent is an integer from 1 to 2147483647, found a region")
 
 
 def test_texts():

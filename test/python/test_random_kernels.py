@@ -20,7 +20,7 @@ OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 
 
 #: Of these the verifier says that it cannot tell; nothing else is wrong with them.
-UNVERIFIED = {15, 31, 138, 250, 453}
+UNVERIFIED = {15, 31, 138, 453}
 
 
 @pytest.mark.unverified

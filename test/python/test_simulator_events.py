@@ -52,8 +52,10 @@ def test_the_block_that_is_recorded_is_chosen():
     case = simulating.find_case("gemm-s3")
     module = simulating.lower(case, "sm_80", simulating.PHASES["scheduled"])
     events = []
-    simulating.simulate(case, module, record=events, record_block=(7, 0))
-    assert events == []
+    simulating.simulate(case, module, record=events, record_block=(1, 0))
+    assert events
+    with pytest.raises(ValueError, match="not in the grid"):
+        simulating.simulate(case, module, record=events, record_block=(7, 0))
     with pytest.raises(ValueError, match="1 to 3 coordinates"):
         simulating.simulate(case, module, record=events, record_block=())
 

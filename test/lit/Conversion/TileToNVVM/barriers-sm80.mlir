@@ -1,6 +1,6 @@
 // Barriers in shared memory on chips before sm_90: a lane is chosen by its number,
 // and threads that wait look again and again.
-// RUN: tilews-opt %s --convert-tile-to-nvvm --cse | FileCheck %s --implicit-check-not=nvvm.fence
+// RUN: tilews-opt %s --convert-tile-to-nvvm --cse --verify-diagnostics | FileCheck %s --implicit-check-not=nvvm.fence
 
 #wg = #gpu.address_space<workgroup>
 !S = memref<2x64xf16, #tile.shared<(2, 64):(64, 1)>, #wg>
@@ -18,6 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     // CHECK: nvvm.barrier0
     tile.mbarrier_ready
     tile.specialize {
+      // expected-remark @below {{tile-ws-0011: role @math}}
       tile.role @math warps(4) registers(232) {
         // CHECK: scf.while
         // CHECK-NEXT: %[[DONE:.*]] = nvvm.mbarrier.test.wait %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32 -> i1
@@ -30,6 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
         // CHECK-NEXT: nvvm.mbarrier.arrive
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>} : !tile.mbarrier<2>
       }
+      // expected-remark @below {{tile-ws-0011: role @load}}
       tile.role @load warps(4) registers(40) {
         tile.mbarrier_wait %empty[%slot], %parity : !tile.mbarrier<2>
         %s = tile.slot %S[%slot] : !S, i32 -> !s

@@ -159,11 +159,31 @@ void Explorer::note(OpResult result, int64_t value) {
   SmallVector<int64_t> indices;
   for (Value index : load.getIndices())
     indices.push_back(get(index));
-  std::string name = getName(load.getMemRef()) + "[";
+  Value memory = load.getMemRef();
+  if (CopyOp copy = program.getCopyOf(load)) {
+    memory = copy.getSource();
+    indices = getCopiedPlace(copy, indices);
+  }
+  std::string name = getName(memory) + "[";
   llvm::raw_string_ostream os(name);
   llvm::interleaveComma(indices, os);
   os << "]";
-  note(name, Kind::Element, load.getMemRef(), indices, value);
+  note(name, Kind::Element, memory, indices, value);
+}
+
+/// Where `copy` takes what it brings to `indices` of its destination.
+SmallVector<int64_t> Explorer::getCopiedPlace(CopyOp copy,
+                                              ArrayRef<int64_t> indices) {
+  SmallVector<int64_t> place;
+  for (OpFoldResult offset : copy.getSourceRegion().offsets) {
+    auto value = dyn_cast<Value>(offset);
+    place.push_back(value ? get(value) : *getConstantIntValue(offset));
+  }
+  // Leading dimensions of one element may be missing in the destination.
+  size_t first = place.size() - std::min(place.size(), indices.size());
+  for (size_t i = first; i < place.size(); ++i)
+    place[i] += indices[i - first];
+  return place;
 }
 
 void Explorer::note(const std::string &name, ScheduleVerdict::Input::Kind kind,
@@ -224,6 +244,8 @@ void Explorer::evaluate(Operation *op) {
       auto value = dyn_cast<Value>(operand);
       words.push_back(value ? get(value) : *getConstantIntValue(operand));
     }
+    if (CopyOp copy = program.getCopyOf(op))
+      llvm::append_range(words, getCopiedPlace(copy, {}));
     // Memory that is written may stay as it is all the same.
     set(result, choose(result, identify(words)));
   }

@@ -69,6 +69,8 @@ private:
   int64_t choose(mlir::OpResult result, uint64_t identity);
   int64_t chooseInteger(mlir::Type type, uint64_t identity, int64_t scale);
   void note(mlir::OpResult result, int64_t value);
+  llvm::SmallVector<int64_t> getCopiedPlace(CopyOp copy,
+                                            llvm::ArrayRef<int64_t> indices);
   void note(const std::string &name, ScheduleVerdict::Input::Kind kind,
             mlir::Value of, llvm::ArrayRef<int64_t> place, int64_t value);
   int64_t get(mlir::Value value);

@@ -140,8 +140,8 @@ public:
   virtual void reduce(State &state, bool inRoles) const {}
   /// The same for what is told to those who know it already.
   virtual void dropKnown(State &state) const {}
-  /// The words of a state that are sets of what tasks know. A proof from a state
-  /// on in which they tell less holds for the others, too.
+  /// The words of a state that are sets of what tasks know. A proof from a
+  /// state on in which they tell less holds for the others, too.
   virtual llvm::ArrayRef<unsigned> getKnowledge() const { return {}; }
   /// Channels take turns through their slots: a state in which all of `link`'s
   /// places are moved on by one is as good as the other. The place from which

@@ -109,8 +109,7 @@ Prover::Progress Prover::advanceAlone(Path &path, unsigned task) {
     if (progress != Progress::None)
       return progress;
   }
-  if (!isParked(path, task) ||
-      program.isLinked(path.tasks[task].back().next))
+  if (!isParked(path, task) || program.isLinked(path.tasks[task].back().next))
     return Progress::None;
   std::optional<Group> found = findGroup(path, task);
   if (!found || found->tasks.size() > 1)
