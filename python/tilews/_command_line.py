@@ -48,8 +48,9 @@ def refuse_ignored(reasons: Mapping[str, str | None]) -> None:
         click.UsageError: one was given all the same.
     """
     context = click.get_current_context()
-    flags = {each.name: each.opts[0] for each in context.command.params}
-    for name, reason in reasons.items():
-        source = context.get_parameter_source(name)
+    # In the order of --help, so that of several it is always the same one.
+    for parameter in context.command.params:
+        reason = reasons.get(parameter.name)
+        source = context.get_parameter_source(parameter.name)
         if reason is not None and source is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{flags[name]} {reason}")
+            raise click.UsageError(f"{parameter.opts[0]} {reason}")
