@@ -19,6 +19,9 @@ are changed barriers and fences of a role, and any fault in scratch memory.""",
 The fault is what is in a tile: after `--tile-lower-channels` no transactions are left
 that say which contents a slot should have, only accesses that must not meet. Counted
 are, with barriers, results with other values.""",
+    "bounds": """\
+A scalar is read from beyond the extents of its memory: the verifier takes whatever is
+there for a number.""",
 }
 
 #: Where a fault is proved to be none although nothing excludes it.
@@ -41,6 +44,8 @@ def exclusion(mutant: Mutant, found: str) -> str:
         return "memory of one role"
     if "tile.channel" not in names and "has other values" in found:
         return "contents"
+    if mutant.op.name == "scf.if" and "is out of bounds" in found:
+        return "bounds"
     return NONE
 
 
