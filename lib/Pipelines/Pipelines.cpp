@@ -49,19 +49,20 @@ static constexpr char kConversion[] =
 /// Software pipelines. Only where copies are asynchronous: elsewhere versions
 /// of buffers would gain nothing. What instructions were chosen before is
 /// checked once more: by then the schedule relies on them.
-static constexpr char kSchedulePasses[] = "tile-plan-pipeline,"
-                                          "tile-multi-version,"
-                                          "tile-channel-preludes,"
-                                          "tile-specialize-warps,"
-                                          "tile-annotate-instructions,"
-                                          "tile-overlap-products,"
-                                          "tile-defer-gemm-waits,"
-                                          "tile-ping-pong,"
-                                          "tile-stage-stores,"
-                                          "tile-assign-registers,"
-                                          "tile-expand-pipeline,"
-                                          "tile-verify-schedule,"
-                                          "tilews-clean-up,";
+static constexpr char kSchedulePasses[] =
+    "tile-plan-pipeline,"
+    "tile-multi-version,"
+    "tile-channel-preludes,"
+    "tile-specialize-warps{{one-role={0}},"
+    "tile-annotate-instructions,"
+    "tile-overlap-products,"
+    "tile-defer-gemm-waits,"
+    "tile-ping-pong,"
+    "tile-stage-stores,"
+    "tile-assign-registers,"
+    "tile-expand-pipeline,"
+    "tile-verify-schedule,"
+    "tilews-clean-up,";
 
 /// Per-thread code to the LLVM dialect.
 static constexpr char kLLVMPasses[] =
@@ -86,7 +87,7 @@ static void addPipeline(OpPassManager &passes, const std::string &text) {
 }
 
 static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
-                          const char *schedule) {
+                          llvm::StringRef schedule) {
   addPipeline(
       passes,
       llvm::formatv(kTilePasses, options.chip.getValue(), schedule).str());
@@ -111,8 +112,10 @@ void tilews::buildLaidOutToROCDLPipeline(
 }
 
 void tilews::buildToNVVMPipeline(OpPassManager &passes,
-                                 const LoweringOptions &options) {
-  addTilePasses(passes, options, kSchedulePasses);
+                                 const NVVMLoweringOptions &options) {
+  std::string schedule =
+      llvm::formatv(kSchedulePasses, options.oneRole ? "true" : "false");
+  addTilePasses(passes, options, schedule);
   buildLaidOutToNVVMPipeline(passes, options);
 }
 
@@ -127,7 +130,7 @@ void tilews::registerPipelines() {
       "tilews-clean-up",
       "Canonicalize and eliminate common subexpressions, of any kernel",
       [](OpPassManager &passes) { addPasses(passes, kCleanUp); });
-  PassPipelineRegistration<LoweringOptions>(
+  PassPipelineRegistration<NVVMLoweringOptions>(
       "tilews-to-nvvm",
       "Lower tile kernels to the LLVM dialect for NVIDIA GPUs",
       buildToNVVMPipeline);

@@ -4,9 +4,11 @@ import importlib
 import re
 
 import hopper_kernels
+import numpy as np
 import pipelined_zoo
 import pytest
 import scheduled_kernels
+import simulating
 
 from tilews import errors, ir, passes
 
@@ -70,6 +72,20 @@ def test_pipelined_kernels(case, target):
     module = case.kernel.build(target, **case.constants)
     pipeline = f"tilews-to-nvvm{{chip={target}}}"
     assert verify_steps(module, pipeline, FIRST) >= 10
+
+
+@pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
+def test_one_role_on_request(case):
+    """Without warps of their own for copies, on a chip with TMA: right, too."""
+    module = case.kernel.build("sm_90a", **case.constants)
+    expected = simulating.simulate(case, module)
+    pipeline = "tilews-to-nvvm{chip=sm_90a one-role=true}"
+    assert verify_steps(module, pipeline, FIRST) >= 10
+    assert "tile.role @" not in str(module)
+    for timing in simulating.TIMINGS[:3]:
+        found = simulating.simulate(case, module, **timing)
+        for own, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(own, wanted, err_msg=str(timing))
 
 
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])

@@ -34,9 +34,16 @@ struct LoweringOptions : LaidOutLoweringOptions {
                      "default the target of the gpu.module")};
 };
 
+struct NVVMLoweringOptions : LoweringOptions {
+  Option<bool> oneRole{
+      *this, "one-role",
+      llvm::cl::desc("Pipeline copies without warps of their own, as before "
+                     "Hopper")};
+};
+
 /// From phase 1 to the LLVM and NVVM dialects.
 void buildToNVVMPipeline(mlir::OpPassManager &passes,
-                         const LoweringOptions &options);
+                         const NVVMLoweringOptions &options);
 /// From phase 1 to the LLVM and ROCDL dialects.
 void buildToROCDLPipeline(mlir::OpPassManager &passes,
                           const LoweringOptions &options);

@@ -206,7 +206,7 @@ LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
   } else {
     readFromSources(roles.getCopiedReads(), kernel);
     RoleAssignment again(kernel);
-    MaybeRefusal refusal = again.run(*target);
+    [[maybe_unused]] MaybeRefusal refusal = again.run(*target);
     assert(!refusal && "the load role reads nothing else");
     split(kernel, again, *target);
   }
@@ -258,10 +258,15 @@ FailureOr<bool> tile::specializeWarps(gpu::GPUFuncOp kernel) {
 namespace {
 struct SpecializeWarpsPass
     : tile::impl::SpecializeWarpsPassBase<SpecializeWarpsPass> {
+  using SpecializeWarpsPassBase::SpecializeWarpsPassBase;
+
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
-      return failed(specializeWarps(kernel)) ? WalkResult::interrupt()
-                                             : WalkResult::skip();
+    WalkResult result = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
+      bool isByHand = hasOp(kernel, llvm::IsaPred<SpecializeOp>);
+      LogicalResult done = oneRole && !isByHand
+                               ? keepOneRole(kernel)
+                               : LogicalResult(specializeWarps(kernel));
+      return failed(done) ? WalkResult::interrupt() : WalkResult::skip();
     });
     if (result.wasInterrupted())
       signalPassFailure();

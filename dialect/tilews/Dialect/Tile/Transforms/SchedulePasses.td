@@ -169,7 +169,9 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     roles read from global memory what a copy brings to the shared buffer: if
     the copy alone writes it, all of it, and nothing writes what is copied.
 
-    A kernel for a target without TMA keeps its one role. So does one none of
+    With `one-role` every kernel keeps its one role, which a software pipeline
+    fills (`--tile-expand-pipeline`): to compare the two, or where threads are
+    better used for more blocks. A kernel for a target without TMA does so, too. So does one none of
     whose copies can be done by TMA, or in which filling a channel needs what
     the rest of the kernel writes; a remark `tile-ws-00NN` says why. TMA copies
     that no channel waits for become other copies.
@@ -233,6 +235,10 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
     }
     ```
   }];
+  let options = [
+    Option<"oneRole", "one-role", "bool", /*default=*/"false",
+           "Let all threads fill the channels, also where roles can be made">
+  ];
 }
 
 def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
