@@ -394,4 +394,4 @@ def test_why_faults_are_proved():
     # The barrier of a reduction's scratch memory.
     assert [each.exclusion for each in found] == ["memory of one role"]
     page = render({("guarded-part sm_90a", "channels"): [verdicts[0], *verdicts]})
-    assert re.search(r"### memory of one role\n\n[^#]*\n1 mutants", page)
+    assert re.search(r"### memory of one role\n\n[^#]*\n1 mutant\.", page)

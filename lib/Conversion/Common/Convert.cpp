@@ -78,6 +78,22 @@ LoweringContext::LoweringContext(const TargetLowering &target,
   });
 }
 
+/// Numbers of type index fit its width.
+static LogicalResult checkConstants(gpu::GPUFuncOp kernel,
+                                    unsigned indexBitwidth) {
+  WalkResult result = kernel.walk([&](arith::ConstantIndexOp op) {
+    if (llvm::isIntN(indexBitwidth, op.value()))
+      return WalkResult::advance();
+    op->emitError("index ")
+        << op.value() << " does not fit the " << indexBitwidth
+        << " bits of index arithmetic; use "
+           "index-bitwidth=64 (in Python: "
+           "compile(index_bitwidth=64))";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult checkRoles(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   WalkResult result = kernel.walk(
       [&](SpecializeOp op) { return WalkResult(op.verifyTarget(info)); });
@@ -153,7 +169,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   MLIRContext *context = kernel.getContext();
   LoweringContext lowering(target, kernel);
   if (failed(checkRoles(kernel, target.info)) ||
-      failed(checkFragments(kernel)) || failed(checkChannels(kernel)))
+      failed(checkFragments(kernel)) || failed(checkChannels(kernel)) ||
+      failed(checkConstants(kernel, target.indexBitwidth)))
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);

@@ -27,6 +27,10 @@ _COLUMNS = (
 )
 
 
+def _count(number: int) -> str:
+    return f"{number} mutant{'s' if number != 1 else ''}"
+
+
 def _figures(verdicts: Iterable[Verdict]) -> list[str]:
     mutants = [each for each in verdicts if each.id != "original"]
     faults = [each for each in mutants if not each.equivalent]
@@ -120,7 +124,7 @@ def render(results: Results) -> str:
         "## Equivalent mutants",
         _EQUIVALENT.format(strict=strict),
         *(
-            f"### {name}\n\n{inspect.getdoc(rule)}\n\n{by_rule[name]} mutants."
+            f"### {name}\n\n{inspect.getdoc(rule)}\n\n{_count(by_rule[name])}."
             for name, rule in {**RULES, **RULES_OF_RUNS}.items()
         ),
         "## Missed",
@@ -154,10 +158,10 @@ def _proved(results: Results) -> str:
     parts = [
         _PROVED,
         *(
-            f"### {name}\n\n{text}\n\n{len(found[name])} mutants."
+            f"### {name}\n\n{text}\n\n{_count(len(found[name]))}."
             for name, text in EXCLUSIONS.items()
         ),
-        f"### {NONE}\n\n{_NOT_EXCLUDED}\n\n{len(found[NONE])} mutants.",
+        f"### {NONE}\n\n{_NOT_EXCLUDED}\n\n{_count(len(found[NONE]))}.",
     ]
     if rows:
         lines = [head, ["---"] * len(head), *rows]

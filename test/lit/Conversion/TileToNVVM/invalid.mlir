@@ -109,3 +109,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  gpu.func @far(%x: memref<?xf32>) kernel {
+    // expected-error @below {{index 4294967299 does not fit the 32 bits of index arithmetic; use index-bitwidth=64}}
+    %far = arith.constant 4294967299 : index
+    %v = memref.load %x[%far] : memref<?xf32>
+    memref.store %v, %x[%far] : memref<?xf32>
+    gpu.return
+  }
+}
