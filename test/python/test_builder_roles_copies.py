@@ -10,7 +10,8 @@ import tilews.language as tl
 from tilews import passes, sim
 
 STEPS = passes.expand("tilews-to-nvvm{chip=sm_90a}")
-SCHEDULED = STEPS[: STEPS.index("tile-specialize-warps") + 1]
+ROLES = next(i for i, x in enumerate(STEPS) if x.startswith("tile-specialize-warps"))
+SCHEDULED = STEPS[: ROLES + 1]
 
 
 @tilews.func
