@@ -32,11 +32,6 @@ using namespace tilews::tile::schedule;
 void BarrierProtocol::addPeers() {
   cluster = Cluster::get(kernel);
   placePeers.assign(numPlaces, 0);
-  unsigned slots = 0;
-  for (Barrier &barrier : barriers) {
-    barrier.firstSlot = slots;
-    slots += barrier.depth;
-  }
   for (Operation *op : eventOps) {
     Event &event = allEvents.find(op)->second;
     if (auto arrive = dyn_cast<MBarrierArriveOp>(op);
@@ -57,8 +52,6 @@ void BarrierProtocol::addPeers() {
         placePeers[buffer.first + place] |= event.peers;
     }
   }
-  if (slots > kMaxPlaces)
-    obstacle = Finding{kernel, "its barriers have more than 62 slots in all"};
 }
 
 /// One block stands for the others only if all go the same way wherever they

@@ -358,7 +358,22 @@ int64_t BarrierProtocol::findDepth(std::optional<unsigned> unit) const {
   return depth;
 }
 
+/// Blocks of a cluster speak of all slots, whatever is selected.
+void BarrierProtocol::numberSlots(
+    llvm::function_ref<bool(const Barrier &)> isSelected) {
+  unsigned slots = 0;
+  for (Barrier &barrier : barriers)
+    if (hasPeers() || isSelected(barrier)) {
+      barrier.firstSlot = slots;
+      slots += barrier.depth;
+    }
+  limit.reset();
+  if (slots > kMaxPlaces)
+    limit = Finding{kernel, "its barriers have more than 62 slots in all"};
+}
+
 void BarrierProtocol::selectAll() {
+  numberSlots([](const Barrier &) { return true; });
   events = allEvents;
   tellsAll = true;
   depth = findDepth();
@@ -376,6 +391,7 @@ void BarrierProtocol::select(unsigned unit, bool isLean) {
   auto isOfUnit = [&](const Barrier &barrier) {
     return barrier.unit == unit || (takesTurns && orders(barrier));
   };
+  numberSlots(isOfUnit);
   for (const auto &[op, event] : allEvents) {
     Event own = event;
     llvm::erase_if(own.accesses, [&](const Access &access) {

@@ -32,6 +32,7 @@ public:
   unsigned getNumUnits() const override { return numUnits; }
   void select(unsigned unit, bool isLean) override;
   void selectAll() override;
+  std::optional<Finding> getLimit() const override { return limit; }
   int64_t getDepth() const override { return depth; }
   bool isEvent(mlir::Operation *op) const override {
     return events.contains(op);
@@ -105,7 +106,8 @@ private:
     /// By slot: the versions that are accessed by the same slot number.
     llvm::SmallVector<Places> subjects = {};
     unsigned unit = 0;
-    /// The number of its first slot among those of all barriers.
+    /// The number of its first slot among those of all barriers that are
+    /// selected.
     unsigned firstSlot = 0;
     /// The ranks of the blocks that reach into the first block's.
     uint32_t peers = 0;
@@ -173,6 +175,7 @@ private:
   void findUses();
   void findSubjects();
   bool orders(const Barrier &barrier) const;
+  void numberSlots(llvm::function_ref<bool(const Barrier &)> isSelected);
   bool hasRoles() const { return tasks > 1; }
 
   /// Of the block itself, and of its peers.
@@ -259,7 +262,7 @@ private:
   bool isBarrierForm = false;
   /// Whether an arrival tells all that a task knows, not only of its subject.
   bool tellsAll = true;
-  std::optional<Finding> obstacle;
+  std::optional<Finding> obstacle, limit;
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> bufferNumbers, barrierNumbers;
   llvm::SmallVector<Barrier> barriers;

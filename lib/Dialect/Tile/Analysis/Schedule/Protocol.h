@@ -110,6 +110,8 @@ public:
   /// tell less. What is left out lets tasks know less.
   virtual void select(unsigned unit, bool isLean) = 0;
   virtual void selectAll() = 0;
+  /// Why what is selected is too much to be checked, if it is.
+  virtual std::optional<Finding> getLimit() const { return std::nullopt; }
   /// The most versions of a buffer, or slots of a link, that are selected: as
   /// many turns may be under way.
   virtual int64_t getDepth() const = 0;

@@ -115,7 +115,7 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Protocol &protocol,
   while (proved < protocol.getNumUnits()) {
     protocol.select(unit, isLean);
     Program program(kernel, protocol);
-    if (program.build())
+    if (protocol.getLimit() || program.build())
       return false;
     for (unsigned task = order.size(); task < program.getTasks().size(); ++task)
       order.push_back(task);
@@ -150,6 +150,8 @@ static ScheduleVerdict check(gpu::GPUFuncOp kernel, Protocol &protocol) {
   bool isProved = proveUnits(kernel, protocol, attempt);
   protocol.selectAll();
   if (!isProved) {
+    if (std::optional<Finding> limit = protocol.getLimit())
+      return makeVerdict(ScheduleVerdict::Kind::Unsupported, *limit);
     Program program(kernel, protocol);
     if (std::optional<Finding> obstacle = program.build())
       return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
