@@ -17,15 +17,14 @@ from .compiler import CompiledKernel, compile_module, warp_size
 from .dialects import gpu
 from .errors import CompileError, KernelError, LanguageError
 from .frontend.calls import InlineFunction
-from .frontend.pipelines import Schedule, with_given_orders
 from .frontend.source import Function, captured_names, from_python
 from .frontend.statements import build_body
+from .frontend.verification import check_schedules, verify
 from .interpreted import InterpretedKernel
 from .language.builder import Builder
 from .language.integers import check_integer
 from .language.memory import static_shape
 from .language.values import Buffer, Scalar
-from .passmanager import PassManager
 from .runtime import device_target
 from .signature import (
     Signature,
@@ -440,66 +439,4 @@ def target_attribute(target: str | None) -> str | None:
     raise CompileError(
         f"unknown target '{target}'; expected 'cpu', a chip of NVIDIA such as 'sm_90a' "
         "or of AMD such as 'gfx942'"
-    )
-
-
-def verify(module: ir.Module, function: Function) -> None:
-    """Verifies a built kernel.
-
-    Raises:
-        KernelError: at the place in the source that the wrong operation is from.
-    """
-    try:
-        module.operation.verify()
-    except ir.MLIRError as error:
-        diagnostic = error.error_diagnostics[0]
-        raise _located(diagnostic, function) from error
-
-
-def check_schedules(
-    module: ir.Module, function: Function, schedules: list[Schedule]
-) -> None:
-    """Checks stages and orders that are given by hand.
-
-    Raises:
-        KernelError: at an operation that would come before one it depends on.
-    """
-    text = "builtin.module(gpu.module(tile-lower-persistent,tile-plan-pipeline))"
-    try:
-        PassManager.parse(text).run(module.operation.clone())
-    except ir.MLIRError as error:
-        diagnostic = error.error_diagnostics[0]
-        message = with_given_orders(diagnostic.message, diagnostic.location, schedules)
-        raise _located(diagnostic, function, message) from error
-
-
-def _located(
-    diagnostic: ir.DiagnosticInfo, function: Function, message: str | None = None
-) -> KernelError:
-    """The error at a place in the source; with another message, if one is given."""
-    location, callers = diagnostic.location, []
-    message = message or diagnostic.message
-    if location.is_a_callsite():
-        location, caller = location.callee, location.caller
-        while caller.is_a_callsite():
-            callers.append(caller.callee)
-            caller = caller.caller
-        callers.append(caller)
-    if not location.is_a_file():
-        return KernelError(message)
-    hint = None
-    if "does not dominate this use" in message:
-        hint = (
-            "a value of a run-time loop or conditional is used after it, through a "
-            "Python list or dictionary; keep it in a variable"
-        )
-    file, line = function.file, location.start_line
-    return KernelError(
-        message,
-        hint=hint,
-        filename=location.filename,
-        line=line,
-        column=location.start_col,
-        source=file.text(line) if location.filename == file.name else None,
-        callers=tuple(f"{x.filename}:{x.start_line}:{x.start_col}" for x in callers),
     )

@@ -70,3 +70,19 @@ CopyOp tile::findCopyOf(Operation *read, gpu::GPUFuncOp kernel,
       return {};
   return copy;
 }
+
+SmallVector<std::optional<unsigned>> tile::getDestDims(CopyOp copy) {
+  SmallVector<int64_t> dest = copy.getDestRegion().sizes;
+  SmallVector<std::optional<unsigned>> dims;
+  unsigned next = 0;
+  for (int64_t size : copy.getSourceRegion().sizes) {
+    if (size == 1) {
+      dims.push_back(std::nullopt);
+      continue;
+    }
+    while (dest[next] == 1)
+      ++next;
+    dims.push_back(next++);
+  }
+  return dims;
+}

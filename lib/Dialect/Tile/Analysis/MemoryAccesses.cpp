@@ -44,6 +44,13 @@ AllocSharedOp tile::getViewedAlloc(Value buffer) {
   return buffer.getDefiningOp<AllocSharedOp>();
 }
 
+ChannelOp tile::getChannelOf(Value buffer) {
+  for (Operation *user : buffer.getUsers())
+    if (auto channel = dyn_cast<ChannelOp>(user))
+      return channel;
+  return {};
+}
+
 SlotOp tile::getViewedSlot(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
     if (auto slot = dyn_cast<SlotOp>(view.getOperation()))

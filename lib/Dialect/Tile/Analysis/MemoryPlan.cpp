@@ -11,22 +11,12 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The lowering aligns the arena to this.
-static constexpr int64_t kArenaAlignment = 1024;
-/// The widest access, which every buffer and scratch memory allows.
-static constexpr int64_t kMinAlignment = 16;
 /// What TMA needs at both ends of a copy to or from shared memory.
 static constexpr int64_t kTmaAlignment = 128;
-
-/// From the begin of a kernel to its end.
-static constexpr LiveInterval kAlways = {0,
-                                         std::numeric_limits<int64_t>::max()};
 
 /// Whether TMA copies to or from the buffer or a view of it.
 static bool isCopiedByTma(Value buffer) {

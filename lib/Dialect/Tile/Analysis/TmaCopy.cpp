@@ -21,10 +21,7 @@ ChannelOp tile::getCompletedChannel(CopyOp op) {
   SlotOp slot = getViewedSlot(op.getDest());
   if (!slot || !op->getParentOfType<RoleOp>())
     return {};
-  for (Operation *user : slot.getSource().getUsers())
-    if (auto channel = dyn_cast<ChannelOp>(user))
-      return channel;
-  return {};
+  return getChannelOf(slot.getSource());
 }
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {

@@ -149,11 +149,7 @@ static void explain(Operation *op, const Choice &choice,
 static ChannelOp getFilledChannel(CopyOp copy) {
   AllocSharedOp alloc =
       isShared(copy.getDest()) ? getViewedAlloc(copy.getDest()) : nullptr;
-  if (alloc)
-    for (Operation *user : alloc->getUsers())
-      if (auto channel = dyn_cast<ChannelOp>(user))
-        return channel;
-  return nullptr;
+  return alloc ? getChannelOf(alloc.getBuffer()) : ChannelOp();
 }
 
 static InstKind getKind(ProducerKind producer) {

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
-
-#include <limits>
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORYPASS
@@ -21,16 +20,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The lowering aligns the arena to this.
-static constexpr int64_t kArenaAlignment = 1024;
-/// What the size of the arena is a multiple of.
-static constexpr int64_t kGranularity = 16;
 /// How much more memory a kernel may take to save barriers.
 static constexpr int64_t kSpareBytes = 4096;
-
-/// From the begin of a kernel to its end.
-static constexpr LiveInterval kAlways = {0,
-                                         std::numeric_limits<int64_t>::max()};
 
 /// Checks that all shared memory comes from `tile.alloc_shared` and stays in
 /// the region it is allocated for.
@@ -95,10 +86,9 @@ static int64_t place(MutableArrayRef<MemoryUse> uses, int64_t limit) {
 
 /// The versions that a buffer has for the slots of a channel.
 static int64_t countVersions(Operation *op) {
-  if (isa<AllocSharedOp>(op))
-    for (Operation *user : op->getUsers())
-      if (auto channel = dyn_cast<ChannelOp>(user))
-        return channel.getChannel().getType().getDepth();
+  if (auto alloc = dyn_cast<AllocSharedOp>(op))
+    if (ChannelOp channel = getChannelOf(alloc.getBuffer()))
+      return channel.getChannel().getType().getDepth();
   return 1;
 }
 
@@ -132,7 +122,7 @@ static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
   if (failed(checkAlignment(uses)))
     return failure();
   int64_t total =
-      llvm::alignTo(place(uses, target.maxSharedBytes), kGranularity);
+      llvm::alignTo(place(uses, target.maxSharedBytes), kMinAlignment);
   if (failed(checkLimit(kernel, target, total, uses)))
     return failure();
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/CopiedReads.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,25 +20,6 @@ using namespace tilews::tile;
 /// A place, or the extents of a region, in the source of a copy.
 template <typename T>
 using PerDim = SmallVector<T>;
-
-/// For each dimension of the source of `copy` the one of the destination, which
-/// the copy fills, that it goes to; none for those of one element, which count
-/// on neither side.
-static PerDim<std::optional<unsigned>> getDestDims(CopyOp copy) {
-  SmallVector<int64_t> dest = copy.getDestRegion().sizes;
-  PerDim<std::optional<unsigned>> dims;
-  unsigned next = 0;
-  for (int64_t size : copy.getSourceRegion().sizes) {
-    if (size == 1) {
-      dims.push_back(std::nullopt);
-      continue;
-    }
-    while (dest[next] == 1)
-      ++next;
-    dims.push_back(next++);
-  }
-  return dims;
-}
 
 /// The place in the source of what `place` names in the destination.
 static PerDim<Value> getPlaceInSource(OpBuilder &b, Location loc, CopyOp copy,

@@ -206,8 +206,10 @@ LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
   } else {
     readFromSources(roles.getCopiedReads(), kernel);
     RoleAssignment again(kernel);
-    [[maybe_unused]] MaybeRefusal refusal = again.run(*target);
-    assert(!refusal && "the load role reads nothing else");
+    if (MaybeRefusal refusal = again.run(*target)) {
+      emitRemark(*refusal);
+      return failure();
+    }
     split(kernel, again, *target);
   }
   if (failed(replaceTmaLoads(kernel)))

@@ -20,6 +20,11 @@ namespace tilews::tile {
 CopyOp findCopyOf(mlir::Operation *read, mlir::gpu::GPUFuncOp kernel,
                   const MemoryAccesses &memory);
 
+/// For each dimension of the source of `copy` the one of the destination, which
+/// the copy fills, that it goes to; none for those of one element, which count
+/// on neither side.
+llvm::SmallVector<std::optional<unsigned>> getDestDims(CopyOp copy);
+
 } // namespace tilews::tile
 
 #endif // TILEWS_DIALECT_TILE_ANALYSIS_COPIEDREADS_H

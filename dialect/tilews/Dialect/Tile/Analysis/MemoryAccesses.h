@@ -43,6 +43,9 @@ AllocSharedOp getViewedAlloc(mlir::Value buffer);
 /// The slot that `buffer` is, or is a view of; null if it is none.
 SlotOp getViewedSlot(mlir::Value buffer);
 
+/// The channel that hands on `buffer`, an allocation; null if there is none.
+ChannelOp getChannelOf(mlir::Value buffer);
+
 /// The accesses of a kernel's operations.
 class MemoryAccesses {
 public:

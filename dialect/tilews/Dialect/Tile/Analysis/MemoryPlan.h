@@ -12,7 +12,16 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
+#include <limits>
+
 namespace tilews::tile {
+
+/// The lowering aligns the arena to this.
+constexpr int64_t kArenaAlignment = 1024;
+/// The widest access, which every buffer and scratch memory allows.
+constexpr int64_t kMinAlignment = 16;
+/// From the begin of a kernel to its end.
+constexpr LiveInterval kAlways = {0, std::numeric_limits<int64_t>::max()};
 
 /// Something in a kernel that needs shared memory: a buffer, barriers, or an
 /// operation with scratch memory; and what it needs, for how long.

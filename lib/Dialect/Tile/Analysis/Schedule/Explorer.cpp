@@ -171,18 +171,18 @@ void Explorer::note(OpResult result, int64_t value) {
   note(name, Kind::Element, memory, indices, value);
 }
 
-/// Where `copy` takes what it brings to `indices` of its destination.
+/// Where `copy` takes what it brings to `indices` of its destination, or to the
+/// first of its elements if there are none.
 SmallVector<int64_t> Explorer::getCopiedPlace(CopyOp copy,
                                               ArrayRef<int64_t> indices) {
   SmallVector<int64_t> place;
-  for (OpFoldResult offset : copy.getSourceRegion().offsets) {
+  for (auto [offset, dim] :
+       llvm::zip_equal(copy.getSourceRegion().offsets, getDestDims(copy))) {
     auto value = dyn_cast<Value>(offset);
     place.push_back(value ? get(value) : *getConstantIntValue(offset));
+    if (dim && *dim < indices.size())
+      place.back() += indices[*dim];
   }
-  // Leading dimensions of one element may be missing in the destination.
-  size_t first = place.size() - std::min(place.size(), indices.size());
-  for (size_t i = first; i < place.size(); ++i)
-    place[i] += indices[i - first];
   return place;
 }
 
