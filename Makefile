@@ -25,7 +25,7 @@ docs: build
 # What finds broken synchronization; takes minutes.
 mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
-	  test/python/mutation_corpus.py --table docs/mutation.md
+	  test/python/kernels/mutation_corpus.py --table docs/mutation.md
 
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev

@@ -8,8 +8,8 @@ Gimelshein, "Online normalizer calculation for softmax", 2018).
 import math
 
 import numpy as np
-import support
 
+import support
 import tilews
 import tilews.language as tl
 

@@ -6,8 +6,8 @@ what was really copied. Blocks of threads take tiles in turn.
 """
 
 import numpy as np
-import support
 
+import support
 import tilews
 import tilews.language as tl
 

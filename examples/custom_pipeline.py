@@ -7,8 +7,8 @@ and compiled for Hopper.
 """
 
 import numpy as np
-import support
 
+import support
 import tilews
 import tilews.language as tl
 from tilews import compiler, ir, passes, schedule, sim

@@ -11,10 +11,10 @@ import time
 import gemm
 import numpy as np
 import softmax
-import support
 from rich.console import Console
 from rich.table import Table
 
+import support
 from tilews import ir, sim
 from tilews.compiler import CompiledKernel, compile_file, find_ptxas
 from tilews.language import f16

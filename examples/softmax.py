@@ -7,8 +7,8 @@ checks the result against numpy.
 import math
 
 import numpy as np
-import support
 
+import support
 import tilews
 import tilews.language as tl
 

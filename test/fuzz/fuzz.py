@@ -20,7 +20,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from mutate import Mutator, read_seeds
+from text_mutator import Mutator, read_seeds
 
 ROOT = Path(__file__).parents[2]
 BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))

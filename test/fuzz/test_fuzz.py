@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz import DESCRIPTIONS, fuzz, watch
-from mutate import Mutator, read_seeds
+from text_mutator import Mutator, read_seeds
 
 #: A minute of one processor, in parts that run side by side.
 SHARES = [range(first, first + 1600) for first in range(0, 6400, 1600)]

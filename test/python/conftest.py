@@ -9,6 +9,7 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "unverified: the verifier may say that it cannot tell"
     )
+    pytest.register_assert_rewrite("support")
 
 
 @pytest.fixture(autouse=True)

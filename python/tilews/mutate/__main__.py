@@ -25,11 +25,14 @@ def load_corpus(path: pathlib.Path) -> list[Subject]:
     Raises:
         click.ClickException: it has none, or cannot be imported.
     """
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    folder, name = path.absolute().parent, path.stem
+    while (folder / "__init__.py").exists():  # The file belongs to a package.
+        folder, name = folder.parent, f"{folder.name}.{name}"
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -39,7 +42,7 @@ def load_corpus(path: pathlib.Path) -> list[Subject]:
     if not subjects or not all(isinstance(each, Subject) for each in subjects):
         raise click.ClickException(
             f"{path} has no list SUBJECTS of tilews.mutate.Subject, as "
-            "test/python/mutation_corpus.py has"
+            "test/python/kernels/mutation_corpus.py has"
         )
     return subjects
 
@@ -135,7 +138,7 @@ def main(
     refutes that a mutant is equivalent.
 
     \b
-    tilews-mutate test/python/mutation_corpus.py --table docs/mutation.md
+    tilews-mutate test/python/kernels/mutation_corpus.py --table docs/mutation.md
     tilews-mutate scheduled.mlir --emit drop:wait-16.0
     """
     _check_options(source, emit, judge)

@@ -182,11 +182,11 @@ their originals the two together find **{either:.1f} %**, the verifier alone
 
 The forms are *channels*, the schedule with its layouts before
 `--tile-lower-channels`, and *barriers*, after it. The kernels and their launches are in
-`test/python/mutation_corpus.py`. To see a mutant, and what is found in it:
+`test/python/kernels/mutation_corpus.py`. To see a mutant, and what is found in it:
 
-    tilews-mutate test/python/mutation_corpus.py --kernel "gemm sm_90a" \\
+    tilews-mutate test/python/kernels/mutation_corpus.py --kernel "gemm sm_90a" \\
       --form channels --emit drop:wait-16.0
-    tilews-mutate test/python/mutation_corpus.py --kernel "gemm sm_90a" \\
+    tilews-mutate test/python/kernels/mutation_corpus.py --kernel "gemm sm_90a" \\
       --form channels --judge drop:wait-16.0"""
 
 _PROVED = """\

@@ -1,0 +1,167 @@
+"""What the documentation says is so: its links, its kernels, its figures."""
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilews.compiler import find_ptxas
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted(
+    page
+    for folder in (".", "docs", "examples", "benchmarks")
+    for page in (ROOT / folder).glob("*.md")
+)
+TOOLS = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
+
+
+def read(page: str) -> str:
+    return (ROOT / page).read_text()
+
+
+def code_blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.M | re.S)
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.M)
+    names = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {name.replace(" ", "-") for name in names}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text())):
+        if re.match(r"\w+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), f"{link}: no such file"
+        assert target.resolve().is_relative_to(ROOT), f"{link} leaves the repository"
+        if anchor:
+            assert anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_every_page_is_in_the_map():
+    index = read("docs/index.md")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "index.md" or f"({page.name})" in index, page.name
+
+
+def test_every_remark_is_tested_and_described():
+    tests = [path.read_text() for path in (ROOT / "test/lit").rglob("*.mlir")]
+    ids = set(re.findall(r"\btile-[a-z]+-\d{4}\b", "".join(tests)))
+    assert ids == set(re.findall(r"\btile-[a-z]+-\d{4}\b", read("docs/remarks.md")))
+
+
+def test_readme_kernel_runs(tmp_path, capsys):
+    (code,) = code_blocks(read("README.md"), "python")
+    path = tmp_path / "readme.py"
+    path.write_text(code)
+    runpy.run_path(str(path))
+    assert "v_mfma_f32" in capsys.readouterr().out
+
+
+def test_kernel_of_the_language_page_runs(tmp_path, capsys):
+    # The page leaves its arguments open.
+    arguments = (
+        "import numpy as np\n"
+        "a, b = (np.ones(s, np.float16) for s in ((130, 72), (136, 72)))\n"
+        "c = np.zeros((130, 136), np.float32)\n"
+    )
+    code, plan, roles = code_blocks(read("docs/language.md"), "python")
+    path = tmp_path / "language.py"
+    path.write_text(arguments + code + "assert (c == 72).all()\n")
+    runpy.run_path(str(path))
+    assert "tile.gemm" in capsys.readouterr().out
+
+    # The same product with its plan by hand.
+    lines = code.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if "num_stages=3" in line)
+    lines[first : first + 4] = ["    " + x for x in plan.splitlines(keepends=True)]
+    path = tmp_path / "planned.py"
+    path.write_text(arguments + "".join(lines) + "assert (c == 72).all()\n")
+    runpy.run_path(str(path))
+    assert "tile.stage = 2" in capsys.readouterr().out
+
+    path = tmp_path / "roles.py"
+    path.write_text("import tilews\nimport tilews.language as tl\n\n" + roles)
+    gemm = runpy.run_path(str(path))["gemm"]
+    a, b = np.ones((130, 80), np.float16), np.ones((80, 144), np.float16)
+    c = np.zeros((130, 144), np.float32)
+    gemm(a, b, c)
+    assert (c == 80).all()
+    assert "setmaxnreg" in gemm.compile("sm_90a").ptx
+
+
+def test_code_of_the_interpreter_page_runs(monkeypatch):
+    (code,) = code_blocks(read("docs/interpreter.md"), "python")
+    monkeypatch.chdir(ROOT)
+    names = {}
+    exec(code, names)
+    assert abs(names["y"].sum(axis=1) - 1).max() < 1e-5
+
+
+def commands() -> list[str]:
+    """The commands that pages show for tilews' own tools."""
+    found = []
+    for page in ("docs/launch.md", "docs/lowering.md", "examples/README.md"):
+        text = read(page).replace("\\\n", " ")
+        found += re.findall(r"^(?: {4})?((?:tilews|python -m tilews)\b.*)$", text, re.M)
+    return [re.sub(r"\s+#.*", "", command) for command in found]
+
+
+@pytest.mark.parametrize("command", commands())
+def test_command_works(command, tmp_path):
+    if ".cubin" in command and not find_ptxas():
+        pytest.skip("needs ptxas")
+    # Pages name the examples with their folder or without.
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(ROOT / "examples", tmp_path, dirs_exist_ok=True)
+    words = shlex.split(command.removeprefix("python -m "))
+    if words[0] == "tilews":
+        words = [sys.executable, "-m", *words]
+    environment = {**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
+    result = subprocess.run(
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    if "-o" in words and (output := words[words.index("-o") + 1]) != "/dev/null":
+        assert (tmp_path / output).stat().st_size > 0
+
+
+def test_readme_figures_are_those_of_the_results():
+    readme = read("README.md")
+    (results,) = re.findall(r"\((benchmarks/results/.*?\.md)\)", readme)
+    measured = {}
+    for group, section in re.findall(
+        r"^## (\w+): .*?$(.*?)(?=^## |\Z)", read(results), flags=re.M | re.S
+    ):
+        head, _, *rows = re.findall(r"^\| (.*) \|$", section, flags=re.M)
+        for row in rows:
+            values = dict(zip(head.split(" | "), row.split(" | "), strict=True))
+            measured[f"{group} {values['case']}"] = values
+    rows = re.findall(
+        r"^\| (\w+ [\dx]+ .*?) \| (.*?) \| (.*?) \| (.*?) \|$", readme, re.M
+    )
+    assert len(rows) >= 5
+    for case, ours, peer, ratio in rows:
+        values = measured[case]
+        assert ours.split()[0] == values["tilews"], case
+        assert ratio == values["of best peer"], case
+        peers = [values[name] for name in ("torch", "triton", "tilelang")]
+        numbers = [float(p) for p in peers if re.fullmatch(r"[\d.]+", p)]
+        assert float(peer) == max(numbers), case

@@ -1,0 +1,42 @@
+"""The form that each kernel gets: whether a role of its own fills its channels."""
+
+import pytest
+
+from kernels import pipelined_zoo, scheduled
+from tilews import passes
+
+#: Kernels of examples and benchmarks none of whose copies can be done by TMA.
+ONE_ROLE = {"gemm-NN-ragged", "gemm-NT-ragged"}
+
+
+def has_roles(module, target: str) -> bool:
+    """Whether the default pipeline makes roles, or the kernel has brought some."""
+    for step in passes.expand(f"tilews-to-nvvm{{chip={target}}}"):
+        passes.run(module, step)
+        if step.startswith("tile-specialize-warps"):
+            break
+    return "tile.role @" in str(module)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
+def test_pipelined_kernels(case, target):
+    module = case.kernel.build(target, **case.constants)
+    assert has_roles(module, target) == (case.roles and target == "sm_90a")
+
+
+@pytest.mark.parametrize(
+    ("entry", "target"),
+    [
+        pytest.param(entry, target, id=f"{entry.name}-{target}")
+        for entry in scheduled.ALL
+        for target in entry.targets
+    ],
+)
+def test_kernels_of_examples_benchmarks_and_tests(entry, target):
+    expected = (
+        target == scheduled.HOPPER
+        and entry not in scheduled.ZOO
+        and entry.name not in ONE_ROLE
+    )
+    assert has_roles(entry.build(target), target) == expected

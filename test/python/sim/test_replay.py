@@ -1,0 +1,142 @@
+"""What the verifier finds goes wrong in the simulator, too."""
+
+import dataclasses
+import itertools
+import json
+import pathlib
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kernels import mutation_corpus
+from tilews import errors, ir, passes, sim
+from tilews.mutate import mutants
+from tilews.sim.__main__ import main
+
+CORPUS = pathlib.Path(__file__).parents[2] / "lit/Verifier"
+#: What a run says that cannot follow a counterexample.
+DEPARTURE = "of the order that the run follows"
+
+
+def wrong_kernels(path: pathlib.Path) -> list[str]:
+    """The kernels of a file of the corpus that are wrong."""
+    parts = path.read_text().split("// -----")
+    return [part for part in parts if "expected-error" in part]
+
+
+def goes_wrong(module: ir.Module, found: sim.Counterexample) -> bool:
+    """Whether a replay stops at a fault; it may not depart from what it follows."""
+    try:
+        sim.replay(module, found)
+    except sim.SimulationError as error:
+        assert DEPARTURE not in str(error)
+        return True
+    return False
+
+
+def test_faults_written_by_hand():
+    """Of some the transactions are wrong, but nothing has come of it when the few turns
+    of the counterexample end."""
+    replayed = wrong = 0
+    for path in sorted(CORPUS.rglob("*.mlir")):
+        for text in wrong_kernels(path):
+            with ir.Context(), ir.Location.unknown():
+                try:
+                    module = ir.Module.parse(text)
+                except ir.MLIRError:
+                    continue
+                found = sim.find_counterexample(module)
+                if found is not None and found.events:
+                    replayed += 1
+                    wrong += goes_wrong(module, found)
+    assert replayed >= 90
+    assert wrong >= 0.75 * replayed
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "guarded", "attention", "nested"])
+def test_mutants_with_barriers(kernel):
+    """What the verifier finds mostly goes wrong within the few turns of its example."""
+    subject = next(
+        each
+        for each in mutation_corpus.SUBJECTS
+        if (each.name, each.target) == (kernel, "sm_90a")
+    )
+    original = subject.forms()["barriers"]
+    replayed = wrong = 0
+    for mutant in itertools.islice(mutants(original), 0, None, 7):
+        found = sim.find_counterexample(mutant.module)
+        if found is None or not found.events:
+            continue
+        replayed += 1
+        wrong += goes_wrong(mutant.module, found) or differs(
+            original, mutant.module, found
+        )
+    assert replayed >= 8
+    assert wrong >= 0.8 * replayed
+
+
+def differs(original, mutant, found) -> bool:
+    """Whether a mutant computes something else than the original."""
+    expected = sim.replay(original, dataclasses.replace(found, events=()))
+    return any(
+        isinstance(a, np.ndarray) and not np.array_equal(a, b)
+        for a, b in zip(expected, sim.replay(mutant, found), strict=True)
+    )
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    """A wrong kernel, and the counterexample that the pass writes, as files."""
+    text = next(
+        part
+        for part in wrong_kernels(CORPUS / "channels/deadlocks.mlir")
+        if "gpu.func @one_role_leaves_early" in part or "for ever" in part
+    )
+    kernel = tmp_path / "wrong.mlir"
+    kernel.write_text(text)
+    found = tmp_path / "counterexample.json"
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        with pytest.raises(errors.CompileError, match="is wrong"):
+            passes.verify_schedule(module, counterexample=str(found))
+    return kernel, found
+
+
+def test_command(wrong):
+    kernel, found = wrong
+    result = CliRunner().invoke(main, [str(kernel), "--replay", str(found)])
+    read = json.loads(found.read_text())
+    assert result.exit_code == 1
+    assert read["fault"] in result.output
+    assert "never returns: nothing can happen any more" in result.output
+
+
+def test_other_arguments_are_noticed(wrong):
+    kernel, path = wrong
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parseFile(str(kernel))
+        found = sim.Counterexample.load(path)
+        others = tuple(
+            {**each, "value": 0} if each["kind"] == "scalar" else each
+            for each in found.inputs
+        )
+        with pytest.raises(sim.SimulationError, match=DEPARTURE):
+            sim.replay(module, dataclasses.replace(found, inputs=others))
+        many = ({"task": 0, "op": 10**6, "text": ""},)
+        with pytest.raises(sim.SimulationError, match=r"has \d+ operations"):
+            sim.replay(module, dataclasses.replace(found, events=many))
+
+
+def test_what_is_no_counterexample(tmp_path):
+    path = tmp_path / "no.json"
+    path.write_text('{"kernel": "gemm"}')
+    with pytest.raises(ValueError, match=re.escape(f"{path} is no counterexample")):
+        sim.Counterexample.load(path)
+
+
+def test_right_kernels_have_none():
+    text = (CORPUS / "channels/deadlocks.mlir").read_text().split("// -----")[0]
+    with ir.Context(), ir.Location.unknown():
+        assert sim.find_counterexample(ir.Module.parse(text)) is None

@@ -1,0 +1,58 @@
+"""Proofs of schedules after each pass."""
+
+import re
+
+from tilews import ir, passes
+
+#: From here on there is a schedule to check.
+FIRST = "tile-multi-version"
+#: Barriers are expected from the memory plan on, and placed right after it.
+SKIPPED = {"tile-plan-shared-memory"}
+
+
+#: What there is to prove something about. Until memory is planned copies outside of
+#: channels wait for themselves.
+SCHEDULE = re.compile(
+    r"tile\.(channel|mbarrier|copy_group_wait)|tile\.shared_bytes(?s:.*)inst<cp_async>"
+)
+
+
+def verify(module: ir.Module, step: str) -> None:
+    """Fails unless all kernels are proved, or have nothing to prove."""
+    remarks = passes.verify_schedule(module, report=True)
+    assert remarks, step
+    for remark in remarks:
+        if "tile-verify-0003" in remark:
+            assert not SCHEDULE.search(str(module)), step
+            continue
+        assert "tile-verify-0002" in remark and "is proved" in remark, (step, remark)
+
+
+def verify_lowering(module: ir.Module) -> None:
+    """Verifies a schedule that was made by hand, and after each pass behind it."""
+    verify(module, "as made")
+    for step in (
+        "tile-infer-layouts",
+        "tile-plan-shared-memory",
+        "tile-insert-barriers",
+        "tile-lower-channels",
+    ):
+        passes.run(module, step)
+        if step not in SKIPPED:
+            verify(module, step)
+
+
+def verify_steps(module: ir.Module, pipeline: str, first: str) -> int:
+    """Runs a pipeline up to per-thread code and verifies after each pass."""
+    count = 0
+    started = False
+    for step in passes.expand(pipeline):
+        flag = step.partition("{")[0]
+        if flag.startswith("convert-tile-to-"):
+            break
+        passes.run(module, step)
+        started |= flag == first
+        if started and flag not in SKIPPED:
+            verify(module, step)
+            count += 1
+    return count

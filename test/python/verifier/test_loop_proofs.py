@@ -1,0 +1,97 @@
+"""Proofs of loops as users write them: bounds, steps and guards of many kinds."""
+
+import itertools
+import re
+
+import pytest
+
+import tilews
+import tilews.language as tl
+from support.verifying import FIRST, verify_steps
+
+BOUNDS = {
+    "argument": "0, n",
+    "from a tile on": "t, n",
+    "of a tile": "0, tl.load(rows[t])",
+    "compressed": "tl.load(rows[t]), tl.load(rows[t + 1])",
+    "causal": "0, tl.minimum(n, t + 1)",
+    "steps": "1, n, 3",
+    "4 turns": "0, 4",
+    "40 turns": "0, 40",
+    "1000 turns": "7, 1007",
+    "constant steps": "-5, 1000, 64",
+}
+GUARDS = {
+    "none": "True",
+    "mask": "tl.load(mask[k])",
+    "mask of tiles": "tl.load(table[t, k])",
+    "rows of a mask": "tl.load(mask[t * 64 + k])",
+    "rows of any length": "tl.load(mask[t * n + k])",
+    "columns of a mask": "tl.load(mask[k * 8 + t])",
+    "columns of any number": "tl.load(mask[k * n + t])",
+    "index": "tl.load(rows[k]) >= 0",
+    "first": "k > 0",
+    "last": "k < n - 1",
+    "all but one": "k != 500",
+    "diagonal": "k <= t",
+    "remainder": "k % 4 != 3",
+    "either": "tl.load(mask[k]) or k == t",
+    "both": "tl.load(table[t, k]) and k % 2 == 1",
+}
+#: A loop in a kernel's body, or in that of a loop over tiles.
+KERNEL = """
+def kernel(
+    A: tl.Tensor["M, K:32", tl.f16],
+    mask: tl.Tensor["L", tl.i1],
+    table: tl.Tensor["T, L", tl.i1],
+    rows: tl.Tensor["R", tl.i32],
+    C: tl.Tensor["M, 32:32", tl.f32],
+    n: tl.index,
+):
+    {tiles}
+        As = tl.alloc_shared((32, 32), tl.f16)
+        acc = tl.zeros((32, 32), tl.f32)
+        for k in tl.range({bounds}, num_stages={stages}):
+            if {guard}:
+                tl.copy(A[t * 32, k * 32], As)
+                acc = acc + tl.load(As).to(tl.f32)
+        C[t * 32, 0] = acc
+"""
+TILES = {
+    "block": "t = tl.grid(8)\n    if True:",
+    "tiles": "tl.grid(4)\n    for t in tl.persistent(n):",
+}
+
+
+def build(path, target, **parts):
+    """The kernel of these parts; `path` is where its source goes."""
+    path.write_text(KERNEL.format(**parts))
+    names = {"tl": tl}
+    exec(compile(path.read_text(), path, "exec"), names)
+    return tilews.kernel(threads=128)(names["kernel"]).build(target)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    "bounds, guard",
+    [
+        *itertools.product(BOUNDS.items(), GUARDS.items()),
+        # A convolution: takes tenths of a second.
+        (("taps", "9"), ("inside", "t + k // 3 > 0 and t + k // 3 - 1 < n")),
+    ],
+    ids=lambda named: named[0],
+)
+def test_loops(target, bounds, guard, tmp_path):
+    for (kind, tiles), stages in itertools.product(TILES.items(), (2, 4)):
+        module = build(
+            tmp_path / f"{kind}{stages}.py",
+            target,
+            bounds=bounds[1],
+            guard=guard[1],
+            tiles=tiles,
+            stages=stages,
+        )
+        pipeline = f"tilews-to-nvvm{{chip={target}}}"
+        assert verify_steps(module, pipeline, FIRST) >= 10
+        # There was a pipeline to prove.
+        assert re.search(r"tile\.(mbarrier|copy_group_wait)\b", str(module))
