@@ -13,9 +13,14 @@ LOWER = (
 )
 
 
+def lower(module):
+    """Lowers a schedule to the LLVM dialect, in place."""
+    passmanager.PassManager.parse(LOWER).run(module.operation)
+
+
 def compile_schedule(module):
     """Lowers a schedule, which is changed, and compiles it."""
-    passmanager.PassManager.parse(LOWER).run(module.operation)
+    lower(module)
     return compiler.compile_module(module)
 
 
