@@ -87,7 +87,8 @@ def _builds() -> Iterator[tuple[str, Build]]:
 def builds() -> dict[str, Build]:
     """The functions that make each kernel, by the kernel's name."""
     found: dict[str, Build] = {}
-    for name, build in _builds():
+    for title, build in _builds():
+        name = title.replace(" ", "-")
         if name in found:
             raise ValueError(f"two kernels have the name {name!r}")
         found[name] = build
