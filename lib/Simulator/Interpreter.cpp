@@ -8,7 +8,7 @@
 #include "tilews/Simulator/Interpreter.h"
 #include "BlockRunner.h"
 
-#include "tilews/Dialect/Tile/Analysis/SharedBuffers.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -8,8 +8,8 @@
 #ifndef TILEWS_TARGET_EMIT_H
 #define TILEWS_TARGET_EMIT_H
 
+#include "tilews/Support/TargetInfo.h"
 #include "tilews/Target/Resources.h"
-#include "tilews/Target/TargetInfo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/IR/LLVMContext.h"

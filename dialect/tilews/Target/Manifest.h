@@ -44,8 +44,8 @@
 #ifndef TILEWS_TARGET_MANIFEST_H
 #define TILEWS_TARGET_MANIFEST_H
 
+#include "tilews/Support/TargetInfo.h"
 #include "tilews/Target/Resources.h"
-#include "tilews/Target/TargetInfo.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
-#include "tilews/Dialect/Tile/Analysis/ConversionPlan.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
 

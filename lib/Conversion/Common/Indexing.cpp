@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Indexing.h"
-#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
 
 #include "tilews/Layout/Algebra.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
-#include "tilews/Dialect/Tile/Analysis/FragmentAccess.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

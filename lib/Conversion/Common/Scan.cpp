@@ -7,7 +7,7 @@
 
 #include "Reduction.h"
 
-#include "tilews/Dialect/Tile/Analysis/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -14,7 +14,7 @@
 #define TILEWS_LIB_CONVERSION_TILETONVVM_ASYNCPLAN_H
 
 #include "tilews/Conversion/Common/Patterns.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
 #include <memory>

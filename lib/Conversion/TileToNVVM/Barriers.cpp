@@ -11,7 +11,7 @@
 
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
-#include "tilews/Dialect/Tile/Analysis/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

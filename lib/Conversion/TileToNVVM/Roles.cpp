@@ -8,7 +8,7 @@
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
 
-#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

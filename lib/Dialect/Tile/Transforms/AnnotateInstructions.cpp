@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 

@@ -7,7 +7,7 @@
 
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
 using namespace mlir;
 using namespace tilews;

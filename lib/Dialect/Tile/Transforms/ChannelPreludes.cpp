@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
+#include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/BufferLayouts.h"
-#include "tilews/Dialect/Tile/Analysis/LayoutInference.h"
-#include "tilews/Dialect/Tile/Analysis/LayoutRemarks.h"
-#include "tilews/Dialect/Tile/Analysis/LayoutRules.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/LayoutRemarks.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 

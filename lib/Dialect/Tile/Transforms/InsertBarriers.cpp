@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/SharedHazards.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SharedHazards.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

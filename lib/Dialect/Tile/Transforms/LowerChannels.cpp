@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/ChannelProtocol.h"
-#include "tilews/Dialect/Tile/Analysis/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Roles/ChannelSignals.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
@@ -33,7 +33,7 @@ using namespace tilews::tile;
 namespace {
 class ChannelLowering {
 public:
-  ChannelLowering(gpu::GPUFuncOp kernel, ChannelProtocols &protocols,
+  ChannelLowering(gpu::GPUFuncOp kernel, ChannelSignalMap &protocols,
                   I32Constants &constants)
       : kernel(kernel), protocols(protocols), constants(constants) {}
 
@@ -45,7 +45,7 @@ private:
     Value full, empty;
   };
 
-  void createBarriers(ChannelOp op, const ChannelProtocol &protocol);
+  void createBarriers(ChannelOp op, const ChannelSignals &protocol);
   void insertReady();
   void insertLastBarrier();
   void lower(ImplicitLocOpBuilder &b, SlotOp op);
@@ -57,7 +57,7 @@ private:
   void lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op);
 
   template <typename OpT>
-  const ChannelProtocol &getProtocol(OpT op) {
+  const ChannelSignals &getProtocol(OpT op) {
     return protocols.channels.find(getChannel(op))->second;
   }
   template <typename OpT>
@@ -69,7 +69,7 @@ private:
   }
 
   gpu::GPUFuncOp kernel;
-  ChannelProtocols &protocols;
+  ChannelSignalMap &protocols;
   I32Constants &constants;
   llvm::DenseMap<ChannelOp, Barriers> barriers;
 };
@@ -80,7 +80,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 void ChannelLowering::createBarriers(ChannelOp op,
-                                     const ChannelProtocol &protocol) {
+                                     const ChannelSignals &protocol) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   int64_t depth = op.getChannel().getType().getDepth();
   auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
@@ -151,7 +151,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, AcquireOp op) {
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
-  const ChannelProtocol &protocol = getProtocol(op);
+  const ChannelSignals &protocol = getProtocol(op);
   Value full = barriers.lookup(getChannel(op)).full;
   Value slot = castCursor(b, op.getCursor()).slot;
   auto arrive = [&](Agents by, IntegerAttr bytes = {}) {
@@ -172,7 +172,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, WaitOp op) {
-  const ChannelProtocol &protocol = getProtocol(op);
+  const ChannelSignals &protocol = getProtocol(op);
   CursorNumbers place = castCursor(b, op.getCursor());
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).full, place.slot,
                          place.phase, /*cluster=*/false);
@@ -183,7 +183,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, WaitOp op) {
 
 /// Who else waits for the release of a slot.
 static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
-                          const ChannelProtocol &protocol) {
+                          const ChannelSignals &protocol) {
   if (protocol.peers.empty())
     return {};
   SmallVector<Attribute> peers;
@@ -193,7 +193,7 @@ static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
-  const ChannelProtocol &protocol = getProtocol(op);
+  const ChannelSignals &protocol = getProtocol(op);
   if (protocol.byTma && protocol.isWrittenByConsumers)
     ProxyFenceOp::create(b);
   // Of what wgmma reads, no lane has loads of its own to finish.
@@ -277,7 +277,7 @@ static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
 LogicalResult tile::lowerChannels(gpu::GPUFuncOp kernel) {
   if (failed(checkChannels(kernel)) || failed(checkCursors(kernel)))
     return failure();
-  FailureOr<ChannelProtocols> protocols = ChannelProtocols::get(kernel);
+  FailureOr<ChannelSignalMap> protocols = ChannelSignalMap::get(kernel);
   if (failed(protocols))
     return failure();
   I32Constants constants(kernel);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/ClusterPlaces.h"
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"

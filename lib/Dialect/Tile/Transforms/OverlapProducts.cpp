@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 #include "tilews/Dialect/Tile/Analysis/Refusal.h"
-#include "tilews/Dialect/Tile/Analysis/RegisterPressure.h"
-#include "tilews/Dialect/Tile/Analysis/RoleSlice.h"
+#include "tilews/Dialect/Tile/Analysis/Roles/RoleSlice.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 

@@ -7,7 +7,7 @@
 
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
 
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
-#include "tilews/Dialect/Tile/Analysis/MemoryPlan.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/CopiedReads.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
-#include "tilews/Target/TargetInfo.h"
+#include "tilews/Support/TargetInfo.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/RoleAssignment.h"
-#include "tilews/Dialect/Tile/Analysis/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+#include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/SplitSums.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 

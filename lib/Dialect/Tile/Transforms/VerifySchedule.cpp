@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/ScheduleVerdict.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Verifier/ScheduleVerdict.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
@@ -20,6 +20,7 @@ namespace tilews::tile {
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+using namespace tilews::verifier;
 
 /// How many inputs, and events before the fault, a message lists.
 static constexpr size_t kMaxShown = 16;

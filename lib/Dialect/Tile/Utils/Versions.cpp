@@ -7,7 +7,7 @@
 
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
-#include "tilews/Dialect/Tile/Analysis/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
 using namespace mlir;
 using namespace tilews;

@@ -11,7 +11,7 @@
 #include "tilews/Layout/Layout.h"
 #include "tilews/Layout/MmaLayouts.h"
 #include "tilews/Layout/SparseMmaLayouts.h"
-#include "tilews/Target/TargetInfo.h"
+#include "tilews/Support/TargetInfo.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -8,7 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_TRANSFORMS_CHANNELBUFFERS_H
 #define TILEWS_DIALECT_TILE_TRANSFORMS_CHANNELBUFFERS_H
 
-#include "tilews/Dialect/Tile/Analysis/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
 
 namespace tilews::tile {

@@ -1,0 +1,83 @@
+//===- LayoutCandidates.h - Layouts a fragment may get ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layouts among which inference chooses, and where each of them comes
+// from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_LAYOUT_LAYOUTCANDIDATES_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_LAYOUT_LAYOUTCANDIDATES_H
+
+#include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/FragmentGraph.h"
+
+#include <deque>
+
+namespace tilews::tile {
+
+/// Why a fragment has a layout.
+struct LayoutReason {
+  enum class Kind {
+    Type,      // the type of a value has it
+    Result,    // an instruction's result comes in it
+    Operand,   // an instruction reads it
+    Access,    // accesses to memory are widest in it
+    Store,     // stores are cheaper in it, though it takes a conversion
+    Reduction, // a reduction stays within warps
+    Default    // nothing asks for another
+  };
+  Kind kind;
+  mlir::Operation *op;
+};
+
+struct LayoutCandidate {
+  FragmentAttr layout;
+  LayoutReason reason;
+  /// The operation through which it came from another fragment; null if it is
+  /// this fragment that asks for it.
+  mlir::Operation *via = nullptr;
+};
+
+/// The candidates of each fragment: what it asks for itself, and what reaches
+/// it from others along edges, the nearest first. What types and instructions
+/// ask for comes before what memory does.
+class LayoutCandidates {
+public:
+  LayoutCandidates(const FragmentGraph &graph, const TargetInfo &target,
+                   Divisibility &divisibility);
+
+  llvm::ArrayRef<LayoutCandidate> get(unsigned node) const {
+    return candidates[node];
+  }
+  /// The accesses to memory of a node's values.
+  llvm::ArrayRef<FragmentAccess> getAccesses(unsigned node) const {
+    return accesses[node];
+  }
+
+private:
+  void collectAccesses(Divisibility &divisibility);
+  void seedDemands();
+  void seedAccesses();
+  void seedReductions();
+  void seedSlices();
+  void seedDefaults();
+  void add(unsigned node, const LayoutCandidate &candidate, size_t limit);
+  void add(mlir::Value value, const FragmentLayout &layout,
+           LayoutReason::Kind kind, mlir::Operation *op, size_t limit);
+  void propagate(size_t limit);
+
+  const FragmentGraph &graph;
+  const TargetInfo &target;
+  llvm::SmallVector<llvm::SmallVector<LayoutCandidate>> candidates;
+  llvm::SmallVector<llvm::SmallVector<FragmentAccess>> accesses;
+  std::deque<std::pair<unsigned, unsigned>> pending; // node, candidate
+};
+
+} // namespace tilews::tile
+
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_LAYOUT_LAYOUTCANDIDATES_H

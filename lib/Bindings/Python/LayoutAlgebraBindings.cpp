@@ -1,0 +1,168 @@
+//===- LayoutAlgebraBindings.cpp - The layout algebra for Python ----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutObject.h"
+
+using namespace tilews::python;
+
+static void bindParts(nb::class_<Layout> &c) {
+  c.def(nb::new_(&Layout::create), nb::arg("shape"),
+        nb::arg("stride") = nb::none())
+      .def_prop_ro(
+          "shape",
+          [](const Layout &l) {
+            return toTuple(l.write(tilewsLayoutPrintShape));
+          },
+          "The nested extents.")
+      .def_prop_ro(
+          "stride",
+          [](const Layout &l) {
+            return toTuple(l.write(tilewsLayoutPrintStride));
+          },
+          "The nested strides, in elements.")
+      .def_prop_ro(
+          "swizzle",
+          [](const Layout &l) {
+            TilewsSwizzle s = tilewsLayoutGetSwizzle(l.get());
+            return ModeTuple(s.bits, s.base, s.shift);
+          },
+          "(bits, base, shift) of the swizzle of offsets; bits 0 for none.")
+      .def_prop_ro(
+          "offset",
+          [](const Layout &l) { return tilewsLayoutGetOffset(l.get()); },
+          "What is added to offsets before the swizzle.")
+      .def_prop_ro(
+          "rank", [](const Layout &l) { return tilewsLayoutGetRank(l.get()); },
+          "The number of modes.")
+      .def_prop_ro(
+          "depth",
+          [](const Layout &l) { return tilewsLayoutGetDepth(l.get()); },
+          "Levels of nesting; 0 for a single leaf.")
+      .def_prop_ro(
+          "size", [](const Layout &l) { return tilewsLayoutGetSize(l.get()); },
+          "The number of elements.")
+      .def_prop_ro(
+          "cosize",
+          [](const Layout &l) { return tilewsLayoutGetCosize(l.get()); },
+          "One more than the largest offset; with a swizzle, rounded up to "
+          "its\n"
+          "atom.")
+      .def("__len__",
+           [](const Layout &l) { return tilewsLayoutGetRank(l.get()); })
+      .def("__getitem__", &Layout::getMode, nb::arg("mode"),
+           "A mode as a layout, without swizzle and offset.")
+      .def(
+          "__call__",
+          [](const Layout &l, nb::args coord) {
+            return l.at(toText(coord.size() == 1 ? nb::object(coord[0])
+                                                 : nb::object(coord)));
+          },
+          "The offset at an index, or at a coordinate whose parts may be\n"
+          "indices of whole modes. Raises ValueError outside of the shape.")
+      .def("coord", &Layout::getCoord, nb::arg("index"),
+           "The coordinate of an index; the first leaf is the fastest.")
+      .def("offsets", &Layout::getOffsets,
+           "The offsets of all indices, an int64 array of shape (size,).")
+      .def(
+          "__eq__",
+          [](const Layout &a, nb::handle b) {
+            return nb::isinstance<Layout>(b) &&
+                   a.str() == nb::cast<Layout>(b).str();
+          },
+          nb::arg("other").none())
+      .def("__hash__",
+           [](const Layout &l) { return std::hash<std::string>()(l.str()); })
+      .def("__str__", &Layout::str)
+      .def("__repr__",
+           [](const Layout &l) { return "Layout('" + l.str() + "')"; });
+}
+
+static void bindOperations(nb::class_<Layout> &c) {
+  auto transform = [&](const char *name, TilewsLayoutUnary kind,
+                       const char *doc) {
+    c.def(name, [kind](const Layout &l) { return l.transform(kind); }, doc);
+  };
+  transform("coalesce", TilewsLayoutCoalesce,
+            "The same offsets by index with as few leaves as it takes.");
+  transform("coalesce_modes", TilewsLayoutCoalesceModes,
+            "Each mode coalesced by itself.");
+  transform("flatten", TilewsLayoutFlatten, "The same leaves, not nested.");
+  transform("right_inverse", TilewsLayoutRightInverse,
+            "The layout r with self(r(i)) == i, as long as whole modes give "
+            "one.");
+  transform("left_inverse", TilewsLayoutLeftInverse,
+            "A layout l with l(self(i)) == i. Raises ValueError if modes\n"
+            "overlap.");
+
+  // A tile is one layout for all, or a sequence with one for each mode.
+  auto combine = [&](const char *name, TilewsLayoutBinary kind,
+                     TilewsLayoutByMode byMode, const char *doc) {
+    c.def(
+        name,
+        [=](const Layout &l, nb::object other) {
+          if (nb::isinstance<nb::tuple>(other) ||
+              nb::isinstance<nb::list>(other))
+            return l.tile(byMode, other);
+          return l.combine(kind, Layout::create(other, nb::none()));
+        },
+        nb::arg("other"), doc);
+  };
+  combine("compose", TilewsLayoutCompose, TilewsLayoutByModeCompose,
+          "The layout c -> self(other(c)); `other` may be a tuple of layouts\n"
+          "for the first modes. Raises ValueError where that is no layout.");
+  combine("__matmul__", TilewsLayoutCompose, TilewsLayoutByModeCompose,
+          "Composition.");
+  combine("logical_divide", TilewsLayoutLogicalDivide,
+          TilewsLayoutByModeLogicalDivide,
+          "(tile, rest): what the tile picks, and its repetitions; with a\n"
+          "tuple of tiles, that for each mode. Where tiles do not fill the\n"
+          "layout, the last one goes past its end.");
+  combine("__truediv__", TilewsLayoutLogicalDivide,
+          TilewsLayoutByModeLogicalDivide, "Logical division.");
+  auto tile = [&](const char *name, TilewsLayoutByMode kind, const char *doc) {
+    c.def(
+        name,
+        [kind](const Layout &l, nb::typed<nb::sequence, nb::object> tiles) {
+          return l.tile(kind, tiles);
+        },
+        nb::arg("tiles"), doc);
+  };
+  tile("zipped_divide", TilewsLayoutByModeZippedDivide,
+       "((tile0, tile1, ...), (rest0, rest1, ...)).");
+  tile("tiled_divide", TilewsLayoutByModeTiledDivide,
+       "((tile0, tile1, ...), rest0, rest1, ...).");
+
+  auto product = [&](const char *name, TilewsLayoutBinary kind,
+                     const char *doc) {
+    c.def(
+        name,
+        [kind](const Layout &l, nb::object by) {
+          return l.combine(kind, Layout::create(by, nb::none()));
+        },
+        nb::arg("by"), doc);
+  };
+  product("logical_product", TilewsLayoutLogicalProduct,
+          "(self, repetition): this layout repeated in the order of `by`.");
+  product("__mul__", TilewsLayoutLogicalProduct, "Logical product.");
+  product("blocked_product", TilewsLayoutBlockedProduct,
+          "((self0, by0), (self1, by1), ...): copies side by side.");
+  product("raked_product", TilewsLayoutRakedProduct,
+          "((by0, self0), (by1, self1), ...): copies interleaved.");
+}
+
+void populateLayoutAlgebra(nb::module_ &layout) {
+  nb::class_<Layout> c(
+      layout, "Layout",
+      "A hierarchical layout: a function from coordinates to offsets.\n\n"
+      "Written `((2,4),8):((1,16),2)`, with the strides left out for a layout\n"
+      "without gaps (first mode fastest), after `Sw<3,4,3> o ` for offsets\n"
+      "that are swizzled, after `16 o ` for offsets that begin at 16. Raises\n"
+      "ValueError for anything else.");
+  bindParts(c);
+  bindOperations(c);
+  bindLayoutQueries(c);
+}

@@ -1,0 +1,182 @@
+//===- TargetBindings.cpp - The compilation in Python ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Diagnostics.h"
+#include "tilews-c/Target.h"
+
+#include "mlir/Bindings/Python/Nanobind.h"
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+
+static MlirStringRef toRef(const std::string &string) {
+  return mlirStringRefCreate(string.data(), string.size());
+}
+
+static std::vector<MlirStringRef>
+toRefs(const std::vector<std::string> &strings) {
+  std::vector<MlirStringRef> refs;
+  for (const std::string &string : strings)
+    refs.push_back(toRef(string));
+  return refs;
+}
+
+static void assign(MlirStringRef text, void *string) {
+  static_cast<std::string *>(string)->assign(text.data, text.length);
+}
+
+namespace {
+/// Owns a compilation, and its context through the Python module. Methods let
+/// other Python threads run; what fails raises CompileError.
+class Compilation {
+public:
+  Compilation(nb::object module, const std::string &chip,
+              unsigned indexBitwidth, const std::string &tilePasses,
+              const std::vector<std::string> &directories)
+      : module(module) {
+    auto handle = nb::cast<MlirModule>(module);
+    context = mlirModuleGetContext(handle);
+    std::vector<MlirStringRef> refs = toRefs(directories);
+    call([&](std::string &) {
+      compilation =
+          tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
+                                  toRef(tilePasses), refs.size(), refs.data());
+      return compilation.ptr ? mlirLogicalResultSuccess()
+                             : mlirLogicalResultFailure();
+    });
+  }
+  Compilation(const Compilation &) = delete;
+  ~Compilation() { tilewsCompilationDestroy(compilation); }
+
+  std::string getChip() {
+    MlirStringRef chip = tilewsCompilationGetChip(compilation);
+    return std::string(chip.data, chip.length);
+  }
+
+  nb::bytes get(TilewsOutput output) {
+    std::string result = call([&](std::string &text) {
+      return tilewsCompilationGet(compilation, output, assign, &text);
+    });
+    return nb::bytes(result.data(), result.size());
+  }
+
+  std::string print(const std::string &phase) {
+    return call([&](std::string &text) {
+      return tilewsCompilationPrint(compilation, toRef(phase), assign, &text);
+    });
+  }
+
+  std::string getManifest(const std::string &kernel) {
+    return call([&](std::string &text) {
+      return tilewsCompilationGetManifest(compilation, toRef(kernel), assign,
+                                          &text);
+    });
+  }
+
+  std::vector<std::pair<std::string, double>> getTimes() {
+    std::vector<std::pair<std::string, double>> times;
+    nb::gil_scoped_release release;
+    std::lock_guard<std::mutex> lock(mutex);
+    tilewsCompilationForEachTime(
+        compilation,
+        [](MlirStringRef stage, double milliseconds, void *list) {
+          static_cast<decltype(times) *>(list)->push_back(
+              {std::string(stage.data, stage.length), milliseconds});
+        },
+        &times);
+    return times;
+  }
+
+  /// Warnings and remarks of the calls that succeeded.
+  std::vector<std::string> getMessages() const { return messages; }
+
+private:
+  template <typename Function>
+  std::string call(Function function) {
+    std::string text;
+    bool failed;
+    DiagnosticCollector diagnostics(context);
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> lock(mutex);
+      failed = mlirLogicalResultIsFailure(function(text));
+    }
+    if (failed)
+      diagnostics.raise();
+    messages.insert(messages.end(), diagnostics.getLines().begin(),
+                    diagnostics.getLines().end());
+    return text;
+  }
+
+  nb::object module;
+  MlirContext context;
+  TilewsCompilation compilation{nullptr};
+  std::mutex mutex;
+  std::vector<std::string> messages;
+};
+} // namespace
+
+static nb::list getTargets(MlirContext context) {
+  nb::list targets;
+  tilewsForEachTarget(
+      context,
+      [](MlirStringRef chip, TilewsTargetInfo info, void *list) {
+        nb::dict target;
+        target["chip"] = nb::str(chip.data, chip.length);
+        target["vendor"] = info.isNVIDIA ? "nvidia" : "amd";
+        target["warp_size"] = info.warpSize;
+        target["max_threads"] = info.maxThreads;
+        target["max_shared_bytes"] = info.maxSharedBytes;
+        target["cp_async"] = info.hasCpAsync;
+        target["tma"] = info.hasTma;
+        target["wgmma"] = info.hasWgmma;
+        target["mfma"] = info.hasMfma;
+        target["wmma"] = info.hasWmma;
+        static_cast<nb::list *>(list)->append(target);
+      },
+      &targets);
+  return targets;
+}
+
+static std::optional<std::string>
+findPtxas(const std::vector<std::string> &directories) {
+  std::vector<MlirStringRef> refs = toRefs(directories);
+  std::string path;
+  tilewsFindPtxas(refs.size(), refs.data(), assign, &path);
+  if (path.empty())
+    return std::nullopt;
+  return path;
+}
+
+void populateTarget(nb::module_ &m) {
+  nb::enum_<TilewsOutput>(m, "Output", "A form of device code")
+      .value("LLVM", TilewsOutputLLVM)
+      .value("ASSEMBLY", TilewsOutputAssembly)
+      .value("OBJECT", TilewsOutputObject)
+      .value("BINARY", TilewsOutputBinary);
+
+  nb::class_<Compilation>(m, "Compilation",
+                          "A module on its way to device code")
+      .def(nb::init<nb::object, std::string, unsigned, std::string,
+                    std::vector<std::string>>(),
+           nb::arg("module"), nb::arg("chip"), nb::arg("index_bitwidth"),
+           nb::arg("tile_passes"), nb::arg("tool_directories"))
+      .def_prop_ro("chip", &Compilation::getChip)
+      .def_prop_ro("times", &Compilation::getTimes)
+      .def_prop_ro("messages", &Compilation::getMessages)
+      .def("get", &Compilation::get, nb::arg("output"))
+      .def("print", &Compilation::print, nb::arg("phase"))
+      .def("manifest", &Compilation::getManifest, nb::arg("kernel"));
+
+  m.def("targets", &getTargets, nb::arg("context"), "All chips there are");
+  m.def("find_ptxas", &findPtxas, nb::arg("directories"),
+        "The path of ptxas, or None");
+}

@@ -1,0 +1,117 @@
+//===- SimulatorCAPI.cpp - C interface of the simulator -------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews-c/Simulator.h"
+#include "tilews/Simulator/Interpreter.h"
+
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Support.h"
+
+using namespace tilews;
+
+static sim::Argument convert(const TilewsSimArgument &argument) {
+  sim::Argument result;
+  switch (argument.kind) {
+  case TilewsSimArgumentMemory:
+    result.kind = sim::Argument::Kind::Memory;
+    result.memory.data = argument.data;
+    result.memory.shape.assign(argument.shape, argument.shape + argument.rank);
+    result.memory.strides.assign(argument.strides,
+                                 argument.strides + argument.rank);
+    result.memory.storageBits = argument.storageBits;
+    result.memory.writable = argument.writable;
+    return result;
+  case TilewsSimArgumentInteger:
+    result.kind = sim::Argument::Kind::Integer;
+    result.integer = argument.integer;
+    return result;
+  case TilewsSimArgumentReal:
+    result.kind = sim::Argument::Kind::Real;
+    result.real = argument.real;
+    return result;
+  }
+  llvm_unreachable("covered switch");
+}
+
+/// The operations of an order; fails if the kernel has no such ones.
+static mlir::LogicalResult
+getOrder(mlir::gpu::GPUFuncOp kernel, const TilewsSimOptions &options,
+         llvm::SmallVectorImpl<sim::OrderedEvent> &order) {
+  std::vector<mlir::Operation *> operations;
+  kernel->walk<mlir::WalkOrder::PreOrder>(
+      [&](mlir::Operation *op) { operations.push_back(op); });
+  for (const TilewsSimOrderedEvent &event :
+       llvm::ArrayRef(options.order, options.numOrdered)) {
+    if (event.op >= operations.size())
+      return kernel->emitError("has ")
+             << operations.size() << " operations, but the order of events is "
+             << "of one that has operation " << event.op;
+    order.push_back({event.agent, operations[event.op]});
+  }
+  return mlir::success();
+}
+
+MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
+                               const TilewsSimArgument *arguments,
+                               const TilewsSimOptions *options) {
+  auto func = mlir::dyn_cast<mlir::gpu::GPUFuncOp>(unwrap(kernel));
+  if (!func)
+    return wrap(mlir::LogicalResult(
+        unwrap(kernel)->emitError("is not a kernel; expected a gpu.func")));
+  auto print = [&](llvm::StringRef text) {
+    if (options->print)
+      options->print(wrap(text), options->printUserData);
+  };
+  sim::LaunchOptions launch;
+  if (options->grid)
+    launch.grid = {options->grid[0], options->grid[1], options->grid[2]};
+  launch.maxSteps = options->maxSteps;
+  launch.threads = options->threads;
+  launch.print = print;
+  launch.timing.kind = static_cast<sim::TimingKind>(options->timing);
+  launch.timing.seed = options->seed;
+  launch.timing.runs = options->runs;
+  llvm::copy(options->block, launch.timing.block.begin());
+  launch.timing.choices.assign(options->choices,
+                               options->choices + options->numChoices);
+  llvm::SmallVector<sim::OrderedEvent> order;
+  if (failed(getOrder(func, *options, order)))
+    return wrap(mlir::failure());
+  launch.order = order;
+  launch.barriers = static_cast<sim::BarrierMode>(options->barriers);
+  auto progress = [&](int64_t done, int64_t blocks) {
+    if (options->progress)
+      options->progress(done, blocks, options->progressUserData);
+  };
+  launch.progress = progress;
+  auto record = [&](const sim::RecordedEvent &event) {
+    auto accesses = llvm::map_to_vector(
+        event.accesses, [](const sim::AccessedBytes &bytes) -> TilewsSimBytes {
+          return {bytes.memory, bytes.first, bytes.last, bytes.isWritten};
+        });
+    TilewsSimEvent converted = {wrap(event.op),
+                                wrap(llvm::StringRef(event.role)),
+                                static_cast<TilewsSimUnit>(event.unit),
+                                event.begin,
+                                event.end,
+                                event.barrier,
+                                event.slot,
+                                event.phase,
+                                event.bytes,
+                                event.number,
+                                event.work,
+                                intptr_t(accesses.size()),
+                                accesses.data()};
+    options->record(&converted, options->recordUserData);
+  };
+  if (options->record)
+    launch.record = record;
+  llvm::copy(options->recordedBlock, launch.recordedBlock.begin());
+  auto converted =
+      llvm::map_to_vector(llvm::ArrayRef(arguments, numArguments), convert);
+  return wrap(sim::runKernel(func, converted, launch));
+}

@@ -1,0 +1,309 @@
+//===- EmitWarpExchange.cpp - Registers between the lanes of a warp -------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Conversion/Common/Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tilews;
+
+/// The 32-bit words of the elements that a lane keeps together.
+using Words = SmallVector<Value>;
+
+namespace {
+/// Emits an exchange. Bit `i` of an index into a list of words is that of the
+/// `i`-th turn that takes part at this point.
+class ExchangeEmitter {
+public:
+  ExchangeEmitter(ImplicitLocOpBuilder &b, const TargetLowering &target,
+                  const WarpExchange &exchange, Value threadId)
+      : b(b), target(target), exchange(exchange), threadId(threadId) {}
+
+  Value run(Value vector) {
+    auto type = cast<VectorType>(vector.getType());
+    Type element = type.getElementType();
+    storage = b.getIntegerType(
+        std::max<unsigned>(element.getIntOrFloatBitWidth(), 8));
+    for (Value value : unpack(b, vector))
+      registers.push_back(toStorage(value));
+    SmallVector<Words> offered = offer();
+    SmallVector<Words> read;
+    for (int64_t round = 0; round < exchange.getNumRounds(); ++round)
+      read.push_back(shuffle(round, offered));
+    take(read);
+    SmallVector<Value> results = collect(read);
+    for (Value &value : results)
+      value = fromStorage(value, element);
+    return pack(b, element, results);
+  }
+
+private:
+  //===------------------------------------------------------------------===//
+  // Elements and words
+  //===------------------------------------------------------------------===//
+
+  /// An element as an integer of at least a byte, and back.
+  Value toStorage(Value value) {
+    if (value.getType() == storage)
+      return value;
+    if (value.getType().getIntOrFloatBitWidth() < 8)
+      return arith::ExtUIOp::create(b, storage, value);
+    return arith::BitcastOp::create(b, storage, value);
+  }
+  Value fromStorage(Value value, Type element) {
+    if (element == storage)
+      return value;
+    if (element.getIntOrFloatBitWidth() < 8)
+      return arith::TruncIOp::create(b, element, value);
+    return arith::BitcastOp::create(b, element, value);
+  }
+
+  int64_t getPerWord() const {
+    return std::max<int64_t>(32 / storage.getWidth(), 1);
+  }
+
+  /// What the source does not have is not used by the result either.
+  Value getRegister(size_t number) {
+    return number < registers.size() ? registers[number] : getZero();
+  }
+  Value getZero() {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(storage, 0));
+  }
+
+  /// The words of one group of registers, the first of which has number `base`.
+  Words getWords(int64_t base) {
+    Words words;
+    int64_t perWord = getPerWord(), count = exchange.getNumKept();
+    for (int64_t first = 0; first < count; first += perWord) {
+      SmallVector<Value> elements;
+      for (int64_t i = first; i < first + perWord; ++i)
+        elements.push_back(i < count
+                               ? getRegister(base + exchange.getKeptSource(i))
+                               : getZero());
+      if (storage.getWidth() == 32) {
+        words.push_back(elements.front());
+        continue;
+      }
+      Value packed = pack(b, storage, elements);
+      if (storage.getWidth() < 32)
+        words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), packed));
+      else
+        llvm::append_range(
+            words,
+            unpack(b, LLVM::BitcastOp::create(
+                          b, VectorType::get({2}, b.getI32Type()), packed)));
+    }
+    return words;
+  }
+
+  SmallVector<Value> getElements(const Words &words) {
+    if (storage.getWidth() == 32)
+      return words;
+    SmallVector<Value> elements;
+    auto packed = VectorType::get({getPerWord()}, storage);
+    size_t wordsPerGroup = storage.getWidth() / 32 + (storage.getWidth() < 32);
+    for (size_t i = 0; i < words.size(); i += wordsPerGroup) {
+      Value group = words[i];
+      if (wordsPerGroup > 1)
+        group = pack(b, b.getI32Type(),
+                     ArrayRef<Value>(words).slice(i, wordsPerGroup));
+      llvm::append_range(elements,
+                         unpack(b, LLVM::BitcastOp::create(b, packed, group)));
+    }
+    return elements;
+  }
+
+  //===------------------------------------------------------------------===//
+  // Choices by the thread's number
+  //===------------------------------------------------------------------===//
+
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  }
+  /// Whether the bit of the lane's number is set.
+  Value isSet(int64_t lane) {
+    Value &known = predicates[lane];
+    if (!known) {
+      Value bit = arith::AndIOp::create(b, threadId, constant(lane));
+      known =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(0));
+    }
+    return known;
+  }
+  Words select(Value condition, const Words &yes, const Words &no) {
+    Words words;
+    for (auto [a, c] : llvm::zip_equal(yes, no))
+      words.push_back(a == c ? a : arith::SelectOp::create(b, condition, a, c));
+    return words;
+  }
+  /// Entries that differ in bit `position` change places where `lane` is set.
+  void swap(MutableArrayRef<Words> entries, unsigned position, int64_t lane) {
+    size_t bit = size_t(1) << position;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (i & bit)
+        continue;
+      Words low = select(isSet(lane), entries[i | bit], entries[i]);
+      entries[i | bit] = select(isSet(lane), entries[i], entries[i | bit]);
+      entries[i] = low;
+    }
+  }
+  /// Entries whose bit `position` is that of `lane` remain.
+  void fold(SmallVector<Words> &entries, unsigned position, int64_t lane) {
+    size_t bit = size_t(1) << position;
+    SmallVector<Words> left;
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (!(i & bit))
+        left.push_back(select(isSet(lane), entries[i | bit], entries[i]));
+    entries = std::move(left);
+  }
+
+  //===------------------------------------------------------------------===//
+  // The exchange
+  //===------------------------------------------------------------------===//
+
+  /// What lanes offer: an entry for each combination of round bits of the turns
+  /// that leave the register's number.
+  SmallVector<Words> offer() {
+    SmallVector<const WarpExchange::Turn *> turns;
+    for (const WarpExchange::Turn &turn : exchange.turns)
+      if (turn.sourceRegister)
+        turns.push_back(&turn);
+    SmallVector<Words> entries;
+    for (int64_t index = 0; index < int64_t(1) << turns.size(); ++index) {
+      int64_t base = 0;
+      for (auto [i, turn] : llvm::enumerate(turns))
+        base += turn->sourceRegister->weigh(index >> i & 1);
+      entries.push_back(pick(base, exchange.picks));
+    }
+    for (int64_t i = int64_t(turns.size()) - 1; i >= 0; --i) {
+      if (!turns[i]->takesRound)
+        fold(entries, i, turns[i]->sourceLane);
+      else if (turns[i]->sourceLane)
+        swap(entries, i, turns[i]->sourceLane);
+    }
+    return entries;
+  }
+
+  /// The registers that the warp's number picks.
+  Words pick(int64_t base, ArrayRef<WarpExchange::Pick> picks) {
+    if (picks.empty())
+      return getWords(base);
+    const WarpExchange::Pick &first = picks.front();
+    Value digit =
+        arith::DivUIOp::create(b, threadId, constant(first.threadStep));
+    digit = arith::RemUIOp::create(b, digit, constant(first.source.extent));
+    Words picked = pick(base, picks.drop_front());
+    for (int64_t value = 1; value < first.source.extent; ++value) {
+      Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, digit,
+                                       constant(value));
+      picked =
+          select(is, pick(base + first.source.weigh(value), picks.drop_front()),
+                 picked);
+    }
+    return picked;
+  }
+
+  /// What a lane reads in one round.
+  Words shuffle(int64_t round, ArrayRef<Words> offered) {
+    size_t index = 0;
+    unsigned position = 0, bit = 0;
+    for (const WarpExchange::Turn &turn : exchange.turns) {
+      if (!turn.takesRound)
+        continue;
+      if (turn.sourceRegister)
+        index |= (round >> bit & 1) << position++;
+      ++bit;
+    }
+    int64_t mask = exchange.getRoundMask(round);
+    bool isXor = exchange.isXor();
+    Words words;
+    for (Value word : offered[index]) {
+      if (!isXor)
+        word = target.emitShuffle(b, word, getSourceLane(mask));
+      else if (mask)
+        word = target.emitShuffleXor(b, word, mask);
+      words.push_back(word);
+    }
+    return words;
+  }
+
+  /// The lane that this one reads from in rounds with this mask.
+  Value getSourceLane(int64_t mask) {
+    if (!sourceLane) {
+      auto add = [&](int64_t to, Value bit) {
+        Value weighed = arith::MulIOp::create(b, bit, constant(to));
+        sourceLane =
+            sourceLane ? arith::OrIOp::create(b, sourceLane, weighed) : weighed;
+      };
+      auto bitOf = [&](int64_t step) {
+        Value digit = arith::DivUIOp::create(b, threadId, constant(step));
+        return arith::AndIOp::create(b, digit, constant(1)).getResult();
+      };
+      sourceLane = constant(0);
+      for (const WarpExchange::LaneMove &move : exchange.moves)
+        add(move.sourceLane, bitOf(move.threadStep));
+      for (const WarpExchange::Turn &turn : exchange.turns)
+        if (turn.sourceLane && turn.destLane)
+          add(turn.sourceLane, bitOf(turn.destLane));
+    }
+    if (mask == 0)
+      return sourceLane;
+    return arith::XOrIOp::create(b, sourceLane, constant(mask));
+  }
+
+  /// Puts what was read in the order of the result's registers: an entry for
+  /// each combination of the bits that come into the register's number.
+  void take(SmallVector<Words> &entries) {
+    SmallVector<const WarpExchange::Turn *> turns;
+    for (const WarpExchange::Turn &turn : exchange.turns)
+      if (turn.takesRound)
+        turns.push_back(&turn);
+    for (int64_t i = int64_t(turns.size()) - 1; i >= 0; --i) {
+      if (!turns[i]->destLane)
+        continue;
+      if (turns[i]->destRegister)
+        swap(entries, i, turns[i]->destLane);
+      else
+        fold(entries, i, turns[i]->destLane);
+    }
+  }
+
+  SmallVector<Value> collect(ArrayRef<Words> entries) {
+    SmallVector<SmallVector<Value>> elements;
+    for (const Words &words : entries)
+      elements.push_back(getElements(words));
+    SmallVector<Value> result;
+    for (int64_t number = 0; number < exchange.destValues; ++number) {
+      size_t index = 0;
+      unsigned position = 0;
+      for (const WarpExchange::Turn &turn : exchange.turns)
+        if (turn.destRegister)
+          index |= turn.destRegister->of(number) << position++;
+      result.push_back(elements[index][exchange.getKept(number)]);
+    }
+    return result;
+  }
+
+  ImplicitLocOpBuilder &b;
+  const TargetLowering &target;
+  const WarpExchange &exchange;
+  Value threadId;
+  SmallVector<Value> registers;
+  IntegerType storage;
+  llvm::DenseMap<int64_t, Value> predicates;
+  Value sourceLane;
+};
+} // namespace
+
+Value tilews::createWarpExchange(ImplicitLocOpBuilder &b,
+                                 const TargetLowering &target,
+                                 const WarpExchange &exchange, Value vector,
+                                 Value threadId) {
+  return ExchangeEmitter(b, target, exchange, threadId).run(vector);
+}

@@ -1,0 +1,294 @@
+//===- BufferLayouts.cpp - Layouts of a kernel's shared buffers -----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
+
+#include "tilews/Layout/SwizzledLayout.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using llvm::Expected;
+
+static MemRefType getMemRef(Value value) {
+  return cast<MemRefType>(value.getType());
+}
+static int64_t getBits(Value value) {
+  return getStorageBits(getMemRef(value).getElementType());
+}
+/// Whether the instruction reads or writes shared memory in its own way, so
+/// that it can live with few layouts.
+static bool isParticular(Operation *op) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst &&
+         llvm::is_contained({InstKind::Wgmma, InstKind::Tma}, inst.getValue());
+}
+
+/// The panels with the widest swizzle of at least `leastSpan` bytes that divide
+/// a row.
+static std::optional<SharedLayout> getWidestPanels(Value buffer,
+                                                   int64_t leastSpan) {
+  ArrayRef<int64_t> shape = getMemRef(buffer).getShape();
+  int64_t rowBits = shape.back() * getBits(buffer);
+  for (int64_t span : {128, 64, 32, 16})
+    if (span >= leastSpan && rowBits % (span * 8) == 0)
+      return SharedLayout::getPanels(shape, getBits(buffer), span);
+  return std::nullopt;
+}
+
+BufferLayouts::BufferLayouts(gpu::GPUFuncOp kernel, const TargetInfo &target,
+                             const LayoutInference &fragments)
+    : kernel(kernel), target(target), fragments(fragments) {}
+
+LogicalResult BufferLayouts::run() {
+  kernel.walk([&](LayoutOpInterface op) {
+    SmallVector<LayoutRequirement> requirements;
+    op.getLayoutRequirements(target, getNumThreads(op), requirements);
+    for (const LayoutRequirement &requirement : requirements)
+      if (isa<SharedLayoutAttr>(requirement.layout))
+        required[requirement.getValue()].push_back(requirement);
+  });
+  WalkResult result = kernel.walk([&](AllocSharedOp alloc) {
+    return failed(choose(collect(alloc))) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Demands
+//===----------------------------------------------------------------------===//
+
+/// Operations that read or write elements wherever the layout puts them.
+static bool takesAnyLayout(Operation *op) {
+  return isa<AccessOpInterface, ChannelOp, memref::LoadOp, memref::StoreOp,
+             memref::DimOp, memref::AtomicRMWOp>(op);
+}
+
+/// Operations whose result is their first operand's memory, seen in their own
+/// way.
+static bool isView(Operation *op) { return isa<ViewOp, SlotOp>(op); }
+
+/// The layout of a view of a buffer with `layout`, or why it has none.
+static Expected<SharedLayout> getLayoutOfView(Operation *view,
+                                              const SharedLayout &layout) {
+  Value source = view->getOperand(0), result = view->getResult(0);
+  if (isa<SlotOp>(view))
+    return getSlotLayout(layout, getBits(source));
+  if (auto own = layout.view(getMemRef(result).getShape(), getBits(source),
+                             getBits(result)))
+    return *own;
+  return makeLayoutError("no layout of its type places the same bytes");
+}
+
+/// The layout of the buffer that gives `value`, a view of it, `layout`; none if
+/// there is none.
+static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
+                                                     SharedLayout layout) {
+  Operation *view = value.getDefiningOp();
+  if (!view || !isView(view))
+    return layout;
+  Value source = view->getOperand(0);
+  ArrayRef<int64_t> shape = getMemRef(source).getShape();
+  std::optional<SharedLayout> outer;
+  if (isa<SlotOp>(view))
+    outer = llvm::expectedToOptional(
+        expand(layout, shape.front(), getBits(source)));
+  else
+    outer = layout.view(shape, getBits(value), getBits(source));
+  if (!outer)
+    return std::nullopt;
+  return getLayoutOfBuffer(source, *outer);
+}
+
+BufferLayouts::Group BufferLayouts::collect(AllocSharedOp alloc) {
+  Group group;
+  group.alloc = alloc;
+  group.values = {alloc.getBuffer()};
+  for (size_t i = 0; i < group.values.size(); ++i)
+    for (Operation *user : group.values[i].getUsers()) {
+      if (isView(user))
+        group.values.push_back(user->getResult(0));
+      else if (!takesAnyLayout(user))
+        group.isOpaque = true;
+    }
+  collectDemands(group);
+  return group;
+}
+
+/// Types that are given come first, then instructions that can use few layouts,
+/// then those that can use all.
+void BufferLayouts::collectDemands(Group &group) {
+  for (Value value : group.values)
+    if (isa<SharedLayoutAttr>(getMemRef(value).getLayout()))
+      group.demands.push_back({value.getDefiningOp(), value,
+                               getSharedLayout(getMemRef(value)),
+                               /*isType=*/true});
+  for (bool particular : {true, false})
+    for (Value value : group.values)
+      for (const LayoutRequirement &requirement : required.lookup(value)) {
+        Operation *op = cast<OpOperand *>(requirement.place)->getOwner();
+        if (isParticular(op) == particular)
+          group.demands.push_back(
+              {op, value,
+               cast<SharedLayoutAttr>(requirement.layout).getLayout(),
+               /*isType=*/false});
+      }
+}
+
+/// What stands against `layout` at the value with this index.
+std::optional<BufferLayouts::Misfit>
+BufferLayouts::findUnmet(const Group &group, size_t index,
+                         const SharedLayout &layout) {
+  Value value = group.values[index];
+  for (const Demand &demand : group.demands)
+    if (demand.isType && demand.value == value && !(demand.layout == layout))
+      return Misfit{demand.op, "its type says otherwise", demand.layout};
+  for (OpOperand &use : value.getUses()) {
+    auto op = dyn_cast<LayoutOpInterface>(use.getOwner());
+    if (!op)
+      continue;
+    llvm::Error error =
+        op.checkSharedLayout(target, getNumThreads(op), use, layout);
+    if (!error)
+      continue;
+    Misfit misfit = {op, llvm::toString(std::move(error)), std::nullopt};
+    for (const Demand &demand : group.demands)
+      if (demand.op == op && demand.value == value &&
+          !(demand.layout == layout))
+        misfit.wanted = demand.layout;
+    return misfit;
+  }
+  return std::nullopt;
+}
+
+/// What stands against the buffer having `layout`; if nothing does,
+/// `assignment` gets the layouts of the views too.
+std::optional<BufferLayouts::Misfit>
+BufferLayouts::findMisfit(const Group &group, const SharedLayout &layout,
+                          Assignment &assignment) {
+  assignment = {layout};
+  for (Value value : ArrayRef(group.values).drop_front()) {
+    Operation *view = value.getDefiningOp();
+    size_t source =
+        llvm::find(group.values, view->getOperand(0)) - group.values.begin();
+    Expected<SharedLayout> own = getLayoutOfView(view, assignment[source]);
+    if (!own)
+      return Misfit{view, llvm::toString(own.takeError()), std::nullopt};
+    assignment.push_back(*own);
+  }
+  for (size_t i = 0; i < group.values.size(); ++i)
+    if (std::optional<Misfit> unmet = findUnmet(group, i, assignment[i]))
+      return unmet;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// Whether the lanes of a warp access several rows in pieces of less than 16
+/// bytes, which in row-major order tend to fall into the same banks.
+bool BufferLayouts::isScattered(Value buffer) {
+  auto isBad = [&](Value fragment) {
+    FragmentAttr attr = fragments.getLayout(fragment);
+    auto type = cast<RankedTensorType>(fragment.getType());
+    if (!attr || type.getRank() != 2)
+      return false;
+    FragmentLayout layout = attr.getLayout();
+    if (layout.getContiguity(1) * getBits(buffer) >= 128)
+      return false;
+    int64_t lastLane =
+        std::min<int64_t>(target.warpSize, layout.getNumThreads()) - 1;
+    return layout.getCoords(lastLane, 0, 2)[0] != layout.getCoords(0, 0, 2)[0];
+  };
+  return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+    if (auto load = dyn_cast<LoadOp>(user))
+      return isBad(load.getResult());
+    if (auto store = dyn_cast<StoreOp>(user))
+      return isBad(store.getValue());
+    return false;
+  });
+}
+
+SharedLayout BufferLayouts::getDefault(const Group &group) {
+  // What operations access: the buffer, or its versions one by one.
+  Value tile = group.values.front();
+  for (Operation *user : tile.getUsers())
+    if (auto slot = dyn_cast<SlotOp>(user))
+      tile = slot.getResult();
+  ArrayRef<int64_t> shape = getMemRef(tile).getShape();
+  SharedLayout layout = SharedLayout::getRowMajor(shape);
+  bool isViewed = llvm::any_of(group.values, [](Value value) {
+    return value.getDefiningOp<ViewOp>() != nullptr;
+  });
+  if (shape.size() == 2 && getBits(tile) >= 16 && !isViewed &&
+      llvm::any_of(group.values,
+                   [&](Value value) { return isScattered(value); }))
+    layout = getWidestPanels(tile, 32).value_or(layout);
+  return getLayoutOfBuffer(tile, layout)
+      .value_or(SharedLayout::getRowMajor(
+          getMemRef(group.values.front()).getShape()));
+}
+
+LogicalResult BufferLayouts::choose(const Group &group) {
+  SharedLayout rowMajor =
+      SharedLayout::getRowMajor(getMemRef(group.values.front()).getShape());
+  // The strongest demand that all others can live with.
+  SmallVector<SharedLayout> options;
+  if (!group.isOpaque) {
+    for (const Demand &demand : group.demands)
+      if (auto layout = getLayoutOfBuffer(demand.value, demand.layout))
+        options.push_back(*layout);
+    options.push_back(getDefault(group));
+  }
+  options.push_back(rowMajor);
+  std::optional<Misfit> first;
+  for (const SharedLayout &layout : options) {
+    Assignment assignment;
+    std::optional<Misfit> misfit = findMisfit(group, layout, assignment);
+    if (misfit) {
+      if (!first)
+        first = misfit;
+      continue;
+    }
+    if (!group.isOpaque)
+      for (auto [value, own] : llvm::zip_equal(group.values, assignment))
+        chosen.emplace_back(value,
+                            SharedLayoutAttr::get(value.getContext(), own));
+    return success();
+  }
+  return emitMisfit(group, options.front(), *first);
+}
+
+/// Says what stands against the strongest demand.
+LogicalResult BufferLayouts::emitMisfit(const Group &group,
+                                        const SharedLayout &layout,
+                                        const Misfit &misfit) {
+  AllocSharedOp alloc = group.alloc;
+  auto toAttr = [&](const SharedLayout &layout) {
+    return SharedLayoutAttr::get(alloc.getContext(), layout);
+  };
+  InFlightDiagnostic diag = misfit.op->emitOpError();
+  if (group.isOpaque) {
+    diag << "needs a layout of its own for a buffer that other dialects' "
+            "operations take as row-major: "
+         << misfit.reason;
+    diag.attachNote(alloc.getLoc()) << "the buffer is allocated here";
+    return diag;
+  }
+  diag << "cannot use shared memory with layout " << toAttr(layout) << ": "
+       << misfit.reason;
+  if (misfit.wanted)
+    diag << "; it wants " << toAttr(*misfit.wanted);
+  diag << "; copy the tile to a buffer of its own";
+  Operation *first = group.demands.empty() ? alloc : group.demands.front().op;
+  diag.attachNote(first->getLoc()) << "the layout is fixed here";
+  return diag;
+}

@@ -1,0 +1,272 @@
+//===- ConversionPlan.cpp - How a fragment changes its layout -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
+#include "tilews/Layout/SwizzledLayout.h"
+
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// What shared memory moves in a cycle, on GPUs of both vendors.
+static constexpr int64_t kBytesPerCycle = 128;
+/// From the first write to scratch memory to the first value read behind the
+/// barrier, and a barrier for the next use of the memory.
+static constexpr int64_t kRoundTripLatency = 110;
+static constexpr int64_t kShuffleLatency = 25;
+/// Selections that a multiprocessor's threads make in a cycle (CUDA C++
+/// Programming Guide, "Arithmetic instructions": compare, minimum, maximum).
+static constexpr int64_t kSelectsPerCycle = 64;
+/// The widest access of a thread.
+static constexpr int64_t kVectorBytes = 16;
+
+static int64_t getExchangeCycles(const WarpExchange &exchange, int64_t warps,
+                                 int64_t elementBits) {
+  if (exchange.isRename())
+    return 0;
+  int64_t words = llvm::divideCeil(exchange.getNumKept() * elementBits, 32);
+  int64_t shuffles = exchange.getNumShuffleRounds() * words;
+  int64_t selects = exchange.getNumSelects() * words;
+  int64_t perWarp = shuffles * exchange.warpSize * 4 * kSelectsPerCycle +
+                    selects * exchange.warpSize * kBytesPerCycle;
+  int64_t cycles =
+      llvm::divideCeil(warps * perWarp, kBytesPerCycle * kSelectsPerCycle);
+  return cycles + (shuffles ? kShuffleLatency : 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Scratch layouts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One side of a round trip: what a warp does to write or read its registers.
+struct Side {
+  const FragmentLayout &layout;
+
+  /// Registers side by side along `dim`, whatever their order.
+  int64_t getRun(int64_t dim) const {
+    int64_t run = 1;
+    for (bool found = true; found;) {
+      found = false;
+      for (const Mode &mode : layout.getValueModes())
+        if (mode.dim == dim && mode.stride == run && mode.extent > 1) {
+          run *= mode.extent;
+          found = true;
+        }
+    }
+    return run;
+  }
+};
+} // namespace
+
+/// The wavefronts in which a warp accesses its registers in `scratch`. Other
+/// registers lie at a constant distance of the first ones, so that these stand
+/// for all.
+static int64_t countWavefronts(const Side &side, const ScratchLayout &scratch,
+                               int64_t elementBits, int64_t warpSize) {
+  int64_t rank = scratch.shape.size(), bytes = elementBits / 8;
+  int64_t run = 1;
+  if (rank > 0)
+    run = std::gcd(std::gcd(side.getRun(scratch.permutation.back()),
+                            std::max<int64_t>(kVectorBytes / bytes, 1)),
+                   scratch.layout.getContiguity(elementBits));
+  SmallVector<int64_t> offsets;
+  int64_t lanes = std::min(warpSize, side.layout.getNumThreads());
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    SmallVector<int64_t> coords = side.layout.getCoords(lane, 0, rank),
+                         permuted;
+    for (int64_t dim : scratch.permutation)
+      permuted.push_back(coords[dim]);
+    offsets.push_back(scratch.layout.getOffset(permuted, elementBits) * bytes);
+  }
+  int64_t accesses = llvm::divideCeil(side.layout.getNumValues(), run);
+  auto conflicts = getBankConflicts(offsets, run * bytes);
+  if (!conflicts) {
+    // A run that is not aligned: as many accesses as it has elements.
+    llvm::consumeError(conflicts.takeError());
+    return accesses * run * lanes;
+  }
+  return accesses * conflicts->wavefronts;
+}
+
+/// Rows of dimension `inner`, `pad` elements behind each `block` of a row.
+static ScratchLayout getScratch(ArrayRef<int64_t> shape, int64_t inner,
+                                int64_t block, int64_t pad) {
+  ScratchLayout scratch;
+  int64_t rank = shape.size();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (dim != inner)
+      scratch.permutation.push_back(dim);
+  if (rank > 0)
+    scratch.permutation.push_back(inner);
+  scratch.shape = llvm::map_to_vector(scratch.permutation,
+                                      [&](int64_t dim) { return shape[dim]; });
+  if (rank == 0)
+    return scratch;
+  int64_t last = rank - 1, blocks = shape[inner] / block;
+  SmallVector<Mode> modes = {{block, 1, last}};
+  if (blocks > 1)
+    modes.push_back({blocks, block + pad, last});
+  int64_t stride = blocks * (block + pad);
+  for (int64_t dim = last - 1; dim >= 0; --dim) {
+    modes.insert(modes.begin(), {scratch.shape[dim], stride, dim});
+    stride *= scratch.shape[dim];
+  }
+  scratch.layout = SharedLayout(modes);
+  return scratch;
+}
+
+/// The layout of scratch memory that both sides access fastest; among equals
+/// the smallest, then the first found.
+static ScratchLayout chooseScratch(const FragmentLayout &from,
+                                   const FragmentLayout &to,
+                                   ArrayRef<int64_t> shape, int64_t elementBits,
+                                   const TargetInfo &target) {
+  int64_t rank = shape.size(), bytes = elementBits / 8;
+  std::optional<ScratchLayout> best;
+  int64_t bestSize = 0;
+  auto consider = [&](int64_t inner, int64_t block, int64_t pad) {
+    ScratchLayout next = getScratch(shape, inner, block, pad);
+    int64_t size = next.layout.getCosize(elementBits) * bytes;
+    if (pad && size > target.maxSharedBytes / 4)
+      return;
+    next.wavefronts =
+        countWavefronts({from}, next, elementBits, target.warpSize) +
+        countWavefronts({to}, next, elementBits, target.warpSize);
+    if (!best || std::make_pair(next.wavefronts, size) <
+                     std::make_pair(best->wavefronts, bestSize)) {
+      best = next;
+      bestSize = size;
+    }
+  };
+  if (rank == 0) {
+    consider(0, 1, 0);
+    return *best;
+  }
+  for (int64_t inner = rank - 1; inner >= 0; --inner) {
+    if (inner != rank - 1 && Side{from}.getRun(inner) == 1 &&
+        Side{to}.getRun(inner) == 1)
+      continue;
+    consider(inner, shape[inner], 0);
+    // Pads behind whole rows, and behind each few times all banks.
+    SmallVector<int64_t> blocks = {shape[inner]};
+    for (int64_t block : {4, 2, 1})
+      if (int64_t elements = block * kBytesPerCycle / bytes;
+          elements < shape[inner] && shape[inner] % elements == 0)
+        blocks.push_back(elements);
+    for (int64_t block : blocks)
+      for (int64_t padBytes : {4, 8, 16, 32, 64})
+        if (padBytes % bytes == 0)
+          consider(inner, block, padBytes / bytes);
+  }
+  return *best;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+ConversionPlan tile::planConversion(const FragmentLayout &from,
+                                    const FragmentLayout &to,
+                                    ArrayRef<int64_t> shape,
+                                    int64_t elementBits,
+                                    const TargetInfo &target) {
+  ConversionPlan plan;
+  int64_t warps = llvm::divideCeil(from.getNumThreads(), target.warpSize);
+  int64_t values = from.getNumValues() + to.getNumValues();
+  // What no scratch layout can beat.
+  int64_t cycles =
+      kRoundTripLatency +
+      llvm::divideCeil(warps * values * target.warpSize * elementBits,
+                       8 * kBytesPerCycle);
+  plan.exchange = getWarpExchange(from, to, shape, target.warpSize);
+  if (plan.exchange) {
+    plan.kind = plan.exchange->getNumShuffleRounds() == 0
+                    ? ConversionKind::Registers
+                    : ConversionKind::Shuffles;
+    plan.cycles = getExchangeCycles(*plan.exchange, warps, elementBits);
+    if (plan.kind == ConversionKind::Registers || plan.cycles <= cycles)
+      return plan;
+  }
+  ScratchLayout scratch = chooseScratch(from, to, shape, elementBits, target);
+  cycles = kRoundTripLatency + warps * scratch.wavefronts;
+  if (plan.exchange && plan.cycles <= cycles)
+    return plan;
+  plan.exchange.reset();
+  plan.kind = ConversionKind::Shared;
+  plan.cycles = cycles;
+  plan.scratchBytes = scratch.layout.getCosize(elementBits) * elementBits / 8;
+  plan.written = plan.read = scratch;
+  return plan;
+}
+
+int64_t tile::getConversionBits(Type elementType) {
+  if (elementType.isIndex())
+    return 64;
+  return std::max<int64_t>(elementType.getIntOrFloatBitWidth(), 8);
+}
+
+ConversionPlan tile::planConversion(ConvertLayoutOp op,
+                                    const TargetInfo &target) {
+  auto source = cast<RankedTensorType>(op.getSource().getType());
+  return planConversion(getFragmentLayout(source),
+                        getFragmentLayout(op.getType()), source.getShape(),
+                        getConversionBits(source.getElementType()), target);
+}
+
+ConversionPlan tile::planConversion(ReshapeOp op, const TargetInfo &target) {
+  auto source = cast<RankedTensorType>(op.getSource().getType());
+  auto result = cast<RankedTensorType>(op.getType());
+  FragmentLayout from = getFragmentLayout(source),
+                 to = getFragmentLayout(result);
+  int64_t bits = getConversionBits(source.getElementType());
+  if (std::optional<FragmentLayout> seen =
+          from.reshape(source.getShape(), result.getShape()))
+    if (auto plan = planConversion(*seen, to, result.getShape(), bits, target);
+        plan.kind != ConversionKind::Shared)
+      return plan;
+  ConversionPlan plan;
+  auto rows = [&](ArrayRef<int64_t> shape) {
+    return getScratch(shape, int64_t(shape.size()) - 1,
+                      shape.empty() ? 1 : shape.back(), 0);
+  };
+  plan.written = rows(source.getShape());
+  plan.read = rows(result.getShape());
+  int64_t wavefronts =
+      countWavefronts({from}, plan.written, bits, target.warpSize) +
+      countWavefronts({to}, plan.read, bits, target.warpSize);
+  plan.scratchBytes = source.getNumElements() * bits / 8;
+  plan.cycles =
+      kRoundTripLatency +
+      llvm::divideCeil(from.getNumThreads(), target.warpSize) * wavefronts;
+  return plan;
+}
+
+std::optional<FragmentLayout>
+tile::getWidestStoreLayout(const FragmentLayout &layout,
+                           ArrayRef<int64_t> shape, int64_t elementBits,
+                           const TargetInfo &target) {
+  if (shape.empty() || layout.getNumThreads() % target.warpSize != 0)
+    return std::nullopt;
+  int64_t dim = shape.size() - 1, run = Side{layout}.getRun(dim);
+  int64_t widest = std::max<int64_t>(kVectorBytes * 8 / elementBits, 1);
+  for (int64_t elements = widest; elements > run; elements /= 2)
+    if (auto wide =
+            getWideLayout(layout, shape, dim, elements, target.warpSize))
+      return wide;
+  return std::nullopt;
+}

@@ -1,0 +1,301 @@
+//===- ClusterPlaces.cpp - What is the same in a cluster ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/IR/Cluster.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+ClusterPlaces::ClusterPlaces(gpu::GPUFuncOp kernel, gpu::Dimension dim)
+    : dim(dim), extent(Cluster::get(kernel).extents[unsigned(dim)]) {
+  for (const MemoryAccess &access : MemoryAccesses(kernel).get(kernel)) {
+    if (access.shared || !access.writes())
+      continue;
+    writesUnknown |= !access.argument;
+    written.insert(access.argument);
+  }
+}
+
+bool ClusterPlaces::isSame(Value value) {
+  Known form = get(value);
+  return form && form->slope == 0;
+}
+
+/// Whether slope * place is, at all places, at least 0 and less than each
+/// common divisor of the base and `divisor`.
+bool ClusterPlaces::isBelow(const Form &form, int64_t divisor) const {
+  int64_t common = std::gcd(form.divisor, divisor);
+  return form.slope >= 0 && (common == 0 || form.slope * (extent - 1) < common);
+}
+
+ClusterPlaces::Known ClusterPlaces::sameIf(bool same, Value value) {
+  if (!same)
+    return std::nullopt;
+  bool isInteger = value.getType().isIntOrIndex();
+  return Form{0, isInteger ? divisibility.getDivisor(value) : 1};
+}
+
+ClusterPlaces::Known ClusterPlaces::get(Value value) {
+  if (assumed.contains(value))
+    return Form{0, 1};
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  Known form = compute(value);
+  known[value] = form;
+  found.push_back(value);
+  return form;
+}
+
+/// Whether a value that a loop carries is the same in every turn. What is found
+/// out while that is assumed holds only as long.
+bool ClusterPlaces::isKept(BlockArgument argument, Value init, Value next) {
+  if (!isSame(init))
+    return false;
+  size_t before = found.size();
+  assumed.insert(argument);
+  bool same = isSame(next);
+  assumed.erase(argument);
+  for (Value value : ArrayRef(found).drop_front(before))
+    known.erase(value);
+  found.truncate(before);
+  return same;
+}
+
+ClusterPlaces::Known ClusterPlaces::compute(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return computeArgument(argument);
+  auto result = cast<OpResult>(value);
+  Operation *op = result.getOwner();
+  if (op->getNumRegions() > 0)
+    return computeResult(result);
+  if (auto id = dyn_cast<gpu::BlockIdOp>(op))
+    return id.getDimension() == dim ? Form{1, extent} : Form{0, 1};
+  if (auto count = dyn_cast<gpu::GridDimOp>(op))
+    return Form{0, count.getDimension() == dim ? extent : 1};
+  if (Known form = computeArithmetic(op))
+    return form;
+  return sameIf(givesTheSame(op), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+ClusterPlaces::Known ClusterPlaces::computeArgument(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (isa<gpu::GPUFuncOp>(parent))
+    return sameIf(true, argument);
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (argument != loop.getInductionVar())
+      return sameIf(isKept(argument, loop.getTiedLoopInit(argument)->get(),
+                           loop.getTiedLoopYieldedValue(argument)->get()),
+                    argument);
+    Known lower = get(loop.getLowerBound()), step = get(loop.getStep());
+    if (!lower || !step || step->slope != 0)
+      return std::nullopt;
+    return Form{lower->slope, std::gcd(lower->divisor, step->divisor)};
+  }
+  auto loop = dyn_cast<scf::WhileOp>(parent);
+  if (!loop)
+    return std::nullopt;
+  unsigned number = argument.getArgNumber();
+  if (argument.getOwner() == loop.getAfterBody())
+    return sameIf(isSame(loop.getConditionOp().getArgs()[number]), argument);
+  return sameIf(isKept(argument, loop.getInits()[number],
+                       loop.getYieldOp().getOperand(number)),
+                argument);
+}
+
+ClusterPlaces::Known ClusterPlaces::computeResult(OpResult result) {
+  Operation *op = result.getOwner();
+  unsigned number = result.getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return sameIf(turnsAreSame(loop) && isSame(loop.getRegionIterArg(number)),
+                  result);
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    scf::ConditionOp condition = loop.getConditionOp();
+    return sameIf(isSame(condition.getCondition()) &&
+                      isSame(condition.getArgs()[number]),
+                  result);
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return sameIf(isSame(branch.getCondition()) &&
+                      isSame(branch.thenYield().getOperand(number)) &&
+                      isSame(branch.elseYield().getOperand(number)),
+                  result);
+  return std::nullopt;
+}
+
+/// All blocks leave the loop in the same turn: in each the counter is less than
+/// the upper bound in all of them or in none.
+bool ClusterPlaces::turnsAreSame(scf::ForOp loop) {
+  return isSame(loop.getStep()) &&
+         isSameOrder(loop.getInductionVar(), loop.getUpperBound());
+}
+
+Operation *ClusterPlaces::getDivergence(Operation *op) {
+  for (Operation *parent = op->getParentOp();
+       parent && !isa<gpu::GPUFuncOp>(parent); parent = parent->getParentOp()) {
+    bool same = llvm::TypeSwitch<Operation *, bool>(parent)
+                    .Case([&](scf::ForOp loop) { return turnsAreSame(loop); })
+                    .Case([&](scf::IfOp branch) {
+                      return isSame(branch.getCondition());
+                    })
+                    .Case([&](scf::WhileOp loop) {
+                      return isSame(loop.getConditionOp().getCondition());
+                    })
+                    .Case<SpecializeOp, RoleOp>([](auto) { return true; })
+                    .Default(false);
+    if (!same)
+      return parent;
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+ClusterPlaces::Known ClusterPlaces::computeProduct(Value lhs, Value rhs) {
+  Known a = get(lhs), b = get(rhs);
+  if (!a || !b)
+    return std::nullopt;
+  if (a->slope != 0) {
+    std::swap(a, b);
+    std::swap(lhs, rhs);
+  }
+  if (a->slope != 0)
+    return std::nullopt;
+  Form product{0, 0};
+  // Divisors of more than 30 bits are of no use.
+  constexpr int64_t kLargest = int64_t(1) << 30;
+  if (a->divisor != 0 && b->divisor != 0)
+    product.divisor = a->divisor < kLargest && b->divisor < kLargest
+                          ? a->divisor * b->divisor
+                          : 1;
+  if (b->slope == 0)
+    return product;
+  std::optional<int64_t> factor = getConstantIntValue(lhs);
+  if (!factor || std::abs(*factor) > kLargest || std::abs(b->slope) > kLargest)
+    return std::nullopt;
+  product.slope = *factor * b->slope;
+  return product;
+}
+
+/// Values that are divided without regard to a sign are not negative.
+ClusterPlaces::Known ClusterPlaces::computeQuotient(Value value, Value by,
+                                                    bool isRemainder) {
+  Known a = get(value), b = get(by);
+  if (!a || !b || b->slope != 0 || !isBelow(*a, b->divisor))
+    return std::nullopt;
+  if (isRemainder)
+    return Form{a->slope, std::gcd(a->divisor, b->divisor)};
+  std::optional<int64_t> divisor = getConstantIntValue(by);
+  bool isExact = divisor && *divisor != 0 && a->divisor % *divisor == 0;
+  return Form{0, isExact ? a->divisor / std::abs(*divisor) : 1};
+}
+
+/// Integer arithmetic; nothing is known of other operations here.
+ClusterPlaces::Known ClusterPlaces::computeArithmetic(Operation *op) {
+  using namespace arith;
+  auto operand = [&](unsigned i) { return op->getOperand(i); };
+  auto combine = [&](Value lhs, Value rhs, int64_t sign) -> Known {
+    Known a = get(lhs), b = get(rhs);
+    if (!a || !b)
+      return std::nullopt;
+    return Form{a->slope + sign * b->slope, std::gcd(a->divisor, b->divisor)};
+  };
+  return llvm::TypeSwitch<Operation *, Known>(op)
+      .Case<IndexCastOp, IndexCastUIOp, ExtSIOp, ExtUIOp>(
+          [&](auto) { return get(operand(0)); })
+      .Case([&](AddIOp) { return combine(operand(0), operand(1), 1); })
+      .Case([&](SubIOp) { return combine(operand(0), operand(1), -1); })
+      .Case([&](MulIOp) { return computeProduct(operand(0), operand(1)); })
+      .Case([&](DivUIOp) {
+        return computeQuotient(operand(0), operand(1), /*isRemainder=*/false);
+      })
+      .Case([&](FloorDivSIOp) -> Known {
+        if (getConstantIntValue(operand(1)).value_or(0) <= 0)
+          return std::nullopt;
+        return computeQuotient(operand(0), operand(1), /*isRemainder=*/false);
+      })
+      .Case([&](RemUIOp) {
+        return computeQuotient(operand(0), operand(1), /*isRemainder=*/true);
+      })
+      .Case<MinUIOp, MinSIOp, MaxUIOp, MaxSIOp>([&](auto) -> Known {
+        if (!areSame(op->getOperands()))
+          return std::nullopt;
+        return combine(operand(0), operand(1), 1);
+      })
+      .Case([&](SelectOp) -> Known {
+        Known yes = get(operand(1)), no = get(operand(2));
+        if (!isSame(operand(0)) || !yes || !no || yes->slope != no->slope)
+          return std::nullopt;
+        return Form{yes->slope, std::gcd(yes->divisor, no->divisor)};
+      })
+      .Case([&](CmpIOp cmp) { return sameIf(isSameCondition(cmp), cmp); })
+      .Default(std::nullopt);
+}
+
+bool ClusterPlaces::isSameOrder(Value lhs, Value rhs) {
+  Known a = get(lhs), b = get(rhs);
+  if (!a || !b)
+    return false;
+  // Below zero the base of the difference is so by a divisor at least.
+  return isBelow({a->slope - b->slope, a->divisor}, b->divisor) ||
+         a->slope == b->slope;
+}
+
+bool ClusterPlaces::isSameCondition(arith::CmpIOp op) {
+  using arith::CmpIPredicate;
+  if (areSame(op->getOperands()))
+    return true;
+  switch (op.getPredicate()) {
+  case CmpIPredicate::slt:
+  case CmpIPredicate::ult:
+  case CmpIPredicate::sge:
+  case CmpIPredicate::uge:
+    return isSameOrder(op.getLhs(), op.getRhs());
+  case CmpIPredicate::sgt:
+  case CmpIPredicate::ugt:
+  case CmpIPredicate::sle:
+  case CmpIPredicate::ule:
+    return isSameOrder(op.getRhs(), op.getLhs());
+  default:
+    return false;
+  }
+}
+
+/// Memory that the kernel does not write holds the same for all blocks.
+bool ClusterPlaces::givesTheSame(Operation *op) {
+  if (!areSame(op->getOperands()))
+    return false;
+  if (isMemoryEffectFree(op))
+    return isa<arith::ConstantOp, memref::DimOp>(op) ||
+           (op->getNumOperands() > 0 &&
+            isa_and_present<arith::ArithDialect, affine::AffineDialect,
+                            math::MathDialect, tensor::TensorDialect,
+                            TileDialect>(op->getDialect()));
+  if (!isa<memref::LoadOp, LoadOp>(op))
+    return false;
+  Value buffer = op->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  return argument && !writesUnknown && !written.contains(argument) &&
+         isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+}

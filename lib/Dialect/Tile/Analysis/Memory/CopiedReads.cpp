@@ -1,0 +1,88 @@
+//===- CopiedReads.cpp - Reads of what a copy brought ---------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Whether a region of `type` surely lies inside of it.
+static bool isInside(const TileRegion &region, MemRefType type) {
+  for (auto [offset, size, extent] :
+       llvm::zip_equal(region.offsets, region.sizes, type.getShape())) {
+    std::optional<int64_t> first = getConstantIntValue(offset);
+    if (!first || *first < 0 || *first + size > extent)
+      return false;
+  }
+  return true;
+}
+
+/// The allocation that `read` reads, not through a view, and nothing beyond it.
+static AllocSharedOp getReadAlloc(Operation *read) {
+  // An index that is out of bounds is not defined.
+  if (auto load = dyn_cast<memref::LoadOp>(read))
+    return load.getMemRef().getDefiningOp<AllocSharedOp>();
+  auto load = dyn_cast<LoadOp>(read);
+  if (!load ||
+      !isInside(load.getRegion(), cast<MemRefType>(load.getSource().getType())))
+    return {};
+  return load.getSource().getDefiningOp<AllocSharedOp>();
+}
+
+/// Whether `copy` writes all of `alloc`.
+static bool fills(CopyOp copy, AllocSharedOp alloc) {
+  TileRegion region = copy.getDestRegion();
+  MemRefType type = alloc.getBuffer().getType();
+  return copy.getDest() == alloc.getBuffer() && isInside(region, type) &&
+         ArrayRef<int64_t>(region.sizes) == type.getShape();
+}
+
+CopyOp tile::findCopyOf(Operation *read, gpu::GPUFuncOp kernel,
+                        const MemoryAccesses &memory) {
+  AllocSharedOp alloc = getReadAlloc(read);
+  if (!alloc)
+    return {};
+  SmallVector<MemoryAccess, 0> accesses = memory.get(kernel);
+  llvm::erase_if(accesses, [](const auto &access) { return !access.writes(); });
+  llvm::SmallSetVector<Operation *, 2> writers;
+  for (const MemoryAccess &write : accesses)
+    if (write.shared && (write.roots.empty() || write.roots.contains(alloc)))
+      writers.insert(write.op);
+  auto copy =
+      writers.size() == 1 ? dyn_cast<CopyOp>(writers.front()) : CopyOp();
+  if (!copy || isShared(copy.getSource()) || !fills(copy, alloc))
+    return {};
+  Operation *behind = copy->getBlock()->findAncestorOpInBlock(*read);
+  if (!behind || !copy->isBeforeInBlock(behind))
+    return {};
+  for (const MemoryAccess &access : memory.get(copy))
+    if (!access.shared && llvm::any_of(accesses, [&](const auto &write) {
+          return write.mayAlias(access);
+        }))
+      return {};
+  return copy;
+}
+
+SmallVector<std::optional<unsigned>> tile::getDestDims(CopyOp copy) {
+  SmallVector<int64_t> dest = copy.getDestRegion().sizes;
+  SmallVector<std::optional<unsigned>> dims;
+  unsigned next = 0;
+  for (int64_t size : copy.getSourceRegion().sizes) {
+    if (size == 1) {
+      dims.push_back(std::nullopt);
+      continue;
+    }
+    while (dest[next] == 1)
+      ++next;
+    dims.push_back(next++);
+  }
+  return dims;
+}

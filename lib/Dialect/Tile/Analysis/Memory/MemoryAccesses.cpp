@@ -1,0 +1,261 @@
+//===- MemoryAccesses.cpp - What operations do to memory ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+bool MemoryAccess::mayAlias(const MemoryAccess &other) const {
+  if (shared != other.shared)
+    return false;
+  if (!shared)
+    return !argument || !other.argument || argument == other.argument;
+  return roots.empty() || other.roots.empty() ||
+         llvm::any_of(roots, [&](AllocSharedOp root) {
+           return other.roots.contains(root);
+         });
+}
+
+bool MemoryAccess::conflictsWith(const MemoryAccess &other) const {
+  if (!(writes() || other.writes()) || !mayAlias(other))
+    return false;
+  std::optional<AtomicKind> atomic = access.atomic;
+  return !atomic || atomic != other.access.atomic ||
+         *atomic == AtomicKind::Exchange;
+}
+
+AllocSharedOp tile::getViewedAlloc(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  return buffer.getDefiningOp<AllocSharedOp>();
+}
+
+ChannelOp tile::getChannelOf(Value buffer) {
+  for (Operation *user : buffer.getUsers())
+    if (auto channel = dyn_cast<ChannelOp>(user))
+      return channel;
+  return {};
+}
+
+SlotOp tile::getViewedSlot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    if (auto slot = dyn_cast<SlotOp>(view.getOperation()))
+      return slot;
+    buffer = view.getViewSource();
+  }
+  return {};
+}
+
+/// The kernel argument that global memory belongs to.
+static Value getArgument(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  bool ofKernel =
+      argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return ofKernel ? argument : Value();
+}
+
+SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
+  SmallVector<MemoryAccess, 0> accesses;
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    for (SharedAccess &access : getSharedAccesses(inner))
+      accesses.push_back({inner, access, /*shared=*/true,
+                          buffers.getRoots(access.operand->get()), Value()});
+    for (SharedAccess &access : getGlobalAccesses(inner))
+      accesses.push_back({inner,
+                          access,
+                          /*shared=*/false,
+                          {},
+                          getArgument(access.operand->get())});
+  });
+  return accesses;
+}
+
+bool tile::onlyReads(Operation *op) {
+  if (isMemoryEffectFree(op))
+    return true;
+  if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>()) {
+    for (mlir::Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        if (!onlyReads(&inner))
+          return false;
+    return true;
+  }
+  return hasSingleEffect<MemoryEffects::Read>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Coverage
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Elements from `begin` to before `end` in each dimension.
+struct Box {
+  SmallVector<int64_t> begin, end;
+};
+} // namespace
+
+static Box getWhole(MemRefType type) {
+  return {SmallVector<int64_t>(type.getRank(), 0),
+          SmallVector<int64_t>(type.getShape())};
+}
+
+/// The loops from `op` up to `statement`, empty if something else is between
+/// them or a loop may make no turn; false then.
+static bool getStaticLoops(Operation *op, Operation *statement,
+                           SmallVectorImpl<scf::ForOp> &loops) {
+  while (op != statement) {
+    op = op->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(op);
+    std::optional<llvm::APInt> trips =
+        loop ? loop.getStaticTripCount() : std::nullopt;
+    if (!trips || trips->isZero())
+      return false;
+    loops.push_back(loop);
+  }
+  return true;
+}
+
+/// Extends dimension `dim` of `box` over what an access at `offset` touches in
+/// all turns of `loops`; each loop serves one dimension.
+static bool addDimension(OpFoldResult offset, int64_t size,
+                         SmallVectorImpl<scf::ForOp> &loops, unsigned dim,
+                         Box &box) {
+  if (std::optional<int64_t> constant = getConstantIntValue(offset)) {
+    box.begin[dim] = *constant;
+    box.end[dim] = *constant + size;
+    return true;
+  }
+  auto *it = llvm::find_if(loops, [&](scf::ForOp loop) {
+    return loop.getInductionVar() == dyn_cast<Value>(offset);
+  });
+  if (it == loops.end())
+    return false;
+  std::optional<int64_t> lower = getConstantIntValue(it->getLowerBound());
+  std::optional<int64_t> step = getConstantIntValue(it->getStep());
+  // Turns have to leave no gap.
+  if (!lower || !step || *step > size)
+    return false;
+  int64_t trips = it->getStaticTripCount()->getSExtValue();
+  box.begin[dim] = *lower;
+  box.end[dim] = *lower + (trips - 1) * *step + size;
+  loops.erase(it);
+  return true;
+}
+
+/// What `write` surely writes of `alloc`.
+static std::optional<Box> getWritten(AllocSharedOp alloc, const Write &write) {
+  const SharedAccess &access = write.access->access;
+  SmallVector<scf::ForOp> loops;
+  if (!access.region ||
+      !getStaticLoops(write.access->op, write.statement, loops))
+    return std::nullopt;
+  auto type = cast<MemRefType>(access.operand->get().getType());
+  Box box = getWhole(type);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!addDimension(access.region->offsets[dim], access.region->sizes[dim],
+                      loops, dim, box))
+      return std::nullopt;
+  if (access.operand->get() == alloc.getBuffer())
+    return box;
+  // A view counts elements otherwise, but all of it is all of the buffer.
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (box.begin[dim] > 0 || box.end[dim] < type.getDimSize(dim))
+      return std::nullopt;
+  return getWhole(alloc.getBuffer().getType());
+}
+
+/// What an access may touch of `alloc`.
+static Box getTouched(AllocSharedOp alloc, const MemoryAccess &touching) {
+  MemRefType type = alloc.getBuffer().getType();
+  Box box = getWhole(type);
+  const SharedAccess &access = touching.access;
+  if (!access.region || access.operand->get() != alloc.getBuffer())
+    return box;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (std::optional<int64_t> offset =
+            getConstantIntValue(access.region->offsets[dim])) {
+      box.begin[dim] = std::max<int64_t>(*offset, 0);
+      box.end[dim] =
+          std::min(*offset + access.region->sizes[dim], type.getDimSize(dim));
+    }
+  return box;
+}
+
+static bool isEmpty(const Box &box) {
+  return llvm::any_of(llvm::zip(box.begin, box.end), [](auto range) {
+    return std::get<0>(range) >= std::get<1>(range);
+  });
+}
+
+static bool overlap(const Box &a, const Box &b) {
+  for (unsigned dim = 0; dim < a.begin.size(); ++dim)
+    if (a.begin[dim] >= b.end[dim] || b.begin[dim] >= a.end[dim])
+      return false;
+  return true;
+}
+
+/// Whether `boxes` cover `box`: what is left of it around the first box that
+/// reaches into it has to be covered by the others.
+static bool covers(ArrayRef<Box> boxes, Box box) {
+  if (isEmpty(box))
+    return true;
+  boxes = boxes.drop_while([&](const Box &b) { return !overlap(b, box); });
+  if (boxes.empty())
+    return false;
+  const Box &first = boxes.front();
+  for (unsigned dim = 0; dim < box.begin.size(); ++dim) {
+    Box below = box, above = box;
+    below.end[dim] = std::min(box.end[dim], first.begin[dim]);
+    above.begin[dim] = std::max(box.begin[dim], first.end[dim]);
+    if (!covers(boxes.drop_front(), below) ||
+        !covers(boxes.drop_front(), above))
+      return false;
+    box.begin[dim] = std::max(box.begin[dim], first.begin[dim]);
+    box.end[dim] = std::min(box.end[dim], first.end[dim]);
+  }
+  return true;
+}
+
+bool tile::isCovered(AllocSharedOp alloc, const MemoryAccess &read,
+                     ArrayRef<Write> writes) {
+  SmallVector<Box> boxes;
+  for (const Write &write : writes)
+    if (std::optional<Box> box = getWritten(alloc, write))
+      boxes.push_back(*box);
+  return covers(boxes, getTouched(alloc, read));
+}
+
+bool tile::hasReaders(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
+    auto access = dyn_cast<AccessOpInterface>(user);
+    // One that asks for an extent, say, does not.
+    if (!access)
+      return !isMemoryEffectFree(user) || isa<ViewLikeOpInterface>(user);
+    SmallVector<AccessRegion> regions;
+    access.getAccessRegions(regions);
+    return llvm::any_of(regions, [&](const AccessRegion &region) {
+      return region.buffer->get() == buffer && region.reads();
+    });
+  });
+}
+
+bool tile::mayOverlap(AllocSharedOp alloc, const MemoryAccess &a,
+                      const MemoryAccess &b) {
+  return overlap(getTouched(alloc, a), getTouched(alloc, b));
+}

@@ -1,0 +1,118 @@
+//===- MemoryPlan.cpp - Who has which bytes of shared memory --------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// What TMA needs at both ends of a copy to or from shared memory.
+static constexpr int64_t kTmaAlignment = 128;
+
+/// Whether TMA copies to or from the buffer or a view of it.
+static bool isCopiedByTma(Value buffer) {
+  return llvm::any_of(buffer.getUsers(), [](Operation *user) {
+    if (hasInst(user, InstKind::Tma))
+      return true;
+    return isa<ViewLikeOpInterface>(user) && isCopiedByTma(user->getResult(0));
+  });
+}
+
+static int64_t getAlignment(AllocSharedOp alloc) {
+  // Only the hardware's own swizzles look at addresses, and theirs are no
+  // longer than that; others permute offsets into the buffer.
+  int64_t swizzle = std::min(
+      getSharedLayout(alloc.getBuffer().getType()).getSwizzle().getAtomBytes(),
+      kArenaAlignment);
+  int64_t tma = isCopiedByTma(alloc.getBuffer()) ? kTmaAlignment : 1;
+  return std::max(
+      {kMinAlignment, tma, swizzle, int64_t(alloc.getAlignment().value_or(1))});
+}
+
+StringRef MemoryUse::getKind() const {
+  if (isa<AllocSharedOp>(op))
+    return "buffer";
+  return isa<ChannelOp, MBarrierOp>(op) ? "barriers" : "scratch memory";
+}
+
+SmallVector<MemoryUse> tile::getMemoryUses(gpu::GPUFuncOp kernel,
+                                           const TargetInfo &target) {
+  SharedBuffers buffers(kernel);
+  SharedLiveness liveness(kernel, buffers);
+  SmallVector<MemoryUse> uses;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocSharedOp>(op)) {
+      uses.push_back({op,
+                      {getBufferBytes(alloc.getBuffer().getType()),
+                       getAlignment(alloc), liveness.getInterval(alloc)}});
+    } else if (auto channel = dyn_cast<ChannelOp>(op)) {
+      // Its barriers are in use as long as the block runs.
+      if (int64_t bytes = getBarrierBytes(channel))
+        uses.push_back({op, {bytes, kBarrierBytes, kAlways}});
+    } else if (auto barrier = dyn_cast<MBarrierOp>(op)) {
+      int64_t bytes = kBarrierBytes * barrier.getBarrier().getType().getDepth();
+      uses.push_back({op, {bytes, kBarrierBytes, kAlways}});
+    } else if (int64_t bytes = getScratchBytes(op, target)) {
+      uses.push_back({op, {bytes, kMinAlignment, liveness.getInterval(op)}});
+    }
+  });
+  return uses;
+}
+
+//===----------------------------------------------------------------------===//
+// Checking a plan
+//===----------------------------------------------------------------------===//
+
+static std::string describe(const MemoryUse &use) {
+  return llvm::formatv("{0} of {1} bytes at offset {2}", use.getKind(),
+                       use.item.bytes, use.item.offset);
+}
+
+/// What is wrong with one place alone.
+static std::optional<std::string> check(const PackedItem &item, int64_t total) {
+  if (item.offset % item.alignment != 0)
+    return llvm::formatv("is no multiple of {0} bytes", item.alignment).str();
+  if (item.offset < 0 || item.offset + item.bytes > total)
+    return llvm::formatv("is not within the {0} bytes of the kernel", total)
+        .str();
+  return std::nullopt;
+}
+
+std::optional<PlanFault> tile::findPlanFault(gpu::GPUFuncOp kernel,
+                                             const TargetInfo &target) {
+  auto total = kernel->getAttrOfType<IntegerAttr>(TileDialect::kSharedBytes);
+  if (!total)
+    return std::nullopt;
+  SmallVector<MemoryUse> uses = getMemoryUses(kernel, target);
+  for (MemoryUse &use : uses) {
+    auto offset = use.op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
+    if (!offset)
+      return PlanFault{use.op, (use.getKind() + " without a place").str()};
+    use.item.offset = offset.getInt();
+    if (auto fault = check(use.item, total.getInt()))
+      return PlanFault{use.op, describe(use) + " " + *fault};
+  }
+  llvm::stable_sort(uses, [](const MemoryUse &a, const MemoryUse &b) {
+    return a.item.offset < b.item.offset;
+  });
+  for (auto [i, use] : llvm::enumerate(uses))
+    for (const MemoryUse &next : ArrayRef(uses).drop_front(i + 1)) {
+      if (next.item.offset >= use.item.offset + use.item.bytes)
+        break;
+      if (use.item.live.overlaps(next.item.live))
+        return PlanFault{next.op,
+                         describe(next) + " shares bytes with " +
+                             describe(use) + ", which is in use meanwhile",
+                         use.op};
+    }
+  return std::nullopt;
+}

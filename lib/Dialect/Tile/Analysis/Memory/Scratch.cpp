@@ -1,0 +1,98 @@
+//===- Scratch.cpp - Shared memory that an operation needs ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
+#include "tilews/Layout/AxisDigits.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static RankedTensorType getTensor(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+int64_t tile::getScratchElementBytes(Type elementType) {
+  if (elementType.isIndex())
+    return 8;
+  return llvm::divideCeil(getElementBits(elementType), 8);
+}
+
+static int64_t getFragmentBytes(RankedTensorType type) {
+  return type.getNumElements() * getScratchElementBytes(type.getElementType());
+}
+
+/// Elements that the parts of a reduced axis leave.
+static int64_t getReduceElements(ReduceOp op, unsigned warpSize) {
+  RankedTensorType source = getTensor(op.getSource());
+  SmallVector<int64_t> cover(source.getShape());
+  int64_t parts = 1;
+  if (!hasFragmentLayout(source)) {
+    parts = llvm::divideCeil(getNumThreads(op), warpSize);
+  } else {
+    FragmentLayout layout = getFragmentLayout(source);
+    cover = layout.getCover(source.getRank());
+    // The lowering refuses an axis without digits.
+    if (auto digits = getAxisDigits(layout, op.getAxis(), warpSize))
+      for (const AxisDigit &digit : *digits)
+        if (digit.place == AxisDigit::Place::Scratch)
+          parts *= digit.extent;
+  }
+  if (parts == 1)
+    return 0;
+  cover.erase(cover.begin() + op.getAxis());
+  return llvm::product_of(cover, parts);
+}
+
+static int64_t getScanBytes(ScanOp op, unsigned warpSize) {
+  RankedTensorType source = getTensor(op.getSource());
+  if (!hasFragmentLayout(source))
+    return getFragmentBytes(source);
+  FragmentLayout layout = getFragmentLayout(source);
+  auto digits = getAxisDigits(layout, op.getAxis(), warpSize);
+  if (!digits)
+    return 0;
+  int64_t most = 0, blocks = layout.getNumValues();
+  for (const AxisDigit &digit : *digits) {
+    if (digit.place == AxisDigit::Place::Register)
+      blocks /= digit.extent;
+    else if (digit.place == AxisDigit::Place::Scratch)
+      most = std::max(most, blocks);
+  }
+  return most * layout.getNumThreads() *
+         getScratchElementBytes(source.getElementType());
+}
+
+int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return getReduceElements(reduce, target.warpSize) *
+           getScratchElementBytes(getElementType(reduce.getSource()));
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return getScanBytes(scan, target.warpSize);
+  if (auto convert = dyn_cast<ConvertLayoutOp>(op))
+    return planConversion(convert, target).scratchBytes;
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    if (hasFragmentLayout(reshape.getSource().getType()) &&
+        hasFragmentLayout(reshape.getType()))
+      return planConversion(reshape, target).scratchBytes;
+    return getFragmentBytes(getTensor(reshape.getSource()));
+  }
+  return 0;
+}
+
+int64_t tile::getBarrierBytes(ChannelOp channel) {
+  bool joinsRoles = llvm::any_of(channel->getUsers(), [](Operation *user) {
+    return user->getParentOfType<RoleOp>();
+  });
+  if (!joinsRoles)
+    return 0;
+  return 2 * kBarrierBytes * channel.getChannel().getType().getDepth();
+}

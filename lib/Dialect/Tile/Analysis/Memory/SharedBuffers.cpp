@@ -1,0 +1,152 @@
+//===- SharedBuffers.cpp - Who touches which shared buffer ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+static std::optional<AccessKind> getKind(bool reads, bool writes) {
+  if (reads && writes)
+    return AccessKind::ReadWrite;
+  if (reads)
+    return AccessKind::Read;
+  if (writes)
+    return AccessKind::Write;
+  return std::nullopt;
+}
+
+/// What an operation that is not of the tile dialect does to `operand`, as far
+/// as its memory effects say.
+static std::optional<AccessKind>
+getEffect(ArrayRef<MemoryEffects::EffectInstance> effects, OpOperand &operand) {
+  bool reads = false, writes = false;
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (effect.getValue() && effect.getValue() != operand.get())
+      continue;
+    reads |= isa<MemoryEffects::Read>(effect.getEffect());
+    writes |= isa<MemoryEffects::Write>(effect.getEffect());
+  }
+  return getKind(reads, writes);
+}
+
+/// What `op` does to the buffers that `counts` accepts.
+static SmallVector<SharedAccess> getAccesses(Operation *op,
+                                             function_ref<bool(Value)> counts) {
+  SmallVector<SharedAccess> accesses;
+  if (auto access = dyn_cast<AccessOpInterface>(op)) {
+    SmallVector<AccessRegion> regions;
+    access.getAccessRegions(regions);
+    auto atomic = dyn_cast<AtomicRMWOp>(op);
+    for (AccessRegion &region : regions)
+      if (counts(region.buffer->get()))
+        accesses.push_back(
+            {region.buffer, region.kind, region.region,
+             atomic ? std::optional(atomic.getKind()) : std::nullopt});
+    return accesses;
+  }
+  // Control flow and views pass buffers on without touching them.
+  if (op->getNumRegions() > 0 || op->hasTrait<OpTrait::IsTerminator>() ||
+      isMemoryEffectFree(op))
+    return accesses;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  if (interface)
+    interface.getEffects(effects);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!counts(operand.get()))
+      continue;
+    std::optional<AccessKind> kind =
+        interface ? getEffect(effects, operand) : AccessKind::ReadWrite;
+    if (kind)
+      accesses.push_back({&operand, *kind, std::nullopt, std::nullopt});
+  }
+  return accesses;
+}
+
+SmallVector<SharedAccess> tile::getSharedAccesses(Operation *op) {
+  return getAccesses(op, [](Value value) { return isShared(value); });
+}
+
+SmallVector<SharedAccess> tile::getGlobalAccesses(Operation *op) {
+  return getAccesses(op, [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type && !isShared(type);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Aliases
+//===----------------------------------------------------------------------===//
+
+SharedBuffers::SharedBuffers(Operation *kernel) {
+  kernel->walk<WalkOrder::PreOrder>([&](AllocSharedOp alloc) {
+    allocs.push_back(alloc);
+    roots[alloc.getBuffer()].insert(alloc);
+  });
+  // Loops pass buffers back to values seen before: repeat until nothing is new.
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    kernel->walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { changed |= visit(op); });
+  }
+}
+
+const SharedBuffers::Roots &SharedBuffers::getRoots(Value buffer) const {
+  static const Roots none;
+  auto it = roots.find(buffer);
+  return it == roots.end() ? none : it->second;
+}
+
+bool SharedBuffers::flow(Value from, Value to) {
+  if (!isShared(from) || !isShared(to) || from == to)
+    return false;
+  Roots source = getRoots(from);
+  if (source.empty())
+    return false;
+  bool changed = false;
+  Roots &dest = roots[to];
+  for (AllocSharedOp root : source)
+    changed |= dest.insert(root);
+  return changed;
+}
+
+bool SharedBuffers::visit(Operation *op) {
+  bool changed = false;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+    RegionBranchSuccessorMapping mapping;
+    branch.getSuccessorOperandInputMapping(mapping);
+    for (auto &[operand, inputs] : mapping)
+      for (Value input : inputs)
+        changed |= flow(operand->get(), input);
+    return changed;
+  }
+  for (Value operand : op->getOperands())
+    for (Value result : op->getResults())
+      changed |= flow(operand, result);
+  return changed;
+}
+
+int64_t tile::countSharedBytes(gpu::GPUFuncOp kernel) {
+  constexpr int64_t alignment = 1024, barriers = 16;
+  int64_t bytes = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto alloc = dyn_cast<AllocSharedOp>(op))
+      bytes += llvm::alignTo(getBufferBytes(alloc.getType()), alignment);
+    else if (auto channel = dyn_cast<ChannelOp>(op))
+      bytes += barriers * channel.getChannel().getType().getDepth();
+  });
+  return bytes;
+}

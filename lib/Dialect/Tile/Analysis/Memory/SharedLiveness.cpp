@@ -1,0 +1,80 @@
+//===- SharedLiveness.cpp - When shared memory is in use ------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/SharedLiveness.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+/// Whether `op` may run one of its regions more than once.
+static bool mayRepeat(Operation *op) {
+  if (isa<SpecializeOp, RoleOp>(op))
+    return false;
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  return !branch || branch.hasLoop();
+}
+
+SharedLiveness::SharedLiveness(Operation *kernel,
+                               const SharedBuffers &buffers) {
+  int64_t next = 0;
+  number(kernel, next);
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (const SharedAccess &access : getSharedAccesses(op))
+      for (AllocSharedOp root : buffers.getRoots(access.operand->get()))
+        addAccess(root, op);
+    // A transaction is about the buffers of its channel.
+    for (Value operand : op->getOperands())
+      if (auto channel = operand.getDefiningOp<ChannelOp>())
+        for (Value buffer : channel.getBuffers())
+          for (AllocSharedOp root : buffers.getRoots(buffer))
+            addAccess(root, op);
+  });
+}
+
+void SharedLiveness::number(Operation *op, int64_t &next) {
+  int64_t begin = next++;
+  for (mlir::Region &region : op->getRegions())
+    for (Operation &inner : region.getOps())
+      number(&inner, next);
+  extents[op] = {begin, next - 1, op->getParentOfType<RoleOp>()};
+}
+
+void SharedLiveness::addAccess(AllocSharedOp alloc, Operation *op) {
+  LiveInterval access = extents[op];
+  for (Operation *parent = op->getParentOp();
+       parent && !parent->isProperAncestor(alloc);
+       parent = parent->getParentOp())
+    if (mayRepeat(parent))
+      access = {extents[parent].begin, extents[parent].end, access.role};
+  auto [it, first] = live.try_emplace(alloc, access);
+  if (first)
+    return;
+  LiveInterval &interval = it->second;
+  auto extend = [&](const LiveInterval &other) {
+    interval.begin = std::min(interval.begin, other.begin);
+    interval.end = std::max(interval.end, other.end);
+  };
+  extend(access);
+  if (interval.role == access.role)
+    return;
+  for (Operation *role : {interval.role, access.role})
+    if (role)
+      extend(extents[role->getParentOp()]);
+  interval.role = nullptr;
+}
+
+LiveInterval SharedLiveness::getInterval(AllocSharedOp alloc) const {
+  auto it = live.find(alloc);
+  return it == live.end() ? extents.lookup(alloc) : it->second;
+}
+
+LiveInterval SharedLiveness::getInterval(Operation *op) const {
+  return extents.lookup(op);
+}

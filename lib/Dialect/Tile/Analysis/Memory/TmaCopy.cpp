@@ -1,0 +1,77 @@
+//===- TmaCopy.cpp - Copies that the TMA does -----------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/IR/Cluster.h"
+#include "tilews/Dialect/Tile/IR/SharedOperands.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
+
+ChannelOp tile::getCompletedChannel(CopyOp op) {
+  SlotOp slot = getViewedSlot(op.getDest());
+  if (!slot || !op->getParentOfType<RoleOp>())
+    return {};
+  return getChannelOf(slot.getSource());
+}
+
+llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
+  if (llvm::Error error = checkTma(op))
+    return std::move(error);
+  TmaCopy copy;
+  copy.isStore = isShared(op.getSource());
+  Value global = copy.isStore ? op.getDest() : op.getSource();
+  Value shared = copy.isStore ? op.getSource() : op.getDest();
+  auto type = cast<MemRefType>(shared.getType());
+  llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, getSharedLayout(type));
+  if (!boxes)
+    return boxes.takeError();
+  copy.boxes = std::move(*boxes);
+  copy.bytes = copy.boxes.getBoxBytes(getStorageBits(type.getElementType())) *
+               copy.boxes.instructions.size();
+  if (std::optional<ClusterDims> dims = op.getMulticast())
+    if (llvm::Error error =
+            copy.boxes.shareOut(Cluster::get(op).countPeers(*dims),
+                                getStorageBits(type.getElementType())))
+      return std::move(error);
+  int64_t span = copy.boxes.swizzleBytes;
+  copy.map = {cast<BlockArgument>(global).getArgNumber(), copy.boxes.dims,
+              copy.boxes.extents,
+              span == 0 ? SwizzleMode::None
+                        : SwizzleMode(llvm::Log2_64(span / 16))};
+  return copy;
+}
+
+llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
+  if (llvm::Error error = checkTma(op))
+    return error;
+  // The layout of the shared buffer may still be open.
+  llvm::Expected<SharedLayout> layout = chooseTmaLayout(op);
+  if (!layout)
+    return layout.takeError();
+  llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, *layout);
+  if (!boxes)
+    return boxes.takeError();
+  // The place of some row.
+  Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
+  Builder builder(op.getContext());
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
+  row[boxes->dims.front()] = builder.getIndexAttr(0);
+  int64_t alignment = divisibility.getAlignment(buffer, row);
+  if (alignment % 16 == 0)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "rows of the argument are known to begin at multiples of " +
+      Twine(alignment) +
+      " bytes only, TMA needs 16; see tile.divisible and tile.alignment");
+}

@@ -1,0 +1,379 @@
+//===- PipelineOrder.cpp - Stages and orders of a loop's statements -------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turn `t` of the pipelined loop runs, for each statement, what turn
+// `t - stage` of the original loop has for it, in ascending `order`. Two
+// statements keep a dependence over `distance` turns if
+// (stage, order) of the first is less than (stage + distance, order) of the
+// second.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// The order of an automatic plan
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Statements that stay together: an operation of the loop's body, or the
+/// producers of a guard, or its consumers.
+struct Unit {
+  bool produces;
+  SmallVector<Statement *> members;
+  SmallVector<Unit *> refills;
+};
+} // namespace
+
+static SmallVector<std::unique_ptr<Unit>> getUnits(LoopStatements &statements) {
+  SmallVector<std::unique_ptr<Unit>> units;
+  llvm::DenseMap<std::pair<Operation *, unsigned>, Unit *> known;
+  for (Statement &statement : statements.getAll()) {
+    if (!statement.isScheduled())
+      continue;
+    bool produces = statement.part == Part::Produce;
+    Operation *top = statements.getAtDepth(statement.op, 0);
+    Unit *&unit = known[{top, produces}];
+    if (!unit)
+      unit = units.emplace_back(std::make_unique<Unit>(Unit{produces, {}, {}}))
+                 .get();
+    unit->members.push_back(&statement);
+  }
+  return units;
+}
+
+/// A producer refills its buffers right after their last reader. A producer of
+/// what other producers read goes with the first of these.
+void PipelinePlan::assignOrder() {
+  SmallVector<std::unique_ptr<Unit>> units = getUnits(statements);
+  llvm::DenseMap<Operation *, unsigned> number;
+  for (auto [i, unit] : llvm::enumerate(units))
+    for (Statement *member : unit->members)
+      number[member->op] = i;
+
+  const Unit *lastConsumer = nullptr;
+  unsigned lastNumber = 0;
+  for (auto [i, unit] : llvm::enumerate(units))
+    if (!unit->produces) {
+      lastConsumer = unit.get();
+      lastNumber = i;
+    }
+  SmallVector<std::optional<unsigned>> last(units.size());
+  for (const PipedBuffer &buffer : buffers)
+    for (Operation *writer : buffer.writers)
+      for (Operation *reader : buffer.readers) {
+        auto &unit = last[number.at(writer)];
+        unit = std::max(unit.value_or(0), number.at(reader));
+      }
+  // From the back, so that chains of producers resolve in one go.
+  unsigned next = lastNumber;
+  for (size_t i = units.size(); i-- > 0;)
+    if (units[i]->produces) {
+      last[i] = last[i].value_or(next);
+      next = std::min(next, *last[i]);
+    }
+  for (size_t i = 0; i < units.size(); ++i)
+    if (units[i]->produces)
+      units[*last[i]]->refills.push_back(units[i].get());
+
+  int64_t numStages = getStatements().getNumStages(), order = 0;
+  auto place = [&](Unit &unit, int64_t stage) {
+    for (Statement *member : unit.members) {
+      member->stage = stage;
+      member->order = order++;
+    }
+  };
+  // If all refills come at the very end of a turn, the next turn may as well
+  // begin with them.
+  bool rotate = numStages >= 2;
+  for (auto &unit : units)
+    rotate &= unit->refills.empty() || unit.get() == lastConsumer;
+  if (rotate)
+    for (Unit *refill : lastConsumer->refills)
+      place(*refill, 0);
+  for (auto &unit : units) {
+    if (unit->produces)
+      continue;
+    place(*unit, rotate ? numStages - 1 : numStages);
+    if (!rotate)
+      for (Unit *refill : unit->refills)
+        place(*refill, 0);
+  }
+}
+
+/// Versions that are live at once: those between a turn's write and its last
+/// read, or one less if writers come after the readers they refill for.
+void PipelinePlan::countVersions() {
+  for (PipedBuffer &buffer : buffers) {
+    int64_t versions = 1;
+    for (Operation *w : buffer.writers)
+      for (Operation *r : buffer.readers) {
+        const Statement &writer = *statements.find(w);
+        const Statement &reader = *statements.find(r);
+        versions = std::max(versions, reader.stage - writer.stage +
+                                          (writer.order < reader.order));
+      }
+    buffer.versions = versions;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static bool isAnnotated(Operation *op) {
+  return op->hasAttr(TileDialect::kStage) || op->hasAttr(TileDialect::kOrder);
+}
+
+/// Whether an operation in `op` that belongs to no inner loop is annotated.
+static bool containsAnnotated(Operation *op) {
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (inner != op && isAnnotated(inner))
+      return WalkResult::interrupt();
+    bool enter = inner == op || isa<scf::IfOp>(inner);
+    return enter ? WalkResult::advance() : WalkResult::skip();
+  });
+  return result.wasInterrupted();
+}
+
+bool PipelinePlan::isAnnotated(scf::ForOp loop) {
+  return containsAnnotated(loop);
+}
+
+void PipelinePlan::annotate() const {
+  Builder builder(getLoop().getContext());
+  for (const Statement &statement : statements.getAll()) {
+    if (!statement.isScheduled())
+      continue;
+    statement.op->setAttr(TileDialect::kStage,
+                          builder.getI32IntegerAttr(statement.stage));
+    statement.op->setAttr(TileDialect::kOrder,
+                          builder.getI32IntegerAttr(statement.order));
+  }
+}
+
+/// Returns whether all attributes are there.
+bool PipelinePlan::readAttributes(RefuseFn refuse) {
+  bool complete = true;
+  llvm::DenseMap<int64_t, Operation *> seen;
+  for (Statement &statement : statements.getAll()) {
+    auto stage = statement.op->getAttrOfType<IntegerAttr>(TileDialect::kStage);
+    auto order = statement.op->getAttrOfType<IntegerAttr>(TileDialect::kOrder);
+    if (!stage && !order && statements.isReplayable(statement)) {
+      statement.part = Part::Replay;
+      continue;
+    }
+    auto fail = [&](const Twine &reason) {
+      refuse({statement.op, 14, reason.str()});
+      complete = false;
+    };
+    if (!stage || !order) {
+      fail("it has no 'tile.stage' and 'tile.order', which other operations of "
+           "its loop have");
+      continue;
+    }
+    statement.stage = stage.getInt();
+    statement.order = order.getInt();
+    if (statement.stage > statements.getNumStages())
+      fail("its stage is " + Twine(statement.stage) + ", but the loop has " +
+           Twine(statements.getNumStages()) + " stages");
+    if (!seen.insert({statement.order, statement.op}).second)
+      fail("another operation of its loop has the order " +
+           Twine(statement.order) + " too");
+  }
+  return complete;
+}
+
+/// Statements that only fill shared memory and run in an earlier stage than all
+/// that read it, or read it for such statements only, produce. What nothing
+/// reads is none of them: it has nowhere to run ahead to. What producers need
+/// and everybody can compute is replayed, whatever stage it has.
+void PipelinePlan::readParts() {
+  auto feedsOnlyLater = [&](const Statement &statement) {
+    bool isRead = false;
+    for (const MemoryAccess &write : statement.accesses) {
+      if (!write.writes())
+        continue;
+      if (!write.shared)
+        return false;
+      for (const Statement &other : statements.getAll())
+        for (const MemoryAccess &read : other.accesses) {
+          if (!read.reads() || !read.mayAlias(write))
+            continue;
+          isRead = true;
+          if (other.part != Part::Produce && other.stage <= statement.stage)
+            return false;
+        }
+    }
+    return isRead;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Statement &statement : statements.getAll()) {
+      if (statement.part != Part::Consume || !feedsOnlyLater(statement))
+        continue;
+      statement.part = Part::Produce;
+      changed = true;
+      auto enter = [](const Statement &needed) {
+        return needed.part != Part::Produce;
+      };
+      for (auto [needed, distance] : statements.getNeeds(statement, enter)) {
+        if (needed->part != Part::Consume)
+          continue;
+        if (statements.isReplayable(*needed))
+          statements.setPart(needed->op, Part::Replay);
+        else if (isa<memref::LoadOp>(needed->op))
+          statements.setPart(needed->op, Part::Produce);
+      }
+    }
+  }
+}
+
+PipelinePlan PipelinePlan::read(scf::ForOp loop, const MemoryAccesses &memory,
+                                const ForbiddenBuffers &forbidden,
+                                RefuseFn refuse) {
+  PipelinePlan plan(LoopStatements(
+      loop, memory, [](scf::IfOp op) { return containsAnnotated(op); }));
+  if (!plan.readAttributes(refuse))
+    return plan;
+  plan.readParts();
+  if (MaybeRefusal refusal = plan.findBuffers(forbidden)) {
+    refuse(*refusal);
+    plan.buffers.clear();
+    return plan;
+  }
+  plan.countVersions();
+  plan.verify(refuse);
+  return plan;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+/// Whether `first` runs before what `second` does `distance` turns later.
+static bool isBefore(const Statement &first, const Statement &second,
+                     int64_t distance) {
+  return std::pair(first.stage, first.order) <
+         std::pair(second.stage + distance, second.order);
+}
+
+static Refusal makeOrderRefusal(const Statement &first, const Statement &second,
+                                int64_t distance, StringRef why) {
+  std::string reason;
+  llvm::raw_string_ostream(reason)
+      << "it has stage " << second.stage << " and order " << second.order
+      << ", but has to come after '" << first.op->getName() << "'"
+      << (distance ? " of the turn before" : "") << " with stage "
+      << first.stage << " and order " << first.order << ", " << why;
+  return {second.op, 14, reason};
+}
+
+void PipelinePlan::verify(RefuseFn refuse) {
+  auto enter = [](const Statement &needed) { return !needed.isScheduled(); };
+  for (Statement &statement : statements.getAll()) {
+    if (!statement.isScheduled())
+      continue;
+    for (auto [needed, distance] : statements.getNeeds(statement, enter))
+      if (needed->isScheduled() && !isBefore(*needed, statement, distance))
+        refuse(makeOrderRefusal(*needed, statement, distance,
+                                "whose result it needs"));
+  }
+  verifySides(refuse);
+  verifyMemory(refuse);
+  verifyGuards(refuse);
+  for (PipedBuffer &buffer : buffers)
+    if (buffer.versions > statements.getNumStages())
+      refuse({buffer.writers.front(), 14,
+              "its stage and order keep " + std::to_string(buffer.versions) +
+                  " versions of its buffer, but the loop has " +
+                  std::to_string(statements.getNumStages()) + " stages"});
+}
+
+/// Producers and consumers meet in memory only.
+void PipelinePlan::verifySides(RefuseFn refuse) {
+  auto enter = [](const Statement &needed) { return !needed.isScheduled(); };
+  auto check = [&](Operation *op, Part side,
+                   ArrayRef<LoopStatements::Need> all) {
+    for (auto [needed, distance] : all)
+      if (needed->isScheduled() && needed->part != side)
+        refuse({op, 14,
+                ("it needs the result of '" +
+                 needed->op->getName().getStringRef() + "', which " +
+                 (side == Part::Produce ? "consumers compute"
+                                        : "producers compute ahead of time"))
+                    .str()});
+  };
+  for (const Statement &statement : std::as_const(statements).getAll())
+    if (statement.isScheduled())
+      check(statement.op, statement.part,
+            statements.getNeeds(statement, enter));
+  auto yield = getLoop().getBody()->getTerminator();
+  for (auto [result, value] :
+       llvm::zip(getLoop().getResults(), yield->getOperands()))
+    if (!result.use_empty())
+      check(getLoop(), Part::Consume, statements.getNeeds(value, enter));
+}
+
+void PipelinePlan::verifyMemory(RefuseFn refuse) {
+  // Versions order the writers of a piped buffer behind the readers of earlier
+  // turns; a turn's readers have to come after its writers.
+  auto isPiped = [&](const MemoryAccess &access) {
+    return access.roots.size() == 1 && find(*access.roots.begin());
+  };
+  auto check = [&](const Statement &first, const Statement &second) {
+    bool conflict = false, piped = true;
+    for (const MemoryAccess &a : first.accesses)
+      for (const MemoryAccess &b : second.accesses)
+        if (a.conflictsWith(b)) {
+          conflict = true;
+          piped &= isPiped(a) && isPiped(b);
+        }
+    if (!conflict)
+      return;
+    if (!isBefore(first, second, 0))
+      refuse(
+          makeOrderRefusal(first, second, 0, "which accesses the same memory"));
+    else if (!piped && !isBefore(second, first, 1))
+      refuse(
+          makeOrderRefusal(second, first, 1, "which accesses the same memory"));
+  };
+  ArrayRef<Statement> all = std::as_const(statements).getAll();
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = i + 1; j < all.size(); ++j)
+      if (all[i].isScheduled() && all[j].isScheduled())
+        check(all[i], all[j]);
+}
+
+/// The producers of a guard, and its consumers, run under one `scf.if` each.
+void PipelinePlan::verifyGuards(RefuseFn refuse) {
+  SmallVector<const Statement *> sorted;
+  for (const Statement &statement : std::as_const(statements).getAll())
+    if (statement.isScheduled())
+      sorted.push_back(&statement);
+  llvm::sort(sorted, [](const Statement *a, const Statement *b) {
+    return a->order < b->order;
+  });
+  llvm::DenseMap<std::pair<Operation *, unsigned>, const Statement *> last;
+  const Statement *previous = nullptr;
+  for (const Statement *statement : sorted) {
+    Operation *top = statements.getAtDepth(statement->op, 0);
+    bool produces = statement->part == Part::Produce;
+    const Statement *&known = last[{top, produces}];
+    if (known && (known != previous || known->stage != statement->stage))
+      refuse({statement->op, 14,
+              "what a guard's producers do, and what its consumers do, has to "
+              "have one stage and orders without others in between"});
+    known = previous = statement;
+  }
+}

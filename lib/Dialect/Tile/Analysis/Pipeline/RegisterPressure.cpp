@@ -1,0 +1,83 @@
+//===- RegisterPressure.cpp - Registers that fragments take ---------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+int64_t RegisterPressure::count(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || isRemade(value))
+    return 0;
+  int64_t bits = type.getNumElements() * getStorageBits(type.getElementType());
+  return llvm::divideCeil(bits, 32 * threads);
+}
+
+bool RegisterPressure::isRemade(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::SplatOp, IotaOp, BroadcastOp, ExpandDimsOp, SliceOp>(op))
+    return true;
+  auto [it, isNew] = remade.try_emplace(op, false);
+  if (!isNew || !op->hasTrait<OpTrait::Elementwise>())
+    return it->second;
+  bool all = llvm::all_of(op->getOperands(),
+                          [&](Value operand) { return isRemade(operand); });
+  return remade[op] = all;
+}
+
+int64_t RegisterPressure::sum(const LiveSet &live) {
+  int64_t registers = 0;
+  for (Value value : live)
+    registers += count(value);
+  return registers;
+}
+
+int64_t RegisterPressure::findPeak(Region &region, LiveSet live) {
+  int64_t peak = sum(live);
+  if (region.empty())
+    return peak;
+  for (Operation &op : llvm::reverse(region.front())) {
+    for (Value result : op.getResults())
+      live.erase(result);
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op.getRegions(), captured);
+    for (Region &inner : op.getRegions()) {
+      LiveSet held = live;
+      // The next turn needs them again.
+      if (isa<LoopLikeOpInterface>(op))
+        held.insert(captured.begin(), captured.end());
+      peak = std::max(peak, findPeak(inner, std::move(held)));
+    }
+    live.insert(captured.begin(), captured.end());
+    live.insert(op.operand_begin(), op.operand_end());
+    peak = std::max(peak, sum(live));
+  }
+  return peak;
+}
+
+int64_t tile::getRegisterLimit(int64_t warps) {
+  constexpr int64_t quarter = 16384, lanes = 32, most = 248;
+  int64_t perQuarter = llvm::divideCeil(warps, 4);
+  return std::min(quarter / (perQuarter * lanes) / 8 * 8, most);
+}
+
+int64_t tile::getDonatedLimit(int64_t warps, int64_t others) {
+  constexpr int64_t most = 240;
+  int64_t groups = llvm::alignTo(warps, 4), total = groups + 4;
+  int64_t pool = getRegisterLimit(total) / 8 * 8 * total - others * 4;
+  return std::min(pool / groups / 8 * 8, most);
+}

@@ -1,0 +1,253 @@
+//===- SplitSums.cpp - Whether several blocks can run parts of a loop -----===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A carried value, and what a turn makes of it by adding.
+class Sum {
+public:
+  explicit Sum(Value begin) : begin(begin), values({begin}) {}
+
+  /// Whether `end` passes on the value plus something, and nothing else uses it
+  /// on the way.
+  bool reaches(OpOperand &end) {
+    return follow(end) && llvm::all_of(values, [&](Value value) {
+             return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+               return links.contains(&use);
+             });
+           });
+  }
+
+private:
+  bool follow(OpOperand &operand) {
+    links.insert(&operand);
+    Value value = operand.get();
+    if (value == begin)
+      return true;
+    values.push_back(value);
+    Operation *op = value.getDefiningOp();
+    if (auto product = dyn_cast_if_present<MatmulOpInterface>(op))
+      return !product.getClearAccumulator() && follow(product.getAccMutable());
+    if (isa_and_present<arith::AddFOp, arith::AddIOp>(op))
+      return followOneOf(op->getOpOperands());
+    auto guard = dyn_cast_if_present<scf::IfOp>(op);
+    if (!guard)
+      return false;
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return follow(guard.thenYield()->getOpOperand(number)) &&
+           follow(guard.elseYield()->getOpOperand(number));
+  }
+  bool followOneOf(MutableArrayRef<OpOperand> operands) {
+    for (OpOperand &operand : operands) {
+      Sum before = *this;
+      if (follow(operand))
+        return true;
+      *this = before;
+    }
+    return false;
+  }
+
+  Value begin;
+  SmallVector<Value> values;
+  llvm::SmallPtrSet<OpOperand *, 8> links;
+};
+} // namespace
+
+static bool isZero(Value value) {
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+/// Every carried value begins at zero, and only grows by what turns add.
+static MaybeRefusal checkSums(scf::ForOp loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
+    Sum sum(argument);
+    if (!sum.reaches(yield->getOpOperand(i)))
+      return Refusal{loop, 1, "it carries a value that is not only added to"};
+    if (!isZero(loop.getInitArgs()[i]))
+      return Refusal{loop, 1, "a sum does not begin at zero"};
+  }
+  return std::nullopt;
+}
+
+/// The results go nowhere but into atomic additions, scaled perhaps, which are
+/// added to `additions`.
+static MaybeRefusal
+checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
+  SmallVector<Value> parts(loop.getResults());
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (OpOperand &use : parts[i].getUses()) {
+      Operation *user = use.getOwner();
+      auto atomic = dyn_cast<AtomicRMWOp>(user);
+      if (atomic && atomic.getKind() == AtomicKind::Add &&
+          &use == &atomic.getValueMutable() && !isShared(atomic.getDest())) {
+        additions.insert(user);
+        continue;
+      }
+      auto scale = dyn_cast<arith::MulFOp>(user);
+      if (!scale || llvm::is_contained(
+                        parts, user->getOperand(1 - use.getOperandNumber())))
+        return Refusal{user, 1,
+                       "blocks have only a part of the sum here; expected "
+                       "'tile.atomic_rmw <add>' to global memory"};
+      parts.push_back(scale);
+    }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Whether what `op` itself does is known from its accesses.
+static bool hasKnownEffects(Operation *op) {
+  return isMemoryEffectFree(op) ||
+         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+         isa<AccessOpInterface, AllocSharedOp, memref::LoadOp, memref::StoreOp>(
+             op);
+}
+
+/// A turn depends on no other one through memory: it reads of shared memory
+/// what it has written itself, or what no turn writes.
+static MaybeRefusal checkTurns(scf::ForOp loop,
+                               const MemoryAccesses &accesses) {
+  SmallVector<MemoryAccess, 0> all = accesses.get(loop);
+  SmallVector<const MemoryAccess *> written;
+  for (const MemoryAccess &access : all) {
+    if (access.writes() && !access.shared)
+      return Refusal{access.op, 1, "it writes to global memory in the loop"};
+    if (access.reads() && access.shared) {
+      SmallVector<Write> before;
+      for (const MemoryAccess *write : written)
+        if (write->op->getBlock()->findAncestorOpInBlock(*access.op))
+          before.push_back({write, write->op});
+      bool changes = llvm::any_of(all, [&](const MemoryAccess &other) {
+        return other.writes() && other.mayAlias(access);
+      });
+      if (changes && (access.roots.size() != 1 ||
+                      !isCovered(*access.roots.begin(), access, before)))
+        return Refusal{access.op, 1,
+                       "it may read what another turn of the loop "
+                       "wrote to shared memory"};
+    }
+    if (access.writes() && access.shared)
+      written.push_back(&access);
+  }
+  return std::nullopt;
+}
+
+/// What a block does beside the loop has no effect when it is repeated, but for
+/// `additions`, and nobody looks at what these add up.
+static MaybeRefusal
+checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
+          const llvm::SmallPtrSetImpl<Operation *> &additions) {
+  SmallVector<MemoryAccess, 0> all =
+      accesses.get(loop->getParentOfType<gpu::GPUFuncOp>());
+  auto isTo = [&](const MemoryAccess &access, auto isWrite) {
+    return llvm::any_of(all, [&](const MemoryAccess &other) {
+      return isWrite(other.op) && other.writes() && other.mayAlias(access);
+    });
+  };
+  auto isAddition = [&](Operation *op) { return additions.contains(op); };
+  auto isInLoop = [&](Operation *op) { return loop->isAncestor(op); };
+  for (const MemoryAccess &access : all) {
+    if (isAddition(access.op))
+      continue;
+    if (access.reads() && !access.shared && isTo(access, isAddition))
+      return Refusal{access.op, 1, "it reads what the blocks add to"};
+    if (isInLoop(access.op))
+      continue;
+    if (access.writes() && !access.shared &&
+        loop->getBlock()->findAncestorOpInBlock(*access.op))
+      return Refusal{access.op, 1, "each of the blocks would do this"};
+    if (access.reads() && access.shared && isTo(access, isInLoop))
+      return Refusal{access.op, 1,
+                     "it reads shared memory that the loop fills"};
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+MaybeRefusal tile::checkSplit(scf::ForOp loop) {
+  if (loop.getUnsignedCmp())
+    return Refusal{loop, 1, "its counter is unsigned"};
+  if (MaybeRefusal refusal = checkSums(loop))
+    return refusal;
+  llvm::SmallPtrSet<Operation *, 4> additions;
+  if (MaybeRefusal refusal = checkResults(loop, additions))
+    return refusal;
+  Operation *unknown = nullptr;
+  for (Operation &statement : loop->getBlock()->without_terminator())
+    statement.walk([&](Operation *op) {
+      if (!hasKnownEffects(op))
+        unknown = op;
+    });
+  if (unknown)
+    return Refusal{unknown, 1, "each of the blocks would do this"};
+  MemoryAccesses accesses(loop->getParentOfType<gpu::GPUFuncOp>());
+  if (MaybeRefusal refusal = checkTurns(loop, accesses))
+    return refusal;
+  return checkRest(loop, accesses, additions);
+}
+
+MaybeRefusal tile::checkSplitTiles(PersistentOp op) {
+  if (!op.getInitArgs().empty())
+    return Refusal{op, 1, "values are carried from tile to tile"};
+  if (!isa<gpu::GPUFuncOp>(op->getParentOp()))
+    return Refusal{op, 1, "it is inside of another loop or a branch"};
+  return std::nullopt;
+}
+
+LogicalResult tile::remarkUnsplit(scf::ForOp loop, const Refusal &refusal) {
+  loop.emitRemark("tile-split-0001: loop is not split: ")
+          .append(refusal.reason)
+          .attachNote(refusal.op->getLoc())
+      << "because of this operation";
+  return failure();
+}
+
+Value tile::countTurns(OpBuilder &builder, scf::ForOp loop) {
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(loop.getInductionVar().getType()));
+  Value range = builder.createOrFold<arith::SubIOp>(loc, loop.getUpperBound(),
+                                                    loop.getLowerBound());
+  range = builder.createOrFold<arith::MaxSIOp>(loc, range, zero);
+  return builder.createOrFold<arith::CeilDivUIOp>(loc, range, loop.getStep());
+}
+
+void tile::takeTurns(RewriterBase &rewriter, scf::ForOp loop, Value first,
+                     Value last) {
+  Location loc = loop.getLoc();
+  auto counter = [&](Value turn) {
+    return rewriter.createOrFold<arith::AddIOp>(
+        loc, loop.getLowerBound(),
+        rewriter.createOrFold<arith::MulIOp>(loc, turn, loop.getStep()));
+  };
+  Value begin = counter(first), end = counter(last);
+  rewriter.modifyOpInPlace(loop, [&] {
+    loop.setLowerBound(begin);
+    loop.setUpperBound(end);
+  });
+}

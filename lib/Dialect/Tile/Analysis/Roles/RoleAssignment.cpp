@@ -1,0 +1,316 @@
+//===- RoleAssignment.cpp - Which role does what --------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+static bool isTransaction(Operation *op) {
+  return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
+}
+
+/// Whether an operation has an effect of its own that has to happen once.
+static bool hasEffect(Operation *op) {
+  if (isa<AllocSharedOp, ChannelOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  return !onlyReads(op);
+}
+
+/// The ancestor of `op` in the kernel's body.
+static Operation *getTopLevel(gpu::GPUFuncOp kernel, Operation *op) {
+  return kernel.getBody().front().findAncestorOpInBlock(*op);
+}
+
+//===----------------------------------------------------------------------===//
+// Who does what
+//===----------------------------------------------------------------------===//
+
+/// Whether all that `op` writes are buffers of channels.
+bool RoleAssignment::fillsChannel(Operation *op) const {
+  bool fills = false;
+  for (const MemoryAccess &access : memory.get(op)) {
+    if (!access.writes())
+      continue;
+    if (!access.shared || access.roots.empty())
+      return false;
+    for (AllocSharedOp root : access.roots)
+      if (!channelBuffers.contains(root))
+        return false;
+    fills = true;
+  }
+  return fills;
+}
+
+/// Whether `op` reads a buffer of a channel.
+bool RoleAssignment::readsChannel(Operation *op) const {
+  return llvm::any_of(memory.get(op), [&](const MemoryAccess &access) {
+    return access.reads() && access.shared &&
+           llvm::any_of(access.roots, [&](AllocSharedOp root) {
+             return channelBuffers.contains(root);
+           });
+  });
+}
+
+MaybeRefusal RoleAssignment::assign() {
+  MaybeRefusal refusal;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == kernel || !hasEffect(op))
+      return WalkResult::advance();
+    bool holdsTransaction = false;
+    for (mlir::Region &region : op->getRegions())
+      region.walk(
+          [&](Operation *inner) { holdsTransaction |= isTransaction(inner); });
+    if (holdsTransaction) {
+      refusal = Refusal{op, 4,
+                        "channels are used in an operation other than scf.for, "
+                        "scf.if and scf.while"};
+      return WalkResult::interrupt();
+    }
+    bool isLoad = isa<AcquireOp, CommitOp>(op) ||
+                  (!isTransaction(op) && fillsChannel(op));
+    (isLoad ? loadEffects : mathEffects).push_back(op);
+    return WalkResult::skip();
+  });
+  return refusal;
+}
+
+/// Keeps an operation of the kernel's body and what it is computed from.
+void RoleAssignment::keepInPrelude(Operation *op) {
+  if (!prelude.insert(op).second)
+    return;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (Operation *top = getTopLevel(kernel, def); top && top != op)
+          keepInPrelude(top);
+  });
+}
+
+/// What fills shared memory that the load role reads, if it comes before all
+/// channels, is done by all threads together, with all effects before it.
+void RoleAssignment::findPrelude() {
+  Operation *first = nullptr;
+  for (Operation &op : kernel.getBody().front()) {
+    op.walk([&](Operation *inner) {
+      bool fills = isa<CopyOp>(inner) && fillsChannel(inner);
+      if ((isTransaction(inner) || fills) && !first)
+        first = &op;
+    });
+  }
+  Operation *last = nullptr;
+  for (Operation *op : load.getOps()) {
+    if (op->getNumRegions() > 0)
+      continue;
+    for (const MemoryAccess &read : memory.get(op))
+      for (Operation *effect : mathEffects) {
+        Operation *top = getTopLevel(kernel, effect);
+        if (!read.reads() || !read.shared || !top->isBeforeInBlock(first) ||
+            (last && !last->isBeforeInBlock(top)))
+          continue;
+        for (const MemoryAccess &write : memory.get(effect))
+          if (write.writes() && read.conflictsWith(write))
+            last = top;
+      }
+  }
+  if (!last)
+    return;
+  llvm::erase_if(mathEffects, [&](Operation *effect) {
+    Operation *top = getTopLevel(kernel, effect);
+    if (last->isBeforeInBlock(top))
+      return false;
+    preludeEffects.push_back(effect);
+    keepInPrelude(top);
+    return true;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Whether it can be
+//===----------------------------------------------------------------------===//
+
+/// One of `writers` that writes what `reader` reads; null if there is none.
+Operation *RoleAssignment::findWriter(Operation *reader,
+                                      ArrayRef<Operation *> writers) const {
+  SmallVector<MemoryAccess, 0> reads = memory.get(reader);
+  llvm::erase_if(reads, [](const auto &read) { return !read.reads(); });
+  if (reads.empty())
+    return nullptr;
+  for (Operation *writer : writers)
+    for (const MemoryAccess &write : memory.get(writer))
+      if (write.writes() && llvm::any_of(reads, [&](const auto &read) {
+            return read.conflictsWith(write);
+          }))
+        return writer;
+  return nullptr;
+}
+
+/// What roles compute again after the prelude has to be the same then.
+MaybeRefusal RoleAssignment::checkPrelude() const {
+  for (const RoleSlice *slice : {&load, &math})
+    for (Operation *op : slice->getOps()) {
+      if (op->getNumRegions() > 0)
+        continue;
+      Operation *top = getTopLevel(kernel, op);
+      SmallVector<Operation *> later =
+          llvm::filter_to_vector(preludeEffects, [&](Operation *effect) {
+            return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
+          });
+      if (Operation *writer = findWriter(op, later))
+        return Refusal{
+            op, 3,
+            "what it reads is overwritten before the first pipelined "
+            "loop",
+            writer};
+    }
+  return std::nullopt;
+}
+
+/// Why the load role, which runs ahead of the math role, cannot read what `op`
+/// reads.
+MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
+  if (readsChannel(op))
+    return Refusal{op, 6,
+                   "it is needed to fill a channel, and reads a tile that a "
+                   "channel delivers"};
+  if (Operation *writer = findWriter(op, mathEffects))
+    return Refusal{op, 3,
+                   "it is needed to fill a channel, and reads what the "
+                   "kernel writes",
+                   writer};
+  return std::nullopt;
+}
+
+/// Whether the load role can read what `op` reads where a copy took it from;
+/// it then needs the place, too.
+bool RoleAssignment::isCopied(Operation *op) {
+  CopyOp copy = readsChannel(op) ? CopyOp() : findCopyOf(op, kernel, memory);
+  if (!copy)
+    return false;
+  copiedReads.push_back({op, copy});
+  load.add(copy.getSource());
+  for (Value offset : copy.getSourceOffsets())
+    load.add(offset);
+  return true;
+}
+
+/// Adds what the math role reads to decide when it waits.
+void RoleAssignment::findPeerReads() {
+  RoleSlice waits;
+  for (Operation *effect : mathEffects)
+    if (isTransaction(effect))
+      waits.add(effect);
+  llvm::SmallPtrSet<Operation *, 4> known, copies;
+  for (const CopiedRead &read : copiedReads) {
+    known.insert(read.op);
+    copies.insert(read.copy);
+  }
+  for (Operation *op : waits.getOps())
+    if (CopyOp copy = findCopyOf(op, kernel, memory);
+        copy && copies.contains(copy) && !known.contains(op))
+      copiedReads.push_back({op, copy});
+}
+
+/// The load role must not need what the math role does.
+MaybeRefusal RoleAssignment::checkLoad() {
+  // The slice grows.
+  for (size_t i = 0; i < load.getOps().size(); ++i) {
+    Operation *op = load.getOps()[i];
+    if (llvm::is_contained(mathEffects, op))
+      return Refusal{
+          op, 2,
+          "a copy that fills a channel, or a guard around one, needs "
+          "its result"};
+    if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+      continue;
+    if (MaybeRefusal refusal = checkRead(op); refusal && !isCopied(op))
+      return refusal;
+  }
+  if (!copiedReads.empty())
+    findPeerReads();
+  return std::nullopt;
+}
+
+/// The first loop whose channels need `op` to be filled, if the kernel has
+/// several.
+Operation *RoleAssignment::findLoop(Operation *op) const {
+  llvm::SmallSetVector<Operation *, 4> loops, needing;
+  for (Operation *effect : loadEffects) {
+    auto loop = effect->getParentOfType<scf::ForOp>();
+    while (loop && !loop->hasAttr(TileDialect::kNumStages))
+      loop = loop->getParentOfType<scf::ForOp>();
+    if (!loop || !isa<AcquireOp>(effect))
+      continue;
+    RoleSlice slice;
+    slice.add(effect);
+    loops.insert(loop);
+    if (slice.contains(op))
+      needing.insert(loop);
+  }
+  return loops.size() > 1 && !needing.empty() ? needing.front() : nullptr;
+}
+
+MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
+  bool hasTma = false, onlyTma = true;
+  kernel.walk([&](CopyOp copy) {
+    AllocSharedOp dest = getViewedAlloc(copy.getDest());
+    hasTma |= isTma(copy) && dest && channelBuffers.contains(dest);
+  });
+  kernel.walk([&](ChannelOp channel) {
+    onlyTma &= channel.getProducer() == ProducerKind::Tma;
+  });
+  // Copies by cp.async run beside the rest without a role of their own. Those
+  // through registers want the threads of the whole block: a role for them
+  // makes products of rows that nothing is known of slower (H200).
+  if (!hasTma)
+    return Refusal{kernel, 1, "none of its copies can be done by TMA"};
+  // One thread starts TMA copies; others need warps to compute addresses, and
+  // registers go to warpgroups.
+  bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
+  loadWarps = onlyTma && !hasRegisters ? 1 : 4;
+  int64_t own = getNumThreads(kernel);
+  int64_t threads = own + loadWarps * target.warpSize;
+  if (threads > target.maxThreads)
+    return Refusal{
+        kernel, 5,
+        "with " + std::to_string(loadWarps) + " more warps it would have " +
+            std::to_string(threads) + " threads, more than the " +
+            std::to_string(target.maxThreads) + " of " + target.chip};
+  if (hasRegisters && own % (4 * target.warpSize) != 0)
+    return Refusal{kernel, 7,
+                   "'tile.role_registers' gives registers to warpgroups of "
+                   "4 warps, but it has " +
+                       std::to_string(own) + " threads"};
+  return std::nullopt;
+}
+
+MaybeRefusal RoleAssignment::run(const TargetInfo &target) {
+  kernel.walk([&](ChannelOp channel) {
+    for (Value buffer : channel.getBuffers())
+      if (AllocSharedOp alloc = getViewedAlloc(buffer))
+        channelBuffers.insert(alloc);
+  });
+  if (MaybeRefusal refusal = checkThreads(target))
+    return refusal;
+  if (MaybeRefusal refusal = assign())
+    return refusal;
+  for (Operation *op : loadEffects)
+    load.add(op);
+  findPrelude();
+  for (Operation *op : mathEffects)
+    math.add(op);
+  MaybeRefusal refusal = checkPrelude();
+  if (!refusal)
+    refusal = checkLoad();
+  if (refusal)
+    refusal->loop = findLoop(refusal->op);
+  return refusal;
+}

@@ -1,0 +1,290 @@
+//===- MatmulOps.cpp - Matrix products ------------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products are exact (a double holds the product of two elements of 24 bits)
+// and added up in double precision, or as integers modulo 2^64. The sum is
+// rounded to the accumulator's type once. Whatever order an instruction sums
+// in, and in whatever precision, this is what it approximates.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Simulator/Access.h"
+#include "Simulator/BlockState.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+namespace {
+/// A matrix, row by row.
+template <typename T>
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  std::vector<T> elements;
+};
+} // namespace
+
+/// Reads an operand, which is a buffer or a fragment. Whether a buffer may be
+/// read was checked when the product was started.
+template <typename T>
+static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
+                                       const Datum &datum) {
+  ArrayRef<int64_t> shape =
+      datum.memref ? datum.memref->shape : datum.fragment->shape;
+  Matrix<T> matrix{shape[0], shape[1], {}};
+  matrix.elements.resize(shape[0] * shape[1]);
+  if (datum.fragment)
+    std::copy_n(datum.elements<T>(), matrix.elements.size(),
+                matrix.elements.begin());
+  else if (failed(readBox<T>(frame, inst, *datum.memref,
+                             Box::getWhole(*datum.memref), 0,
+                             matrix.elements.data())))
+    return failure();
+  return matrix;
+}
+
+/// Checks that the operands can be read: those of wgmma from now on until `op`
+/// completes or, without one, at once. Threads read metadata themselves.
+static LogicalResult readOperands(Frame &frame, const Instruction &inst,
+                                  std::shared_ptr<AsyncOp> op) {
+  auto matmul = cast<tile::MatmulOpInterface>(inst.op);
+  auto kind =
+      inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  bool isWgmma = kind && kind.getValue() == tile::InstKind::Wgmma;
+  BlockState &state = frame.getState();
+  for (unsigned i = 0; i < inst.operands.size(); ++i) {
+    const Datum &datum = frame.get(inst, i);
+    bool isMetadata = matmul.isSparse() &&
+                      &inst.op->getOpOperand(i) == matmul.getMetadataOperand();
+    AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, op};
+    if (datum.memref && failed(state.access(frame, inst, *datum.memref,
+                                            Box::getWhole(*datum.memref),
+                                            isMetadata ? AccessMode() : mode)))
+      return failure();
+    bool isAccumulator = &inst.op->getOpOperand(i) == &matmul.getAccMutable();
+    if (!(isAccumulator && op) && state.isUnfinished(frame.getAgent(), datum))
+      return frame.fail(inst, "takes the result of an asynchronous product "
+                              "that no tile.gemm_wait has waited for");
+  }
+  return success();
+}
+
+template <typename T>
+static Matrix<T> transpose(const Matrix<T> &matrix) {
+  Matrix<T> result{matrix.columns, matrix.rows, {}};
+  result.elements.resize(matrix.elements.size());
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.columns; ++column)
+      result.elements[column * matrix.rows + row] =
+          matrix.elements[row * matrix.columns + column];
+  return result;
+}
+
+static double multiplyAdd(double sum, double a, double b) {
+  return sum + a * b;
+}
+static int64_t multiplyAdd(int64_t sum, int64_t a, int64_t b) {
+  return uint64_t(sum) + uint64_t(a) * uint64_t(b);
+}
+
+/// `sums += lhs * rhs`. Four rows of the result at a time share the reads of
+/// the right operand.
+template <typename T>
+static void multiply(const Matrix<T> &lhs, const Matrix<T> &rhs, T *sums) {
+  int64_t n = rhs.columns;
+  auto addRows = [&](int64_t row, auto rows) {
+    for (int64_t k = 0; k < lhs.columns; ++k) {
+      const T *b = &rhs.elements[k * n];
+      const T *a = &lhs.elements[row * lhs.columns + k];
+      for (int64_t column = 0; column < n; ++column)
+        for (int64_t i = 0; i < decltype(rows)::value; ++i)
+          sums[(row + i) * n + column] = multiplyAdd(
+              sums[(row + i) * n + column], a[i * lhs.columns], b[column]);
+    }
+  };
+  int64_t row = 0;
+  for (; row + 4 <= lhs.rows; row += 4)
+    addRows(row, std::integral_constant<int64_t, 4>());
+  for (; row < lhs.rows; ++row)
+    addRows(row, std::integral_constant<int64_t, 1>());
+}
+
+/// Sets `result` to `lhs * rhs`, added to `acc` unless that is null.
+template <typename T>
+static void accumulate(ElementType type, const Matrix<T> &lhs,
+                       const Matrix<T> &rhs, const Datum *acc, Datum &result) {
+  T *sums = result.elements<T>();
+  int64_t count = countElements(result.fragment->shape);
+  multiply(lhs, rhs, sums);
+  if (acc) {
+    const T *old = acc->elements<T>();
+    for (int64_t i = 0; i < count; ++i)
+      sums[i] = multiplyAdd(sums[i], old[i], 1);
+  }
+  normalize(type, sums, count);
+}
+
+/// The dense matrix of a 2:4 sparse one and the places of its elements. Each
+/// nibble of the metadata is for four columns, two of which are given.
+template <typename T>
+static FailureOr<Matrix<T>>
+expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
+       const Matrix<int64_t> &metadata, unsigned width) {
+  Matrix<T> dense{sparse.rows, sparse.columns * 2, {}};
+  dense.elements.resize(sparse.elements.size() * 2);
+  int64_t groups = dense.columns / 4, perWord = width / 4;
+  for (int64_t row = 0; row < dense.rows; ++row) {
+    for (int64_t group = 0; group < groups; ++group) {
+      int64_t word =
+          metadata.elements[row * metadata.columns + group / perWord];
+      unsigned nibble = (word >> (group % perWord * 4)) & 15;
+      unsigned places[] = {nibble & 3, nibble >> 2};
+      const T *pair = &sparse.elements[row * sparse.columns + group * 2];
+      // Zeros are at every place: what a copy leaves beyond the matrix's end.
+      if (pair[0] == 0 && pair[1] == 0)
+        continue;
+      if (places[0] >= places[1])
+        return frame.fail(inst, "has metadata " + Twine(nibble) + " in row " +
+                                    Twine(row) + ", group " + Twine(group) +
+                                    ": expected two ascending places");
+      for (int64_t i = 0; i < 2; ++i)
+        dense.elements[row * dense.columns + group * 4 + places[i]] = pair[i];
+    }
+  }
+  return dense;
+}
+
+namespace {
+/// What a product multiplies. Metadata is read when the product starts.
+template <typename T>
+struct Product {
+  Datum lhs, rhs, acc, result;
+  Matrix<int64_t> metadata;
+};
+} // namespace
+
+template <typename T>
+static LogicalResult compute(Frame &frame, const Instruction &inst,
+                             Product<T> &product) {
+  auto op = cast<tile::MatmulOpInterface>(inst.op);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, product.lhs);
+  if (failed(lhs))
+    return failure();
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, product.rhs);
+  if (failed(rhs))
+    return failure();
+  if (OpOperand *metadata = op.getMetadataOperand()) {
+    unsigned width =
+        getElementTypeOrSelf(metadata->get().getType()).getIntOrFloatBitWidth();
+    lhs = expand(frame, inst, *lhs, product.metadata, width);
+    if (failed(lhs))
+      return failure();
+  }
+  if (op.getTransposeLhs())
+    lhs = transpose(*lhs);
+  if (op.getTransposeRhs())
+    rhs = transpose(*rhs);
+  accumulate(inst.resultTypes[0].element, *lhs, *rhs,
+             op.getClearAccumulator() ? nullptr : &product.acc, product.result);
+  return success();
+}
+
+template <typename T>
+static FailureOr<Product<T>> makeProduct(Frame &frame,
+                                         const Instruction &inst) {
+  auto op = cast<tile::MatmulOpInterface>(inst.op);
+  auto get = [&](OpOperand &operand) {
+    return frame.get(inst, operand.getOperandNumber());
+  };
+  Product<T> product{get(op.getLhsMutable()), get(op.getRhsMutable()),
+                     get(op.getAccMutable()), makeDatum(inst.resultTypes[0]),
+                     Matrix<int64_t>()};
+  if (OpOperand *metadata = op.getMetadataOperand()) {
+    auto read = readMatrix<int64_t>(frame, inst, get(*metadata));
+    if (failed(read))
+      return failure();
+    product.metadata = std::move(*read);
+  }
+  return product;
+}
+
+/// An operation for a product that is finished when it is waited for. An
+/// agent's products finish in the order of their start.
+static std::shared_ptr<AsyncOp> makeAsync(Frame &frame,
+                                          const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = AsyncKind::Product;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = agent.products;
+  op->time = ++agent.productsStarted;
+  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getUnderWay())
+    if (other->component == op->component)
+      op->after.assign({other});
+  return op;
+}
+
+template <typename T>
+static LogicalResult multiplyTiles(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  bool isAsync = cast<tile::MatmulOpInterface>(inst.op).getAsync();
+  if (isAsync && failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  std::shared_ptr<AsyncOp> async = isAsync ? makeAsync(frame, inst) : nullptr;
+  if (failed(readOperands(frame, inst, async)))
+    return failure();
+  FailureOr<Product<T>> product = makeProduct<T>(frame, inst);
+  if (failed(product))
+    return failure();
+  if (isAsync)
+    product->result.fragment->product = async->time;
+  frame.set(inst, 0, product->result);
+  if (!isAsync)
+    return compute(frame, inst, *product);
+  Record details;
+  details.number = async->time;
+  async->complete = [&frame, &inst, product = *product]() mutable {
+    return compute(frame, inst, product);
+  };
+  return state.start(std::move(async), RecordUnit::Tensor, details);
+}
+
+/// Waits for all products but the last ones.
+static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
+  BlockState &state = frame.getState();
+  Agent &agent = state.getAgent(frame.getAgent());
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
+  uint32_t finished = agent.productsStarted -
+                      std::min<uint64_t>(agent.productsStarted, pending);
+  if (failed(state.finish(frame, AsyncKind::Product, finished)))
+    return failure();
+  for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
+    const Datum &fragment = frame.get(inst, i);
+    if (state.isUnfinished(frame.getAgent(), fragment))
+      return frame.fail(inst, "lets the last " + Twine(pending) +
+                                  " products be under way, of which one has "
+                                  "yet to write its operand number " +
+                                  Twine(i));
+    frame.set(inst, i, fragment);
+  }
+  return success();
+}
+
+void sim::registerTileMatmulHandlers(Registry &registry) {
+  registry.add<tile::GemmWaitOp>(waitForGemms);
+  auto run = [](Frame &frame, const Instruction &inst, auto element) {
+    return multiplyTiles<decltype(element)>(frame, inst);
+  };
+  addByElement<tile::GemmOp>(registry, run);
+  addByElement<tile::GemmSpOp>(registry, run);
+}

@@ -1,0 +1,403 @@
+//===- MemoryOps.cpp - Shared memory, copies, loads and stores ------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Simulator/Access.h"
+#include "Simulator/BarrierWait.h"
+#include "Simulator/ClusterState.h"
+#include "Simulator/Numbers.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+using tile::AtomicKind;
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+/// A row-major memref of a static type. Layouts say where elements lie in the
+/// hardware's memory, not which elements there are: they do not matter here.
+static FailureOr<Datum> makeMemRef(Frame &frame, const Instruction &inst,
+                                   std::shared_ptr<Buffer> buffer) {
+  auto type = cast<MemRefType>(inst.op->getResult(0).getType());
+  if (!isHeld(type.getShape()))
+    return frame.fail(inst, "has the shape " + toString(type.getShape()) +
+                                "; the interpreter holds up to " +
+                                Twine(kMaxElements) + " elements");
+  auto memref = std::make_shared<MemRef>();
+  memref->type = inst.resultTypes[0].element;
+  memref->storageBits = memref->type.getMemoryBits();
+  if (memref->storageBits == 0)
+    return frame.fail(inst, "has elements of " + Twine(memref->type.width) +
+                                " bits, which have no form in memory");
+  memref->shape.assign(type.getShape().begin(), type.getShape().end());
+  memref->strides = getRowMajorStrides(type.getShape());
+  memref->buffer = std::move(buffer);
+  Datum datum;
+  datum.memref = std::move(memref);
+  return datum;
+}
+
+static LogicalResult allocate(Frame &frame, const Instruction &inst) {
+  auto buffer = std::make_shared<Buffer>();
+  FailureOr<Datum> datum = makeMemRef(frame, inst, buffer);
+  if (failed(datum))
+    return failure();
+  const MemRef &memref = *datum->memref;
+  int64_t bits = countElements(memref.shape) * memref.storageBits;
+  buffer->storage.resize(llvm::divideCeil(bits, 8));
+  buffer->written.resize(buffer->storage.size());
+  buffer->data = buffer->storage.data();
+  buffer->alloc = &inst;
+  frame.getState().addBuffer(inst, buffer);
+  if (inst.places) {
+    buffer->cells = frame.getState().getArena();
+    buffer->firstCell = inst.sharedOffset;
+    buffer->places = inst.places.get();
+  } else {
+    buffer->cells = std::make_shared<Cells>();
+  }
+  frame.set(inst, 0, std::move(*datum));
+  return success();
+}
+
+static LogicalResult makeView(Frame &frame, const Instruction &inst) {
+  const MemRef &source = frame.getMemRef(inst, 0);
+  if (ArrayRef(source.strides) != ArrayRef(getRowMajorStrides(source.shape)))
+    return frame.fail(inst, "views a buffer with strides " +
+                                toString(source.strides) +
+                                ", but only contiguous ones have a view");
+  FailureOr<Datum> datum = makeMemRef(frame, inst, source.buffer);
+  if (failed(datum))
+    return failure();
+  auto result = std::make_shared<MemRef>(*datum->memref);
+  result->slot = source.slot;
+  int64_t bits = source.offset * source.storageBits;
+  int64_t sourceBits = countElements(source.shape) * source.storageBits;
+  if (bits % result->storageBits != 0 ||
+      sourceBits != countElements(result->shape) * result->storageBits)
+    return frame.fail(inst, "does not view the same bytes: the source starts "
+                            "at bit " +
+                                Twine(bits) + " and has " + Twine(sourceBits));
+  result->offset = bits / result->storageBits;
+  datum->memref = std::move(result);
+  frame.set(inst, 0, std::move(*datum));
+  return success();
+}
+
+/// One version of a buffer.
+static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
+  auto slot = std::make_shared<MemRef>(frame.getMemRef(inst, 0));
+  int64_t number = frame.getInteger(inst, 1), versions = slot->shape.front();
+  if (isa<tile::CursorType>(inst.op->getOperand(1).getType()))
+    number %= versions;
+  if (number < 0 || number >= versions)
+    return frame.fail(inst, "takes version " + Twine(number) +
+                                " of a buffer that has " + Twine(versions));
+  slot->slot = number;
+  slot->offset += number * slot->strides.front();
+  slot->shape.erase(slot->shape.begin());
+  slot->strides.erase(slot->strides.begin());
+  Datum datum;
+  datum.memref = std::move(slot);
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// A region with the values of its dynamic offsets, whose first is the
+/// instruction's operand number `operand`.
+static Box getBox(const Frame &frame, const Instruction &inst,
+                  const tile::TileRegion &region, unsigned operand) {
+  Box box;
+  box.sizes = region.sizes;
+  for (OpFoldResult offset : region.offsets) {
+    auto constant = dyn_cast<Attribute>(offset);
+    box.offsets.push_back(constant ? cast<IntegerAttr>(constant).getInt()
+                                   : frame.getInteger(inst, operand++));
+  }
+  return box;
+}
+
+namespace {
+/// The barrier that a copy by TMA signals.
+struct Signal {
+  BarrierArray *barriers = nullptr;
+  int64_t slot = 0;
+};
+} // namespace
+
+/// The barrier that a copy signals, if it is one by TMA that does: its own or,
+/// in a role, that of the channel whose slot it fills.
+static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
+                                   const MemRef &dest) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  auto kind = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  if (op.getSignal()) {
+    unsigned operand = inst.operands.size() - 2;
+    FailureOr<int64_t> slot = getBarrierSlot(frame, inst, operand);
+    if (failed(slot))
+      return failure();
+    return Signal{frame.get(inst, operand).barriers.get(), *slot};
+  }
+  Channel *channel = dest.buffer->channel.get();
+  if (channel && dest.slot >= 0 && frame.isInRole() && kind &&
+      kind.getValue() == tile::InstKind::Tma)
+    return Signal{channel->full.get(), dest.slot};
+  return Signal();
+}
+
+/// How a copy that signals no barrier is done: at once, or by an operation that
+/// is under way.
+static std::optional<AsyncKind> getAsyncKind(Frame &frame, tile::CopyOp op,
+                                             const MemRef &dest) {
+  auto inst = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
+  bool isExplicit = frame.getState().isExplicit;
+  bool fillsSlot = dest.slot >= 0 && dest.buffer->channel;
+  if (!inst)
+    return std::nullopt;
+  if (inst.getValue() == tile::InstKind::Tma && isExplicit &&
+      tile::isShared(op.getSource()))
+    return AsyncKind::Store;
+  if (inst.getValue() == tile::InstKind::CpAsync &&
+      tile::isShared(op.getDest()) && (isExplicit || fillsSlot))
+    return AsyncKind::Copy;
+  return std::nullopt;
+}
+
+/// Makes a copy by cp.async or by TMA to global memory.
+static std::shared_ptr<AsyncOp> makeCopy(Frame &frame, const Instruction &inst,
+                                         AsyncKind kind) {
+  Agent &agent = frame.getState().getAgent(frame.getAgent());
+  bool isStore = kind == AsyncKind::Store;
+  auto op = std::make_shared<AsyncOp>();
+  op->kind = kind;
+  op->agent = frame.getAgent();
+  op->inst = &inst;
+  op->component = isStore ? agent.stores : agent.copies;
+  op->time = isStore ? ++agent.storesStarted : ++agent.copiesStarted;
+  return op;
+}
+
+/// The rows of a region, along its first dimension that has some, that are
+/// share number `share` of `shares`.
+static Box getShare(const Box &box, int64_t share, int64_t shares) {
+  Box rows = box;
+  size_t dim = 0;
+  while (dim + 1 < box.sizes.size() && box.sizes[dim] == 1)
+    ++dim;
+  int64_t first = box.sizes[dim] * share / shares;
+  rows.offsets[dim] += first;
+  rows.sizes[dim] = box.sizes[dim] * (share + 1) / shares - first;
+  return rows;
+}
+
+/// Fetches this block's share of a tile, which lands in the block and in each
+/// of its peers, at different times.
+template <typename T>
+static LogicalResult
+multicast(Frame &frame, const Instruction &inst, const MemRef &source,
+          const Box &from, const MemRef &dest, const Box &to, Signal signal) {
+  BlockState &state = frame.getState();
+  tile::ClusterDims dims = *cast<tile::CopyOp>(inst.op).getMulticast();
+  const tile::Cluster &cluster = state.getCluster().getExtents();
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  int64_t share = cluster.getShare(dims, state.getRank());
+  int64_t shares = cluster.countPeers(dims);
+  Box fromShare = getShare(from, share, shares);
+  Box toShare = getShare(to, share, shares);
+  int64_t bytes = countElements(toShare.sizes) * dest.storageBits / 8;
+  for (BlockState *block :
+       state.getBlocks(cluster.getPeers(dims, state.getRank()))) {
+    BarrierArray *barriers = signal.barriers;
+    MemRef target = dest;
+    if (block != &state) {
+      FailureOr<BarrierArray *> found =
+          block->getBarriersFor(frame, inst, *barriers);
+      FailureOr<MemRef> memref = block->getMemRefFor(frame, inst, dest);
+      if (failed(found) || failed(memref))
+        return failure();
+      barriers = *found;
+      target = *memref;
+      block->addGuest(state.getAgent(frame.getAgent()), inst);
+    }
+    std::shared_ptr<AsyncOp> async =
+        makeLoad(frame, inst, *block, barriers->slots[signal.slot]);
+    AccessMode read{/*writes=*/false, /*isAsyncProxy=*/true, std::nullopt,
+                    async};
+    AccessMode write{/*writes=*/true, /*isAsyncProxy=*/true, std::nullopt,
+                     async};
+    if (failed(state.access(frame, inst, source, fromShare, read)) ||
+        failed(block->access(frame, inst, target, toShare, write)))
+      return failure();
+    auto move = [&frame, &inst, source, target, fromShare, toShare] {
+      std::vector<T> values(countElements(fromShare.sizes));
+      return success(
+          succeeded(
+              readBox<T>(frame, inst, source, fromShare, 0, values.data())) &&
+          succeeded(writeBox<T>(frame, inst, target, toShare, values.data())));
+    };
+    if (failed(startLoad(frame, std::move(async), *barriers, signal.slot, bytes,
+                         move)))
+      return failure();
+  }
+  return success();
+}
+
+template <typename T>
+static LogicalResult copy(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  BlockState &state = frame.getState();
+  unsigned number = 1 + op.getSourceOffsets().size();
+  Box from = getBox(frame, inst, op.getSourceRegion(), 1);
+  Box to = getBox(frame, inst, op.getDestRegion(), number + 1);
+  MemRef source = frame.getMemRef(inst, 0),
+         dest = frame.getMemRef(inst, number);
+  FailureOr<Signal> signal = getSignal(frame, inst, dest);
+  if (failed(signal))
+    return failure();
+  bool isLoad = signal->barriers;
+  if (isLoad && op.getSignal() && op.getMulticast())
+    return multicast<T>(frame, inst, source, from, dest, to, *signal);
+  std::optional<AsyncKind> kind =
+      isLoad ? AsyncKind::Load : getAsyncKind(frame, op, dest);
+  if (kind && failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+
+  std::shared_ptr<AsyncOp> async;
+  if (isLoad)
+    async = makeLoad(frame, inst, state, signal->barriers->slots[signal->slot]);
+  else if (kind)
+    async = makeCopy(frame, inst, *kind);
+  bool isTma = kind && kind != AsyncKind::Copy;
+  AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
+  AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
+  if (failed(state.access(frame, inst, source, from, read)) ||
+      failed(state.access(frame, inst, dest, to, write)))
+    return failure();
+
+  // The bytes are read and written as late as the operation completes.
+  auto move = [&frame, &inst, source, dest, from, to] {
+    std::vector<T> values(countElements(from.sizes));
+    return success(
+        succeeded(readBox<T>(frame, inst, source, from, 0, values.data())) &&
+        succeeded(writeBox<T>(frame, inst, dest, to, values.data())));
+  };
+  int64_t bytes = countElements(to.sizes) * dest.storageBits / 8;
+  if (Record *record = frame.getRecord())
+    record->bytes = bytes;
+  if (!kind)
+    return move();
+  if (!isLoad) {
+    Record details;
+    details.bytes = bytes;
+    details.number = async->time;
+    async->complete = move;
+    return state.start(std::move(async),
+                       isTma ? RecordUnit::Tma : RecordUnit::CpAsync, details);
+  }
+  // Bytes outside the source count too. A channel's barrier expects them when
+  // the copy starts; others have been told, or will be.
+  if (!op.getSignal())
+    signal->barriers->slots[signal->slot].bytes += bytes;
+  return startLoad(frame, std::move(async), *signal->barriers, signal->slot,
+                   bytes, move);
+}
+
+template <typename T>
+static LogicalResult load(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::LoadOp>(inst.op);
+  Box box = getBox(frame, inst, op.getRegion(), 1);
+  T padding = op.getPadding()
+                  ? *frame.get(inst, 1 + op.getOffsets().size()).elements<T>()
+                  : T(0);
+  Datum datum = makeDatum(inst.resultTypes[0]);
+  if (failed(readNow<T>(frame, inst, frame.getMemRef(inst, 0), box, padding,
+                        datum.elements<T>())))
+    return failure();
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
+template <typename T>
+static LogicalResult store(Frame &frame, const Instruction &inst) {
+  Box box = getBox(frame, inst, cast<tile::StoreOp>(inst.op).getRegion(), 2);
+  return writeNow<T>(frame, inst, frame.getMemRef(inst, 1), box,
+                     frame.get(inst, 0).elements<T>());
+}
+
+static double combine(AtomicKind kind, double a, double b) {
+  switch (kind) {
+  case AtomicKind::Add:
+    return add(a, b);
+  case AtomicKind::Max:
+    return maxNumber(a, b);
+  case AtomicKind::Min:
+    return minNumber(a, b);
+  default: // exchange; the verifier leaves no other for these elements.
+    return b;
+  }
+}
+
+static int64_t combine(AtomicKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case AtomicKind::Add:
+    return add(a, b);
+  case AtomicKind::Max:
+    return maxNumber(a, b);
+  case AtomicKind::Min:
+    return minNumber(a, b);
+  case AtomicKind::And:
+    return a & b;
+  case AtomicKind::Or:
+    return a | b;
+  case AtomicKind::Xor:
+    return a ^ b;
+  case AtomicKind::Exchange:
+    return b;
+  }
+  llvm_unreachable("covered switch");
+}
+
+template <typename T>
+static LogicalResult update(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::AtomicRMWOp>(inst.op);
+  AtomicKind kind = op.getKind();
+  return updateNow<T>(frame, inst, frame.getMemRef(inst, 1),
+                      getBox(frame, inst, op.getRegion(), 2),
+                      frame.get(inst, 0).elements<T>(),
+                      /*reads=*/kind != AtomicKind::Exchange, kind,
+                      [&](T a, T b) { return combine(kind, a, b); });
+}
+
+void sim::registerTileMemoryHandlers(Registry &registry) {
+  registry.add<tile::AllocSharedOp>(allocate);
+  registry.add<tile::ViewOp>(makeView);
+  registry.add<tile::SlotOp>(makeSlot);
+  addByElement<tile::CopyOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return copy<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::LoadOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return load<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::StoreOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return store<decltype(element)>(frame, inst);
+      });
+  addByElement<tile::AtomicRMWOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return update<decltype(element)>(frame, inst);
+      });
+}

@@ -1,0 +1,66 @@
+//===- RoleOps.cpp - Roles of a block -------------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Simulator/BlockState.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+/// Whether one thread runs a role: it says so or, before channels are lowered,
+/// nothing in it needs more.
+static bool runsOnOneThread(tile::RoleOp role, bool hasChannels) {
+  if (role.getElected() || !hasChannels)
+    return role.getElected();
+  WalkResult result = role.getBody().walk([](Operation *op) {
+    return tile::runsOnOneThread(op) ? WalkResult::advance()
+                                     : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
+  const std::vector<Instruction> &roles = inst.regions.front().body;
+  BlockState &state = frame.getState();
+  if (frame.isInRole())
+    return frame.fail(inst, "stands in a role");
+  // Where there are channels, their barriers are made ready here.
+  bool hasChannels = llvm::any_of(
+      inst.op->getParentOfType<gpu::GPUFuncOp>().getOps<tile::ChannelOp>(),
+      [](auto) { return true; });
+  if (hasChannels || !state.isExplicit)
+    state.meet(state.getAgent(frame.getAgent()));
+  std::vector<Frame> frames;
+  std::vector<Scheduler::Body> bodies;
+  for (const Instruction &role : ArrayRef(roles).drop_back()) {
+    auto op = cast<tile::RoleOp>(role.op);
+    frames.push_back(
+        frame.fork(state.addRole(op, ("role @" + op.getName()).str(),
+                                 runsOnOneThread(op, hasChannels))));
+    const BlockCode &code = role.regions.front();
+    bodies.push_back([&frames, &code, number = bodies.size()] {
+      return frames[number].run(code, {});
+    });
+  }
+  if (failed(state.scheduler.runAgents(frame.getAgent(), bodies)))
+    return failure();
+  // What is still under way refers to the roles' values.
+  if (failed(state.scheduler.complete(
+          [&](const AsyncOp &op) { return state.owns(op.agent); })))
+    return failure();
+  for (Frame &role : frames)
+    state.joinRole(role.getAgent());
+  return state.checkLoads();
+}
+
+void sim::registerRoleHandlers(Registry &registry) {
+  registry.add<tile::SpecializeOp>(runRoles); // Runs the bodies of its roles.
+  registry.add<tile::RoleOp>(
+      [](Frame &, const Instruction &) { return success(); });
+}

@@ -1,0 +1,146 @@
+//===- ScheduleOps.cpp - Channels -----------------------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A channel behaves as the barriers that it becomes, with one arrival a role.
+// In a kernel without roles the threads that wait are those that copy: a wait
+// is for groups of copies, and the threads meet there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Simulator/BarrierWait.h"
+#include "Simulator/BlockState.h"
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::sim;
+
+/// The number of roles in which an operation of type `OpT` uses `channel`.
+template <typename OpT>
+static int64_t countRoles(Value channel) {
+  llvm::SmallPtrSet<Operation *, 4> roles;
+  for (Operation *user : channel.getUsers())
+    if (isa<OpT>(user))
+      roles.insert(user->getParentOfType<tile::RoleOp>());
+  return std::max<int64_t>(roles.size(), 1);
+}
+
+static LogicalResult makeChannel(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::ChannelOp>(inst.op);
+  Value value = op.getChannel();
+  int64_t depth = op.getChannel().getType().getDepth();
+  BlockState &state = frame.getState();
+  auto channel = std::make_shared<Channel>();
+  channel->full = state.makeBarriers(value, "full", depth,
+                                     countRoles<tile::CommitOp>(value));
+  channel->empty = state.makeBarriers(
+      value, "empty", depth,
+      op.getAlternating() ? 1 : countRoles<tile::ReleaseOp>(value));
+  for (unsigned i = 0; i < inst.operands.size(); ++i)
+    frame.getMemRef(inst, i).buffer->channel = channel;
+  Datum datum;
+  datum.channel = std::move(channel);
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
+namespace {
+/// A channel and a place in it.
+struct Place {
+  Place(Frame &frame, const Instruction &inst)
+      : state(frame.getState()), agent(state.getAgent(frame.getAgent())),
+        channel(*frame.get(inst, 0).channel),
+        slot(frame.getInteger(inst, 1) % channel.getDepth()),
+        parity(frame.getInteger(inst, 1) / channel.getDepth() & 1) {}
+
+  BlockState &state;
+  Agent &agent;
+  Channel &channel;
+  int64_t slot, parity;
+};
+} // namespace
+
+static LogicalResult acquire(Frame &frame, const Instruction &inst) {
+  Place place(frame, inst);
+  return waitFor(frame, inst, *place.channel.empty, place.slot,
+                 place.parity ^ 1);
+}
+
+static LogicalResult commit(Frame &frame, const Instruction &inst) {
+  Place place(frame, inst);
+  BlockState &state = place.state;
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  // The lowering's fence for what the producer has stored.
+  state.fence(place.agent);
+  Knowledge knowledge = state.tell(place.agent, /*byOneThread=*/false);
+  if (frame.isInRole())
+    return arriveBehindCopies(frame, inst, *place.channel.full, place.slot,
+                              /*arrivals=*/1, std::move(knowledge));
+  return arrive(frame, inst, *place.channel.full, place.slot, /*arrivals=*/1,
+                knowledge);
+}
+
+static LogicalResult wait(Frame &frame, const Instruction &inst) {
+  Place place(frame, inst);
+  BlockState &state = place.state;
+  Agent &agent = place.agent;
+  if (failed(
+          waitFor(frame, inst, *place.channel.full, place.slot, place.parity)))
+    return failure();
+  auto op = cast<tile::WaitOp>(inst.op);
+  if (frame.isInRole()) {
+    state.fence(agent);
+    return success();
+  }
+  auto channel = op.getChannel().getDefiningOp<tile::ChannelOp>();
+  uint32_t copies = 0;
+  if (std::optional<int64_t> pending = op.getPending())
+    copies = agent.getCopiesBefore(*pending);
+  else if (!channel || channel.getProducer() != tile::ProducerKind::Simt)
+    copies = agent.copiesStarted;
+  if (failed(state.finish(frame, AsyncKind::Copy, copies)))
+    return failure();
+  if (op.getProxyFence())
+    state.fence(agent);
+  state.meet(agent);
+  return success();
+}
+
+static LogicalResult release(Frame &frame, const Instruction &inst) {
+  Place place(frame, inst);
+  BlockState &state = place.state;
+  if (failed(state.scheduler.yield(frame.getAgent())))
+    return failure();
+  // The lowering's fence for what consumers have stored.
+  if (frame.isInRole())
+    state.fence(place.agent);
+  return arrive(frame, inst, *place.channel.empty, place.slot, /*arrivals=*/1,
+                state.tell(place.agent, /*byOneThread=*/false));
+}
+
+void sim::registerScheduleHandlers(Registry &registry) {
+  registry.add<tile::ChannelOp>(makeChannel);
+  registry.add<tile::CursorOp>([](Frame &frame, const Instruction &inst) {
+    frame.setInteger(inst, 0);
+    return success();
+  });
+  registry.add<tile::AdvanceOp>([](Frame &frame, const Instruction &inst) {
+    frame.setInteger(inst, frame.getInteger(inst, 0) + 1);
+    return success();
+  });
+  registry.add<tile::CommitGroupOp>([](Frame &frame, const Instruction &) {
+    Agent &agent = frame.getState().getAgent(frame.getAgent());
+    agent.groups.push_back(agent.copiesStarted);
+    return success();
+  });
+  registry.add<tile::AcquireOp>(acquire);
+  registry.add<tile::WaitOp>(wait);
+  registry.add<tile::CommitOp>(commit);
+  registry.add<tile::ReleaseOp>(release);
+}

@@ -1,0 +1,396 @@
+//===- TaskProgram.cpp - What a schedule is checked on --------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/TaskProgram.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+std::optional<Finding> TaskProgram::addTasks() {
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return Finding{kernel, "its control flow is not structured"};
+  tasks.push_back({kernel, &kernel.getBody().front(), "the kernel"});
+  SmallVector<SpecializeOp> specialized;
+  kernel.walk([&](SpecializeOp op) { specialized.push_back(op); });
+  if (specialized.empty())
+    return std::nullopt;
+  SpecializeOp first = specialized.front();
+  if (specialized.size() > 1 || first->getParentOp() != kernel)
+    return Finding{specialized.back(),
+                   "only one tile.specialize, in the body of the kernel, is "
+                   "supported"};
+  for (RoleOp role : first.getRoles())
+    tasks.push_back(
+        {role, &role.getBody().front(), ("role @" + role.getName()).str()});
+  return std::nullopt;
+}
+
+unsigned verifier::getTask(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return 0;
+  unsigned task = 1;
+  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+    if (other == role)
+      break;
+    ++task;
+  }
+  return task;
+}
+
+bool verifier::meetsInScratch(Operation *op) {
+  if (!isa<ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op) ||
+      !op->hasAttr(TileDialect::kOffset))
+    return false;
+  FailureOr<TargetInfo> target =
+      TargetInfo::get(op->getParentOfType<gpu::GPUFuncOp>());
+  return succeeded(target) && getScratchBytes(op, *target) > 0;
+}
+
+void Branches::add(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op))
+      branches.insert(op);
+}
+
+bool Branches::haveAllOf(Operation *op) const {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op) && !branches.contains(op))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// What matters
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> verifier::getSources(Value value) {
+  SmallVector<Value> sources;
+  auto addYields = [&](mlir::Region &region, unsigned number) {
+    if (!region.empty())
+      sources.push_back(region.front().getTerminator()->getOperand(number));
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    unsigned number = argument.getArgNumber();
+    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && number > 0) {
+      sources.push_back(loop.getInitArgs()[number - 1]);
+      addYields(loop.getRegion(), number - 1);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      if (argument.getOwner() == loop.getBeforeBody()) {
+        sources.push_back(loop.getInits()[number]);
+        addYields(loop.getAfter(), number);
+      } else {
+        sources.push_back(loop.getConditionOp().getArgs()[number]);
+      }
+    }
+    return sources;
+  }
+  Operation *op = value.getDefiningOp();
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    sources.push_back(loop.getInitArgs()[number]);
+    sources.push_back(loop.getRegionIterArg(number));
+    addYields(loop.getRegion(), number);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    sources.push_back(loop.getConditionOp().getArgs()[number]);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    addYields(branch.getThenRegion(), number);
+    addYields(branch.getElseRegion(), number);
+  } else {
+    llvm::append_range(sources, op->getOperands());
+  }
+  return sources;
+}
+
+static Type dropLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor
+             ? RankedTensorType::get(tensor.getShape(), tensor.getElementType())
+             : type;
+}
+
+Identity verifier::getIdentity(OpResult result) {
+  Operation *op = result.getOwner();
+  Identity identity;
+  Attribute properties = op->getPropertiesAsAttribute();
+  DenseElementsAttr dense;
+  if (matchPattern(op, m_Constant(&dense)))
+    properties = dense.reshape(cast<ShapedType>(dropLayout(dense.getType())));
+  llvm::append_range(identity.operands, op->getOperands());
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    // An offset is a value here and a constant there.
+    TileRegion region = load.getRegion();
+    properties = DenseI64ArrayAttr::get(op->getContext(), region.sizes);
+    identity.operands.assign({load.getSource()});
+    llvm::append_range(identity.operands, region.offsets);
+    if (load.getPadding())
+      identity.operands.push_back(load.getPadding());
+  }
+  auto add = [&](const void *pointer) {
+    identity.words.push_back(reinterpret_cast<int64_t>(pointer));
+  };
+  add(op->getName().getAsOpaquePointer());
+  add(properties.getAsOpaquePointer());
+  add(dropLayout(result.getType()).getAsOpaquePointer());
+  identity.words.push_back(result.getResultNumber());
+  return identity;
+}
+
+void TaskProgram::need(Value value) {
+  if (!values.try_emplace(value, values.size()).second)
+    return;
+  byNumber.push_back(value);
+  pending.push_back(value);
+}
+
+/// `op` decides on what happens: so does everything around it.
+void TaskProgram::needControl(Operation *op) {
+  if (op == kernel || !relevant.insert(op).second)
+    return;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    need(loop.getLowerBound());
+    need(loop.getUpperBound());
+    need(loop.getStep());
+    need(loop.getInductionVar());
+    relevant.insert(loop.getBody()->getTerminator());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    need(branch.getCondition());
+    for (mlir::Region *region : branch.getRegions())
+      if (!region->empty())
+        relevant.insert(region->front().getTerminator());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    need(loop.getConditionOp().getCondition());
+    relevant.insert(loop.getConditionOp());
+    relevant.insert(loop.getYieldOp());
+  }
+  needControl(op->getParentOp());
+}
+
+/// A read of shared memory depends on what was copied there.
+void TaskProgram::needCopied(Operation *op) {
+  CopyOp copy = findCopyOf(op, kernel, memory);
+  if (!copy || !copiedReads.try_emplace(op, copy).second)
+    return;
+  for (Value offset : copy.getSourceOffsets()) {
+    readsByPlace[offset].push_back(op);
+    need(offset);
+  }
+}
+
+void TaskProgram::drain() {
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (parent != kernel)
+        needControl(parent);
+    } else {
+      needControl(value.getDefiningOp());
+      needCopied(value.getDefiningOp());
+    }
+    for (Value source : getSources(value))
+      need(source);
+  }
+}
+
+/// Events may stand in control flow that can be followed only.
+std::optional<Finding> TaskProgram::addOperation(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent != kernel;
+       parent = parent->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(parent))
+      return Finding{parent, ("an event of the schedule stands in '" +
+                              parent->getName().getStringRef() +
+                              "', not in scf.for, scf.if or scf.while")
+                                 .str()};
+  needControl(op);
+  for (Value input : rules.getInputs(op))
+    need(input);
+  return std::nullopt;
+}
+
+/// Which tasks run turn by turn is the same whatever events are selected: all
+/// loops count that have events.
+void TaskProgram::addLinks(Operation *op) {
+  for (Operation *at = op; at != kernel; at = at->getParentOp()) {
+    for (unsigned link : rules.getLinks(op))
+      links[at].insert(link);
+    if (tasks.size() > 1 && isa<scf::ForOp, scf::WhileOp>(at))
+      needControl(at);
+  }
+}
+
+/// A loop without events that counts slots for events behind it belongs to
+/// their links.
+void TaskProgram::linkCountingLoops() {
+  llvm::MapVector<Operation *, llvm::SmallSet<unsigned, 4>> counting;
+  kernel.walk([&](Operation *event) {
+    if (!rules.isEventOfAny(event) || rules.getLinks(event).empty())
+      return;
+    // Behind the link its place.
+    SmallVector<Value> todo(event->getOperands().drop_front());
+    llvm::DenseSet<Value> seen;
+    while (!todo.empty()) {
+      Value value = todo.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      llvm::append_range(todo, getSources(value));
+      Operation *loop = value.getDefiningOp();
+      if (isa_and_present<scf::ForOp, scf::WhileOp>(loop) &&
+          !links.contains(loop))
+        for (unsigned link : rules.getLinks(event))
+          counting[loop].insert(link);
+    }
+  });
+  for (auto &[loop, own] : counting) {
+    links[loop] = own;
+    needControl(loop);
+  }
+}
+
+void TaskProgram::findLinked() {
+  for (const auto &entry : links)
+    for (unsigned task = 1; task < tasks.size(); ++task) {
+      const auto &others = getLinks(tasks[task].op);
+      if (task != getTask(entry.first) &&
+          llvm::any_of(entry.second,
+                       [&](unsigned link) { return others.contains(link); }))
+        linked.insert(entry.first);
+    }
+}
+
+/// Cursors, slots and parities take few values, and so does what they are
+/// computed from.
+void TaskProgram::track() {
+  SmallVector<Value> todo;
+  for (Operation *op : relevant)
+    if (rules.isEvent(op))
+      llvm::append_range(todo, rules.getInputs(op));
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    if (tracked.insert(value).second)
+      llvm::append_range(todo, getSources(value));
+  }
+}
+
+bool TaskProgram::isTracked(Value value) const {
+  return isa<CursorType>(value.getType()) || value.getType().isInteger(1) ||
+         tracked.contains(value);
+}
+
+void TaskProgram::collectInner() {
+  for (auto [value, number] : values)
+    for (Operation *op = value.getParentBlock()->getParentOp(); op != kernel;
+         op = op->getParentOp())
+      inner[op].push_back(number);
+}
+
+/// Follows cursors back from events.
+void TaskProgram::collectPlaces() {
+  places.resize(values.size());
+  for (Operation *op : relevant) {
+    if (auto cursor = dyn_cast<CursorOp>(op))
+      cursors.push_back(cursor);
+    if (!rules.isEvent(op))
+      continue;
+    SmallVector<std::pair<Value, unsigned>> todo;
+    SmallVector<Value> inputs = rules.getInputs(op);
+    for (auto [value, link] : llvm::zip(inputs, rules.getInputLinks(op)))
+      todo.push_back({value, link});
+    while (!todo.empty()) {
+      auto [value, link] = todo.pop_back_val();
+      if (!isa<CursorType>(value.getType()) ||
+          !places[getNumber(value)].insert(link).second)
+        continue;
+      for (Value source : getSources(value))
+        todo.push_back({source, link});
+    }
+  }
+}
+
+/// Reads behind all writes of their memory, as the body of the kernel is
+/// written.
+void TaskProgram::findStableReads() {
+  // Few schedules read what they depend on.
+  if (llvm::none_of(byNumber, [](Value value) {
+        Operation *op = value.getDefiningOp();
+        return op && op->getNumRegions() == 0 && !isMemoryEffectFree(op);
+      }))
+    return;
+  auto accesses = memory.get(kernel);
+  Block &body = kernel.getBody().front();
+  for (const MemoryAccess &read : accesses) {
+    if (!read.reads() || !relevant.contains(read.op))
+      continue;
+    Operation *place = body.findAncestorOpInBlock(*read.op);
+    bool stable = llvm::none_of(accesses, [&](const MemoryAccess &write) {
+      return write.writes() && write.mayAlias(read) &&
+             !body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);
+    });
+    if (stable)
+      stableReads.insert(read.op);
+  }
+}
+
+std::optional<Finding> TaskProgram::build() {
+  if (std::optional<Finding> obstacle = addTasks())
+    return obstacle;
+  std::optional<Finding> obstacle;
+  kernel.walk([&](Operation *op) {
+    if (obstacle || op == kernel)
+      return;
+    if (isa<SpecializeOp, RoleOp>(op))
+      needControl(op);
+    if (rules.isEvent(op))
+      obstacle = addOperation(op);
+    if (!obstacle && rules.isEventOfAny(op))
+      addLinks(op);
+  });
+  if (obstacle)
+    return obstacle;
+  if (tasks.size() > 1)
+    linkCountingLoops();
+  findLinked();
+  drain();
+  track();
+  collectInner();
+  collectPlaces();
+  findStableReads();
+  return std::nullopt;
+}
+
+int64_t TaskProgram::getNumber(Value value) const {
+  auto it = values.find(value);
+  return it == values.end() ? -1 : int64_t(it->second);
+}
+
+ArrayRef<Operation *> TaskProgram::getCopiedReads(Value value) const {
+  auto it = readsByPlace.find(value);
+  return it == readsByPlace.end() ? ArrayRef<Operation *>() : it->second;
+}
+
+ArrayRef<unsigned> TaskProgram::getInnerValues(Operation *op) const {
+  auto it = inner.find(op);
+  return it == inner.end() ? ArrayRef<unsigned>() : it->second;
+}
+
+const llvm::SmallSet<unsigned, 4> &TaskProgram::getLinks(Operation *op) const {
+  static const llvm::SmallSet<unsigned, 4> none;
+  auto it = links.find(op);
+  return it == links.end() ? none : it->second;
+}

@@ -1,0 +1,178 @@
+//===- PathFacts.cpp - What is known on a way through a schedule ----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Symbolic/Expressions.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tilews::verifier;
+using Kind = ExpressionTable::Kind;
+
+static int64_t addBound(int64_t bound, int64_t value) {
+  return bound == INT64_MIN || bound == INT64_MAX ? bound : bound + value;
+}
+static int64_t negateBound(int64_t bound) {
+  if (bound == INT64_MIN)
+    return INT64_MAX;
+  return bound == INT64_MAX ? INT64_MIN : -bound;
+}
+
+PathFacts::Interval PathFacts::getInterval(ExpressionTable &table,
+                                           Expr sum) const {
+  if (std::optional<int64_t> value = table.getConstantValue(sum))
+    return {*value, *value};
+  Oriented oriented(table, sum);
+  auto it = bounds.find(oriented.homogeneous);
+  Interval interval = it == bounds.end() ? Interval() : it->second;
+  if (oriented.sign < 0)
+    interval = {negateBound(interval.high), negateBound(interval.low)};
+  return {addBound(interval.low, oriented.offset),
+          addBound(interval.high, oriented.offset)};
+}
+
+void PathFacts::setInterval(ExpressionTable &table, Expr sum,
+                            Interval interval) {
+  Oriented oriented(table, sum);
+  interval = {addBound(interval.low, -oriented.offset),
+              addBound(interval.high, -oriented.offset)};
+  if (oriented.sign < 0)
+    interval = {negateBound(interval.high), negateBound(interval.low)};
+  if (interval.low == INT64_MIN && interval.high == INT64_MAX)
+    bounds.erase(oriented.homogeneous);
+  else
+    bounds[oriented.homogeneous] = interval;
+}
+
+std::optional<bool> PathFacts::decide(ExpressionTable &table,
+                                      Expr condition) const {
+  if (std::optional<int64_t> value = table.getConstantValue(condition))
+    return *value != 0;
+  SmallVector<Expr, 2> operands(table.getOperands(condition));
+  switch (table.getKind(condition)) {
+  case Kind::Positive: {
+    Interval interval = getInterval(table, operands[0]);
+    if (interval.low > 0)
+      return true;
+    return interval.high <= 0 ? std::optional(false) : std::nullopt;
+  }
+  case Kind::Zero: {
+    Interval interval = getInterval(table, operands[0]);
+    if (interval.low > 0 || interval.high < 0)
+      return false;
+    if (interval.low == 0 && interval.high == 0)
+      return true;
+    break;
+  }
+  case Kind::Not: {
+    std::optional<bool> inner = decide(table, operands[0]);
+    return inner ? std::optional(!*inner) : std::nullopt;
+  }
+  case Kind::And:
+  case Kind::Or: {
+    bool decisive = table.getKind(condition) == Kind::Or;
+    std::optional<bool> a = decide(table, operands[0]);
+    std::optional<bool> b = decide(table, operands[1]);
+    if (a == decisive || b == decisive)
+      return decisive;
+    return a && b ? std::optional(!decisive) : std::nullopt;
+  }
+  default:
+    break;
+  }
+  auto it = truths.find(condition);
+  return it == truths.end() ? std::nullopt : std::optional(it->second);
+}
+
+Expr PathFacts::findUndecided(ExpressionTable &table, Expr condition) const {
+  Kind kind = table.getKind(condition);
+  if (kind == Kind::Not)
+    return findUndecided(table, table.getOperands(condition)[0]);
+  if (kind != Kind::And && kind != Kind::Or)
+    return condition;
+  SmallVector<Expr, 2> operands(table.getOperands(condition));
+  return findUndecided(table,
+                       decide(table, operands[0]) ? operands[1] : operands[0]);
+}
+
+void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
+  Kind kind = table.getKind(part);
+  if (kind != Kind::Positive && kind != Kind::Zero) {
+    truths[part] = holds;
+    return;
+  }
+  Expr sum = table.getOperands(part)[0];
+  Interval interval = getInterval(table, sum);
+  if (kind == Kind::Positive) {
+    if (holds)
+      interval.low = std::max<int64_t>(interval.low, 1);
+    else
+      interval.high = std::min<int64_t>(interval.high, 0);
+  } else if (holds) {
+    interval = {0, 0};
+  } else {
+    truths[part] = false;
+    return;
+  }
+  setInterval(table, sum, interval);
+}
+
+void PathFacts::forget(const ExpressionTable &table, Expr atom) {
+  auto depends = [&](const auto &entry) {
+    return table.mentions(entry.first, atom);
+  };
+  eraseIf(bounds, depends);
+  eraseIf(truths, depends);
+}
+
+void PathFacts::keepOnly(const ExpressionTable &table,
+                         const VariableSet &variables) {
+  auto depends = [&](const auto &entry) {
+    return llvm::any_of(table.getVariables(entry.first), [&](Expr variable) {
+      return !variables.count(variable);
+    });
+  };
+  eraseIf(bounds, depends);
+  eraseIf(truths, depends);
+}
+
+void PathFacts::shift(ExpressionTable &table, Expr atom, Expr by) {
+  std::map<Expr, Interval> oldBounds = std::move(bounds);
+  std::map<Expr, bool> oldTruths = std::move(truths);
+  bounds.clear();
+  truths.clear();
+  for (auto &[sum, interval] : oldBounds) {
+    Expr shifted = table.substitute(sum, atom, by);
+    if (!table.getConstantValue(shifted))
+      setInterval(table, shifted, interval);
+  }
+  for (auto &[condition, holds] : oldTruths) {
+    Expr shifted = table.substitute(condition, atom, by);
+    if (!table.getConstantValue(shifted))
+      truths[shifted] = holds;
+  }
+}
+
+void tilews::verifier::appendTo(std::string &key, int64_t value) {
+  constexpr int64_t kEscape = -128;
+  bool isShort = value > kEscape && value <= 127;
+  key.push_back(char(isShort ? value : kEscape));
+  if (!isShort)
+    key.append(reinterpret_cast<const char *>(&value), sizeof(value));
+}
+
+void PathFacts::appendTo(std::string &key) const {
+  auto append = [&](int64_t value) { verifier::appendTo(key, value); };
+  append(bounds.size());
+  for (auto &[sum, interval] : bounds) {
+    append(sum);
+    append(interval.low);
+    append(interval.high);
+  }
+  for (auto [condition, holds] : truths)
+    append(int64_t(condition) * 2 + holds);
+}
