@@ -51,6 +51,11 @@ if(EXISTS "${LLVM_TOOLS_BINARY_DIR}/ld.lld")
   add_link_options("-B${LLVM_TOOLS_BINARY_DIR}" -fuse-ld=lld)
 endif()
 
+# HandleLLVMOptions drops NDEBUG for this. Debian's LLVM is a release build, so
+# assertions inside libLLVM and libMLIR stay off.
+if(TILEWS_ASSERTIONS)
+  set(LLVM_ENABLE_ASSERTIONS ON)
+endif()
 include(HandleLLVMOptions)
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 separate_arguments(_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
