@@ -4,7 +4,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 BUILD := build/dev
-SOURCES = $(shell find cmake dialect lib tools -name '*.cpp' -o -name '*.h')
+SOURCES = $(shell find cmake dialect lib tools unittests -name '*.cpp' -o -name '*.h')
 
 .PHONY: demo test build docs mutation lint format
 .DEFAULT_GOAL := build
@@ -16,7 +16,7 @@ test: build
 	.venv/bin/python -m pytest $(PYTEST_ARGS)
 
 build: .venv/installed $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target tilews-all
+	cmake --build $(BUILD) --target tilews-all tilews-unittests
 
 # The pages that are made from the .td files and from what the compiler prints.
 docs: build
