@@ -56,7 +56,7 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
     Every result is compared with float64 before it is timed, on random data and with
     a cold L2 cache. The exit code is 1 if a kernel of tilews failed or was wrong.
     """
-    # A file or a pipe has no width to keep to.
+    # A file or a pipe has no width.
     console = Console() if sys.stdout.isatty() else Console(width=200)
     environment = report.environment()
     outcome: dict[str, Any] = {"environment": environment, "compile": [], "runs": []}
@@ -80,7 +80,7 @@ def main(only: list[str], quick: bool, timeout: float, results: pathlib.Path) ->
 
         def tell(line: str) -> None:
             console.print(line, highlight=False, markup=False)
-            # A run that is cut short leaves what it has measured.
+            # An interrupted run leaves its measurements so far.
             report.save(outcome, results / name)
 
         session = runner.Session(timeout, tell)

@@ -23,7 +23,7 @@ BACKENDS = {
 
 
 def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
-    """Random queries, keys and values, and who attends."""
+    """Random queries, keys and values, and the implementations."""
     b, h, s, d = case.shape
     causal = case.layout == "causal"
     q, k, v = (
@@ -35,7 +35,7 @@ def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
     problem = Problem(
         y,
         _reference(q, k, v, causal),
-        # Weights are rounded to the type of the inputs, and so is the result.
+        # Weights and results are rounded to the type of the inputs.
         2 * UNIT_ROUNDOFF[case.dtype],
         {"TFLOP/s": 1e-12 * flops},
     )
@@ -50,7 +50,7 @@ def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
 def _reference(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool
 ) -> torch.Tensor:
-    """The result in float64, one batch after the other for want of memory."""
+    """The result in float64. Batches are computed one by one to save memory."""
     result = torch.empty(q.shape, dtype=torch.float64, device=q.device)
     future = torch.ones((q.shape[1],) * 2, dtype=torch.bool, device=q.device).triu(1)
     for i in range(q.shape[0]):

@@ -12,8 +12,9 @@ from .kernels import DTYPES
 
 @dataclasses.dataclass(frozen=True)
 class AttentionConfig:
-    """Queries and keys of a tile, threads of a block, stages of keys and values; how
-    many blocks share the tiles, or 0 if each tile has its own."""
+    """Queries and keys of a tile, threads of a block, and stages of keys and values.
+
+    `blocks` is the number of persistent blocks, or 0 if each tile has a block."""
 
     queries: int
     keys: int
@@ -37,9 +38,9 @@ CONFIGS = (
 
 
 @tilews.func
-def turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, MASKED):
-    """Takes in the keys and values of a tile: the sums of weighted values and of
-    weights, both relative to the highest score so far, and that score."""
+def attend(K, V, Qs, Ks, Vs, place, out, top, total, scale, MASKED):
+    """Adds the keys and values of a tile. Returns the sum of weighted values, the
+    highest score so far, and the sum of weights; sums are relative to that score."""
     b, h, m, n = place
     QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
     tl.copy(K[b, n : n + KEYS, h, 0:128], Ks)
@@ -61,7 +62,7 @@ def turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, MASKED):
 
 @tilews.func
 def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
-    """Attends for the queries of tile `x` of a head."""
+    """Computes the result for the queries of tile `x` of a head."""
     S = Q.shape[1]
     QUERIES, KEYS = Qs.shape[0], Ks.shape[0]
     m = x * QUERIES
@@ -73,11 +74,11 @@ def tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL):
     seen = m // KEYS if CAUSAL else tl.cdiv(S, KEYS)
     for k in tl.range(seen, num_stages=STAGES):
         place = (b, h, m, k * KEYS)
-        out, top, total = turn(K, V, Qs, Ks, Vs, place, out, top, total, scale, False)
+        out, top, total = attend(K, V, Qs, Ks, Vs, place, out, top, total, scale, False)
     if CAUSAL:
         for k in tl.range(seen, tl.cdiv(m + QUERIES, KEYS), num_stages=STAGES):
             place = (b, h, m, k * KEYS)
-            out, top, total = turn(
+            out, top, total = attend(
                 K, V, Qs, Ks, Vs, place, out, top, total, scale, True
             )
     Y[b, m : m + QUERIES, h, 0:128] = (out * (1.0 / total)[:, None]).to(Y.dtype)
@@ -90,7 +91,7 @@ def attention_kernel(persistent: bool) -> Any:
     It computes powers of two: `scale` has the factor log2(e). S is a multiple of KEYS.
 
     Args:
-        persistent: whether ``BLOCKS`` blocks take tiles in turn.
+        persistent: whether ``BLOCKS`` persistent blocks compute the tiles.
     """
 
     @tilews.kernel(threads=256)
@@ -114,14 +115,14 @@ def attention_kernel(persistent: bool) -> Any:
         if persistent:
             tl.grid(BLOCKS)
             for x, h, b in tl.persistent(tiles, H, B):
-                # The later the queries, the more keys: so that blocks have equal
-                # shares, every other head begins with the last.
+                # Later queries have more keys. Every other head starts with the last
+                # queries, so that blocks have equal shares.
                 if CAUSAL:
                     x = tl.where(h % 2 == 0, x, tiles - 1 - x)
                 tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
         else:
             x, h, b = tl.grid(tiles, H, B)
-            # The most work first: what comes last ends early.
+            # Tiles with the most work come first, so that the last ones end early.
             if CAUSAL:
                 x = tiles - 1 - x
             tile(Q, K, V, Y, Qs, Ks, Vs, x, h, b, scale, STAGES, CAUSAL)
@@ -132,7 +133,7 @@ def attention_kernel(persistent: bool) -> Any:
 def attention_bindings(
     dtype: str, causal: bool, config: AttentionConfig
 ) -> dict[str, Any]:
-    """What an attention is compiled for, as ``Kernel.compile`` takes it."""
+    """The arguments of ``Kernel.compile`` for an attention."""
     return {
         "T": DTYPES[dtype],
         "QUERIES": config.queries,

@@ -1,9 +1,9 @@
-"""Bank conflicts of matrix products, counted by the GPU.
+"""Bank conflicts of matmuls, counted by the GPU.
 
-``python -m benchmarks.bank_conflicts`` runs products under Nsight Compute (``ncu``)
-and writes how often accesses to shared memory had to be repeated because of a bank
-conflict. The analysis in ``lib/Layout`` proves that operands have none; tiles of the
-result do not pass through shared memory, so that the counters have to be zero.
+``python -m benchmarks.bank_conflicts`` runs matmuls under Nsight Compute (``ncu``) and
+writes how often the GPU repeated an access to shared memory because of a bank conflict.
+The analysis in ``lib/Layout`` proves that operands have no conflicts, and tiles of the
+result do not pass through shared memory. So the hardware counters must be zero.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from . import kernels, report
 
 RESULTS = pathlib.Path(__file__).parent / "results"
 SHAPE = (512, 512, 512)
-#: Wavefronts that a conflict adds, by what accesses shared memory (Nsight Compute,
-#: "Metrics Structure"): loads, ldmatrix included; stores; cp.async.
+#: Wavefronts that a conflict adds, by kind of access to shared memory (Nsight Compute,
+#: "Metrics Structure"): loads with ldmatrix; stores; cp.async.
 METRICS = {
     "loads": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "stores": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
@@ -39,7 +39,7 @@ CASES = [
 
 
 def run(chip: str, dtype: str, layout: str) -> None:
-    """Launches one product of random matrices, once."""
+    """Launches one matmul of random matrices, once."""
     import torch
 
     from tilews import runtime
@@ -48,7 +48,7 @@ def run(chip: str, dtype: str, layout: str) -> None:
     config = kernels.GemmConfig(128, 128, depth, 256, 3)
     compiled = kernels.compile_gemm(chip, SHAPE, dtype, layout, config)
     if chip != runtime.device_target():
-        # Machine code runs on its own family only; the driver compiles PTX.
+        # Machine code runs on its own family only. The driver compiles PTX.
         compiled = runtime.LoadedKernel(compiled.manifest, compiled.ptx.encode())
     types = {
         "f16": torch.float16,
@@ -64,10 +64,10 @@ def run(chip: str, dtype: str, layout: str) -> None:
 
 
 def count(ncu: str, case: tuple[str, str, str]) -> dict[str, int]:
-    """The counters of the product, by the names in :data:`METRICS`.
+    """The hardware counters of the matmul, by the names in :data:`METRICS`.
 
     Raises:
-        click.ClickException: if ncu fails or prints no counters.
+        click.ClickException: if ncu fails or prints no metrics.
     """
     command = [
         *(ncu, "--clock-control", "none", "--csv", "--page", "raw"),
@@ -90,7 +90,7 @@ def count(ncu: str, case: tuple[str, str, str]) -> dict[str, int]:
 
 
 def write(rows: list[dict[str, object]], folder: pathlib.Path) -> list[pathlib.Path]:
-    """Writes the counters as JSON and Markdown; returns the files."""
+    """Writes the hardware counters as JSON and Markdown; returns the files."""
     environment = report.environment()
     date = datetime.date.today()
     name = report.file_name(date, environment["gpu"], ["bank-conflicts"])
@@ -98,10 +98,10 @@ def write(rows: list[dict[str, object]], folder: pathlib.Path) -> list[pathlib.P
     data = folder / f"{name}.json"
     data.write_text(json.dumps({"environment": environment, "rows": rows}, indent=1))
     lines = [
-        f"# Bank conflicts of products {'x'.join(map(str, SHAPE))} ({date})",
+        f"# Bank conflicts of matmuls {'x'.join(map(str, SHAPE))} ({date})",
         "",
         f"{environment['gpu']}, counted by Nsight Compute: wavefronts that conflicts",
-        "added, by what accesses shared memory.",
+        "added, by kind of access to shared memory.",
         "",
         f"| case | {' | '.join(METRICS)} |",
         f"| --- |{' --: |' * len(METRICS)}",

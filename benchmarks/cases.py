@@ -1,4 +1,4 @@
-"""What is measured: the cases of each group."""
+"""The cases of each group of benchmarks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Case:
 
     Attributes:
         group: ``gemm``, ``sparse``, ``attention`` or ``softmax``.
-        shape: M, N, K of a product; batches, heads, length and depth of an attention;
+        shape: M, N, K of a matmul; batches, heads, length and depth of an attention;
             rows and columns of a softmax.
         dtype: element type of the inputs, by its name in ``tilews.language``.
-        layout: of a product, one of :data:`LAYOUTS`; of a sparse one ``2:4`` or
-            ``blocks``; of an attention ``full`` or ``causal``.
+        layout: one of :data:`LAYOUTS` for a matmul, ``2:4`` or ``blocks`` for a sparse
+            matmul, ``full`` or ``causal`` for an attention.
     """
 
     group: str
@@ -50,7 +50,7 @@ def _cube(n: int) -> tuple[int, int, int]:
 
 
 def gemm_cases(quick: bool) -> list[Case]:
-    """The matrix products; fp8 only in the layout that tensor cores read."""
+    """The matmuls; fp8 only in the layout that tensor cores read."""
     if quick:
         return [
             Case("gemm", _cube(8192), "f16", "NT"),
@@ -76,7 +76,7 @@ def gemm_cases(quick: bool) -> list[Case]:
 
 
 def sparse_cases(quick: bool) -> list[Case]:
-    """The products whose left operand is 2:4 sparse, and those that skip blocks."""
+    """Matmuls with a 2:4 sparse left operand, and matmuls that skip blocks."""
     sizes = (4096,) if quick else (4096, 8192, 1024)
     structured = [Case("sparse", _cube(n), "f16", "2:4") for n in sizes]
     return [*structured, Case("sparse", _cube(1024), "f16", "blocks")]

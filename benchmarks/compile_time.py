@@ -1,7 +1,7 @@
-"""How long the stages of a compilation take, for each chip.
+"""The times of the stages of a compilation, for each chip.
 
-A kernel is built and compiled again and again in a process that has compiled
-another one before: nothing of the kernel is kept, but all libraries are loaded.
+One process compiles another kernel first, and then builds and compiles the measured
+kernel several times. So libraries are loaded, and nothing of the kernel is cached.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LLVM = (
 )
 _ASSEMBLER = ("ptxas", "link")
 
-#: The groups that stages are summed in, in the order of a compilation.
+#: Groups of stages, in the order of a compilation.
 GROUPS = (
     "trace",
     "tile passes",
@@ -52,7 +52,7 @@ def group_of(stage: str) -> str:
         return "ptxas / lld"
     if stage.startswith("convert-tile-to-"):
         return "conversion"
-    # This one comes after the conversion.
+    # tile-expand-math comes after the conversion.
     if stage.startswith("tile-") and stage != "tile-expand-math":
         return "tile passes"
     return "LLVM dialect"
@@ -62,9 +62,9 @@ def summarize(total: float, trace: float, stages: dict[str, float]) -> dict[str,
     """Milliseconds of each group, of all passes together, and in total.
 
     Args:
-        total: of everything, in milliseconds.
-        trace: of running the Python function and building the IR.
-        stages: of each stage after that.
+        total: milliseconds of the whole compilation.
+        trace: milliseconds of the frontend, which builds the IR.
+        stages: milliseconds of each later stage.
     """
     sums = dict.fromkeys(GROUPS, 0.0)
     sums["trace"] = trace
@@ -76,10 +76,10 @@ def summarize(total: float, trace: float, stages: dict[str, float]) -> dict[str,
 
 
 def measure(chip: str, repeats: int = REPEATS) -> dict[str, Any]:
-    """Compiles the product for a chip, several times.
+    """Compiles the matmul for a chip, several times.
 
     Returns:
-        Medians of the groups' and the stages' milliseconds, and what was made.
+        Median milliseconds of groups and stages, and figures of the result.
 
     Raises:
         CompileError: the chip is unknown, or a kernel does not compile.
@@ -118,7 +118,7 @@ def _compile_once(
 
 
 def _finish(compiled: CompiledKernel) -> int:
-    """Makes the binary, or PTX without ptxas; returns its size in bytes."""
+    """Returns the size in bytes of the binary, or of the PTX if there is no ptxas."""
     if compiled.vendor == "nvidia" and not find_ptxas():
         return len(compiled.ptx)
     return len(compiled.binary)

@@ -1,4 +1,4 @@
-"""Matrix products: tilews, cuBLAS through torch, Triton and TileLang."""
+"""Matmuls: tilews, cuBLAS through torch, Triton and TileLang."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .measure import TORCH_DTYPES, UNIT_ROUNDOFF, Candidate, Launch, Problem
 
 
 def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
-    """Random data of a product, and who computes it."""
+    """Random data of a matmul, and the implementations."""
     m, n, k = case.shape
     a = _random((k, m) if case.layout[0] == "T" else (m, k), case.dtype)
     b = _random((n, k) if case.layout[1] == "T" else (k, n), case.dtype)
     output = kernels.OUTPUTS[case.dtype]
     c = torch.empty(m, n, dtype=TORCH_DTYPES[output], device="cuda")
-    # What the letters N and T leave to be done: views as A (M, K) and B (K, N).
+    # Views of the stored matrices as A (M, K) and B (K, N).
     left = a.t() if case.layout[0] == "T" else a
     right = b.t() if case.layout[1] == "T" else b
     problem = Problem(
@@ -33,17 +33,17 @@ def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
     )
     peers = [*_torch(case, left, right, c), *_triton(left, right, c)]
     peers += _tilelang(case, a, b, c)
-    # Ours last: a crash does not take the others' figures with it.
+    # tilews is last, so that figures of the others survive a crash.
     return problem, [*peers, *_tilews(case, a, b, c)]
 
 
 def error_bound(dtype: str, k: int) -> float:
-    """The relative error that a product of random matrices may have.
+    """The largest relative error that is right for a matmul of random matrices.
 
-    Rounding the result explains one unit roundoff of its type. Hopper's tensor cores
-    add products of fp8 to an accumulator of which they keep 13 bits of the fraction:
-    a step of 32 products loses up to the last one, and an eighth of that on average,
-    because the sum is small at first and errors differ in sign.
+    Rounding the result explains one unit roundoff of its type. For fp8, Hopper's tensor
+    cores keep 13 bits of the fraction of the accumulator. A step of 32 elements along K
+    loses at most the last of these bits. The average loss is an eighth of that: the sum
+    is small at first, and errors differ in sign.
     """
     bound = UNIT_ROUNDOFF[kernels.OUTPUTS[dtype]]
     return bound + k / 32 * 2**-16 if dtype == "e4m3" else bound
@@ -89,7 +89,7 @@ def _torch(
                 lambda: (lambda: torch.matmul(left, right, out=c), None),
             )
         ]
-    # cuBLAS wants K and N to be multiples of 16; torch says so otherwise.
+    # cuBLAS needs multiples of 16 for K and N; torch raises an error for others.
     one = torch.ones((), device="cuda")
 
     def scaled(fast: bool) -> tuple[Launch, None]:

@@ -1,4 +1,4 @@
-"""The kernels of tilews that are measured, and the configurations tried.
+"""The measured kernels of tilews, and their configurations.
 
 Every configuration of a case is checked and timed; the fastest counts.
 """
@@ -12,18 +12,25 @@ import tilews
 import tilews.language as tl
 
 DTYPES = {"f16": tl.f16, "bf16": tl.bf16, "e4m3": tl.e4m3, "f32": tl.f32}
-#: Element type of the result of a product with inputs of the key's type.
+#: Element type of the result of a matmul, by the type of its inputs.
 OUTPUTS = {"f16": "f16", "bf16": "bf16", "e4m3": "bf16"}
 
 
 @dataclasses.dataclass(frozen=True)
 class GemmConfig:
-    """Tile extents, threads of a block and pipeline stages of a product; how many
-    blocks share the tiles, or 0 if each tile has its own; tiles along a panel's
-    short side; blocks of a cluster along N, which fetch rows of A together, and
-    along M, which do so with columns of B. Blocks that share the tiles are clusters
-    along one of the two, of which the panel is a multiple; with `ping_pong` they have
-    these threads twice, which take tiles alternately."""
+    """A configuration of a matmul.
+
+    Attributes:
+        bm, bn, bk: extents of a tile.
+        threads: of a block; with `ping_pong` a block has twice as many.
+        stages: of the pipeline.
+        blocks: number of persistent blocks, or 0 if each tile has a block.
+        panel: tiles along the short side of a panel. In persistent kernels it is a
+            multiple of the cluster.
+        cluster: blocks of a cluster along N, which share rows of A, and along M, which
+            share columns of B. In persistent kernels one of the two is 1.
+        ping_pong: whether two groups of threads alternate between tiles.
+    """
 
     bm: int
     bn: int
@@ -47,7 +54,7 @@ class GemmConfig:
 
 @dataclasses.dataclass(frozen=True)
 class SoftmaxConfig:
-    """Columns of a tile, threads of a block; `whole` if a tile has the row."""
+    """Columns of a tile, threads of a block, and whether a tile has the whole row."""
 
     columns: int
     threads: int
@@ -98,6 +105,20 @@ def softmax_configs(shape: tuple[int, ...]) -> list[SoftmaxConfig]:
     ]
 
 
+@tilews.func
+def gemm_tile(A, B, C, As, Bs, bx, by, STAGES, transpose_a, transpose_b):
+    """Computes the tile (by, bx) of C = A @ B."""
+    BM, BK = As.shape[::-1] if transpose_a else As.shape
+    BN = Bs.shape[0 if transpose_b else 1]
+    K = A.shape[0 if transpose_a else 1]
+    acc = tl.zeros((BM, BN), tl.f32)
+    for k in tl.range(tl.cdiv(K, BK), num_stages=STAGES):
+        tl.copy(A[k * BK, by * BM] if transpose_a else A[by * BM, k * BK], As)
+        tl.copy(B[bx * BN, k * BK] if transpose_b else B[k * BK, bx * BN], Bs)
+        acc = tl.gemm(As, Bs, acc, transpose_lhs=transpose_a, transpose_rhs=transpose_b)
+    C[by * BM, bx * BN] = acc.to(C.dtype)
+
+
 @functools.cache
 def gemm_kernel(
     layout: str,
@@ -111,13 +132,13 @@ def gemm_kernel(
         layout: two letters for A and B: N for A (M, K) and B (K, N), T for A (K, M)
             and B (N, K).
         divisors: of M, N and K, as :func:`divisors` finds them.
-        persistent: whether ``BLOCKS`` blocks take tiles in turn.
+        persistent: whether ``BLOCKS`` persistent blocks compute the tiles.
         cluster: blocks of a cluster along N and M.
     """
     across, down = cluster
     if persistent and across > 1 and down > 1:
-        raise ValueError(f"blocks that take tiles in turn are no cluster {cluster}")
-    # Blocks with numbers that follow each other are neighbours in a panel.
+        raise ValueError(f"persistent blocks need a 1-d cluster, found {cluster}")
+    # Blocks with consecutive numbers are adjacent in a panel.
     order = "col" if across > 1 else "row"
     launched = (across * down, 1, 1) if persistent else (across, down, 1)
     transpose_a, transpose_b = (letter == "T" for letter in layout)
@@ -127,20 +148,6 @@ def gemm_kernel(
     a_dims = f"K, {m}" if transpose_a else f"M, {k}"
     b_dims = f"N, {k}" if transpose_b else f"K, {n}"
     c_dims = f"M, {n}"
-
-    @tilews.func
-    def tile(A, B, C, As, Bs, bx, by, STAGES):
-        BM, BK = As.shape[::-1] if transpose_a else As.shape
-        BN = Bs.shape[0 if transpose_b else 1]
-        K = A.shape[0 if transpose_a else 1]
-        acc = tl.zeros((BM, BN), tl.f32)
-        for k in tl.range(tl.cdiv(K, BK), num_stages=STAGES):
-            tl.copy(A[k * BK, by * BM] if transpose_a else A[by * BM, k * BK], As)
-            tl.copy(B[bx * BN, k * BK] if transpose_b else B[k * BK, bx * BN], Bs)
-            acc = tl.gemm(
-                As, Bs, acc, transpose_lhs=transpose_a, transpose_rhs=transpose_b
-            )
-        C[by * BM, bx * BN] = acc.to(C.dtype)
 
     @tilews.kernel(threads=128, cluster=launched if across * down > 1 else None)
     def gemm(
@@ -158,7 +165,7 @@ def gemm_kernel(
         M, N = C.shape
         As = tl.alloc_shared((BK, BM) if transpose_a else (BM, BK), A.dtype)
         Bs = tl.alloc_shared((BN, BK) if transpose_b else (BK, BN), B.dtype)
-        # Whole clusters: the last tiles may lie outside.
+        # Whole clusters: the last tiles may lie outside of C.
         tiles_n = tl.cdiv(N, BN * across) * across
         tiles_m = tl.cdiv(M, BM * down) * down
         if persistent:
@@ -166,17 +173,17 @@ def gemm_kernel(
             for bx, by in tl.persistent(
                 tiles_n, tiles_m, order=order, panel=PANEL, ping_pong=PING_PONG
             ):
-                tile(A, B, C, As, Bs, bx, by, STAGES)
+                gemm_tile(A, B, C, As, Bs, bx, by, STAGES, transpose_a, transpose_b)
         else:
             bx, by = tl.grid(tiles_n, tiles_m)
             tl.rasterize("row", panel=PANEL)
-            tile(A, B, C, As, Bs, bx, by, STAGES)
+            gemm_tile(A, B, C, As, Bs, bx, by, STAGES, transpose_a, transpose_b)
 
     return gemm
 
 
 def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
-    """What a product is compiled for, as ``Kernel.compile`` takes it."""
+    """The arguments of ``Kernel.compile`` for a matmul."""
     return {
         "T": DTYPES[dtype],
         "U": DTYPES[OUTPUTS[dtype]],
@@ -192,7 +199,7 @@ def gemm_bindings(dtype: str, config: GemmConfig) -> dict[str, Any]:
 
 
 def divisors(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """What is known of extents: their divisors, up to 16."""
+    """The divisors of extents, up to 16."""
     return tuple(math.gcd(extent, 16) for extent in shape)
 
 
@@ -204,8 +211,7 @@ def is_aligned(shape: tuple[int, ...]) -> bool:
 def compile_gemm(
     target: str, shape: tuple[int, ...], dtype: str, layout: str, config: GemmConfig
 ) -> Any:
-    """A compiled product for matrices of these extents (M, N, K); a second time it
-    is found again."""
+    """A compiled matmul for matrices of these extents (M, N, K). Kernels are cached."""
     kernel = gemm_kernel(layout, divisors(shape), config.blocks > 0, config.cluster)
     return kernel.compile(target, **gemm_bindings(dtype, config))
 
@@ -216,7 +222,7 @@ def softmax_row(
     Y: tl.Tensor["M, N:16", "T"],
     COLUMNS: tl.constexpr,
 ):
-    """A block takes a row and keeps it."""
+    """Each block computes a row, which it keeps in registers."""
     row = tl.grid(X.shape[0])
     x = tl.load(X[row, 0], (1, COLUMNS), pad=-math.inf).to(tl.f32)
     e = tl.exp(x - tl.max(x, 1, keepdims=True))
@@ -229,7 +235,8 @@ def softmax_tiles(
     Y: tl.Tensor["M, N:16", "T"],
     COLUMNS: tl.constexpr,
 ):
-    """A block takes a row in tiles, twice: for the sum, and for the result."""
+    """Each block computes a row. It loads the tiles twice: for the sum, and for the
+    result."""
     M, N = X.shape
     row = tl.grid(M)
     # The running maximum, and the sum of the exponentials relative to it.

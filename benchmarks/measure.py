@@ -21,22 +21,23 @@ TORCH_DTYPES = {
     "f32": torch.float32,
 }
 
-#: Of the bound, for the largest error of an element relative to the largest element.
+#: Times the bound of a problem: the bound of the largest error of an element, relative
+#: to the largest element.
 PEAK_FACTOR = 2
 
-#: How often the fastest configurations are timed in turns, three runs a time.
+#: Rounds in which the fastest configurations are timed alternately, three runs each.
 ROUNDS = 10
-#: How many of each implementation are. A hot GPU is slower: who came first in the
-#: first round need not be the fastest.
+#: The number of configurations per implementation in these rounds. A hot GPU is slower,
+#: so the fastest configuration of the first measurement need not be the fastest one.
 FINALISTS = 3
 
 Launch = Callable[[], torch.Tensor]
-#: What is known of a configuration, and how to launch it.
+#: The entry of a configuration, and a function that launches it.
 Finalist = tuple[dict[str, Any], Launch]
 
 
 class GpuLost(Exception):
-    """The process can use the GPU no longer; the rows so far are in `args`."""
+    """The process can no longer use the GPU; the rows so far are in `args`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Candidate:
     Attributes:
         name: the implementation.
         config: the configuration in a few words.
-        prepare: compiles; returns the function that starts the work and returns
-            its result, and the compiler's figures, None if there are none.
+        prepare: compiles. It returns a function that starts the work and returns its
+            result, and the figures of the compiler, or None if there are none.
     """
 
     name: str
@@ -57,13 +58,13 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """What the candidates of a case share.
+    """Everything that the candidates of a case have in common.
 
     Attributes:
-        output: where they write, unless they return a tensor of their own.
+        output: a tensor that they write, unless they return another one.
         reference: the result in float64.
-        bound: of the relative error ||out - reference|| / ||reference||.
-        work: figures of merit: what is done in one run, by unit and second.
+        bound: largest relative error ||out - reference|| / ||reference||.
+        work: figures of merit: the amount of work of one run, by unit.
     """
 
     output: torch.Tensor
@@ -73,8 +74,10 @@ class Problem:
 
 
 def errors(result: torch.Tensor, reference: torch.Tensor) -> tuple[float, float]:
-    """||result - reference|| / ||reference||, and the same of the largest elements,
-    which a single wrong element shows in. NaN if an element is."""
+    """||result - reference|| / ||reference|| in the 2-norm and in the maximum norm.
+
+    The latter detects a single wrong element. The errors are NaN if an element is.
+    """
     difference = result.to(torch.float64) - reference
     norm = difference.norm() / reference.norm()
     peak = difference.abs().max() / reference.abs().max()
@@ -89,13 +92,13 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Checks and times candidates; yields a row for each implementation, twice.
 
-    A row has the fastest right configuration; ``tried`` has all of them. Candidates
-    of one implementation follow each other. The second rows, with ``in_turns``,
-    replace the first: the fastest configurations of all take turns, because who comes
-    first finds a cooler GPU, and the fastest of these counts.
+    A row has the fastest right configuration; ``tried`` has all configurations.
+    Candidates of one implementation are adjacent. The second rows, with ``in_turns``,
+    replace the first: the fastest configurations of all implementations run
+    alternately, because the first one to run has a cooler GPU.
 
     Raises:
-        GpuLost: a candidate left the GPU in a state that nobody can use.
+        GpuLost: a candidate left the GPU in an unusable state.
     """
     finalists: list[tuple[dict[str, Any], list[Finalist]]] = []
     for name, group in groupby(candidates, lambda candidate: candidate.name):
@@ -116,7 +119,7 @@ def measure(
             own = [(entry, launches[entry["config"]]) for entry in right]
             finalists.append((row, own))
     if finalists:
-        announce("all", "in turns")
+        announce("all", "alternately")
         yield from _time_in_turns(finalists, timer, problem)
 
 
@@ -125,7 +128,7 @@ def _time_in_turns(
     timer: Timer,
     problem: Problem,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each implementation with times that were taken in turns."""
+    """A row for each implementation, with times of alternating runs."""
     everyone = [finalist for _, own in finalists for finalist in own]
     times: list[list[float]] = [[] for _ in everyone]
     for _ in range(ROUNDS):
@@ -142,7 +145,8 @@ def _time_in_turns(
 def _try(
     problem: Problem, candidate: Candidate, timer: Timer, launches: dict[str, Launch]
 ) -> dict[str, Any]:
-    """What came out of one configuration; how to launch it goes to ``launches``."""
+    """The entry of one configuration. Adds a function that launches it to
+    ``launches``."""
     entry: dict[str, Any] = {"config": candidate.config, "status": "failed"}
     try:
         launch, entry["resources"] = candidate.prepare()
@@ -159,13 +163,13 @@ def _try(
         timing = timer(launch)
         entry.update(timing.fields())
         entry["status"] = "ok"
-    except Exception as error:  # Whatever another library raises.
+    except Exception as error:  # Other libraries raise errors of many types.
         entry["note"] = f"{type(error).__name__}: {error}"
     return entry
 
 
 def _row(name: str, tried: list[dict[str, Any]], problem: Problem) -> dict[str, Any]:
-    """The row of an implementation from what was tried."""
+    """The row of an implementation, from the entries of its configurations."""
     right = [entry for entry in tried if entry["status"] == "ok"]
     wrong = [entry for entry in tried if entry["status"] == "wrong"]
     best = min(right, key=lambda entry: entry["ms"]) if right else (wrong + tried)[0]

@@ -41,11 +41,11 @@ class Table:
     rows: list[tuple[str, ...]]
 
 
-# --- what the results were made with ---------------------------------------------
+# --- the environment of the results ---------------------------------------------
 
 
 def environment() -> dict[str, Any]:
-    """The date, the machine and the versions; None for what is not there."""
+    """The date, the machine and the versions. Missing programs have None."""
     gpu, driver = _gpu()
     packages = ("torch", "triton", "tilelang", "cuda-bindings")
     return {
@@ -62,7 +62,7 @@ def environment() -> dict[str, Any]:
 
 
 def _output(*command: str) -> str | None:
-    """What a command prints; None if it cannot be run."""
+    """The output of a command, or None if it cannot run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
@@ -97,7 +97,7 @@ def _version(package: str) -> str | None:
 def missing_peers() -> list[str]:
     """A line for each peer that is not installed."""
     return [
-        f"{peer} is not installed: no figures of it"
+        f"{peer} is not installed and has no figures"
         for peer in PEERS
         if importlib.util.find_spec(peer) is None
     ]
@@ -123,7 +123,7 @@ def failures(outcome: dict[str, Any]) -> list[str]:
 
 
 def _tries(run: dict[str, Any]) -> list[dict[str, Any]]:
-    # A worker that was killed leaves a row in which nothing was tried.
+    # The row of a killed worker has no tried configurations.
     return run["tried"] or [run]
 
 
@@ -184,7 +184,7 @@ def _number(run: dict[str, Any], unit: str) -> str:
 
 
 def _resource_table(runs: list[dict[str, Any]]) -> Table:
-    """What the compiler says of each kernel; runs of one kernel share a row."""
+    """The figures of the compiler for each kernel; runs of one kernel share a row."""
     rows: dict[tuple[str, ...], None] = {}
     for run in runs:
         for entry in run["tried"]:
@@ -221,7 +221,7 @@ def _compile_table(results: list[dict[str, Any]]) -> Table:
 
 
 def show(outcome: dict[str, Any], console: Console) -> None:
-    """Prints the tables and what failed."""
+    """Prints the tables and the failures."""
     for table in tables(outcome):
         rich = RichTable(title=table.title)
         for index, column in enumerate(table.columns):
@@ -268,7 +268,7 @@ def save(outcome: dict[str, Any], path: pathlib.Path) -> list[pathlib.Path]:
 
     Args:
         outcome: the environment and all rows.
-        path: of both files, without a suffix.
+        path: the path of both files, without a suffix.
 
     Returns:
         The paths written.

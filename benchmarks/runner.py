@@ -1,4 +1,4 @@
-"""Runs cases in worker processes and kills those that hang."""
+"""Runs cases in worker processes, and kills processes that hang."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .worker import GPU_LOST
 WORKER = (sys.executable, "-m", "benchmarks.worker")
 #: Seconds until a worker has imported torch and reached the GPU.
 START_TIMEOUT = 180.0
-#: So many workers hang before the cases that are left are given up.
+#: After so many hanging workers, the remaining cases are given up.
 MAX_KILLED = 3
 
 
@@ -45,7 +45,7 @@ class Worker:
             json.dump([case.to_json() for case in cases], self._process.stdin)
             self._process.stdin.close()
         except BrokenPipeError:
-            pass  # It ended at once; the messages end, too.
+            pass  # The process ended at once; its messages end, too.
 
     def _read(self, stream: IO[str]) -> None:
         for line in stream:
@@ -65,10 +65,10 @@ class Worker:
         return None if line is None else json.loads(line)
 
     def close(self, patience: float) -> tuple[int, str]:
-        """Ends the process; returns its exit code and the end of what it printed.
+        """Ends the process; returns its exit code and the end of its output.
 
         Args:
-            patience: seconds that it has to end by itself.
+            patience: seconds to wait for its end before it is killed.
         """
         try:
             code = self._process.wait(patience)
@@ -84,12 +84,12 @@ class Worker:
 class Session:
     """Measures cases in workers, one after the other.
 
-    A case whose worker hangs or crashes gets a row that says so, and the next cases
-    go to a new worker.
+    If a worker hangs or crashes, its case gets a row that says so, and a new worker
+    measures the next cases.
 
     Attributes:
         rows: results, each with the fields of its case.
-        versions: of what the workers use.
+        versions: versions of the libraries that the workers use.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class Session:
         report: Callable[[str], None],
         command: Sequence[str] = WORKER,
     ) -> None:
-        """Starts nothing yet.
+        """Starts no worker yet.
 
         Args:
-            timeout: seconds that a step may take: to compile, check and time.
-            report: is told what goes on.
+            timeout: seconds for a step: to compile, check and time a configuration.
+            report: receives lines on the progress.
             command: starts a worker.
         """
         self.rows: list[dict[str, Any]] = []
@@ -125,14 +125,14 @@ class Session:
             killed += note.startswith("killed")
             if note:
                 self._fail(remaining[self._done], *self._step, note)
-            # A case that was not finished is not tried again.
+            # An unfinished case is not tried again.
             remaining = remaining[self._done + 1 :]
         for case in remaining:
             self._fail(case, "all", "", f"not run: {killed} workers were killed")
 
     def _run_worker(self, cases: list[Case]) -> str:
-        """Runs one worker; returns why it did not finish a case that has no row for
-        that yet, or nothing."""
+        """Runs one worker. Returns the reason if it did not finish a case that has no
+        row about this yet, else an empty string."""
         worker = Worker(self._command, cases)
         self._step, self._done, note = None, 0, ""
         try:
@@ -167,7 +167,7 @@ class Session:
                 self._report(cases[self._done].title)
 
     def _fail(self, case: Case, implementation: str, config: str, note: str) -> None:
-        """Adds a row for a case that came to no end."""
+        """Adds a row for a case that did not finish."""
         row = {"implementation": implementation, "config": config, "note": note}
         self._add(case, {**row, "status": "failed", "tried": []})
 

@@ -13,13 +13,13 @@ from . import kernels
 from .cases import Case
 from .measure import TORCH_DTYPES, UNIT_ROUNDOFF, Candidate, Launch, Problem
 
-#: What f32 arithmetic may add: the exponential of a difference of up to 2^6 loses
-#: its absolute error, which is this, and summing loses less.
+#: The error of f32 arithmetic: the exponential of a difference of up to 2^6 has a
+#: relative error equal to the absolute error of the difference. Summing loses less.
 ARITHMETIC_ERROR = 2**-19
 
 
 def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
-    """Random data of a softmax, and who computes it."""
+    """Random data of a softmax, and the implementations."""
     dtype = TORCH_DTYPES[case.dtype]
     x = (4 * torch.randn(case.shape, device="cuda")).to(dtype)
     y = torch.empty_like(x)

@@ -1,7 +1,7 @@
-"""Sparse products: tilews, cuSPARSELt and cuBLAS through torch, and TileLang.
+"""Sparse matmuls: tilews, cuSPARSELt and cuBLAS through torch, and TileLang.
 
-Figures count the products of the dense matrices, those with zeros included, so that
-cuBLAS on the dense matrix compares.
+Figures count the operations of the dense matmul, also those with zeros. So they compare
+with cuBLAS on the dense matrix.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from . import sparse_kernels as kernels
 from .cases import Case
 from .measure import TORCH_DTYPES, UNIT_ROUNDOFF, Candidate, Launch, Problem
 
-#: The share of the blocks that count.
+#: The share of the blocks that the mask selects.
 DENSITY = 0.5
 #: The places of the two nonzeros of four elements.
 PLACES = [(i, j) for i in range(4) for j in range(i + 1, 4)]
 
 
 def prepare(case: Case) -> tuple[Problem, list[Candidate]]:
-    """Random data of a product, and who computes it."""
+    """Random data of a matmul, and the implementations."""
     return {"2:4": _structured, "blocks": _blocks}[case.layout](case)
 
 
@@ -90,7 +90,7 @@ def compress(
 
     Args:
         values: the nonzeros, (M, K / 2).
-        chosen: which of :data:`PLACES` each four elements have, (M, K / 4).
+        chosen: an index into :data:`PLACES` for each four elements, (M, K / 4).
     """
     m, groups = chosen.shape
     places = torch.tensor(PLACES, device=values.device)[chosen]
@@ -98,7 +98,7 @@ def compress(
     dense.scatter_(2, places, values.view(m, groups, 2))
     nibbles = (places[..., 0] | places[..., 1] << 2).view(m, -1, 4)
     words = sum(nibbles[..., i] << 4 * i for i in range(4))
-    # The upper half of the numbers of 16 bits are negative ones.
+    # The upper half of the 16-bit numbers is negative.
     words = torch.where(words >= 1 << 15, words - (1 << 16), words)
     return dense.view(m, 4 * groups), words.to(torch.int16)
 
@@ -119,14 +119,14 @@ def _structured(case: Case) -> tuple[Problem, list[Candidate]]:
 
 
 def _cusparselt(dense: torch.Tensor, b: torch.Tensor) -> Launch:
-    """The library by itself, with the algorithm that its search finds."""
+    """The library without torch's tensor class, with the algorithm of its search."""
     compressed, right = torch._cslt_compress(dense), b.t()
     found = torch._cslt_sparse_mm_search(compressed, right)
     return lambda: torch._cslt_sparse_mm(compressed, right, alg_id=found)
 
 
 def _semi(dense: torch.Tensor, b: torch.Tensor) -> Launch:
-    """What torch makes of a sparse tensor."""
+    """The matmul of torch for a semi-structured sparse tensor."""
     left = torch.sparse.to_sparse_semi_structured(dense)
     return lambda: torch.mm(left, b.t())
 
@@ -147,7 +147,7 @@ def _blocks(case: Case) -> tuple[Problem, list[Candidate]]:
     mask = torch.rand(shape, device="cuda") < DENSITY
     c = torch.empty(m, n, dtype=a.dtype, device="cuda")
     problem = _make_problem(case, c, multiply_blocks(a.double(), b.double(), mask))
-    # torch has nothing that skips blocks.
+    # torch has no matmul that skips blocks.
     peers = _tilelang("blocks", case, a, b, mask, c)
     return problem, [*peers, *_tilews(case, a, b, mask, c)]
 
@@ -155,7 +155,7 @@ def _blocks(case: Case) -> tuple[Problem, list[Candidate]]:
 def multiply_blocks(
     a: torch.Tensor, b: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
-    """The product of the steps that count."""
+    """The matmul of the blocks that the mask selects."""
     rows, columns, depth = kernels.BLOCK
     steps = [
         (left @ right)

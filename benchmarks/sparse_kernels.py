@@ -1,7 +1,7 @@
-"""The sparse products that are measured, and the configurations tried.
+"""The measured sparse matmuls, and their configurations.
 
-Of a 2:4 sparse product the left operand has two nonzeros in each four elements of a
-row; of a block-sparse one a mask says which blocks of its steps count.
+The left operand of a 2:4 sparse matmul has two nonzeros in each four elements of a row.
+A block-sparse matmul has a mask that selects the blocks to compute.
 """
 
 import functools
@@ -12,7 +12,7 @@ import tilews.language as tl
 
 from .kernels import DTYPES, GemmConfig
 
-#: Extents of the blocks that a mask tells of: of M, N and K.
+#: Extents of the blocks of a mask, along M, N and K.
 BLOCK = (128, 128, 32)
 
 
@@ -46,10 +46,10 @@ def configs(shape: tuple[int, ...], kind: str) -> list[GemmConfig]:
 def structured_kernel(persistent: bool) -> Any:
     """The kernel of C = A @ B with a 2:4 sparse A, accumulated in f32.
 
-    A has the nonzeros and E their places, 16 bits for 16 elements; B is (N, K).
+    A has the nonzeros, E their places (16 bits for 16 elements), and B is (N, K).
 
     Args:
-        persistent: whether ``BLOCKS`` blocks take tiles in turn.
+        persistent: whether ``BLOCKS`` persistent blocks compute the tiles.
     """
 
     @tilews.func
@@ -103,7 +103,7 @@ def block_sparse(
     BK: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """C = A @ B, accumulated in f32, of the steps whose block of the mask is set."""
+    """C = A @ B over the blocks that the mask selects, accumulated in f32."""
     M, N = C.shape
     bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
     tl.rasterize("row", panel=8)
@@ -124,7 +124,7 @@ def sparse_kernel(kind: str, config: GemmConfig) -> Any:
 
 
 def sparse_bindings(kind: str, dtype: str, config: GemmConfig) -> dict[str, Any]:
-    """What a product is compiled for, as ``Kernel.compile`` takes it."""
+    """The arguments of ``Kernel.compile`` for a sparse matmul."""
     bindings = {
         "T": DTYPES[dtype],
         "BM": config.bm,
@@ -137,6 +137,6 @@ def sparse_bindings(kind: str, dtype: str, config: GemmConfig) -> dict[str, Any]
 
 
 def compile_sparse(target: str, kind: str, dtype: str, config: GemmConfig) -> Any:
-    """A compiled product, of extents that are multiples of 128."""
+    """A compiled sparse matmul for extents that are multiples of 128."""
     bindings = sparse_bindings(kind, dtype, config)
     return sparse_kernel(kind, config).compile(target, **bindings)

@@ -1,4 +1,4 @@
-"""The peers in TileLang: pipelined products, dense and sparse, and attention."""
+"""The peers in TileLang: pipelined matmuls, dense and sparse, and attention."""
 
 import functools
 import math
@@ -18,10 +18,10 @@ DTYPES = {"f16": "float16", "bf16": "bfloat16", "e4m3": "float8_e4m3fn"}
 def gemms(
     case: Case, output: str
 ) -> list[tuple[str, Callable[[], Callable[..., Any]]]]:
-    """Makers of functions of A, B and C, with the configurations' labels."""
+    """Functions that compile a matmul of A, B and C, with labels."""
     depth = 128 if case.dtype == "e4m3" else 64
-    # Tile extents, threads and stages. A configuration compiles for seconds: only the
-    # layout that is measured in all sizes has all of them.
+    # Tile extents, threads and stages. A configuration takes seconds to compile, so
+    # only the layout that is measured in all sizes has all of them.
     configs = [(128, 128, depth, 128, 3), (128, 256, depth, 256, 3)]
     if case.layout == "NT" and is_aligned(case.shape):
         configs += [
@@ -82,7 +82,8 @@ def _compile(
 
 
 def structured(case: Case) -> list[tuple[str, Callable[[], Callable[..., Any]]]]:
-    """Makers of 2:4 sparse products of A, its metadata E, B (N, K) and C."""
+    """Functions that compile a 2:4 sparse matmul of A, its metadata E, B (N, K) and C,
+    with labels."""
     # Tile extents, threads and stages.
     configs = [
         (128, 128, 64, 128, 3),
@@ -130,8 +131,9 @@ def _structured(
 
 
 def blocks(case: Case) -> list[tuple[str, Callable[[], Callable[..., Any]]]]:
-    """Makers of block-sparse products of A, B, the mask and C."""
-    # Threads and stages; the tile is the mask's block.
+    """Functions that compile a block-sparse matmul of A, B, the mask and C, with
+    labels."""
+    # Threads and stages. The tile is a block of the mask.
     return [
         (f"t{threads} s{stages}", functools.partial(_blocks, case, threads, stages))
         for threads, stages in ((128, 2), (128, 3), (256, 2), (256, 3))
@@ -168,7 +170,8 @@ def _blocks(case: Case, threads: int, stages: int) -> Callable[..., Any]:
 def attentions(
     case: Case, causal: bool
 ) -> list[tuple[str, Callable[[], Callable[..., Any]]]]:
-    """Makers of functions of Q, K, V and the result, all (B, S, H, D)."""
+    """Functions that compile an attention of Q, K, V and the result, all (B, S, H, D),
+    with labels."""
     # Queries and keys of a tile, threads and stages.
     configs = [
         (128, 128, 256, 1),
@@ -185,15 +188,43 @@ def attentions(
     ]
 
 
+def _online_softmax(queries: int, keys: int, scale: float) -> Any:
+    """A macro that turns scores into weights relative to the highest score so far.
+
+    It updates that score and the sum of the weights. `factor` becomes the factor of
+    earlier results.
+    """
+    Matrix = T.FragmentBuffer((queries, keys), "float32")
+    Rows = T.FragmentBuffer((queries,), "float32")
+
+    @T.macro
+    def update(
+        scores: Matrix, top: Rows, before: Rows, factor: Rows, added: Rows, total: Rows
+    ):
+        T.copy(top, before)
+        T.fill(top, -T.infinity("float32"))
+        T.reduce_max(scores, top, dim=1, clear=False)
+        for i in T.Parallel(queries):
+            top[i] = T.max(top[i], before[i])
+            factor[i] = T.exp2(before[i] * scale - top[i] * scale)
+        for i, j in T.Parallel(queries, keys):
+            scores[i, j] = T.exp2(scores[i, j] * scale - top[i] * scale)
+        T.reduce_sum(scores, added, dim=1)
+        for i in T.Parallel(queries):
+            total[i] = total[i] * factor[i] + added[i]
+
+    return update
+
+
 def _attention(
     case: Case, causal: bool, queries: int, keys: int, threads: int, stages: int
 ) -> Callable[..., Any]:
     batch, heads, length, depth = case.shape
     shape = (batch, length, heads, depth)
     kind = DTYPES[case.dtype]
-    # Powers of two are what the hardware computes.
-    scale = math.log2(math.e) / math.sqrt(depth)
-    rows = T.GemmWarpPolicy.FullRow
+    tiles = -(-length // queries)
+    scale = math.log2(math.e) / math.sqrt(depth)  # for powers of two
+    rows, update = T.GemmWarpPolicy.FullRow, _online_softmax(queries, keys, scale)
 
     @T.prim_func
     def attention(
@@ -202,11 +233,7 @@ def _attention(
         V: T.Tensor(shape, kind),
         Y: T.Tensor(shape, kind),
     ):
-        with T.Kernel(T.ceildiv(length, queries), heads, batch, threads=threads) as (
-            x,
-            h,
-            b,
-        ):
+        with T.Kernel(tiles, heads, batch, threads=threads) as (x, h, b):
             q = T.alloc_shared((queries, depth), kind)
             k = T.alloc_shared((keys, depth), kind)
             v = T.alloc_shared((keys, depth), kind)
@@ -236,17 +263,7 @@ def _attention(
                 else:
                     T.clear(scores)
                 T.gemm(q, k, scores, transpose_B=True, policy=rows)
-                T.copy(top, before)
-                T.fill(top, -T.infinity("float32"))
-                T.reduce_max(scores, top, dim=1, clear=False)
-                for i in T.Parallel(queries):
-                    top[i] = T.max(top[i], before[i])
-                    factor[i] = T.exp2(before[i] * scale - top[i] * scale)
-                for i, j in T.Parallel(queries, keys):
-                    scores[i, j] = T.exp2(scores[i, j] * scale - top[i] * scale)
-                T.reduce_sum(scores, added, dim=1)
-                for i in T.Parallel(queries):
-                    total[i] = total[i] * factor[i] + added[i]
+                update(scores, top, before, factor, added, total)
                 T.copy(scores, weights)
                 for i, j in T.Parallel(queries, depth):
                     out[i, j] *= factor[i]

@@ -1,4 +1,4 @@
-"""Timing by CUDA events, with nothing of the inputs left in the L2 cache."""
+"""Timing by CUDA events, with a cold L2 cache."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 
 ITERATIONS = 25
 WARMUP = 3
-#: Several times the L2 cache of any GPU. Writing it also keeps the GPU busy while
-#: the host prepares the launch that is timed.
+#: Several times the L2 cache of any GPU. Writing so many bytes also keeps the GPU busy
+#: while the host prepares the timed launch.
 FLUSH_BYTES = 512 * 1024**2
 
 
@@ -25,12 +25,12 @@ class Timing:
 
     @classmethod
     def of(cls, times: list[float]) -> Timing:
-        """What is to be said of single times."""
+        """The percentiles of some times."""
         ordered = sorted(times)
         return cls(*(quantile(ordered, q) for q in (0.5, 0.2, 0.8)))
 
     def fields(self) -> dict[str, float]:
-        """As a row has it."""
+        """The fields of a row."""
         return {"ms": self.median, "ms_low": self.low, "ms_high": self.high}
 
 
@@ -43,7 +43,7 @@ class Timer:
     def __call__(
         self, launch: Callable[[], Any], iterations: int = ITERATIONS
     ) -> Timing:
-        """What is to be said of the times of ``launch``; see :meth:`sample`."""
+        """The percentiles of the times of ``launch``; see :meth:`sample`."""
         return Timing.of(self.sample(launch, iterations, WARMUP))
 
     def sample(
@@ -53,8 +53,8 @@ class Timer:
 
         Args:
             launch: starts the work and does not wait for it.
-            iterations: how often it is timed.
-            warmup: how often it runs before.
+            iterations: number of timed runs.
+            warmup: number of runs before these.
         """
         for _ in range(warmup):
             self._buffer.fill_(1)

@@ -1,4 +1,4 @@
-"""The peers in Triton: products by TMA and by pointers, softmaxes of whole rows."""
+"""The peers in Triton: matmuls by TMA and by pointers, softmaxes of whole rows."""
 
 import functools
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def gemm(
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
     PANEL: tl.constexpr, EVEN: tl.constexpr,
 ):  # fmt: skip
-    # Programs walk panels of PANEL rows of tiles, down each column of the panel.
+    # Tiles are in panels of PANEL rows, numbered down each column of the panel.
     tiles_m = tl.cdiv(M, BM)
     in_panel = PANEL * tl.cdiv(N, BN)
     top = tl.program_id(0) // in_panel * PANEL
@@ -53,7 +53,7 @@ def gemm_tma(
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PANEL: tl.constexpr,
     A_TURNED: tl.constexpr, B_TURNED: tl.constexpr, BLOCKS: tl.constexpr,
 ):  # fmt: skip
-    # The same walk, by programs that take several tiles.
+    # The same order, in persistent programs.
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
     in_panel = PANEL * tiles_n
     for tile in tl.range(tl.program_id(0), tiles_m * tiles_n, BLOCKS, flatten=True):
@@ -81,7 +81,7 @@ def softmax(x, y, N, COLUMNS: tl.constexpr):
 def gemms(
     a: torch.Tensor, b: torch.Tensor, c: torch.Tensor
 ) -> list[tuple[str, Callable[[], torch.Tensor]]]:
-    """Functions that compute C (M, N) of A (M, K) and B (K, N), with their labels."""
+    """Functions that compute C (M, N) from A (M, K) and B (K, N), with labels."""
     depth = 128 // a.element_size()
     # Tile extents, warps and stages.
     configs = [
@@ -127,7 +127,7 @@ def _is_turned(x: torch.Tensor) -> bool:
 
 
 def _fits_tma(x: torch.Tensor) -> bool:
-    """Whether the rows of a matrix in memory begin at multiples of 16 bytes."""
+    """Whether the rows of a matrix in memory start at multiples of 16 bytes."""
     return max(x.stride()) * x.element_size() % 16 == 0
 
 
@@ -155,7 +155,7 @@ def _run_gemm_tma(
 def softmaxes(
     shape: tuple[int, int],
 ) -> list[tuple[str, Callable[..., torch.Tensor]]]:
-    """Functions of X and Y, with their labels."""
+    """Functions of X and Y, with labels."""
     columns = triton.next_power_of_2(shape[1])
     return [
         (f"w{warps}", functools.partial(_run_softmax, columns, warps))

@@ -1,10 +1,10 @@
-"""Measures cases in a process of its own, which the runner may kill.
+"""Measures cases in a separate process, which the runner may kill.
 
 Reads cases as JSON from stdin and writes messages to stdout, one JSON object a line:
 
-* ``{"ready": {...}}``: versions, once everything is imported;
-* ``{"step": [implementation, configuration]}``: before anything that may hang;
-* ``{"row": {...}}``: an implementation's result;
+* ``{"ready": {...}}``: versions, after the imports;
+* ``{"step": [implementation, configuration]}``: before a step that may hang;
+* ``{"row": {...}}``: the result of an implementation;
 * ``{"done": true}``: the case has no more rows.
 """
 
@@ -23,7 +23,7 @@ GPU_LOST = 3
 
 def main() -> None:
     """Measures the cases on stdin."""
-    # What libraries print goes to stderr.
+    # Output of libraries goes to stderr.
     messages = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     cases = [Case.from_json(fields) for fields in json.load(sys.stdin)]

@@ -1,8 +1,8 @@
-"""Writes docs/dialect.md and docs/passes.md from what TableGen made of the .td files,
-docs/pipeline.md from what the compiler prints, and docs/timeline.svg from what the
-simulator does: see pipeline.py and timeline.py.
+"""Writes the generated pages; `make docs` runs this.
 
-make docs
+docs/dialect.md and docs/passes.md come from the .td files, docs/pipeline.md from the
+output of the compiler (pipeline.py), and docs/timeline.svg from the simulator
+(timeline.py).
 """
 
 import argparse
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = {
     "dialect.md": (
         "The tile dialect",
-        "Operations, attributes and interfaces of tilews' dialect.",
+        "Operations, attributes and interfaces of the dialect.",
         [
             "Dialect/Tile/IR/TileDialect.md",
             "Dialect/Tile/IR/TileInterfaces.md",

@@ -1,14 +1,14 @@
-"""Writes docs/pipeline.md: pipeline.md.in with what the compiler prints filled in.
+"""Writes docs/pipeline.md: pipeline.md.in with the output of the compiler.
 
 A line of the template such as
 
     {{sm_90a after tile-plan-pipeline: scf\\.for}}
 
-becomes the IR of the kernel below at that point of the default pipeline: the
-operations whose first line matches the regular expression, "..." for what is between
-them. Long types get aliases, long lines are wrapped. ``{{kernel}}`` is the kernel's
-source, ``{{sm_90a ptx: ...}}`` lines of PTX, ``{{sm_90a tensor_maps}}`` those of the
-launch manifest.
+becomes the IR of the kernel below at that point of the default pipeline. It has the
+operations whose first line matches the regular expression, and "..." between them. Long
+types get aliases, and long lines are wrapped. ``{{kernel}}`` is the source of the
+kernel, ``{{sm_90a ptx: ...}}`` becomes lines of PTX, and ``{{sm_90a tensor_maps}}``
+becomes the tensor maps of the launch manifest.
 """
 
 import functools
@@ -44,15 +44,15 @@ def gemm(
     C[by * 64, bx * 64] = acc.to(tl.f16)
 
 
-# --- What the compiler prints ----------------------------------------------------
+# --- The output of the compiler ----------------------------------------------------
 
 
 @functools.cache
 def forms(chip: str) -> dict[str, str]:
     """The kernel before and after each pass of the default pipeline for NVIDIA.
 
-    The keys are such as ``after tile-plan-pipeline``; of a pass that runs several
-    times the last one counts.
+    A key is such as ``after tile-plan-pipeline``. If a pass runs several times, the
+    last run counts.
     """
     module = gemm.build(chip)
     found = {}
@@ -68,8 +68,7 @@ def alias_types(text: str) -> tuple[list[str], str]:
     """Aliases for the types of shared buffers and of fragments with a layout.
 
     Returns:
-        The definitions, those of the text among them, and the text without
-        definitions: together the same IR.
+        All definitions, and the text without definitions: together the same IR.
     """
     definitions = re.findall(r"^#\w+ = .*$", text, flags=re.M)
     text = re.sub(r"^#\w+ = .*\n", "", text, flags=re.M)
@@ -170,7 +169,7 @@ def fence(language: str, lines: list[str]) -> str:
 
 
 def fill(match: re.Match) -> str:
-    """What stands in the place of ``{{...}}``."""
+    """The replacement of ``{{...}}``."""
     request, _, pattern = match.group(1).partition(": ")
     if request == "kernel":
         return fence("python", inspect.getsource(gemm.python).splitlines())

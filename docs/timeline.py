@@ -1,8 +1,7 @@
-"""Draws docs/timeline.svg: a stretch of a warp-specialized matrix product, as the
-simulator has it.
+"""Draws docs/timeline.svg: some iterations of a warp-specialized matmul.
 
-The kernel is the one of pipeline.py on an H200, with the latencies of
-``tilews.sim``.
+The kernel is the one of pipeline.py. The simulator runs it, with the latencies of an
+H200.
 """
 
 import numpy as np
@@ -12,6 +11,13 @@ from tilews import passes, sim
 
 CHIP = "sm_90a"
 WIDTH, LEFT, TOP, ROW = 920, 120, 34, 30
+#: The classes of boxes, and what they mean.
+KINDS = {
+    "wait": "waits",
+    "work": "works, slot is read",
+    "filling": "tile is in flight",
+    "ready": "tile waits to be read",
+}
 
 STYLE = """
     text { fill: #1f2328 }
@@ -48,88 +54,99 @@ def make_trace() -> sim.Trace:
     return sim.trace(module, "gemm", [a, b, np.zeros((512, 512), np.float16)], (1,))
 
 
+class Picture:
+    """The lanes of a stretch of a trace, and the boxes drawn in them."""
+
+    def __init__(self, first: float, last: float) -> None:
+        self.first, self.last = first, last
+        self.rows: dict[str, int] = {}
+        self.drawn: list[str] = []
+
+    @property
+    def height(self) -> int:
+        return TOP + ROW * len(self.rows) + 34
+
+    def x(self, time: float) -> float:
+        scale = (WIDTH - LEFT - 10) / (self.last - self.first)
+        inside = min(max(time, self.first), self.last)
+        return round(LEFT + (inside - self.first) * scale, 1)
+
+    def y(self, lane: str) -> int:
+        return TOP + ROW * self.rows.setdefault(lane, len(self.rows))
+
+    def box(self, kind: str, lane: str, begin: float, end: float) -> None:
+        if end <= self.first or begin >= self.last or end <= begin:
+            return
+        width = max(round(self.x(end) - self.x(begin), 1), 1)
+        self.drawn.append(
+            f'  <rect class="{kind}" x="{self.x(begin)}" y="{self.y(lane)}" '
+            f'width="{width}" height="20" rx="{min(3, width / 3):.1f}"/>'
+        )
+
+    def draw_roles(self, trace: sim.Trace, names: dict[str, str]) -> None:
+        for unit, lane in names.items():
+            self.y(lane)
+            for span in trace.spans:
+                if span.lane == unit and span.event.unit == "role":
+                    kind = "wait" if span.is_wait else "work"
+                    self.box(kind, lane, span.begin, span.end)
+
+    def draw_slots(self, trace: sim.Trace, reader: str) -> None:
+        slots = sorted({stay.barrier for stay in trace.stays})
+        for stay in trace.stays:
+            lane = f"slot {slots.index(stay.barrier)}"
+            self.box("filling", lane, stay.filling, stay.ready)
+            self.box("ready", lane, stay.ready, stay.used)
+            self.box("used", lane, stay.used, stay.free)
+            if self.first < stay.used < self.last:
+                top, bottom = self.y(reader) + 20, self.y(lane)
+                self.drawn.append(
+                    f'  <path class="arrow" d="M{self.x(stay.ready)} {bottom}'
+                    f'L{self.x(stay.used)} {top}"/>'
+                )
+
+    def legend(self) -> list[str]:
+        names = [
+            f'  <text x="8" y="{TOP + ROW * row + 15}">{lane}</text>'
+            for lane, row in self.rows.items()
+        ]
+        keys, bottom = [], self.height
+        for i, (kind, text) in enumerate(KINDS.items()):
+            at = LEFT + 170 * i
+            keys.append(
+                f'  <rect class="{kind}" x="{at}" y="{bottom - 22}" width="14" '
+                f'height="12" rx="3"/>\n'
+                f'  <text class="soft" x="{at + 20}" y="{bottom - 12}">{text}</text>'
+            )
+        return [*names, *self.drawn, *keys]
+
+
 def render() -> str:
-    """The picture: roles, the copies under way, and what the slots hold."""
+    """The picture: the roles, and the state of each slot."""
     trace = make_trace()
     # Two rounds of the slots in the middle: neither the start nor the end.
     rounds = sorted({stay.phase for stay in trace.stays})
     middle = rounds[len(rounds) // 2]
-    first = min(s.filling for s in trace.stays if s.phase == middle - 1)
-    last = max(s.filling for s in trace.stays if s.phase == middle + 1)
-    scale = (WIDTH - LEFT - 10) / (last - first)
-
-    def x(time: float) -> float:
-        return round(LEFT + (min(max(time, first), last) - first) * scale, 1)
-
-    rows: dict[str, int] = {}
-
-    def y(lane: str) -> int:
-        return TOP + ROW * rows.setdefault(lane, len(rows))
-
-    def box(kind: str, lane: str, begin: float, end: float, height: int = 20) -> str:
-        if end <= first or begin >= last or end <= begin:
-            return ""
-        width = max(round(x(end) - x(begin), 1), 1)
-        return (
-            f'  <rect class="{kind}" x="{x(begin)}" y="{y(lane)}" width="{width}" '
-            f'height="{height}" rx="{min(3, width / 3):.1f}"/>'
-        )
-
-    parts = []
-    units = {"load": "producer role", "math": "consumer role"}
-    for lane in units.values():
-        y(lane)
-    for span in trace.spans:
-        lane = units.get(span.lane)
-        if lane and span.event.unit == "role":
-            kind = "wait" if span.is_wait else "work"
-            parts.append((lane, box(kind, lane, span.begin, span.end)))
-    drawn = [text for lane in units.values() for at, text in parts if at == lane]
-    slots = sorted({stay.barrier for stay in trace.stays})
-    for stay in trace.stays:
-        lane = f"slot {slots.index(stay.barrier)}"
-        for state, until in (("filling", "ready"), ("ready", "used"), ("used", "free")):
-            begin, end = getattr(stay, state), getattr(stay, until)
-            drawn.append(box(state, lane, begin, end))
-        if first < stay.used < last:
-            top, bottom = y("consumer role") + 20, y(lane)
-            drawn.append(
-                f'  <path class="arrow" d="M{x(stay.ready)} {bottom}'
-                f'L{x(stay.used)} {top}"/>'
-            )
-    height = TOP + ROW * len(rows) + 34
-    names = [
-        f'  <text x="8" y="{TOP + ROW * row + 15}">{lane}</text>'
-        for lane, row in rows.items()
-    ]
-    legend, at = [], LEFT
-    for kind, text in (
-        ("wait", "waits"),
-        ("work", "works, slot is read"),
-        ("filling", "tile is on its way"),
-        ("ready", "tile waits to be read"),
-    ):
-        legend.append(
-            f'  <rect class="{kind}" x="{at}" y="{height - 22}" width="14" '
-            f'height="12" rx="3"/>\n'
-            f'  <text class="soft" x="{at + 20}" y="{height - 12}">{text}</text>'
-        )
-        at += 170
-    cycles = round(last - first)
+    picture = Picture(
+        min(s.filling for s in trace.stays if s.phase == middle - 1),
+        max(s.filling for s in trace.stays if s.phase == middle + 1),
+    )
+    picture.draw_roles(trace, {"load": "producer role", "math": "consumer role"})
+    picture.draw_slots(trace, "consumer role")
+    cycles = round(picture.last - picture.first)
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+            '<svg xmlns="http://www.w3.org/2000/svg" '
+            f'viewBox="0 0 {WIDTH} {picture.height}" '
             'font-family="ui-sans-serif, system-ui, sans-serif" font-size="13" '
             'role="img" aria-labelledby="title desc">',
-            '  <title id="title">Steady state of a matrix product</title>',
+            '  <title id="title">Steady state of a matmul</title>',
             '  <desc id="desc">What the producer role, the consumer role and the '
             f"slots of their channel do in {cycles} cycles.</desc>",
             f"  <style>{STYLE}  </style>",
             f'  <text class="soft" x="{LEFT}" y="20">{cycles} cycles of one block, '
             f"simulated with the rates of {trace.latencies.chip}</text>",
-            *names,
-            *filter(None, drawn),
-            *legend,
+            *picture.legend(),
             "</svg>",
             "",
         ]

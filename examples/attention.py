@@ -29,7 +29,7 @@ def attention(
     L = K.shape[1]
     x, h, b = tl.grid(tl.cdiv(S, QUERIES), H, B)
     m = x * QUERIES
-    scale = math.log2(math.e) / math.sqrt(DEPTH)  # the hardware has powers of two
+    scale = math.log2(math.e) / math.sqrt(DEPTH)  # the hardware computes powers of two
     Qs = tl.alloc_shared((QUERIES, DEPTH), Q.dtype)
     Ks = tl.alloc_shared((KEYS, DEPTH), K.dtype)
     Vs = tl.alloc_shared((KEYS, DEPTH), V.dtype)
@@ -47,7 +47,7 @@ def attention(
         tl.copy(K[b, n : n + KEYS, h, 0:DEPTH], Ks)
         none = tl.zeros((QUERIES, KEYS), tl.f32)
         scores = tl.gemm(Qs, Ks, none, transpose_rhs=True, policy="full_row")
-        # Keys behind the end, and in the future, have no weight.
+        # Keys after the end, and in the future, have no weight.
         visible = columns + n < L
         if causal:
             visible = visible & (columns + n <= rows)

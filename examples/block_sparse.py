@@ -1,8 +1,8 @@
-"""A product that skips blocks: C[i, j] sums A[i, k] @ B[k, j] where MASK[i, j, k].
+"""A matmul that skips blocks: C[i, j] sums A[i, k] @ B[k, j] where MASK[i, j, k].
 
-A guard around copies is part of the pipeline: what it decides for a turn is decided
-once for the copies, stages ahead, and once for the product, and slots are counted by
-what was really copied. Blocks of threads take tiles in turn.
+A guard around copies is a part of the pipeline. The producer evaluates it for the
+copies of an iteration, several stages ahead, and the consumer for the matmul. Cursors
+advance only where a tile was copied. Blocks of threads are persistent.
 """
 
 import numpy as np

@@ -1,9 +1,8 @@
 """A schedule made in Python: the passes that pipeline a kernel, step by step.
 
-The same matrix product is scheduled twice, by functions of ``tilews.schedule`` only:
-once by the steps that the default pipeline consists of, with other choices, and once
-by hand, channel and cursors included. Both are checked by the reference interpreter
-and compiled for Hopper.
+Functions of ``tilews.schedule`` schedule the same matmul twice: once by the steps of
+the default pipeline with other choices, and once by hand, with the channel and the
+cursors. The reference interpreter checks both, and both are compiled for Hopper.
 """
 
 import numpy as np
@@ -37,12 +36,12 @@ def gemm(
 
 
 def by_steps(module: ir.Module) -> None:
-    """The default steps, with more slots than stages and registers by hand."""
+    """The default steps, with more slots than stages, and with registers by hand."""
     kernel = schedule.find_kernel(module)
     schedule.annotate_instructions(kernel)
     (loop,) = schedule.pipelined_loops(kernel)
     schedule.plan_pipeline(loop, num_stages=3)
-    # The producer may run two turns further ahead than the plan asks for.
+    # The producer may run two iterations further ahead than in the plan.
     (channel,) = schedule.multi_version_buffers(loop, depth=5)
     assert len(channel.buffers) == 2
     schedule.specialize(kernel, registers={"math": 232, "load": 40})
@@ -56,7 +55,7 @@ def by_hand(module: ir.Module) -> None:
     (loop,) = schedule.pipelined_loops(kernel)
     body = [op.operation.opview for op in loop.body.operations]
     copies = [op for op in body if isinstance(op, tile.CopyOp)]
-    (product,) = (op for op in body if isinstance(op, tile.GemmOp))
+    (matmul,) = (op for op in body if isinstance(op, tile.GemmOp))
 
     buffers = [copy.dest for copy in copies]
     versions = [schedule.version_buffer(buffer, STEPS) for buffer in buffers]
@@ -66,20 +65,20 @@ def by_hand(module: ir.Module) -> None:
         producer = schedule.make_cursor(STEPS)
         consumer = schedule.make_cursor(STEPS)
 
-    # Written as if the cursors were variables ...
+    # The cursors are used like variables.
     with ir.InsertionPoint(copies[0]):
         schedule.acquire(channel, producer)
     for copy, buffer, versioned in zip(copies, buffers, versions, strict=True):
         schedule.use_version(copy, buffer, versioned, producer)
-        schedule.use_version(product, buffer, versioned, consumer)
+        schedule.use_version(matmul, buffer, versioned, consumer)
     with ir.InsertionPoint.after(copies[-1]):
         schedule.commit(channel, producer)
         schedule.advance(producer)
         schedule.wait(channel, consumer)
-    with ir.InsertionPoint.after(product):
+    with ir.InsertionPoint.after(matmul):
         schedule.release(channel, consumer)
         schedule.advance(consumer)
-    # ... which the loop then carries as values.
+    # Now the loop carries them as SSA values.
     schedule.carry_cursors(kernel, [producer, consumer])
     schedule.specialize(kernel)
 

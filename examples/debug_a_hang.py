@@ -1,13 +1,14 @@
-"""A schedule that hangs, and how to find out why without a GPU.
+"""A schedule that hangs, and how to find the reason without a GPU.
 
-Builds a warp-specialized matrix product, forgets to hand the slots of its buffers
-back, as a schedule written by hand may, and looks at it with three tools: the
-verifier, which proves or refutes a schedule; the simulator, which reports who waits
-for whom; and the timeline, which shows what led there. Then it runs the schedule as
-it should be, and checks the result.
+Builds a warp-specialized matmul and removes the releases of its slots: a likely mistake
+in a schedule by hand. Then it uses three tools:
 
-Writes hang.json and fixed.json for https://ui.perfetto.dev into the folder that is
-given, if one is.
+* the verifier, which proves or refutes a schedule;
+* the simulator, which reports which role waits for which other role;
+* the timeline, which shows the events before the hang.
+
+At the end it runs the right schedule and checks the result. If a folder is given, it
+writes the timelines hang.json and fixed.json for https://ui.perfetto.dev into it.
 """
 
 import pathlib
@@ -43,7 +44,7 @@ def gemm(
 
 
 def schedule() -> str:
-    """The kernel in phase 3: roles that hand tiles over through a channel."""
+    """The kernel in phase 3: roles that pass tiles through a channel."""
     module = gemm.build(CHIP)
     for step in passes.expand(f"tilews-to-nvvm{{chip={CHIP}}}"):
         passes.run(module, step)
@@ -53,7 +54,7 @@ def schedule() -> str:
 
 
 def forget_releases(text: str) -> str:
-    """The mistake: consumers keep their slots."""
+    """Makes the mistake: consumers do not release their slots."""
     broken, count = re.subn(r"^ *tile\.release .*\n", "", text, flags=re.M)
     assert count > 0, "there are slots to release"
     return broken
@@ -82,7 +83,7 @@ def save(trace: sim.Trace, name: str) -> None:
 
 
 def hang(text: str) -> sim.Trace:
-    """Runs the broken schedule; what happened until it hung."""
+    """Runs the broken schedule. Returns the timeline before the hang."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         verify(module)
@@ -99,7 +100,7 @@ def hang(text: str) -> sim.Trace:
 
 
 def run(text: str) -> sim.Trace:
-    """Runs a schedule that works, and checks what it computes."""
+    """Runs a right schedule, and checks its result. Returns the timeline."""
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         verify(module)

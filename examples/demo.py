@@ -1,8 +1,8 @@
-"""The main job: two kernels from Python and from .mlir, for four chips, checked.
+"""Compiles two kernels, from Python and from .mlir, for four chips, and checks them.
 
-Builds a matrix product with a fused epilogue and a row softmax, compiles both for
-NVIDIA and AMD GPUs, runs them by the reference interpreter, and compares the results
-with numpy in float64.
+Builds a matmul with a fused epilogue and a row softmax, compiles both for NVIDIA and
+AMD GPUs, runs them on the reference interpreter, and compares the results with numpy in
+float64.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ from tilews.language import f16
 
 CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx1100")
 HERE = pathlib.Path(__file__).parent
-# Each kernel with its module and the element types that it leaves open.
+# Each kernel with its module and the values of its open element types.
 KERNELS = {
     "gemm": (gemm.gemm, gemm, {"T": f16}),
     "softmax": (softmax.softmax, softmax, {}),

@@ -1,5 +1,5 @@
-// A matrix product with a fused epilogue: C = relu(A @ B^T + bias), as
-// examples/gemm.py writes it in Python.
+// A matmul with a fused epilogue: C = relu(A @ B^T + bias). The same kernel in
+// Python is examples/gemm.py.
 //
 //   tilews-translate --to=ptx --chip=sm_90a examples/gemm.mlir
 

@@ -1,7 +1,7 @@
-"""A matrix product with a fused epilogue: C = activation(A @ B.T + bias).
+"""A matmul with a fused epilogue: C = activation(A @ B.T + bias).
 
-Runs on the CPU by the reference interpreter, or on the GPU if there is one, and
-checks the result against numpy.
+Runs on the GPU if there is one, else on the CPU by the reference interpreter. Compares
+the result with numpy.
 """
 
 import math

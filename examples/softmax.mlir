@@ -1,8 +1,8 @@
-// The softmax of each row of a matrix, as examples/softmax.py writes it in Python.
+// The softmax of each row of a matrix. In Python: examples/softmax.py.
 //
 //   tilews-translate --to=asm --chip=gfx942 examples/softmax.mlir
 
-// Symbols: M, N of X; M, N of Y. A block takes a row.
+// Symbols: M, N of X; M, N of Y. A block computes a row.
 #grid = affine_map<()[m, n, m1, n1] -> (m)>
 
 gpu.module @kernels {

@@ -1,7 +1,7 @@
 """The softmax of each row of a matrix.
 
-Runs on the CPU by the reference interpreter, or on the GPU if there is one, and
-checks the result against numpy.
+Runs on the GPU if there is one, else on the CPU by the reference interpreter. Compares
+the result with numpy.
 """
 
 import math
@@ -19,7 +19,7 @@ def softmax(
     Y: tl.Tensor["M, N:4", tl.f32],
     COLUMNS: tl.constexpr = 1024,
 ):
-    """A block takes a row, in tiles of COLUMNS elements."""
+    """Each block computes a row, in tiles of COLUMNS elements."""
     M, N = X.shape
     row = tl.grid(M)
     # The running maximum, and the sum of the exponentials relative to it.

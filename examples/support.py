@@ -1,4 +1,4 @@
-"""What the examples share."""
+"""Functions that the examples share."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def relative_error(result: np.ndarray, expected: np.ndarray) -> float:
 
 
 def check(name: str, result: np.ndarray, expected: np.ndarray) -> None:
-    """Stops unless the error is what the element type explains."""
+    """Stops the program if the error is larger than rounding explains."""
     error, bound = relative_error(result, expected), error_bound(result)
     if not error <= bound:
         raise SystemExit(f"{name}: relative error {error:.1e}, expected {bound:.1e}")
@@ -43,7 +43,7 @@ def error_bound(result: np.ndarray) -> float:
 
 
 def report(name: str, result: np.ndarray, expected: np.ndarray) -> None:
-    """Prints the error, and stops if it is too large."""
+    """Prints the error, and stops the program if it is too large."""
     error, bound = relative_error(result, expected), error_bound(result)
     print(f"{name}: maximum relative error {error:.1e} (bound {bound:.1e})")
     check(name, result, expected)
