@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).parent
 
 
 def pytest_collect_file(parent, file_path):
-    if file_path.suffix == ".mlir" and "Inputs" not in file_path.parts:
+    if file_path.suffix in (".edits", ".mlir") and "Inputs" not in file_path.parts:
         return LitFile.from_parent(parent, path=file_path)
 
 

@@ -7,7 +7,7 @@ import lit.formats
 
 config.name = "tilews"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
+config.suffixes = [".mlir", ".edits"]
 config.excludes = ["Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 
@@ -28,6 +28,9 @@ if config.sanitizer:
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 
 config.substitutions.append(("%python", config.python_executable))
+# `%edited` prints the kernels of an `.edits` file.
+edited = os.path.join(config.test_source_root, "../python/support/edited_kernels.py")
+config.substitutions.append(("%edited", f"{config.python_executable} {edited}"))
 if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
     filecheck = f"{config.python_executable} -m filecheck"
     config.substitutions.append((r"\bFileCheck\b", filecheck))
