@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernels import mutation_corpus
+from support import edited_kernels
 from tilews import errors, ir, passes, sim
 from tilews.mutate import mutants
 from tilews.sim.__main__ import main
@@ -20,10 +21,11 @@ CORPUS = pathlib.Path(__file__).parents[2] / "lit/Verifier"
 DEPARTURE = "of the order that the run follows"
 
 
-def wrong_kernels(path: pathlib.Path) -> list[str]:
-    """The kernels of a file of the corpus that are wrong."""
-    parts = path.read_text().split("// -----")
-    return [part for part in parts if "expected-error" in part]
+def wrong_kernels() -> list[str]:
+    """The wrong kernels that are tests of the verifier."""
+    files = sorted(CORPUS.rglob("*.edits"))
+    cases = [case for path in files for case in edited_kernels.read(path).values()]
+    return [case.text() for case in cases if case.is_wrong]
 
 
 def goes_wrong(module: ir.Module, found: sim.Counterexample) -> bool:
@@ -37,20 +39,21 @@ def goes_wrong(module: ir.Module, found: sim.Counterexample) -> bool:
 
 
 def test_faults_written_by_hand():
-    """Of some the transactions are wrong, but nothing has come of it when the few turns
-    of the counterexample end."""
+    """Most faults stop the replay.
+
+    The others have no effect within the few iterations of their counterexamples.
+    """
     replayed = wrong = 0
-    for path in sorted(CORPUS.rglob("*.mlir")):
-        for text in wrong_kernels(path):
-            with ir.Context(), ir.Location.unknown():
-                try:
-                    module = ir.Module.parse(text)
-                except ir.MLIRError:
-                    continue
-                found = sim.find_counterexample(module)
-                if found is not None and found.events:
-                    replayed += 1
-                    wrong += goes_wrong(module, found)
+    for text in wrong_kernels():
+        with ir.Context(), ir.Location.unknown():
+            try:
+                module = ir.Module.parse(text)
+            except ir.MLIRError:
+                continue
+            found = sim.find_counterexample(module)
+            if found is not None and found.events:
+                replayed += 1
+                wrong += goes_wrong(module, found)
     assert replayed >= 90
     assert wrong >= 0.75 * replayed
 
@@ -89,11 +92,8 @@ def differs(original, mutant, found) -> bool:
 @pytest.fixture
 def wrong(tmp_path):
     """A wrong kernel, and the counterexample that the pass writes, as files."""
-    text = next(
-        part
-        for part in wrong_kernels(CORPUS / "channels/deadlocks.mlir")
-        if "gpu.func @one_role_leaves_early" in part or "for ever" in part
-    )
+    cases = edited_kernels.read(CORPUS / "channels/deadlocks.edits")
+    text = cases["consumer_waits_ahead"].text()
     kernel = tmp_path / "wrong.mlir"
     kernel.write_text(text)
     found = tmp_path / "counterexample.json"
@@ -137,6 +137,6 @@ def test_what_is_no_counterexample(tmp_path):
 
 
 def test_right_kernels_have_none():
-    text = (CORPUS / "channels/deadlocks.mlir").read_text().split("// -----")[0]
+    text = (CORPUS / "Inputs/two_channels.mlir").read_text()
     with ir.Context(), ir.Location.unknown():
         assert sim.find_counterexample(ir.Module.parse(text)) is None
