@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Conversion/Common/MetadataReader.h"
 #include "tilews/Conversion/Common/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Conversion/Common/MatrixMover.h"
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
 

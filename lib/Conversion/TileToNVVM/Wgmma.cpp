@@ -14,6 +14,7 @@
 
 #include "NVVMLowering.h"
 
+#include "tilews/Conversion/Common/MetadataReader.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

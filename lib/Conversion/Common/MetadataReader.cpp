@@ -1,10 +1,12 @@
-//===- SparseMetadata.cpp - Metadata of sparse products -------------------===//
+//===- MetadataReader.cpp - Metadata of sparse matmuls --------------------===//
+//----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Conversion/Common/MetadataReader.h"
 #include "tilews/Conversion/Common/Patterns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
