@@ -9,6 +9,7 @@
 
 using namespace tilews::python;
 
+/// What a layout consists of, and its extents.
 static void bindParts(nb::class_<Layout> &c) {
   c.def(nb::new_(&Layout::create), nb::arg("shape"),
         nb::arg("stride") = nb::none())
@@ -50,9 +51,12 @@ static void bindParts(nb::class_<Layout> &c) {
           [](const Layout &l) { return tilewsLayoutGetCosize(l.get()); },
           "One more than the largest offset; with a swizzle, rounded up to "
           "its\n"
-          "atom.")
-      .def("__len__",
-           [](const Layout &l) { return tilewsLayoutGetRank(l.get()); })
+          "atom.");
+}
+
+/// A layout as a function of coordinates, and Python's protocols.
+static void bindCalls(nb::class_<Layout> &c) {
+  c.def("__len__", [](const Layout &l) { return tilewsLayoutGetRank(l.get()); })
       .def("__getitem__", &Layout::getMode, nb::arg("mode"),
            "A mode as a layout, without swizzle and offset.")
       .def(
@@ -81,7 +85,8 @@ static void bindParts(nb::class_<Layout> &c) {
            [](const Layout &l) { return "Layout('" + l.str() + "')"; });
 }
 
-static void bindOperations(nb::class_<Layout> &c) {
+/// Operations on one layout.
+static void bindTransforms(nb::class_<Layout> &c) {
   auto transform = [&](const char *name, TilewsLayoutUnary kind,
                        const char *doc) {
     c.def(name, [kind](const Layout &l) { return l.transform(kind); }, doc);
@@ -97,8 +102,11 @@ static void bindOperations(nb::class_<Layout> &c) {
   transform("left_inverse", TilewsLayoutLeftInverse,
             "A layout l with l(self(i)) == i. Raises ValueError if modes\n"
             "overlap.");
+}
 
-  // A tile is one layout for all, or a sequence with one for each mode.
+/// Composition and divisions. A tile is one layout for all modes, or a sequence
+/// with one layout for each mode.
+static void bindDivisions(nb::class_<Layout> &c) {
   auto combine = [&](const char *name, TilewsLayoutBinary kind,
                      TilewsLayoutByMode byMode, const char *doc) {
     c.def(
@@ -135,7 +143,10 @@ static void bindOperations(nb::class_<Layout> &c) {
        "((tile0, tile1, ...), (rest0, rest1, ...)).");
   tile("tiled_divide", TilewsLayoutByModeTiledDivide,
        "((tile0, tile1, ...), rest0, rest1, ...).");
+}
 
+/// Products of the layout algebra: repetitions of a layout.
+static void bindProducts(nb::class_<Layout> &c) {
   auto product = [&](const char *name, TilewsLayoutBinary kind,
                      const char *doc) {
     c.def(
@@ -163,6 +174,9 @@ void populateLayoutAlgebra(nb::module_ &layout) {
       "that are swizzled, after `16 o ` for offsets that begin at 16. Raises\n"
       "ValueError for anything else.");
   bindParts(c);
-  bindOperations(c);
+  bindCalls(c);
+  bindTransforms(c);
+  bindDivisions(c);
+  bindProducts(c);
   bindLayoutQueries(c);
 }

@@ -66,50 +66,20 @@ static void bindSharedLayout(nb::module_ &m) {
       });
 }
 
-static void bindFragmentLayout(nb::module_ &m) {
+/// Layouts that are derived from a fragment's layout, and its pictures.
+static void bindDerivedLayouts(nb::class_<FragmentLayout> &c) {
   auto derive = [](auto function) {
     return [function](const FragmentLayout &self, int64_t dim) {
       require(dim >= 0, "expected a dimension that is not negative");
       return FragmentLayout(function(self.get(), dim));
     };
   };
-  nb::class_<FragmentLayout>(
-      m, "FragmentLayout",
-      "Which register of which thread holds which element of a fragment.\n\n"
-      "Modes are (extent, stride, dimension), the first one fastest; stride 0\n"
-      "repeats. Raises ValueError for modes that are no layout.")
-      .def(nb::new_(&FragmentLayout::create), nb::arg("thread"),
-           nb::arg("value"))
-      .def_static("blocked", &FragmentLayout::blocked, nb::arg("shape"),
-                  nb::arg("threads"), nb::arg("vector") = 1,
-                  "A layout for plain access by vectors along the last\n"
-                  "dimension; covers any shape with any number of threads.")
-      .def_prop_ro(
-          "thread",
-          [](const FragmentLayout &self) { return self.getModes(true); })
-      .def_prop_ro(
-          "value",
-          [](const FragmentLayout &self) { return self.getModes(false); })
-      .def_prop_ro(
-          "threads",
-          [](const FragmentLayout &self) { return self.getSize(true); })
-      .def_prop_ro(
-          "registers",
-          [](const FragmentLayout &self) { return self.getSize(false); })
-      .def("table", &FragmentLayout::getTable, nb::arg("rank"),
-           "All coordinates as an int64 array (thread, register, dimension).")
-      .def(
-          "contiguity",
-          [](const FragmentLayout &self, int64_t dim) {
-            return tilewsFragmentLayoutGetContiguity(self.get(), dim);
-          },
-          nb::arg("dim"), "Registers that are adjacent along `dim`.")
-      .def(
-          "coalesce",
-          [](const FragmentLayout &self) {
-            return FragmentLayout(tilewsFragmentLayoutCoalesce(self.get()));
-          },
-          "The same map with as few modes as it takes.")
+  c.def(
+       "coalesce",
+       [](const FragmentLayout &self) {
+         return FragmentLayout(tilewsFragmentLayoutCoalesce(self.get()));
+       },
+       "The same map with as few modes as it takes.")
       .def("collapse_dim", derive(tilewsFragmentLayoutCollapseDim),
            nb::arg("dim"), "The layout with extent one along `dim`.")
       .def("drop_dim", derive(tilewsFragmentLayoutDropDim), nb::arg("dim"),
@@ -137,11 +107,45 @@ static void bindFragmentLayout(nb::module_ &m) {
       .def("reshape", &FragmentLayout::reshape, nb::arg("source"),
            nb::arg("result"),
            "The layout in which every register keeps its element when the\n"
-           "shape changes, row by row; None if there is none.")
+           "shape changes, row by row; None if there is none.");
+}
+
+static void bindFragmentLayout(nb::module_ &m) {
+  nb::class_<FragmentLayout> c(
+      m, "FragmentLayout",
+      "Which register of which thread holds which element of a fragment.\n\n"
+      "Modes are (extent, stride, dimension), the first one fastest; stride 0\n"
+      "repeats. Raises ValueError for modes that are no layout.");
+  c.def(nb::new_(&FragmentLayout::create), nb::arg("thread"), nb::arg("value"))
+      .def_static("blocked", &FragmentLayout::blocked, nb::arg("shape"),
+                  nb::arg("threads"), nb::arg("vector") = 1,
+                  "A layout for plain access by vectors along the last\n"
+                  "dimension; covers any shape with any number of threads.")
+      .def_prop_ro(
+          "thread",
+          [](const FragmentLayout &self) { return self.getModes(true); })
+      .def_prop_ro(
+          "value",
+          [](const FragmentLayout &self) { return self.getModes(false); })
+      .def_prop_ro(
+          "threads",
+          [](const FragmentLayout &self) { return self.getSize(true); })
+      .def_prop_ro(
+          "registers",
+          [](const FragmentLayout &self) { return self.getSize(false); })
+      .def("table", &FragmentLayout::getTable, nb::arg("rank"),
+           "All coordinates as an int64 array (thread, register, dimension).")
+      .def(
+          "contiguity",
+          [](const FragmentLayout &self, int64_t dim) {
+            return tilewsFragmentLayoutGetContiguity(self.get(), dim);
+          },
+          nb::arg("dim"), "Registers that are adjacent along `dim`.")
       .def("__eq__", [](const FragmentLayout &a, const FragmentLayout &b) {
         return a.getModes(true) == b.getModes(true) &&
                a.getModes(false) == b.getModes(false);
       });
+  bindDerivedLayouts(c);
 }
 
 void populateLayoutAlgebra(nb::module_ &layout);

@@ -106,22 +106,42 @@ struct WarpGemmPattern : MatmulPattern {
       return op->emitError("accumulator does not have the layout of its "
                            "instruction; run --tile-infer-layouts");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> tiles =
+        splitAcc(b, op, getConverted(op.getAccMutable(), converted), mma);
+    if (failed(emitSteps(b, op, *plan, converted, tiles)))
+      return failure();
+    SmallVector<Value> registers;
+    for (Value tile : tiles)
+      llvm::append_range(registers, unpack(b, tile));
+    rewriter.replaceOp(op,
+                       pack(b, op.getAccType().getElementType(), registers));
+    return success();
+  }
+
+private:
+  /// Emits the instructions of all steps along K: for each step the operands of
+  /// all repeats along M and N are read once, then each accumulator tile is
+  /// updated in place.
+  LogicalResult emitSteps(ImplicitLocOpBuilder &b, MatmulOpInterface op,
+                          const MatmulPlan &plan, ArrayRef<Value> converted,
+                          MutableArrayRef<Value> tiles) const {
+    const MmaInstruction &mma = plan.mma;
     std::unique_ptr<OperandReader> lhs =
-        createReader(b, op, *plan, op.getLhsMutable(), converted);
+        createReader(b, op, plan, op.getLhsMutable(), converted);
     std::unique_ptr<OperandReader> rhs =
-        createReader(b, op, *plan, op.getRhsMutable(), converted);
+        createReader(b, op, plan, op.getRhsMutable(), converted);
     std::optional<MetadataReader> metadata;
     if (op.isSparse())
-      metadata.emplace(b, op, *plan,
+      metadata.emplace(b, op, plan,
                        getConverted(*op.getMetadataOperand(), converted),
                        getThreadId(b, op));
 
-    Type accElement = op.getAccType().getElementType();
-    MmaOperands operands = {
-        op.getLhsElementType(), op.getRhsElementType(), accElement, mma, {}};
-    SmallVector<Value> tiles =
-        splitAcc(b, op, getConverted(op.getAccMutable(), converted), mma);
-    MmaRepeats repeats = getRepeats(mma, plan->grid, op.getM(), op.getN());
+    MmaOperands operands = {op.getLhsElementType(),
+                            op.getRhsElementType(),
+                            op.getAccType().getElementType(),
+                            mma,
+                            {}};
+    MmaRepeats repeats = getRepeats(mma, plan.grid, op.getM(), op.getN());
     Type lhsElement = getTypeConverter()->convertType(op.getLhsElementType());
     Type rhsElement = getTypeConverter()->convertType(op.getRhsElementType());
     SmallVector<SmallVector<Value>> words(repeats.m);
@@ -147,10 +167,6 @@ struct WarpGemmPattern : MatmulPattern {
         }
       }
     }
-    SmallVector<Value> registers;
-    for (Value tile : tiles)
-      llvm::append_range(registers, unpack(b, tile));
-    rewriter.replaceOp(op, pack(b, accElement, registers));
     return success();
   }
 

@@ -203,6 +203,48 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return partial;
   }
 
+  /// The digit of the thread's number that `digit` describes.
+  static Value createDigit(ImplicitLocOpBuilder &b, Value threadId,
+                           const AxisDigit &digit) {
+    auto constant = [&](int64_t value) {
+      return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+    };
+    Value value = arith::DivUIOp::create(b, threadId, constant(digit.step));
+    return arith::RemUIOp::create(b, value, constant(digit.extent));
+  }
+
+  /// The number of the part of the axis that the thread has: `digits` as the
+  /// digits of a number in mixed radix. Null if there are none.
+  static Value createPart(ImplicitLocOpBuilder &b, Value threadId,
+                          ArrayRef<AxisDigit> digits) {
+    Value part;
+    int64_t weight = 1;
+    for (const AxisDigit &digit : digits) {
+      Value value = createDigit(b, threadId, digit);
+      Value factor = arith::ConstantOp::create(b, b.getI32IntegerAttr(weight));
+      Value term = arith::MulIOp::create(b, value, factor);
+      part = part ? arith::AddIOp::create(b, part, term).getResult() : term;
+      weight *= digit.extent;
+    }
+    return part;
+  }
+
+  /// Whether the thread is the first of the lanes that hold the same partial
+  /// result: each of `lanes` is zero. Null if there are none.
+  static Value createIsFirst(ImplicitLocOpBuilder &b, Value threadId,
+                             ArrayRef<AxisDigit> lanes) {
+    Value isFirst;
+    for (const AxisDigit &digit : lanes) {
+      Value value = createDigit(b, threadId, digit);
+      Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+      Value first =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, zero);
+      isFirst = isFirst ? arith::AndIOp::create(b, isFirst, first).getResult()
+                        : first;
+    }
+    return isFirst;
+  }
+
   /// Combines the threads' partial results through scratch memory: each part of
   /// the axis writes its own copy of the result, each thread reads them all.
   LogicalResult reduceThreads(ImplicitLocOpBuilder &b, ReduceOp op,
@@ -223,32 +265,14 @@ struct ReducePattern : TilePattern<ReduceOp> {
     // Scratch is a row-major buffer of the parts of the axis by the cover.
     SmallVector<int64_t> scratchShape = {parts};
     llvm::append_range(scratchShape, cover);
-    auto scratchType = MemRefType::get(
-        scratchShape, partial.front().getType(), MemRefLayoutAttrInterface(),
-        gpu::AddressSpaceAttr::get(b.getContext(),
-                                   gpu::AddressSpace::Workgroup));
+    Type element = partial.front().getType();
+    auto scratchType =
+        MemRefType::get(scratchShape, element, MemRefLayoutAttrInterface(),
+                        gpu::AddressSpaceAttr::get(
+                            b.getContext(), gpu::AddressSpace::Workgroup));
     FragmentIndexer indexer(b, rest, cover, threadId);
-    auto constant = [&](int64_t value) {
-      return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-    };
-    auto digitOf = [&](const AxisDigit &digit) -> Value {
-      Value value = arith::DivUIOp::create(b, threadId, constant(digit.step));
-      return arith::RemUIOp::create(b, value, constant(digit.extent));
-    };
-    Value part;
-    int64_t weight = 1;
-    for (const AxisDigit &digit : digits) {
-      Value term = arith::MulIOp::create(b, digitOf(digit), constant(weight));
-      part = part ? arith::AddIOp::create(b, part, term).getResult() : term;
-      weight *= digit.extent;
-    }
-    Value writes;
-    for (const AxisDigit &digit : lanes) {
-      Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                          digitOf(digit), constant(0));
-      writes =
-          writes ? arith::AndIOp::create(b, writes, first).getResult() : first;
-    }
+    Value part = createPart(b, threadId, digits);
+    Value isFirst = createIsFirst(b, threadId, lanes);
     Value scratch = createArenaPointer(b, offset.getInt());
     SmallVector<int64_t> sizes = {1};
     llvm::append_range(sizes, cover);
@@ -258,20 +282,11 @@ struct ReducePattern : TilePattern<ReduceOp> {
       return RegionAccess(b, scratchType, scratch, offsets, sizes, kMaxVector,
                           indexer);
     };
-    Type element = partial.front().getType();
-    auto write = [&] {
+    createGuarded(b, isFirst, [&] {
       RegionAccess access = accessPart({part, 0});
       access.assumeInside();
       storeFragment(b, access, indexer, pack(b, element, partial));
-    };
-    if (writes) {
-      auto guard = scf::IfOp::create(b, writes, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard restore(b);
-      b.setInsertionPointToStart(guard.thenBlock());
-      write();
-    } else {
-      write();
-    }
+    });
     emitBarrier(b, op);
     SmallVector<Value> total(partial.size());
     for (int64_t index = 0; index < parts; ++index) {
