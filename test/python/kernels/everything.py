@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import tilews.language as tl
 from benchmarks import kernels as benchmarks
 from kernels import (
+    gemm,
     hopper,
     mutation_corpus,
     ping_pong,
@@ -54,7 +55,7 @@ def _by_hand() -> Iterator[tuple[str, Build]]:
     """Roles, split loops and schedules that are written by hand."""
     for name, options in hopper.VARIANTS.items():
         yield f"hopper-{name}", functools.partial(_build_hopper, options)
-    for kernel in (roles.automatic, roles.by_roles, roles.persistent_roles):
+    for kernel in (roles.by_roles, roles.persistent_roles):
         yield f"roles-{kernel.name}", kernel.build
     for kernel, _ in role_copies.KERNELS:
         yield f"role-copies-{kernel.name}", kernel.build
@@ -67,6 +68,7 @@ def _by_hand() -> Iterator[tuple[str, Build]]:
 
 
 def _builds() -> Iterator[tuple[str, Build]]:
+    yield "plain-gemm", gemm.gemm.build
     for path in sorted(EXAMPLES.glob("*.mlir")):
         yield f"file-{path.stem}", functools.partial(_parse, path)
     for entry in scheduled.ALL:

@@ -4,34 +4,9 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
+from kernels.gemm import BM, BN
 
-BM, BN, BK = 64, 64, 32
-
-
-@tilews.func
-def product(A, B, C, bx, by, steps, STAGES):
-    """The loop that the compiler schedules."""
-    As = tl.alloc_shared((BM, BK), A.dtype)
-    Bs = tl.alloc_shared((BK, BN), B.dtype)
-    acc = tl.zeros((BM, BN), tl.f32)
-    for k in tl.range(steps, num_stages=STAGES):
-        tl.copy(A[by * BM, k * BK], As)
-        tl.copy(B[k * BK, bx * BN], Bs)
-        acc = tl.gemm(As, Bs, acc)
-    C[by * BM, bx * BN] = acc
-
-
-@tilews.kernel(threads=128)
-def automatic(
-    A: tl.Tensor["M, K:16", tl.f16],
-    B: tl.Tensor["K, N:16", tl.f16],
-    C: tl.Tensor["M, N:16", tl.f32],
-    STAGES: tl.constexpr = 4,
-):
-    M, K = A.shape
-    N = B.shape[1]
-    bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
-    product(A, B, C, bx, by, tl.cdiv(K, BK), STAGES)
+BK = 32
 
 
 @tilews.kernel
@@ -43,7 +18,7 @@ def by_roles(
     REGISTERS: tl.constexpr = (None, None),
     LOAD_WARPS: tl.constexpr = 1,
 ):
-    """The same product, scheduled by an expert."""
+    """The schedule that the compiler makes of :func:`kernels.gemm.gemm`, by hand."""
     M, K = A.shape
     N = B.shape[1]
     bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))

@@ -7,15 +7,8 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from kernels.roles import (
-    BK,
-    BM,
-    automatic,
-    by_roles,
-    operands,
-    persistent_roles,
-    product,
-)
+from kernels.gemm import BM, gemm
+from kernels.roles import BK, by_roles, operands, persistent_roles
 from tilews import KernelError, passes, sim
 
 
@@ -25,7 +18,7 @@ def test_roles_compute_what_the_compiler_makes(stages, k):
     a, b, c = operands(k=k)
     by_roles(a, b, c, STAGES=stages)
     expected = np.zeros_like(c)
-    automatic(a, b, expected, STAGES=stages)
+    gemm(a, b, expected, STAGES=stages, BK=BK)
     np.testing.assert_array_equal(c, expected)
 
 
@@ -88,19 +81,9 @@ def test_roles_are_compiled_for_hopper():
 
 
 def test_register_hints():
-    @tilews.kernel(threads=128)
-    def hinted(
-        A: tl.Tensor["M, K:16", tl.f16],
-        B: tl.Tensor["K, N:16", tl.f16],
-        C: tl.Tensor["M, N:16", tl.f32],
-    ):
-        bx, by = tl.grid(tl.cdiv(B.shape[1], BN), tl.cdiv(A.shape[0], BM))
-        tl.role_registers(math=232, load=40)
-        product(A, B, C, bx, by, tl.cdiv(A.shape[1], BK), 3)
-
-    text = hinted.mlir("sm_90a")
+    text = gemm.mlir("sm_90a", REGISTERS=(232, 40))
     assert "tile.role_registers = {load = 40 : i64, math = 232 : i64}" in text
-    ptx = hinted.compile("sm_90a").ptx
+    ptx = gemm.compile("sm_90a", REGISTERS=(232, 40)).ptx
     assert re.search(r"setmaxnreg\.\w+\.sync\.aligned\.u32 \t232;", ptx)
     assert re.search(r"setmaxnreg\.dec\.sync\.aligned\.u32 \t40;", ptx)
 

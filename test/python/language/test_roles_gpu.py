@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from kernels import gemm, roles
 from kernels import role_copies as copies
-from kernels import roles
 from tilews import runtime
 from tilews.runtime import device_target
 
@@ -36,7 +36,7 @@ def test_guards_in_persistent_loops(density):
     mask = np.random.default_rng(1).random((3, 7)) < density
     tensors = on_gpu(a, b, mask, c)
     roles.persistent_roles(*tensors)
-    wide = np.repeat(np.repeat(mask, roles.BM, 0)[:136], roles.BK, 1)[:, :208]
+    wide = np.repeat(np.repeat(mask, gemm.BM, 0)[:136], roles.BK, 1)[:, :208]
     expected = (a * wide).astype("f4") @ b.astype("f4")
     np.testing.assert_array_equal(tensors[3].cpu().numpy(), expected)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tilews
-import tilews.language as tl
+from kernels.gemm import gemm
 from tilews import CompileError, compiler, ir, passes, sim
 
 ROOT = Path(__file__).parents[3]
@@ -19,25 +18,6 @@ CUSTOM = (
     "tile-multi-version,tile-specialize-warps,tile-expand-pipeline,canonicalize,cse,"
     "tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers"
 )
-
-
-@tilews.kernel(threads=128)
-def gemm(
-    A: tl.Tensor["M, K:8", tl.f16],
-    B: tl.Tensor["K, N:8", tl.f16],
-    C: tl.Tensor["M, N", tl.f32],
-):
-    M, K = A.shape
-    N = B.shape[1]
-    bx, by = tl.grid(tl.cdiv(N, 64), tl.cdiv(M, 64))
-    As = tl.alloc_shared((64, 64), A.dtype)
-    Bs = tl.alloc_shared((64, 64), B.dtype)
-    acc = tl.zeros((64, 64), tl.f32)
-    for k in tl.range(tl.cdiv(K, 64), num_stages=3):
-        tl.copy(A[by * 64, k * 64], As)
-        tl.copy(B[k * 64, bx * 64], Bs)
-        acc = tl.gemm(As, Bs, acc)
-    C[by * 64, bx * 64] = acc
 
 
 def call(module: ir.Module, element: str) -> list[str]:
@@ -114,9 +94,9 @@ def test_remarks_are_returned():
     passes.annotate_instructions(module)
     assert passes.plan_pipeline(module) == []
     remarks = passes.infer_layouts(module, explain=True)
-    line = inspect.getsourcelines(gemm.python)[1] + 12
+    line = inspect.getsourcelines(gemm.python)[1] + 17
     assert any(
-        re.match(rf"\S*test_passes.py:{line}:\d+: remark: layout", remark)
+        re.match(rf"\S*kernels/gemm.py:{line}:\d+: remark: layout", remark)
         for remark in remarks
     ), remarks
 
@@ -124,7 +104,7 @@ def test_remarks_are_returned():
 def test_a_pass_that_fails_changes_nothing():
     module = gemm.build("sm_90a")
     before = str(module)
-    with pytest.raises(CompileError, match=r"test_passes.py:\d+:\d+: error: .*layout"):
+    with pytest.raises(CompileError, match=r"kernels/gemm.py:\d+:\d+: error: .*layout"):
         passes.run(module, "tile-annotate-instructions,convert-tile-to-nvvm")
     assert str(module) == before
     assert module.operation.verify()
