@@ -6,7 +6,7 @@ with the interpreter.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ml_dtypes
@@ -322,138 +322,97 @@ def fp8_cast(
     Z[by * 8, 0] = small.to(tl.f32) * 2.0
 
 
+def _given(shape, *outputs, dtype):
+    """A function that makes one random input, and zeros for the outputs."""
+    return lambda random: [
+        _random(random, shape, dtype),
+        *(np.zeros(output, dtype) for output in outputs),
+    ]
+
+
 def _pair(m, n, dtype):
-    return lambda random: [_random(random, (m, n), dtype), np.zeros((m, n), dtype)]
+    return _given((m, n), (m, n), dtype=dtype)
 
 
-def other_cases() -> list[Case]:
-    cases = [Case("gemm-sp", gemm_sp, _sparse_arguments, {}, 1e-5)]
+def _loop_arguments(n):
+    return lambda random: [*_pair(30, 200, np.float32)(random), n]
+
+
+def _elementwise_cases() -> Iterator[Case]:
     for dtype, tolerance in ((np.float32, 2e-6), (np.float16, 1e-3)):
         name = np.dtype(dtype).name
-        cases.append(
-            Case(
-                f"elementwise-{name}", elementwise, _pair(70, 99, dtype), {}, tolerance
-            )
+        yield Case(
+            f"elementwise-{name}", elementwise, _pair(70, 99, dtype), {}, tolerance
         )
         for n, bn in ((1000, 1024), (64, 64), (33, 40)):
-            cases.append(
-                Case(
-                    f"softmax-{name}-{n}",
-                    softmax,
-                    _pair(9, n, dtype),
-                    {"BN": bn},
-                    tolerance,
-                )
+            yield Case(
+                f"softmax-{name}-{n}",
+                softmax,
+                _pair(9, n, dtype),
+                {"BN": bn},
+                tolerance,
             )
+
+
+def _reduction_cases() -> Iterator[Case]:
     for dtype, tolerance in ((np.float32, 1e-6), (np.int32, 0.0), (np.float64, 1e-12)):
         name = np.dtype(dtype).name
         for m, n in ((32, 64), (24, 40), (3, 500)):
-            cases.append(
-                Case(
-                    f"reductions-{name}-{m}x{n}",
-                    reductions,
-                    lambda random, m=m, n=n, dtype=dtype: [
-                        _random(random, (m, n), dtype),
-                        np.zeros((5, m), dtype),
-                        np.zeros((5, n), dtype),
-                    ],
-                    {"BM": m, "BN": n},
-                    tolerance,
-                )
-            )
-        cases.append(
-            Case(
-                f"scans-{name}",
-                scans,
-                lambda random, dtype=dtype: [
-                    _random(random, (24, 40), dtype),
-                    np.zeros((3, 24, 40), dtype),
-                ],
-                {},
+            yield Case(
+                f"reductions-{name}-{m}x{n}",
+                reductions,
+                _given((m, n), (5, m), (5, n), dtype=dtype),
+                {"BM": m, "BN": n},
                 tolerance,
             )
-        )
-    cases.append(
-        Case(
-            "bits",
-            bits,
-            lambda random: [
-                random.integers(-100, 100, (48, 40)).astype(np.int32),
-                np.zeros((4, 48), np.int32),
-            ],
+        yield Case(
+            f"scans-{name}",
+            scans,
+            _given((24, 40), (3, 24, 40), dtype=dtype),
             {},
-            0.0,
+            tolerance,
         )
-    )
+
+
+def _bit_arguments(random: np.random.Generator) -> list:
+    numbers = random.integers(-100, 100, (48, 40)).astype(np.int32)
+    return [numbers, np.zeros((4, 48), np.int32)]
+
+
+def _copy_arguments(dtype):
+    shape = (3, 37, 101)
+    return lambda random: [_random(random, shape, dtype), np.ones(shape, dtype)]
+
+
+def _shape_cases() -> Iterator[Case]:
     for dtype in (np.float32, np.float16, np.int8):
         name = np.dtype(dtype).name
-        cases.append(
-            Case(
-                f"shapes-{name}",
-                shapes,
-                lambda random, dtype=dtype: [
-                    _random(random, (32, 48), dtype),
-                    np.zeros((48, 32), dtype),
-                    np.zeros((64, 24), dtype),
-                ],
-                {},
-                0.0,
-            )
-        )
-        cases.append(
-            Case(
-                f"slices-{name}",
-                slices,
-                lambda random, dtype=dtype: [
-                    _random(random, (32, 48), dtype),
-                    np.zeros((32, 24), dtype),
-                    np.zeros((8, 12), dtype),
-                ],
-                {},
-                0.0,
-            )
-        )
-        cases.append(
-            Case(
-                f"copies-{name}",
-                copies,
-                lambda random, dtype=dtype: [
-                    _random(random, (3, 37, 101), dtype),
-                    np.ones((3, 37, 101), dtype),
-                ],
-                {},
-                0.0,
-            )
-        )
+        arguments = _given((32, 48), (48, 32), (64, 24), dtype=dtype)
+        yield Case(f"shapes-{name}", shapes, arguments, {}, 0.0)
+        arguments = _given((32, 48), (32, 24), (8, 12), dtype=dtype)
+        yield Case(f"slices-{name}", slices, arguments, {}, 0.0)
+        yield Case(f"copies-{name}", copies, _copy_arguments(dtype), {}, 0.0)
+
+
+def _control_cases() -> Iterator[Case]:
     for dtype in (np.float32, np.int32):
-        cases.append(
-            Case(
-                f"atomics-{np.dtype(dtype).name}",
-                atomics,
-                lambda random, dtype=dtype: [
-                    _random(random, (50, 190), dtype),
-                    np.zeros((2, 190), dtype),
-                ],
-                {},
-                1e-6,
-            )
-        )
+        name = f"atomics-{np.dtype(dtype).name}"
+        arguments = _given((50, 190), (2, 190), dtype=dtype)
+        yield Case(name, atomics, arguments, {}, 1e-6)
     for n in (0, 2):
-        cases.append(
-            Case(
-                f"loops-{n}",
-                loops,
-                lambda random, n=n: [
-                    _random(random, (30, 200), np.float32),
-                    np.zeros((30, 200), np.float32),
-                    n,
-                ],
-                {},
-                1e-6,
-            )
-        )
-    cases.append(Case("persistent", persistent, _pair(70, 130, np.float32), {}, 0.0))
-    return cases
+        yield Case(f"loops-{n}", loops, _loop_arguments(n), {}, 1e-6)
+    yield Case("persistent", persistent, _pair(70, 130, np.float32), {}, 0.0)
+
+
+def other_cases() -> list[Case]:
+    return [
+        Case("gemm-sp", gemm_sp, _sparse_arguments, {}, 1e-5),
+        *_elementwise_cases(),
+        *_reduction_cases(),
+        Case("bits", bits, _bit_arguments, {}, 0.0),
+        *_shape_cases(),
+        *_control_cases(),
+    ]
 
 
 def fp8_other_cases() -> list[Case]:
