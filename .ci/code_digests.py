@@ -14,6 +14,7 @@ Positions in source files are left out of the digests.
 
 import argparse
 import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import multiprocessing
@@ -63,12 +64,14 @@ def _read_machine_code(image: bytes) -> bytes:
 
 
 def _outputs(name: str, target: str) -> Iterator[tuple[str, bytes | str]]:
-    """Each output of a kernel with its name, up to the first error."""
+    """Each output of a kernel with its name; raises if there is no device code."""
     from tilews import compiler
 
     compiled = compiler.compile_module(_builds()[name](target), target)
     for phase in compiler.PHASES:
-        yield phase, compiled.mlir(phase)
+        # A kernel that is given in a late phase is never in the earlier ones.
+        with contextlib.suppress(compiler.CompileError):
+            yield phase, compiled.mlir(phase)
     if compiled.vendor == "nvidia":
         yield "ptx", compiled.ptx
     else:
@@ -85,7 +88,7 @@ def digest(name: str, target: str) -> str:
             fields.append(f"{form}:{hashlib.sha256(output).hexdigest()[:16]}")
     except Exception as error:
         text = str(error).strip().partition("\n")[0]
-        fields.append(f"{type(error).__name__}: {POSITION.sub('', text)}")
+        fields.append(f"{type(error).__name__}: {POSITION.sub('', text).lstrip(': ')}")
     return " ".join(fields)
 
 
