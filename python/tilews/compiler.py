@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from . import _tool_path, ir
+from . import _observers, _tool_path, ir
 from ._mlir_libs import _tilews
+from ._observers import on_messages
 from .errors import CompileError
 from .runtime import LoadedKernel
 
@@ -21,6 +23,7 @@ __all__ = [
     "compile_file",
     "compile_module",
     "find_ptxas",
+    "on_messages",
     "targets",
 ]
 
@@ -42,6 +45,21 @@ class CompiledKernel:
         self._compilation = compilation
         self._kernel = kernel or ""
         self._parse_time: float | None = None
+        self._reported = 0
+        self._lock = threading.Lock()
+        self._report()
+
+    def _report(self) -> None:
+        """Passes messages that are new to the functions of :func:`on_messages`."""
+        with self._lock:
+            messages = self._compilation.messages[self._reported :]
+            self._reported += len(messages)
+        _observers.report(messages)
+
+    def _get(self, output: Any) -> bytes:
+        result = self._compilation.get(output)
+        self._report()
+        return result
 
     def _require(self, vendor: str, form: str) -> None:
         if self.vendor != vendor:
@@ -62,17 +80,19 @@ class CompiledKernel:
 
     def mlir(self, phase: str = "target") -> str:
         """The module in one of :data:`PHASES`."""
-        return self._compilation.print(phase)
+        text = self._compilation.print(phase)
+        self._report()
+        return text
 
     @functools.cached_property
     def llvm(self) -> str:
         """Optimized LLVM IR."""
-        return self._compilation.get(_tilews.Output.LLVM).decode()
+        return self._get(_tilews.Output.LLVM).decode()
 
     @functools.cached_property
     def asm(self) -> str:
         """Assembly: PTX or GCN."""
-        return self._compilation.get(_tilews.Output.ASSEMBLY).decode()
+        return self._get(_tilews.Output.ASSEMBLY).decode()
 
     @property
     def ptx(self) -> str:
@@ -84,12 +104,12 @@ class CompiledKernel:
     def object(self) -> bytes:
         """AMD: the relocatable object."""
         self._require("amd", "relocatable object")
-        return self._compilation.get(_tilews.Output.OBJECT)
+        return self._get(_tilews.Output.OBJECT)
 
     @functools.cached_property
     def binary(self) -> bytes:
         """The cubin or the HSACO."""
-        return self._compilation.get(_tilews.Output.BINARY)
+        return self._get(_tilews.Output.BINARY)
 
     @property
     def cubin(self) -> bytes:
@@ -106,7 +126,9 @@ class CompiledKernel:
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
         """How to launch the kernel: see ``docs`` and ``Target/Manifest.h``."""
-        return json.loads(self._compilation.manifest(self._kernel))
+        manifest = self._compilation.manifest(self._kernel)
+        self._report()
+        return json.loads(manifest)
 
     @property
     def resources(self) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import ir
+from . import _observers, ir
 from ._mlir_libs import _tilews
 from .errors import CompileError
 from .passmanager import PassManager
@@ -173,6 +173,7 @@ def _run(manager: PassManager, module: ir.Module) -> Messages:
     finally:
         context.emit_error_diagnostics = emits
         collector.detach()
+    _observers.report(collector.lines)
     return collector.lines
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilews import compiler, passes
+from tilews import compiler
 
 
 def pytest_configure(config):
@@ -13,23 +13,10 @@ def pytest_configure(config):
 
 
 @pytest.fixture(autouse=True)
-def proved(request, monkeypatch):
+def proved(request):
     """Fails a test in which the verifier could not tell whether a schedule is right."""
-    kernels, messages = [], []
-    make, run = compiler.CompiledKernel.__init__, passes._run
-
-    def compiled(kernel, *arguments):
-        make(kernel, *arguments)
-        kernels.append(kernel)
-
-    def ran(*arguments):
-        result = run(*arguments)
-        messages.extend(result)
-        return result
-
-    monkeypatch.setattr(compiler.CompiledKernel, "__init__", compiled)
-    monkeypatch.setattr(passes, "_run", ran)
-    yield
+    messages = []
+    with compiler.on_messages(messages.extend):
+        yield
     if not request.node.get_closest_marker("unverified"):
-        messages += [text for kernel in kernels for text in kernel.messages]
         assert not [text for text in messages if "tile-verify-0001" in text]

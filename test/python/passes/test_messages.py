@@ -1,0 +1,65 @@
+"""The functions that are called with the messages of compilations."""
+
+import pytest
+
+from kernels import role_copies
+from kernels.gemm import gemm
+from tilews import compiler, passes
+
+
+def compile_with_remarks():
+    """A kernel that sm_80 compiles with remarks: it has no registers to move."""
+    return compiler.compile_module(role_copies.in_a_loop.build("sm_80"))
+
+
+def test_messages_of_a_compilation():
+    found = []
+    with compiler.on_messages(found.append):
+        compiled = compile_with_remarks()
+        (remarks,) = found
+        assert len([text for text in remarks if "tile-ws-0011" in text]) == 2
+        assert compiled.ptx
+        assert compiled.manifest
+        compiled.mlir("laid_out")  # Runs passes again, with the same remarks.
+    assert [text for step in found for text in step] == compiled.messages
+    assert all(found)
+
+
+def test_messages_of_a_kernel_that_is_compiled_once():
+    found = []
+    with compiler.on_messages(found.extend):
+        for _ in range(2):
+            role_copies.in_a_loop.compile("sm_80", index_bitwidth=64).mlir()
+    assert len([text for text in found if "tile-ws-0011" in text]) == 2
+
+
+def test_messages_of_passes():
+    module = gemm.build("sm_90a")
+    passes.run(module, "tile-annotate-instructions,tile-plan-pipeline")
+    found = []
+    with compiler.on_messages(found.extend):
+        remarks = passes.infer_layouts(module, explain=True)
+    assert found == remarks
+    assert remarks
+
+
+def test_nested_observers():
+    outer, inner = [], []
+    with compiler.on_messages(outer.extend):
+        with compiler.on_messages(inner.extend):
+            compile_with_remarks()
+        count = len(outer)
+        assert inner == outer
+        compile_with_remarks()
+    compile_with_remarks()
+    assert len(inner) == count
+    assert len(outer) == 2 * count
+
+
+def test_an_exception_of_the_function():
+    def refuse(messages):
+        raise ValueError(messages[0])
+
+    with pytest.raises(ValueError, match="tile-"), compiler.on_messages(refuse):
+        compile_with_remarks()
+    assert compile_with_remarks().ptx
