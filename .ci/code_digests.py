@@ -2,7 +2,7 @@
 
 Each line has a kernel, a target, and the SHA-256 (its first 16 digits) of each output:
 the IR in each phase, and the PTX or AMD's machine code. A kernel that does not compile
-has the first line of its error instead. The lines are sorted, so two builds that make
+has its first error instead. The lines are sorted, so two builds that make
 the same code print the same text::
 
     PYTHONPATH=old/build/dev/python_packages python .ci/code_digests.py > old.txt
@@ -87,7 +87,8 @@ def digest(name: str, target: str) -> str:
                 output = POSITION.sub("", output).encode()
             fields.append(f"{form}:{hashlib.sha256(output).hexdigest()[:16]}")
     except Exception as error:
-        text = str(error).strip().partition("\n")[0]
+        found = str(error).strip().split("\n")
+        text = next((line for line in found if "error:" in line), found[0])
         fields.append(f"{type(error).__name__}: {POSITION.sub('', text).lstrip(': ')}")
     return " ".join(fields)
 

@@ -35,29 +35,29 @@ LOWERING = (
 #: From tile IR to the LLVM dialect, each for its own vendor's targets.
 PIPELINES = ("tilews-to-nvvm", "tilews-to-rocdl")
 
-#: Where an input can end: refused by the parser or a verifier, stopped by a pass
-#: with an error, or converted to the LLVM dialect.
+#: Where an input can end: the parser or a verifier refuses it, a pass stops with an
+#: error, or it is converted to the LLVM dialect.
 STAGES = ("refused", *LOWERING, "conversion", "converted")
 DESCRIPTIONS = {
     "refused": "refused by the parser or a verifier",
     "converted": "converted to the LLVM dialect",
 }
 
-#: Most memory of a worker beyond what it has at the start, in bytes.
+#: The memory that a worker may take beyond what it has at the start, in bytes.
 MEMORY = 4 << 30
-#: Inputs after which a worker's context is thrown away.
+#: A worker makes a new context after this number of inputs.
 CONTEXT_LIFE = 200
 
 
 def make_mutator() -> Mutator:
-    """The source of inputs: the tests', and more often whole kernels."""
+    """The source of inputs: the lit tests, and whole kernels more often."""
     kernels = read_seeds(Path(__file__).parent / "seeds")
     return Mutator(read_seeds(ROOT / "test" / "lit") + 100 * kernels)
 
 
 @dataclasses.dataclass
 class Finding:
-    """An input that went wrong, and how."""
+    """An input that crashed or hung, and what happened."""
 
     number: int
     kind: str
@@ -77,7 +77,7 @@ class Checker:
         self.context = self.ir.Context()
         self.context.allow_unregistered_dialects = True
         self.context.enable_multithreading(False)
-        # What is said about wrong inputs is of no interest here.
+        # Diagnostics of wrong inputs are expected and ignored.
         self.handler = self.context.attach_diagnostic_handler(lambda _: True)
         with self.context:
             self.managers = {
@@ -121,12 +121,12 @@ def _limit_memory() -> None:
 
 
 def _work(inputs, progress, counts) -> None:
-    """A worker: runs `inputs`, an iterable of numbers and texts.
+    """Runs `inputs`, an iterable of numbers and texts, in a worker process.
 
-    Stores in `progress` how many it has begun, in `counts` how many ended at
-    each of STAGES.
+    Stores the number of inputs that it has begun in `progress`, and the number of
+    inputs that ended at each of STAGES in `counts`.
     """
-    # Crashes write their stacks to the standard error; our own come through.
+    # Crashes write their stacks to the standard error; Python errors pass through.
     errors = os.fdopen(os.dup(2), "w", buffering=1)
     sys.stderr = errors
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -141,10 +141,10 @@ def _work(inputs, progress, counts) -> None:
 
 
 def watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
-    """Runs `inputs` in a process of their own until the first goes wrong.
+    """Runs `inputs` in a separate process until the first one crashes or hangs.
 
-    Returns what went wrong (None if nothing did), how many were begun, and how
-    many ended at each of STAGES.
+    Returns the failure (None if there was none), the number of inputs that were
+    begun, and how many ended at each of STAGES.
     """
     progress = multiprocessing.Value("q", 0, lock=False)
     counts = multiprocessing.Array("q", len(STAGES), lock=False)
@@ -169,7 +169,7 @@ def watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
 def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]:
     """Runs the inputs of `numbers` in another process.
 
-    Returns how many inputs ended at which stage, and those that went wrong.
+    Returns how many inputs ended at each stage, and the inputs that failed.
     """
     mutator = make_mutator()
     stages: Counter = Counter()
@@ -187,7 +187,7 @@ def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]
 
 
 def minimize(finding: Finding, timeout: float = 10.0) -> str:
-    """Removes lines while what remains still goes wrong in the same way."""
+    """Removes lines as long as the rest still fails at the same stage."""
     lines = finding.text.splitlines()
     size = max(len(lines) // 2, 1)
     while size:

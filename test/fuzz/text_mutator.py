@@ -26,7 +26,7 @@ SHAPE = re.compile(r"(?:\?|\d+)(?:x(?:\?|\d+))*x?(?=[a-z])|\d+(?:x\d+)+x?")
 def read_seeds(folder: Path) -> list[str]:
     """The functions of all .mlir files below `folder`, each in its module.
 
-    Comments are removed, or mutations would be spent on them. Files of invalid
+    Comments are removed, because mutations of them change nothing. Files of invalid
     input come once, the others several times.
     """
     valid, invalid = [], []
@@ -51,7 +51,7 @@ def _split_functions(text: str) -> list[str]:
 
 
 class Mutator:
-    """Makes the input of a number: the same for the same seeds and number."""
+    """Makes inputs by number. The same seeds and number give the same input."""
 
     def __init__(self, seeds: list[str]):
         self.seeds = seeds
@@ -81,18 +81,18 @@ class Mutator:
         ]
 
     def make(self, number: int) -> str:
-        """The input numbered `number`: a seed after one to four mutations."""
+        """Returns input `number`: a seed after one to four mutations."""
         rng = random.Random(number)
         text = rng.choice(self.seeds)
         for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3))):
-            # Nothing is left of a short one after a deletion.
+            # A deletion can leave nothing of a short input.
             text = rng.choice(self.actions)(rng, text.strip() or "module {}")
         # MLIR's own parser crashes on this one.
         return text.replace("array<index", "array<i64")
 
     @staticmethod
     def _replace(rng, text: str, pattern: str, choices) -> str:
-        """Replaces one match of `pattern`, and often all equal ones."""
+        """Replaces one match of `pattern`, and often all matches of the same text."""
         found = list(re.finditer(pattern, text))
         if not found:
             return text

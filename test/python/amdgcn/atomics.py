@@ -26,7 +26,7 @@ _FUNCTIONS: dict[str, Callable] = {
 
 
 class Atomic:
-    """What an atomic instruction does, parsed from its name and operands."""
+    """The effect of an atomic instruction, parsed from its name and operands."""
 
     def __init__(self, name: str, kind: str, operands: list[Operand]) -> None:
         self.compares = name == "cmpswap"
@@ -40,7 +40,7 @@ class Atomic:
 
     @staticmethod
     def parse(inst: Instruction, operands: list[Operand]) -> "Atomic | None":
-        """None if `inst` is no atomic instruction we know."""
+        """Returns None unless `inst` is a known atomic instruction."""
         match = _NAME.fullmatch(inst.name)
         if not match or len(operands) not in (3, 4):
             return None
@@ -55,7 +55,7 @@ class Atomic:
     def perform(
         self, memory: GlobalMemory, places: np.ndarray, data: np.ndarray
     ) -> np.ndarray:
-        """Updates each place in turn; returns what was there before, as bytes."""
+        """Updates the places one after the other; returns the old contents as bytes."""
         before = np.zeros((len(places), self.size), np.uint8)
         for i, values in enumerate(data):
             place = places[i : i + 1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class SimulationError(Exception):
-    """The program did what it must not, or what the simulator does not know."""
+    """The program broke a rule, or needs something that is not simulated."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Instruction:
 
     @property
     def branch_target(self) -> int:
-        """Address that a branch with a 16-bit offset goes to."""
+        """The target address of a branch with a 16-bit offset."""
         offset = self.words[0] & 0xFFFF
         return self.address + 4 + 4 * (offset - (offset >> 15 << 16))
 

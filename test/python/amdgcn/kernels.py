@@ -50,7 +50,7 @@ def get_gemm(
     transposes: tuple[bool, bool] = (False, False),
     threads: int = 128,
 ) -> str:
-    """A product of tiles (M, N, K) with the given MLIR element types."""
+    """A matmul of tiles (M, N, K) with the given MLIR element types."""
     bm, bn, bk = tile
     lhs_t, rhs_t = transposes
     flags = ["transpose_lhs"] * lhs_t + ["transpose_rhs"] * rhs_t
@@ -183,9 +183,9 @@ def get_atomic(chip: str, kind: str, element: str) -> str:
 def load(
     source: str, build: Path, folder: Path, seed: int = 0, chip: str = ""
 ) -> Simulator:
-    """Compiles MLIR text, for `chip` or the one it names, and loads the result.
+    """Compiles MLIR text, for `chip` or for the chip in the text, and loads it.
 
-    Raises CalledProcessError where the tool in `build` reports an error.
+    Raises CalledProcessError if the tool in `build` reports an error.
     """
     path = folder / "kernel.hsaco"
     tool = build / "python_packages/tilews/bin/tilews-translate"

@@ -1,4 +1,4 @@
-"""Launches kernels of a code object: blocks one by one, waves in turns."""
+"""Launches kernels of a code object: blocks one by one, waves interleaved."""
 
 import random
 import re
@@ -22,7 +22,7 @@ __all__ = ["SimulationError", "Simulator"]
 
 Step = Callable[[Wave], None]
 
-#: Instructions without an effect that the simulator models.
+#: Instructions whose effects the simulator does not model.
 _IGNORED = re.compile(
     r"s_nop|s_sleep|s_setprio|s_delay_alu|s_clause|s_code_end|s_sendmsg|s_inst_prefetch"
     r"|s_set_inst_prefetch_distance|s_waitcnt_depctr|s_wait_alu|s_denorm_mode"
@@ -48,8 +48,8 @@ _HIDDEN_BYTES = 256
 class Simulator:
     """Runs the kernels of one code object.
 
-    `path` names the HSACO file. `seed` chooses when waves take turns and when
-    memory accesses are performed.
+    `path` names the HSACO file. `seed` chooses when the simulator switches waves and
+    when it performs memory accesses.
     """
 
     def __init__(self, path: Path, seed: int = 0) -> None:
@@ -193,7 +193,7 @@ class Simulator:
 
     @staticmethod
     def _guard(inst: Instruction, step: Step) -> Step:
-        """Refuses registers that a load under way will write."""
+        """Refuses registers that a pending load will write."""
         halves = [inst] + ([inst.second] if inst.second else [])
         operands = [Operand(text) for half in halves for text in half.operands]
         if "_load_" in inst.name and "d16" in inst.name:
@@ -245,7 +245,7 @@ class Simulator:
             limit = int(match[2], 0)
             names = match[1].split("_")
             if names[0] in ("loadcnt", "storecnt") and len(names) == 2:
-                # One limit for each counter, the second in the lower bits.
+                # One limit for each hardware counter, the second in the lower bits.
                 waits = [(names[0], limit >> 8 & 63), (names[1], limit & 63)]
             else:
                 waits = [(name, limit) for name in names]

@@ -80,7 +80,7 @@ class MatrixCompiler:
         self.chip, self.generation = chip, generation
 
     def compile(self, inst: Instruction) -> Step | None:
-        """The function of `inst`; None if it is none we know."""
+        """The function of `inst`; None if the instruction is unknown."""
         match = _MFMA.fullmatch(inst.name)
         if match:
             acc, m, n, k, types = match.groups()

@@ -1,10 +1,10 @@
-"""Global and shared memory that knows what is in bounds and what was written."""
+"""Global and shared memory that checks bounds and reads of unwritten bytes."""
 
 import numpy as np
 
 from .disassembly import SimulationError
 
-#: Distance of the buffers, so that no overrun meets the next one.
+#: The distance of buffers, so that an overrun never reaches the next buffer.
 _SPACING = 1 << 33
 _BASE = 0x7F00_0000_0000
 
@@ -24,7 +24,7 @@ class GlobalMemory:
         return _BASE + (len(self.buffers) - 1) * _SPACING
 
     def _find(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """The buffer that all addresses are in, and their offsets in it."""
+        """The buffer that holds all addresses, and their offsets in it."""
         if addresses[0] < _BASE:
             raise SimulationError(f"access to {int(addresses[0]):#x}, no buffer")
         index = int(addresses[0] - np.uint64(_BASE)) // _SPACING
@@ -54,9 +54,9 @@ class GlobalMemory:
 
 
 class SharedMemory:
-    """A block's shared memory; what was not written may not be read.
+    """A block's shared memory; reads of unwritten bytes are errors.
 
-    Accesses need no alignment: ROCm runs kernels in the mode without, and LLVM joins
+    Accesses need no alignment: ROCm enables unaligned accesses, and LLVM merges
     accesses accordingly.
     """
 
@@ -75,7 +75,7 @@ class SharedMemory:
     def load(self, addresses: np.ndarray, size: int) -> np.ndarray:
         """Bytes at each address, shape (n, size)."""
         places = self._get_places(addresses, size)
-        # LLVM reads whole words where a part of them is wanted.
+        # LLVM reads whole words even if it needs a part of them only.
         words = places // 4 * 4
         known = np.any([self.written[words + i] for i in range(4)], axis=0)
         if not known.all():

@@ -1,8 +1,8 @@
 """Loads and stores, and the counters that order them.
 
-An access is issued, performed and completed. It is performed, in the order of
-issue, at a time that nobody may count on; the wait that orders it completes it.
-Only then its registers can be used.
+An access is issued, performed and completed. Accesses are performed in the order of
+issue, at a random time. The wait that orders an access completes it; its registers
+can be used only afterwards.
 """
 
 import random
@@ -33,7 +33,7 @@ class Access:
 
 
 class AccessQueues:
-    """The accesses of a wave under way, one queue a memory."""
+    """The pending accesses of a wave, one queue for each memory."""
 
     def __init__(self, wave: Wave, rng: random.Random) -> None:
         self.wave, self.rng = wave, rng
@@ -54,7 +54,7 @@ class AccessQueues:
                 access.perform()
 
     def wait(self, counters: tuple[str, ...], limit: int) -> None:
-        """Completes the oldest accesses until at most `limit` are under way."""
+        """Completes the oldest accesses until at most `limit` are pending."""
         waiting = [
             (name, access)
             for name, queue in self.queues.items()
@@ -62,7 +62,7 @@ class AccessQueues:
             if access.counter in counters
         ]
         scalar = sum(name == "sm" for name, _ in waiting)
-        # Scalar loads complete out of order: only a wait for all is one for them.
+        # Scalar loads complete out of order: only a wait for all of them orders any.
         excess = len(waiting) - limit if limit == 0 else len(waiting) - limit - scalar
         for name, access in [w for w in waiting if limit == 0 or w[0] != "sm"][
             : max(excess, 0)
@@ -99,7 +99,7 @@ _HARMLESS = ("nt", "sc0", "sc1", "glc", "slc", "dlc", "th", "scope", "gds")
 
 @dataclass
 class Width:
-    """What a name says of the data: `short_d16_hi` is two bytes, upper half."""
+    """The data width in a name: `short_d16_hi` is two bytes, upper half."""
 
     size: int
     signed: bool
@@ -153,13 +153,13 @@ class MemoryCompiler:
 
     def __init__(self, lanes: int, generation: int, memory: GlobalMemory) -> None:
         self.lanes, self.generation, self.memory = lanes, generation, memory
-        # gfx9 counts stores with loads, later chips by themselves.
+        # gfx9 counts stores with loads; later chips have separate counters.
         self.store_counter = "load" if generation == 9 else "store"
         self.queues: dict[int, AccessQueues] = {}
         self.shared = SharedMemory(0)
 
     def compile(self, inst: Instruction) -> Step | None:
-        """The function of `inst`; None if it is none we know."""
+        """The function of `inst`; None if the instruction is unknown."""
         operands = [Operand(text) for text in inst.operands]
         match = re.fullmatch(r"(global|ds|s)_(load|read|store|write)_(\w+)", inst.name)
         if match:
@@ -376,7 +376,7 @@ class MemoryCompiler:
         return step
 
     def _get_swizzle(self, inst: Instruction, text: str) -> np.ndarray:
-        """The lanes that lanes read from."""
+        """The source lane of each lane."""
         lanes = np.arange(self.lanes)
         if match := re.fullmatch(r"swizzle\(SWAP,(\d+)\)", text):
             return lanes ^ int(match[1])
@@ -419,7 +419,7 @@ class MemoryCompiler:
 
 
 def _nothing() -> None:
-    """What completes a store."""
+    """Completes a store: nothing is left to do."""
 
 
 def _make_store(

@@ -1,4 +1,4 @@
-"""What stands behind the operands of a vector instruction."""
+"""The modifiers after the operands of a vector instruction."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from .disassembly import Instruction, SimulationError
 
-#: Modifiers that need no attention: masks that allow everything.
+#: Modifiers without an effect: masks that enable all lanes.
 _HARMLESS = {"row_mask": "0xf", "bank_mask": "0xf", "bound_ctrl": "1", "fi": "1"}
 SDWA = ("dst_sel", "dst_unused", "src0_sel", "src1_sel")
 PARTS = {
@@ -18,7 +18,7 @@ DPP = ("quad_perm", "row_ror", "row_mirror", "row_half_mirror", "row_xmask")
 
 
 def get_dpp_source(modifiers: dict[str, str], lanes: int) -> np.ndarray | None:
-    """For each lane the one it reads, None without such a modifier."""
+    """The lane that each lane reads; None without such a modifier."""
     lane = np.arange(lanes)
     row = lane & ~15
     if "quad_perm" in modifiers:
@@ -48,7 +48,7 @@ def get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int]
 
 
 def half_ops(inst: Instruction) -> bool:
-    """Whether an instruction says which halves or parts of registers it means."""
+    """Whether an instruction selects halves or parts of registers."""
     return "op_sel" in inst.modifiers or (
         inst.modifiers.get("dst_sel", "DWORD") != "DWORD"
     )

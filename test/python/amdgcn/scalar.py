@@ -59,7 +59,7 @@ class ScalarCompiler:
     """Makes functions of scalar instructions."""
 
     def compile(self, inst: Instruction) -> Step | None:
-        """The function of `inst`; None if it is none we know."""
+        """The function of `inst`; None if the instruction is unknown."""
         name = inst.name
         if name.startswith("s_cbranch_") or name == "s_branch":
             return self._branch(inst)

@@ -85,7 +85,7 @@ class Wave:
             np.copyto(self.v[register], value, where=active)
 
     def check(self, vectors: list[int], scalars: list[int]) -> None:
-        """Refuses registers whose load was not waited for."""
+        """Refuses registers of a load that the wave has not waited for."""
         for register in vectors:
             if register in self.pending_v:
                 name = f"v{register}" if register < 256 else f"a{register - 256}"
@@ -143,7 +143,7 @@ class Operand:
         return list(range(self.first, self.first + self.count))
 
     def get_bits(self, kind: str) -> int:
-        """The constant as bits of `kind`; refuses what is no constant."""
+        """The constant as bits of `kind`; raises for other operands."""
         text = self.constant or ""
         wide = kind.endswith("64")
         try:

@@ -37,7 +37,7 @@ class VectorCompiler:
         self.lanes, self.ops = lanes, ops
 
     def compile(self, inst: Instruction) -> Step | None:
-        """The function of `inst`; None if it is no vector instruction we know."""
+        """The function of `inst`; None unless it is a known vector instruction."""
         if inst.second:
             return self._compile_dual(inst)
         operands = [Operand(text) for text in inst.operands]
@@ -78,7 +78,7 @@ class VectorCompiler:
         if result.endswith("16") and select[-1]:
             write = lambda w, v: write_half(w, first, v.view(np.uint16), True)  # noqa: E731
         elif result.endswith("16") and self.lanes == 64 and not half_ops(inst):
-            # gfx9 clears the upper half, and LLVM counts on it.
+            # gfx9 clears the upper half, and LLVM relies on that.
             write = lambda w, v: w.write(first, v.view(np.uint16).astype(np.uint32))  # noqa: E731
 
         def step(wave: Wave) -> None:
@@ -243,7 +243,7 @@ class VectorCompiler:
         write = write_vector(operands[0], f"{kind}64")
 
         def step(wave: Wave) -> None:
-            # The carry out is used by nobody in code of ours.
+            # The carry out is never used in tilews' code.
             write(wave, a(wave).astype(wide) * b(wave).astype(wide) + c(wave))
 
         return step
@@ -420,7 +420,7 @@ class VectorCompiler:
             part.count = 1
             reader = read_vector(part, kind, self.lanes)
         elif kind.endswith("16") and not operand.bank and kind[0] != "f":
-            # An inline constant has 32 bits; a literal is there twice.
+            # An inline constant has 32 bits; both halves have the same literal.
             inline = -16 <= int(operand.text, 0) <= 64
             reader = read_vector(operand, kind, self.lanes, high=high and inline)
         else:
@@ -453,7 +453,7 @@ class VectorCompiler:
     # ------------------------------------------------------------------- dual
 
     def _compile_dual(self, inst: Instruction) -> Step:
-        """Two operations at once: both read before either writes."""
+        """Compiles two operations that both read before either writes."""
         steps = []
         for half in (inst, inst.second):
             name = half.name.replace("v_dual_", "v_")

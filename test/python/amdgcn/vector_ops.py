@@ -1,7 +1,7 @@
-"""What vector instructions compute: for each name its types and a function.
+"""The semantics of vector instructions: types and a function for each name.
 
 An entry is `(result, operands, function)` with types as LLVM names them; the
-function takes one array a operand and returns the result.
+function takes one array for each operand and returns the result.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def _shift(value: np.ndarray) -> np.ndarray:
 
 
 def _fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    # The product of two f32 is exact in f64.
+    # f64 holds the product of two f32 exactly.
     wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     return wide.astype(np.float32)
 
@@ -130,7 +130,7 @@ def _to_fp8_pair(dtype: type) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
 
 
 def fp8_types(chip: str) -> dict[str, type]:
-    """What the chip's instructions mean by fp8 and bf8."""
+    """The formats that the chip's instructions call fp8 and bf8."""
     if chip == "gfx942":
         return {"fp8": ml_dtypes.float8_e4m3fnuz, "bf8": ml_dtypes.float8_e5m2fnuz}
     return {"fp8": ml_dtypes.float8_e4m3fn, "bf8": ml_dtypes.float8_e5m2}
@@ -331,7 +331,7 @@ def _make_float_ops() -> dict[str, Op]:
     return ops
 
 
-#: Instructions that renamed chips write differently.
+#: Instructions that have another name on some chips.
 _ALIASES = {
     "v_add_nc_u32": "v_add_u32",
     "v_sub_nc_u32": "v_sub_u32",
@@ -348,7 +348,7 @@ _ALIASES = {
 
 
 def get_ops(chip: str) -> dict[str, Op]:
-    """All of them, for one chip."""
+    """All operations of one chip."""
     ops = {**_INTEGER, **_FLOAT, **_make_float_ops(), **fp8_ops(chip)}
     ops.update({new: ops[old] for new, old in _ALIASES.items() if old in ops})
     return ops

@@ -1,4 +1,4 @@
-"""The examples run, and say so."""
+"""The examples run and print their results."""
 
 import importlib
 import json

@@ -33,7 +33,7 @@ TYPES = {
         ["%b", "%h", "%k", "%m", "%n", "%r", "%tiles_m", "%tiles_n"], "index"
     ),
 }
-#: Where an example uses a name for something else.
+#: Exceptions: names that one example uses for another type.
 SPECIAL = {
     "tile.slice": {"%x": "tensor<128x256xf32>"},
     "tile.view": {"%a": f"memref<128x64xf16, {SHARED}>"},
@@ -84,7 +84,7 @@ def load_generator(name: str = "generate"):
 
 
 def read_examples() -> dict[str, str]:
-    """The example of each operation and attribute that has a section."""
+    """The examples of all operations and attributes that have a section."""
     path = BUILD / "dialect/tilews/Dialect/Tile/IR/TileDialect.md"
     sections = re.split(r"^### ", path.read_text(), flags=re.M)[1:]
     examples = {}
@@ -97,12 +97,12 @@ def read_examples() -> dict[str, str]:
 
 EXAMPLES = read_examples()
 OPERATIONS = [name for name in EXAMPLES if name.startswith("tile.")]
-# What is shown as part of another example, or is an enumeration.
+# These are shown in other examples, or are enumerations.
 NO_EXAMPLE = {"tile.role", "tile.yield"}
 
 
 def complete(name: str, example: str) -> str:
-    """A module around the example that defines the names it leaves open."""
+    """A module around the example that defines the example's free names."""
     code = re.sub(r"//.*", "", example)
     if code.strip().startswith("#"):
         return f"func.func private @f() attributes {{example = {code}}}"

@@ -43,7 +43,7 @@ def test_fragment_svg(tmp_path):
     cells, texts = read_svg(path)
     assert len(cells) == 128
     assert {f"T{t} V{v}" for t in range(32) for v in range(4)} <= set(texts)
-    # A color for each thread, in turn.
+    # Threads have different colors.
     by_color = {}
     for cell in cells:
         by_color.setdefault(cell.get("fill"), []).append(cell)

@@ -1,4 +1,4 @@
-"""What the documentation says is so: its links, its kernels, its figures."""
+"""The links, kernels, commands and figures of the documentation are right."""
 
 import os
 import re
@@ -88,7 +88,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     runpy.run_path(str(path))
     assert "tile.gemm" in capsys.readouterr().out
 
-    # The same product with its plan by hand.
+    # The same matmul with a plan that is given by hand.
     lines = code.splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if "num_stages=3" in line)
     lines[first : first + 4] = ["    " + x for x in plan.splitlines(keepends=True)]

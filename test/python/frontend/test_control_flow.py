@@ -11,7 +11,7 @@ import tilews.sim
 
 
 def run(kernel, *args, n_out=1, dtype=np.int64, **options):
-    """What a kernel stores to its first argument."""
+    """Runs a kernel; returns the contents of its first argument."""
     out = np.full(n_out, -1, dtype)
     kernel(out, *args, **options)
     return out.tolist() if n_out > 1 else out[0]

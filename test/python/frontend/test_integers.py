@@ -1,5 +1,5 @@
-"""Numbers that kernels are built with: what is no integer, or too large, is an error at
-its line; nothing is rounded, wraps around, or counts as one."""
+"""Integers that kernels are built with. Other numbers, and integers that are too
+large, are errors at their line; they are not rounded or wrapped."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def loop(make):
     return build
 
 
-#: What takes an integer, and what its error says.
+#: Functions that take an integer, and a part of their error.
 PLACES = {
     "num_stages": (loop(lambda n: tl.range(4, num_stages=n)), "tl.range: num_stages"),
     "pipelined": (loop(lambda n: tl.pipelined(4, num_stages=n)), "num_stages"),
@@ -73,7 +73,7 @@ PLACES = {
     "arange": (lambda n, *_: tl.arange(n), "tl."),
 }
 
-#: Wrong for all of them. Others wrap to 3 and 64 if all but 32 or 64 bits are cut off.
+#: Wrong for all functions. The large ones would wrap to 3 and 64 in 32 or 64 bits.
 WRONG = [True, 2.5, "3", [3], 2**32 + 3, 2**64 + 64, -(10**30)]
 
 

@@ -1,4 +1,4 @@
-"""Memory used as a value: Python would take it for true, or for unequal."""
+"""Memory in place of a value. Python itself would take it as true, or unequal."""
 
 import operator
 
@@ -49,7 +49,7 @@ _MEMORY = {
 
 
 def error_of(compute):
-    """What is said about a computation with memory, in a Python function."""
+    """The error of a computation with memory in a Python function."""
 
     def kernel(A: tl.Tensor["M", tl.i32], n: tl.i32):
         S = tl.alloc_shared((8,), tl.i32)
@@ -237,7 +237,7 @@ def test_python_functions_of_values(value):
 def test_chains_of_comparisons():
     @tilews.kernel
     def kernel(A: tl.Tensor["M", tl.i32], n: tl.i32):
-        # numpy's truth is none of Python's two, but counts as one.
+        # numpy's booleans are accepted like Python's.
         if np.int32(0) < np.int32(1) < n:
             A[0] = 1
         if n > 0 < np.int32(0):

@@ -1,4 +1,4 @@
-"""Mistakes in kernels: each is one error at its place in the source."""
+"""Mistakes in kernels: each one is an error at its line in the source."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A whole kernel: the IR that the builder makes of it."""
+"""The IR that the builder makes of a whole kernel."""
 
 import tilews
 import tilews.language as tl

@@ -19,7 +19,7 @@ from tilews.fuzz.reduce import reduce
 OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
 
 
-#: Of these the verifier says that it cannot tell; nothing else is wrong with them.
+#: Seeds of kernels that the verifier can neither prove nor refute.
 UNVERIFIED = {15, 31, 138, 453}
 
 
@@ -67,7 +67,7 @@ def test_kernels_have_what_schedules_get_wrong():
 
 
 def find_pipelined_seed() -> int:
-    """A kernel that has a channel, for the chip whose schedules have no roles."""
+    """The seed of a kernel with a channel, for a chip whose schedules have no roles."""
     for seed in range(100):
         module = checking.with_target(generate(seed).kernel().build(), "sm_80")
         for step in tile_passes("sm_80"):
@@ -80,7 +80,7 @@ def find_pipelined_seed() -> int:
 
 @pytest.mark.unverified
 def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
-    """With one more group under way than there should be copies come too late."""
+    """A wait that permits one more pending group is too weak: copies land too late."""
     seed = find_pipelined_seed()
     run = passes.run
 
@@ -102,7 +102,7 @@ def test_a_wrong_pass_is_found_and_blamed(monkeypatch):
 
 
 def find_waits(module):
-    """The waits for groups of copies."""
+    """All waits for groups of copies."""
     found = []
 
     def visit(op):
@@ -115,7 +115,7 @@ def find_waits(module):
 
 
 def test_reduction_keeps_what_is_wrong(monkeypatch):
-    """Kernels with an atomic count as wrong; little else is left of one."""
+    """If kernels with an atomic count as wrong, the reducer leaves little else."""
     program = next(
         p for p in map(generate, range(100)) if p.text.count("atomic_add") == 1
     )
@@ -132,7 +132,7 @@ def test_reduction_keeps_what_is_wrong(monkeypatch):
 
 
 def is_alarm(monkeypatch, text):
-    """What a verifier that answers with `text` makes of a kernel."""
+    """The finding for a kernel if the verifier's message is `text`."""
     run = passes.run
 
     def run_verifier(module, pipeline):

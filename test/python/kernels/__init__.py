@@ -1,1 +1,1 @@
-"""Kernels that several tests compile, run and break."""
+"""Kernels that several tests share."""

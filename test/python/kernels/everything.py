@@ -21,7 +21,7 @@ from tilews import ir
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 
-#: Makes a kernel as it is written, for a chip.
+#: Makes the module of a kernel, as the kernel is written, for a chip.
 Build = Callable[[str], ir.Module]
 
 

@@ -1,13 +1,15 @@
 # ruff: noqa: E501 - operations are on one line each
-"""Kernels for Hopper as schedules (phase 3), written by hand: what the passes make
-of a loop, in the forms that the lowering has to get right."""
+"""Matmuls for Hopper as hand-written schedules (phase 3).
+
+They have the forms of schedules that the passes make and the lowering has to support.
+"""
 
 import dataclasses
 from collections.abc import Callable
 
 from tilews import compiler, passmanager
 
-# From a schedule on; the passes before choose what the kernels here say.
+# The passes after scheduling; the kernels state what the earlier passes choose.
 LOWER = (
     "builtin.module(gpu.module(tile-infer-layouts,tile-plan-shared-memory,"
     "tile-insert-barriers,tile-lower-channels,convert-tile-to-nvvm,cse,tile-expand-math,lower-affine,"

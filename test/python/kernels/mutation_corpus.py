@@ -1,7 +1,7 @@
 """The kernels whose synchronization `tilews-mutate` breaks.
 
-Each is launched so that slots are used again, that loops have no turn and fewer turns
-than slots, and that guards take either way.
+The launches reuse slots, run loops with no iteration and with fewer iterations than
+slots, and take both branches of guards.
 """
 
 import functools
@@ -26,7 +26,7 @@ def wide(
     C: tl.Tensor["64, 64", tl.f16],
     steps: tl.index,
 ):
-    """Wide enough for wgmma, whose products run on."""
+    """Tiles are wide enough for wgmma, which runs asynchronously."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16)
     Bs = tl.alloc_shared((64, 64), tl.f16)
@@ -92,7 +92,7 @@ def _mixed(steps):
 
 
 def _guarded_part(steps, share):
-    """A share of the turns, in eighths, is guarded."""
+    """Arguments with a mask that enables `share` eighths of the iterations."""
 
     def arguments(random):
         mask = random.integers(0, 8, 12) < share
@@ -149,11 +149,11 @@ def _around(limit, steps):
 
 
 def _launches(make, *launches) -> dict:
-    """Launches by what they are made of."""
+    """Launches by name; `make` takes the tuples in `launches`."""
     return {" ".join(map(str, each)): make(*each) for each in launches}
 
 
-#: The kernel of a case of the zoo, and launches of it.
+#: The case of the zoo that has the kernel, and launches of the kernel.
 _KERNELS = {
     "gemm": (
         "gemm-s3",

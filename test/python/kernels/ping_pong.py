@@ -1,6 +1,7 @@
-"""Kernels whose tiles two roles take alternately, with arguments and results.
+"""Ping-pong kernels, in which two roles compute tiles alternately.
 
-Inputs are small integers, so that results are exact.
+Each has arguments and the expected result. Inputs are small integers, so that results
+are exact.
 """
 
 import dataclasses
@@ -42,7 +43,7 @@ def gemm(
     STAGES: tl.constexpr = 3,
     STEP: tl.constexpr = 1,
 ):
-    """The part of the product between two steps of 16 along K."""
+    """A @ B^T over the blocks of 16 from `first` to `last` along K."""
     M, N = C.shape
     tl.grid(BLOCKS)
     As = tl.alloc_shared((64, 16), tl.f16)
@@ -65,7 +66,8 @@ def guarded(
     C: tl.Tensor["M, N:8", tl.f16],
     BLOCKS: tl.constexpr = 1,
 ):
-    """A product of the blocks that a mask names: turns take different slots."""
+    """A @ B^T over the blocks that a mask enables; tiles use different numbers of
+    slots."""
     M, N = C.shape
     tl.grid(BLOCKS)
     As = tl.alloc_shared((64, 16), tl.f16)
@@ -88,8 +90,8 @@ def chained(
     C: tl.Tensor["M, 32", tl.f32],
     BLOCKS: tl.constexpr = 1,
 ):
-    """A tile that is copied once a turn, and two loops with channels of different
-    depths: A[:, :16] B[:, :16]^T + A B^T + (sum of rows of A's first 32) D."""
+    """A tile that is copied once for each iteration of the persistent loop, and two
+    loops whose channels have different depths."""
     M, K = A.shape
     tl.grid(BLOCKS)
     Fs = tl.alloc_shared((64, 16), tl.f16)
@@ -116,14 +118,14 @@ def counted(
     C: tl.Tensor["M, 32", tl.f32],
     BLOCKS: tl.constexpr = 1,
 ):
-    """The number of the turn is handed on, results go through shared memory that
-    each role needs for itself, and a loop's bounds depend on the turn."""
+    """The number of tiles so far is carried, results go through shared memory that each
+    role has for itself, and a loop's bounds depend on the tile."""
     M, K = A.shape
     tl.grid(BLOCKS)
     As = tl.alloc_shared((64, 16), tl.f16)
     Bs = tl.alloc_shared((32, 16), tl.f16)
     Cs = tl.alloc_shared((64, 32), tl.f32)
-    turn = 0
+    count = 0
     for y in tl.persistent(tl.cdiv(M, 64), ping_pong=True):
         acc = tl.zeros((64, 32), tl.f32)
         for k in tl.range(y % 3, tl.cdiv(K, 16), num_stages=2):
@@ -132,8 +134,8 @@ def counted(
             acc = tl.gemm(As, Bs, acc, transpose_rhs=True)
         tl.store(acc, Cs)
         rows = tl.sum(tl.load(Cs), 1)
-        C[y * 64, 0] = tl.load(Cs) + rows[:, None] + turn.to(tl.f32)
-        turn = turn + 1
+        C[y * 64, 0] = tl.load(Cs) + rows[:, None] + count.to(tl.f32)
+        count = count + 1
 
 
 def make_gemm(name, m, n, k, first=0, last=None, out=tl.f32, **constants) -> Case:
@@ -176,17 +178,17 @@ def make_counted() -> Case:
             for i in range(7)
         ]
     )
-    turns = np.repeat(np.arange(7) // 2, 64)[:, None]
-    expected = product + product.sum(1, keepdims=True) + turns.astype(np.float32)
+    counts = np.repeat(np.arange(7) // 2, 64)[:, None]
+    expected = product + product.sum(1, keepdims=True) + counts.astype(np.float32)
     c = np.zeros_like(product)
     return Case("counted", counted, [a, b, c], expected, [], {"BLOCKS": 2})
 
 
 CASES = [
-    make_gemm("one-turn", 64, 32, 96),
-    make_gemm("two-turns", 64, 64, 96),
-    make_gemm("odd-turns", 192, 32, 80),
-    make_gemm("many-turns", 200, 72, 112, out=tl.f16),
+    make_gemm("one-tile", 64, 32, 96),
+    make_gemm("two-tiles", 64, 64, 96),
+    make_gemm("odd-tiles", 192, 32, 80),
+    make_gemm("many-tiles", 200, 72, 112, out=tl.f16),
     make_gemm("more-blocks-than-tiles", 64, 64, 64, BLOCKS=5),
     make_gemm("blocks", 320, 96, 48, BLOCKS=4, out=tl.f16),
     make_gemm("no-steps", 128, 64, 64, first=2, last=2),

@@ -1,4 +1,4 @@
-"""What a kernel with a pipelined loop is run with."""
+"""A kernel with a pipelined loop, its arguments and its constants."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import numpy as np
 class Case:
     """A kernel with its arguments, outputs last, and its constants.
 
-    ``piped`` is the number of channels that the schedule has to find; ``roles``
-    says whether a role of its own fills them where there is TMA; ``tolerance`` is
-    what a GPU's functions may be off by.
+    ``piped`` is the number of channels that the schedule must have. ``roles`` says
+    whether a separate role fills them on chips with TMA. ``tolerance`` bounds the
+    error of a GPU's math functions.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What flows into and out of pipelined loops: preludes, states, indices, stores.
+"""Pipelined loops with preludes, carried state, gathered rows and stores.
 
 See :mod:`kernels.pipelined_zoo`.
 """
@@ -19,8 +19,8 @@ def preludes(
     Y: tl.Tensor["M, 16", tl.f32],
     steps: tl.index,
 ):
-    """Before the loop: a tile by TMA, scalars of both roles, one of each role only,
-    and what the accumulator begins with."""
+    """Before the loop, TMA copies a tile, and both roles, or one of them, compute
+    scalars and the accumulator's initial value."""
     by = tl.grid(tl.cdiv(Q.shape[0], 32))
     Qs = tl.alloc_shared((32, 16), tl.f16)
     Ks = tl.alloc_shared((16, 16), tl.f16)
@@ -102,7 +102,7 @@ def recurrent(
     Y: tl.Tensor["16, 16", tl.f32],
     steps: tl.index,
 ):
-    """A state in shared memory, read and written each turn, and stored."""
+    """A state in shared memory is read and written in each iteration, and stored."""
     tl.grid(1)
     Ws = tl.alloc_shared((16, 16), tl.f16)
     Hs = tl.alloc_shared((16, 16), tl.f16)
@@ -134,7 +134,7 @@ def gather(
     C: tl.Tensor["16, 32", tl.f32],
     steps: tl.index,
 ):
-    """Rows named by an index tile, which is copied to shared memory as well."""
+    """Gathers rows by an index tile, which is copied to shared memory as well."""
     tl.grid(1)
     As = tl.alloc_shared((16, 32), tl.f16)
     Is = tl.alloc_shared((16,), tl.i32)
@@ -155,7 +155,7 @@ def gather_product(
     C: tl.Tensor["64, 16", tl.f32],
     steps: tl.index,
 ):
-    """wgmma reads rows that cp.async has gathered, behind a fence of its readers."""
+    """wgmma reads rows that cp.async has gathered, after a fence of the readers."""
     tl.grid(1)
     Ws = tl.alloc_shared((64, 16), tl.f16)
     As = tl.alloc_shared((16, 16), tl.f16)
@@ -194,7 +194,7 @@ def counters(
     R: tl.Tensor["KB, 16", tl.f32],
     steps: tl.index,
 ):
-    """Atomics in the loop, and reads of what they made."""
+    """Atomics in the loop, and reads of their results."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     for k in tl.range(steps, num_stages=3):
@@ -272,8 +272,8 @@ def persistent_stores(
     C: tl.Tensor["M, N:16", "T"],
     STAGES: tl.constexpr,
 ):
-    """What is stored goes through the shared memory that slots leave: whole, or,
-    in single precision beside six slots, in parts."""
+    """Stores are staged in the shared memory that the slots leave free: whole tiles, or
+    parts of them, in single precision beside six slots."""
     M, K = A.shape
     _K, N = B.shape
     tl.grid(2)

@@ -18,7 +18,7 @@ def block_sparse(
     C: tl.Tensor["M, N", tl.f32],
     STAGES: tl.constexpr = 3,
 ):
-    """A guarded body in a persistent loop: transactions are not iterations."""
+    """A guarded body in a persistent loop: only some iterations have transactions."""
     M, K = A.shape
     _K, N = B.shape
     tl.grid(2)
@@ -60,20 +60,20 @@ def guarded_part(
     L: tl.Tensor["KB", tl.f32],
     steps: tl.index,
 ):
-    """A part of the body is guarded; a count of the guard's turns is carried."""
+    """A part of the body is guarded; the number of guarded iterations is carried."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     Bs = tl.alloc_shared((16, 32), tl.f16)
     acc = tl.zeros((32, 32), tl.f32)
-    turns = 0
+    count = 0
     for k in tl.range(steps, num_stages=3):
         tl.copy(A[0, k * 16], As)
         if tl.load(mask[k]):
-            tl.copy(B[turns * 16, 0], Bs)
+            tl.copy(B[count * 16, 0], Bs)
             acc = tl.gemm(As, Bs, acc)
-            turns = turns + 1
+            count = count + 1
         L[k] = tl.sum(tl.load(As).to(tl.f32))
-    C[0, 0] = acc + tl.full((32, 32), turns, tl.i32).to(tl.f32)
+    C[0, 0] = acc + tl.full((32, 32), count, tl.i32).to(tl.f32)
 
 
 def guarded_part_arguments(random):
@@ -126,7 +126,7 @@ def any_of_a_mask(
     C: tl.Tensor["32, 16", tl.f32],
     steps: tl.index,
 ):
-    """The guard is a reduction of a fragment, of which both sides need a copy."""
+    """The guard is a reduction of a fragment that both roles need."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     acc = tl.zeros((32, 16), tl.f32)
@@ -157,7 +157,7 @@ def shared_mask(
     C: tl.Tensor["32, 16", tl.f32],
     steps: tl.index,
 ):
-    """The guard is read from shared memory, which was filled before the loop."""
+    """The guard is read from shared memory that was filled before the loop."""
     tl.grid(1)
     Ms = tl.alloc_shared((32,), tl.i32)
     As = tl.alloc_shared((32, 16), tl.f16)
@@ -187,8 +187,8 @@ def bind_chains(
     C: tl.Tensor["32, 16", tl.f32],
     steps: tl.index,
 ):
-    """What names the tile is computed before the guard and inside it; all of a
-    mask, and a bound that other turns have moved, decide on it."""
+    """The tile's index is computed before the guard and inside it. The guard depends on
+    a whole mask and on a bound that earlier iterations have moved."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     acc = tl.zeros((32, 16), tl.f32)
@@ -227,18 +227,18 @@ def guard_by_state(
     C: tl.Tensor["32, 16", tl.f32],
     steps: tl.index,
 ):
-    """The number in a copy's guard is counted beside a store that stays behind."""
+    """The number in a copy's guard is counted beside a store of the consumer."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     Bs = tl.alloc_shared((32, 16), tl.f16)
     tl.store(tl.zeros((32, 16), tl.f16), As)
     acc = tl.zeros((32, 16), tl.f32)
-    turns = 0
+    count = 0
     for k in tl.range(steps, num_stages=2):
-        if turns < 2:
+        if count < 2:
             if tl.load(mask[k]):
                 tl.store(tl.load(A[0, k * 16], (32, 16)), As)
-                turns = turns + 1
+                count = count + 1
         else:
             tl.copy(A[0, k * 16], Bs)
             acc = acc * 2.0 + tl.load(Bs).to(tl.f32) + tl.load(As).to(tl.f32)

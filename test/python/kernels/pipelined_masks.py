@@ -1,7 +1,7 @@
 """Pipelined loops whose guards, indices and bounds are read from shared memory.
 
-See :mod:`kernels.pipelined_zoo`. What decides about copies must not have to be waited
-for by the role that makes them.
+See :mod:`kernels.pipelined_zoo`. The role that makes copies must not
+have to wait for the values that guard them.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from kernels.pipelined_case import Case, integers
 
 
 def mask_of_a_tile(divisor):
-    """Each tile of a persistent loop has a mask of its own in shared memory; turns
-    beyond the mask have zeros."""
+    """Each tile of a persistent loop has its own mask in shared memory, with zeros for
+    iterations beyond the mask."""
 
     @tilews.kernel(threads=128)
     def mask_of_a_tile(
@@ -54,8 +54,8 @@ def mask_and_tile(
     rows: tl.Tensor["T", tl.i32],
     C: tl.Tensor["M, 16", tl.f32],
 ):
-    """The same beside a tile that the other copies do not depend on; the row of the
-    mask is read from shared memory, too."""
+    """As `mask_of_a_tile`, with a tile that the other copies do not depend on; the row
+    of the mask is read from shared memory, too."""
     tl.grid(2)
     Rs = tl.alloc_shared((8,), tl.i32)
     Ms = tl.alloc_shared((1, 12), tl.i32)
@@ -84,8 +84,7 @@ def any_of_a_tile(
     mask: tl.Tensor["MB, 12", tl.i32],
     C: tl.Tensor["M, 16", tl.f32],
 ):
-    """The guard is a reduction of a part of the tile's mask, which is used as a
-    whole as well."""
+    """The guard reduces a part of the tile's mask; the kernel also uses all of it."""
     tl.grid(2)
     Ms = tl.alloc_shared((1, 12), tl.i32)
     As = tl.alloc_shared((32, 16), tl.f16)
@@ -102,12 +101,12 @@ def any_of_a_tile(
 
 
 @tilews.kernel(threads=128)
-def mask_of_a_turn(
+def mask_of_an_iteration(
     A: tl.Tensor["32, K:16", tl.f16],
     mask: tl.Tensor["MB, 12", tl.i32],
     C: tl.Tensor["32, 16", tl.f32],
 ):
-    """A turn of the pipelined loop brings the mask for its own guard."""
+    """An iteration of the pipelined loop copies the mask for its own guard."""
     tl.grid(1)
     Ms = tl.alloc_shared((1, 4), tl.i32)
     As = tl.alloc_shared((32, 16), tl.f16)
@@ -124,12 +123,12 @@ def mask_of_a_turn(
 
 
 @tilews.kernel(threads=128)
-def index_of_a_turn(
+def index_of_an_iteration(
     A: tl.Tensor["32, K:16", tl.f16],
     table: tl.Tensor["MB, 12", tl.i32],
     C: tl.Tensor["32, 16", tl.f32],
 ):
-    """A turn of the pipelined loop brings the place of its own tile."""
+    """An iteration of the pipelined loop copies the index of its own tile."""
     tl.grid(1)
     Ts = tl.alloc_shared((1, 4), tl.i32)
     As = tl.alloc_shared((32, 16), tl.f16)
@@ -141,7 +140,7 @@ def index_of_a_turn(
     C[0, 0] = acc
 
 
-def turn_arguments(random):
+def iteration_arguments(random):
     a, mask, c = mask_arguments(12)(random)
     return [a, mask, c[:32]]
 
@@ -153,8 +152,8 @@ def guarded_by_sum(
     steps: tl.index,
     INNER: tl.constexpr = False,
 ):
-    """What has been summed up decides whether, or how often, one more tile is
-    copied: the role that fills the channel cannot copy it."""
+    """The sum so far decides whether, or how often, one more tile is copied. The role
+    that fills the channel cannot copy that tile."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     Bs = tl.alloc_shared((32, 16), tl.f16)
@@ -182,8 +181,8 @@ CASES = [
     Case("mask-of-a-tile-odd", mask_of_a_tile(1), mask_arguments(7)),
     Case("mask-and-tile", mask_and_tile, mask_and_tile_arguments),
     Case("any-of-a-tile", any_of_a_tile, mask_arguments(12)),
-    Case("mask-of-a-turn", mask_of_a_turn, turn_arguments, piped=2),
-    Case("index-of-a-turn", index_of_a_turn, turn_arguments),
+    Case("mask-of-an-iteration", mask_of_an_iteration, iteration_arguments, piped=2),
+    Case("index-of-an-iteration", index_of_an_iteration, iteration_arguments),
     Case("guarded-by-sum", guarded_by_sum, sum_arguments),
     Case("bounded-by-sum", guarded_by_sum, sum_arguments, {"INNER": True}),
 ]

@@ -1,4 +1,4 @@
-"""Products in pipelined loops.
+"""Matmuls in pipelined loops.
 
 See :mod:`kernels.pipelined_zoo`.
 """
@@ -20,7 +20,7 @@ def gemm(
     STAGES: tl.constexpr = 3,
     STEP: tl.constexpr = 1,
 ):
-    """The part of the product between two steps of 16 along K."""
+    """A @ B over the blocks of 16 from `first` to `last` along K."""
     M, _K = A.shape
     _K, N = B.shape
     bx, by = tl.grid(tl.cdiv(N, 32), tl.cdiv(M, 32))
@@ -76,7 +76,7 @@ def gemm_unaligned(
     B: tl.Tensor["K, N", tl.f16],
     C: tl.Tensor["M, N", tl.f32],
 ):
-    """Nothing is known of rows: all copies pass through registers."""
+    """Rows have no known alignment: all copies pass through registers."""
     tl.grid(1)
     As = tl.alloc_shared((32, 16), tl.f16)
     Bs = tl.alloc_shared((16, 32), tl.f16)
@@ -265,7 +265,7 @@ CASES = [
         Case(f"unaligned-{k}", gemm_unaligned, unaligned_arguments(k), roles=False)
         for k in (0, 7, 75)
     ),
-    # No loop is left of it.
+    # Canonicalization removes the loop.
     Case(
         "static-t1", gemm_static, static_arguments, {"TRIPS": 1}, piped=0, roles=False
     ),

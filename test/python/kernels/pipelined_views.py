@@ -16,7 +16,7 @@ def raw_bytes(
     B: tl.Tensor["K, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """Tiles of a product in buffers of bytes, seen as tiles in the loop."""
+    """A matmul's tiles in buffers of bytes; the loop views them as tiles."""
     tl.grid(1)
     Ra = tl.alloc_shared((8192,), tl.i8)
     Rb = tl.alloc_shared((8192,), tl.i8)
@@ -44,8 +44,8 @@ def prelude(
     A: tl.Tensor["64, K:16", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """The tile before the loop and those in it come into views from outside, which
-    are read as they are and as other types."""
+    """The tiles before and in the loop are copied into views that are made before it,
+    and read in the views' type and in other types."""
     tl.grid(1)
     Rq = tl.alloc_shared((4096,), tl.f16)
     Ra = tl.alloc_shared((128, 32), tl.f16)
@@ -102,7 +102,7 @@ def given(
     C: tl.Tensor["64, 64", tl.f32],
     LAYOUT: tl.constexpr,
 ):
-    """The buffer has a layout, which TMA can or cannot write under the view."""
+    """The buffer has a requested layout, which TMA can or cannot write."""
     tl.grid(1)
     Raw = tl.alloc_shared((64, 64), tl.i16, layout=LAYOUT)
     As = tl.view(Raw, (64, 64), tl.f16)

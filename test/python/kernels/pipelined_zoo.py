@@ -1,8 +1,7 @@
-"""Kernels with pipelined loops: every shape of loop that schedules have to keep.
+"""Kernels with pipelined loops of every shape that schedules support.
 
-Their inputs are small integers, so that results do not depend on the order of
-sums and are compared exactly. ``CASES`` runs them as they are written; passes are
-tested by running the same case on what they made of it.
+Inputs are small integers, so that results do not depend on the order of summation and
+are compared exactly. Tests run a case before and after passes.
 """
 
 from kernels import (

@@ -1,4 +1,4 @@
-"""Copies in hand-written roles: those that fill channels, and others."""
+"""Hand-written roles with copies that fill channels, and with other copies."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from kernels.pipelined_case import integers
 
 @tilews.func
 def load_tiles(ch, A, slots):
-    """Fills the channel with the tiles of a row of them."""
+    """Fills the channel with the tiles of a row."""
     p = ch.cursor()
     for k in tl.range(tl.cdiv(A.shape[1], 64)):
         ch.acquire(p)
@@ -20,7 +20,7 @@ def load_tiles(ch, A, slots):
 
 @tilews.func
 def add_tiles(ch, A, slots, acc):
-    """Adds up what the channel delivers."""
+    """Adds the channel's tiles to `acc`."""
     q = ch.cursor()
     for _k in tl.range(tl.cdiv(A.shape[1], 64)):
         ch.wait(q)
@@ -36,7 +36,7 @@ def in_a_role(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """The consumer fetches a tile for itself."""
+    """The consumer copies a tile for itself."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16, versions=3)
     Ds = tl.alloc_shared((64, 64), tl.f16)
@@ -55,7 +55,7 @@ def before_roles(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """All threads fetch a tile, in front of the roles."""
+    """All threads copy a tile before the roles."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16, versions=3)
     Ds = tl.alloc_shared((64, 64), tl.f16)
@@ -74,7 +74,7 @@ def in_the_producer(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """The producer doubles a tile for the channel, between those that TMA brings."""
+    """The producer doubles a tile and fills a second channel with it."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16, versions=2)
     Es = tl.alloc_shared((64, 64), tl.f16, versions=1)
@@ -103,7 +103,7 @@ def in_a_loop(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """A loop with stages in a role runs turn by turn: its copies are waited for."""
+    """A loop with stages in a role is not pipelined; the role waits for each copy."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16, versions=3)
     ch = tl.channel(As)
@@ -125,7 +125,7 @@ def before_roles_in_a_loop(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """A loop with stages in front of roles."""
+    """A loop with stages before the roles."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16, versions=3)
     Ds = tl.alloc_shared((16, 64), tl.f16)
@@ -150,7 +150,7 @@ def views_of_slots(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """Slots of bytes, seen as tiles."""
+    """Views of slots of bytes as tiles."""
     tl.grid(1)
     Raw = tl.alloc_shared((8192,), tl.i8, versions=3)
     Ds = tl.alloc_shared((64, 64), tl.f16)
@@ -182,7 +182,7 @@ def slots_of_views(
     D: tl.Tensor["64, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """All versions of bytes at once, seen as tiles."""
+    """A view of all versions of a buffer of bytes as tiles."""
     tl.grid(1)
     Raw = tl.alloc_shared((8192,), tl.i8, versions=3)
     Ds = tl.alloc_shared((64, 64), tl.f16)

@@ -18,7 +18,7 @@ def by_roles(
     REGISTERS: tl.constexpr = (None, None),
     LOAD_WARPS: tl.constexpr = 1,
 ):
-    """The schedule that the compiler makes of :func:`kernels.gemm.gemm`, by hand."""
+    """The schedule of :func:`kernels.gemm.gemm`, written by hand."""
     M, K = A.shape
     N = B.shape[1]
     bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
@@ -53,7 +53,7 @@ def persistent_roles(
     mask: tl.Tensor["MB, KB", tl.i1],
     C: tl.Tensor["M, N:16", tl.f32],
 ):
-    """Guards in persistent loops: cursors are carried through all of them."""
+    """Guards in persistent loops, which carry the cursors."""
     M, K = A.shape
     N = B.shape[1]
     tl.grid(2)

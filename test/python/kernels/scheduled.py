@@ -1,4 +1,4 @@
-"""Kernels with schedules beside those of the zoo: of examples, benchmarks and tests."""
+"""Kernels of the examples, the benchmarks and the tests, with small arguments."""
 
 import dataclasses
 import functools
@@ -25,12 +25,12 @@ AMPERE = "sm_80"
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A kernel for targets, and arguments for small extents if it is simulated.
+    """A kernel, its targets, and arguments of small extents if it is simulated.
 
     Attributes:
         name: for test reports.
         build: makes the kernel as written for a target.
-        targets: chips that have room for it.
+        targets: chips that have enough memory for it.
         arguments: makes arrays and numbers from a random generator.
     """
 
@@ -41,7 +41,7 @@ class Entry:
 
 
 def integers(random: np.random.Generator, shape: Any, dtype: Any = np.float16) -> Any:
-    """Small integers: products of them are exact."""
+    """Small integers, whose products are exact."""
     return random.integers(-2, 3, shape).astype("f4").astype(dtype)
 
 
@@ -129,7 +129,7 @@ def _sparse(kind: str, config: GemmConfig) -> Callable:
 
 
 _LARGE = (4096, 4096, 4096)
-#: As they are measured. Of large tiles few are simulated.
+#: The configurations that are measured. Few of the large tiles are simulated.
 BENCHMARKS = [
     *(
         Entry(
@@ -245,7 +245,7 @@ def _of_zoo(case: zoo.Case) -> Callable[[str], ir.Module]:
     return build
 
 
-#: They have no pipelines, but barriers.
+#: These have barriers but no pipelines.
 ZOO = [
     Entry(f"zoo-{case.name}", _of_zoo(case), targets, case.arguments)
     for cases_of_zoo, targets in (

@@ -1,4 +1,4 @@
-"""Products with a 2:4 sparse left operand, and data for them."""
+"""Matmuls with a 2:4 sparse left operand, and data for them."""
 
 import dataclasses
 import functools
@@ -28,10 +28,10 @@ def product(bits: int, divisor: int, transposed: bool, held: str = "") -> Any:
     """The kernel of C = A @ B.
 
     Args:
-        bits: of a word of metadata.
-        divisor: of the words in a row.
+        bits: the width of a word of metadata.
+        divisor: divides the number of words in a row.
         transposed: whether B is (N, K).
-        held: ``lhs`` if the left operand is in registers, ``metadata`` if that is.
+        held: the operand in registers, if any: ``lhs`` or ``metadata``.
     """
 
     @tilews.kernel(threads=128)
@@ -74,8 +74,9 @@ def product(bits: int, divisor: int, transposed: bool, held: str = "") -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A product of matrices of extents `shape` (M, N, K) in tiles of extents `tile`;
-    operands `lhs` and `rhs`, words of `bits` bits of metadata."""
+    """A matmul of extents `shape` (M, N, K) in tiles of extents `tile`.
+
+    Its operands have the types `lhs` and `rhs`; words of metadata have `bits` bits."""
 
     shape: tuple[int, int, int]
     tile: tuple[int, int, int]
@@ -90,7 +91,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """All of it, for test reports."""
+        """All fields, for test reports."""
         shape, tile = ("x".join(map(str, e)) for e in (self.shape, self.tile))
         layout = "NT" if self.transposed else "NN"
         types = f"{self.lhs}{self.rhs and '-' + self.rhs}-e{self.bits}"
@@ -136,8 +137,9 @@ class Case:
         )  # fmt: skip
 
     def data(self, seed: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
-        """The arguments and the result. Values are small integers, so that any order
-        of summation is exact, and a wrong place shows."""
+        """The arguments and the result.
+
+        Values are small integers, so that sums are exact in any order."""
         m, n, k = self.shape
         random = np.random.default_rng(seed)
         a = _integers(random, (m, k // 2), self.lhs)
@@ -171,14 +173,14 @@ def expand(values: np.ndarray, nibbles: np.ndarray) -> np.ndarray:
 
 
 def pack(nibbles: np.ndarray, bits: int) -> np.ndarray:
-    """Words of so many bits, the first nibble lowest."""
+    """The nibbles in words of `bits` bits, the first nibble in the lowest bits."""
     per_word = bits // 4
     words = nibbles.astype("u8").reshape(len(nibbles), -1, per_word)
     words = (words << np.arange(0, bits, 4, dtype="u8")).sum(-1)
     return words.astype(f"u{bits // 8}").view(f"i{bits // 8}")
 
 
-#: What the interpreter runs, and assemblers take.
+#: Cases that the interpreter runs and assemblers take.
 SMALL = [
     Case((64, 64, 128), (64, 64, 64)),
     Case((64, 64, 256), (64, 64, 128), bits=8),

@@ -1,4 +1,4 @@
-"""Loops whose turns several blocks share."""
+"""Matmuls whose loops over K several blocks share (split-K and stream-K)."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def persistent(
     C: tl.Tensor["M, N", tl.f32],
     SPLITS: tl.constexpr,
 ):
-    """Also from a turn on, two steps at a time, with a scaled sum."""
+    """The loop starts at 1 and has a step of 2 and a guard; the sum is scaled."""
     M, K = A.shape
     N = B.shape[1]
     tl.grid(3)

@@ -1,8 +1,8 @@
-"""Small kernels that together touch every part of the lowering.
+"""Small kernels that together cover every part of the lowering.
 
-Each case is a kernel, its arguments and its constants. ``test_lowering.py``
-compiles them for every target, ``test_lowering_gpu.py`` runs them on a GPU and compares
-with the interpreter.
+Each case is a kernel, its arguments and its constants. ``test_lowering.py`` compiles
+the cases for every target; ``test_lowering_gpu.py`` runs them on a GPU and compares
+the results with the interpreter's.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ class Case:
     tolerance: float = 1e-6
 
 
-# --- Matrix products ---------------------------------------------------------
+# --- Matmuls -----------------------------------------------------------------
 
 
 @tilews.kernel(threads=128)
@@ -132,7 +132,7 @@ def gemm_cases() -> list[Case]:
 
 
 def fp8_cases() -> list[Case]:
-    """For targets with the OCP formats."""
+    """Matmuls for targets with the OCP formats."""
     cases = []
     for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
         cases.append(_gemm_case(dtype, np.float32, 128, 128, 128, False, True, 1e-3))
@@ -421,7 +421,7 @@ def fp8_other_cases() -> list[Case]:
             f"cast-{np.dtype(dtype).name}",
             fp8_cast,
             lambda random, dtype=dtype: [
-                # Some of them are too large for e4m3.
+                # Some numbers are too large for e4m3.
                 _random(random, (20, 48), np.float32) * 300,
                 np.zeros((20, 48), dtype),
                 np.zeros((20, 48), np.float32),

@@ -1,4 +1,4 @@
-"""Pipelines given by hand: tl.pipelined with stages and orders."""
+"""Pipelines with stages and orders that the kernel gives (tl.pipelined)."""
 
 import inspect
 
@@ -40,7 +40,7 @@ def guarded(
     C: tl.Tensor["32, 16", tl.f32],
     steps: tl.index,
 ):
-    """Statements under a guard count one by one, other compound ones as one."""
+    """Each statement under a guard has a stage; another compound statement has one."""
     tl.grid(2)
     As = tl.alloc_shared((32, 16), tl.f16)
     for _x in tl.persistent(2):
@@ -95,8 +95,8 @@ def test_plans_by_hand(stages, stage, order, versions, target):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942"])
 def test_plans_that_are_not_carried_out(target):
-    """Plans that start nothing ahead, of targets without pipelines, and of loops that
-    are simplified to one turn."""
+    """Plans that start no copy early, plans for targets without pipelines, and plans of
+    loops that are simplified to one iteration."""
 
     @tilews.kernel(threads=128)
     def sums(
@@ -218,7 +218,7 @@ def test_errors_name_the_line(constants, line, message):
 
 
 def test_errors_name_the_orders_that_were_given():
-    """A statement of several operations counts as one, in each loop by itself."""
+    """Errors count statements per loop, and a statement of several operations once."""
 
     @tilews.kernel(threads=128)
     def sums(

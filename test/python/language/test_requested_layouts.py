@@ -1,4 +1,4 @@
-"""Layouts that kernels ask for, and how they are recognised."""
+"""Layouts that kernels request, and how they are recognised."""
 
 import random
 
@@ -14,7 +14,7 @@ from tilews import layout as L
 
 
 def random_layout(rng):
-    """A random injective layout, one mode a dimension, and its shape."""
+    """A random injective layout with one mode for each dimension, and its shape."""
     rank = rng.randint(1, 3)
     digits = [(rng.choice((2, 3, 4, 5, 8)), rng.randrange(rank)) for _ in range(4)]
     groups = [[] for _ in range(rank)]
@@ -32,7 +32,7 @@ def random_layout(rng):
 
 
 def at(layout):
-    """A layout as a function of one coordinate a dimension."""
+    """A layout as a function with one coordinate for each dimension."""
     if layout.rank == 1:
         return lambda i: layout(i)
     return lambda *coords: layout(coords)
@@ -273,7 +273,7 @@ def pipelined(
     ],
 )
 def test_layouts_of_versions(layout, versions, slot):
-    """A layout that is asked for applies to each version of the buffer."""
+    """A requested layout applies to each version of the buffer."""
     module = pipelined.build(target="sm_80", LAYOUT=layout)
     passes = "tile-plan-pipeline, tile-multi-version"
     with module.context:

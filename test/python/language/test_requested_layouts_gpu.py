@@ -1,5 +1,6 @@
-"""Matrix products on an NVIDIA GPU from buffers whose layouts kernels ask for: what
-wgmma's descriptors and ldmatrix's addresses make of them."""
+"""Matmuls on an NVIDIA GPU from buffers with requested layouts.
+
+They show that wgmma's descriptors and ldmatrix's addresses fit the layouts."""
 
 import pytest
 
@@ -45,8 +46,7 @@ def xor_rows(i, j):
     return i * 64 + (j // 8 ^ i % 8) * 8 + j % 8
 
 
-#: Layouts of 128 x 64 and of 64 x 128 halves; in "columns" columns are what lies side
-#: by side.
+#: Layouts of 128 x 64 and of 64 x 128 halves; "columns" are column-major.
 TALL = {
     "none": None,
     "128": "swizzle_128B",
@@ -69,7 +69,7 @@ WIDE = {
 
 
 def check(left, right, transposed, dtype=torch.float16):
-    """Compares a product with torch's."""
+    """Compares a matmul with torch's."""
     ta, tb = transposed
     generator = torch.Generator().manual_seed(0)
     a = torch.randn(M, K, generator=generator).to(dtype).cuda()

@@ -1,4 +1,4 @@
-"""Roles, channels and cursors in the language: schedules written by hand."""
+"""Schedules written by hand with roles, channels and cursors."""
 
 import re
 
@@ -37,7 +37,7 @@ def test_guards_in_persistent_loops(kind):
 
 
 def test_the_schedule_survives_the_passes():
-    """Up to phase 4 a kernel with roles computes the same."""
+    """A kernel with roles computes the same up to phase 4."""
     for kernel in (by_roles, persistent_roles):
         module = kernel.build("sm_90a")
         a, b, c = operands()
@@ -76,7 +76,7 @@ def test_roles_are_compiled_for_hopper():
     for wanted in ("setmaxnreg", "cp.async.bulk.tensor"):
         assert wanted in compiled.ptx
     assert "wgmma.mma_async" in compiled.ptx
-    # What fills the channel is found out: it was left open.
+    # The compiler infers the channel's producer, which the kernel leaves open.
     assert "producer = #tile.producer<tma>" in compiled.mlir("laid_out")
 
 

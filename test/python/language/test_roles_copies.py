@@ -1,4 +1,4 @@
-"""Copies in hand-written roles: those that fill channels, and others."""
+"""Hand-written roles with copies that fill channels, and with other copies."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SCHEDULED = STEPS[: ROLES + 1]
 @pytest.mark.parametrize("k", [64, 336])
 @pytest.mark.parametrize(("kernel", "what"), KERNELS, ids=lambda x: x.__name__)
 def test_every_form_and_timing(kernel, what, k):
-    """At each step up to barriers in memory, as numpy computes."""
+    """Kernels compute the same as numpy after each pass up to barriers in memory."""
     module = kernel.build("sm_90a")
     for step in ["canonicalize", *STEPS[: STEPS.index("tile-lower-channels") + 1]]:
         passes.run(module, step)
@@ -39,7 +39,7 @@ def test_they_are_proved_and_compiled(kernel, what):
         remarks = passes.run(module, "tile-verify-schedule{report=true}")
         assert f"tile-verify-0002: schedule of @{kernel.name} is proved" in remarks[0]
     text = str(module)
-    # What no channel waits for is copied by threads.
+    # Threads make the copy that fills no channel.
     assert text.count("inst<tma>") == 1
     assert text.count("inst<cp_async>") == 1
     compiled = kernel.compile("sm_90a")

@@ -1,4 +1,4 @@
-"""Roles, channels and cursors that were written by hand, on a GPU."""
+"""Hand-written roles on a GPU."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_guards_in_persistent_loops(density):
 
 
 def load(kernel, target, tensors, **constants):
-    """The kernel for a chip; the driver compiles PTX of another one than its own."""
+    """The kernel for a chip; the driver compiles the PTX of other chips."""
     compiled = kernel.compile_for(*tensors, target=target, **constants)
     if target == device_target():
         return compiled

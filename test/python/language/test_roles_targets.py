@@ -1,4 +1,4 @@
-"""Hand-written roles on targets other than Hopper: code, or an error that says why."""
+"""Hand-written roles on targets other than Hopper: code, or an error with a reason."""
 
 import re
 
@@ -16,8 +16,8 @@ AMPERE = ("sm_80", "sm_86", "sm_89")
 
 
 @tilews.kernel
-def turns(C: tl.Tensor["4, 64", tl.f32], N: tl.constexpr = 4):
-    """A channel without buffers only orders roles: one of them is one thread's."""
+def ordered(C: tl.Tensor["4, 64", tl.f32], N: tl.constexpr = 4):
+    """A channel without buffers only orders roles; one role commits by one thread."""
     tl.grid(1)
     ch = tl.channel((), 2)
     with tl.specialize():
@@ -37,7 +37,7 @@ def turns(C: tl.Tensor["4, 64", tl.f32], N: tl.constexpr = 4):
 
 
 def lines(kernel, word):
-    """The numbers of the kernel's lines that hold `word`."""
+    """The numbers of the kernel's lines that contain `word`."""
     code = kernel.python.__code__
     text = open(code.co_filename).read().splitlines()
     first = code.co_firstlineno
@@ -45,9 +45,9 @@ def lines(kernel, word):
 
 
 @pytest.mark.parametrize("target", ["sm_75", "gfx90a", "gfx942", "gfx1100", "gfx1201"])
-@pytest.mark.parametrize("kernel", [roles.by_roles, copies.in_a_role, turns])
+@pytest.mark.parametrize("kernel", [roles.by_roles, copies.in_a_role, ordered])
 def test_others_have_no_barriers(kernel, target):
-    """Whether warps have 32 threads or 64: the error is at the roles."""
+    """The error is at the roles, whether warps have 32 or 64 threads."""
     with pytest.raises(tilews.CompileError) as caught:
         kernel.compile(target)
     message = str(caught.value)
@@ -88,7 +88,7 @@ def test_every_form_and_timing(kernel, what, target):
 @pytest.mark.parametrize("target", [*AMPERE, "sm_90", "sm_100a", "sm_120"])
 @pytest.mark.parametrize(
     "kernel",
-    [roles.by_roles, roles.persistent_roles, turns, *(k for k, _ in copies.KERNELS)],
+    [roles.by_roles, roles.persistent_roles, ordered, *(k for k, _ in copies.KERNELS)],
     ids=lambda kernel: kernel.name,
 )
 def test_the_assembler_takes_them(kernel, target):

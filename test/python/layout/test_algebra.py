@@ -40,7 +40,7 @@ def test_coalesce():
         a = random_layout(rng, leaves=5)
         c = a.coalesce()
         same(c.offsets(), offsets(a))
-        # No two neighbours could be one.
+        # Neighbouring leaves cannot be merged.
         leaves = list(zip(flat(c.shape), flat(c.stride), strict=True))
         assert c.depth <= 1
         for (e0, s0), (e1, s1) in itertools.pairwise(leaves):
@@ -69,12 +69,12 @@ def test_compose():
 
 
 def test_compose_declines_only_what_is_no_layout():
-    """A declined composition of small layouts has no leaf-wise answer at all."""
+    """If a composition of small layouts is declined, no leaf-wise result exists."""
     declined = 0
     for rng in cases("declined"):
         a = random_layout(rng, leaves=3, size=60)
         b = Layout(rng.choice((2, 3, 5)), rng.choice((1, 2, 3, 4)))
-        # Of a prime extent: the result is one leaf, or nothing.
+        # The extent is prime, so the result is one leaf, or there is none.
         if b.cosize > a.size:
             with pytest.raises(ValueError, match="the former has only"):
                 a.compose(b)
@@ -83,7 +83,7 @@ def test_compose_declines_only_what_is_no_layout():
         if attempt(a.compose, b) is None:
             declined += 1
             steps = np.diff(values)
-            # Only digits that carry and cancel could still be equal steps.
+            # Steps could still be equal only if digits carry and cancel.
             assert (steps != steps[0]).any() or a.find_collision()
     assert declined > 20
 
@@ -112,10 +112,10 @@ def test_complement():
         picked = np.unique(offsets(a))
         rest = offsets(c)
         reached = (picked[:, None] + rest[None, :]).ravel()
-        # Each offset once, without a gap, up to `size`.
+        # Every offset below `size` occurs once.
         same(np.sort(reached), np.arange(len(reached)))
         assert len(reached) >= size
-        # In as few repetitions of what `a` spans as that takes.
+        # The complement repeats the span of `a` as rarely as possible.
         leaves = zip(flat(a.shape), flat(a.stride), strict=True)
         span = max([extent * stride for extent, stride in leaves if extent > 1] + [1])
         assert len(reached) == -(-size // span) * span
@@ -170,7 +170,7 @@ def test_product():
             continue
         multiplied += 1
         assert p[0] == a and p[1].size == b.size
-        # Copies of `a` that do not meet, in the order of `b`.
+        # Copies of `a` that do not overlap, in the order of `b`.
         places = a.complement(a.size * b.cosize)
         same(offsets(p[1]), offsets(places)[offsets(b)])
         assert len(np.unique(offsets(p))) == p.size
@@ -234,7 +234,7 @@ def test_injectivity():
 
 
 def test_injectivity_gives_up():
-    """Instead of searching through 3^24 differences."""
+    """The test of injectivity does not search through 3^24 differences."""
     rng = random.Random(0)
     strides = [rng.randrange(1 << 30, 1 << 31) for _ in range(24)]
     with pytest.raises(ValueError, match="takes too long to decide"):
@@ -261,7 +261,7 @@ def test_recast():
         if r is None:
             continue
         recasts += 1
-        # The same bits, each as often.
+        # The same bits, each with the same number of repetitions.
         own = (offsets(a)[:, None] * bits + np.arange(bits)).ravel()
         new = (offsets(r)[:, None] * to + np.arange(to)).ravel()
         same(np.sort(new), np.sort(own))

@@ -12,8 +12,10 @@ EXTENTS = (8, 16, 24, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
 def swizzled(address, span):
-    """The address where the hardware puts a byte: the number of a 16-byte chunk is
-    XORed with the number of the 128-byte line (as many bits as chunks in a span)."""
+    """The address at which the hardware stores a byte.
+
+    The number of the 16-byte chunk is XORed with the number of the 128-byte line, in
+    as many bits as the chunks of a span need."""
     if not span:
         return address
     return address ^ (((address >> 7) % (span // 16)) << 4)
@@ -23,8 +25,10 @@ def swizzled(address, span):
 
 
 def walk_boxes(boxes, element_bytes):
-    """What TMA writes: {global coordinate: byte}. A box is dense in shared memory,
-    its first dimension fastest, and swizzled by address."""
+    """The bytes that TMA writes: {global coordinate: byte}.
+
+    A box is dense in shared memory, its first dimension is the fastest, and addresses
+    are swizzled."""
     found = {}
     for start, base in boxes.instructions:
         assert start % 128 == 0
@@ -41,7 +45,7 @@ def walk_boxes(boxes, element_bytes):
 
 
 def check_boxes(layout, bits, global_dims, **region):
-    """Compares the boxes with the layout, element by element; returns them."""
+    """Compares the boxes with the layout element by element, and returns them."""
     boxes = L.tma_boxes(layout, bits, global_dims, **region)
     rank = region.get("global_rank", len(global_dims))
     assert sorted(boxes.dims) == list(range(rank)) and 1 <= rank <= 5
@@ -66,7 +70,7 @@ def check_boxes(layout, bits, global_dims, **region):
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("span", [16, 32, 64, 128])
 def test_boxes_of_panels(bits, span):
-    """Panels of every swizzle: a box is a panel, up to 256 rows of it."""
+    """Panels of every swizzle: a box is a panel, or at most 256 rows of it."""
     panel = span * 8 // bits
     for rows, panels in [(8, 1), (24, 3), (40, 2), (96, 1), (256, 2), (384, 1)]:
         if rows * span % 128:
@@ -75,15 +79,15 @@ def test_boxes_of_panels(bits, span):
         boxes = check_boxes(layout, bits, [0, 1])
         assert boxes.swizzle == (span if span > 16 else 0)
         assert boxes.dims == [1, 0]
-        # Panels without a swizzle are only panels if there are several.
+        # A single panel without a swizzle is a row-major buffer.
         if panels > 1:
             assert boxes.extents == [panel, min(rows, 192 if rows == 384 else 256)]
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32])
 def test_boxes_of_odd_extents(bits):
-    """All extents, with the widest span that divides a row, K-major and MN-major
-    (the global matrix is transposed, or is not)."""
+    """All extents, with the widest span that divides a row, K-major and MN-major (the
+    global matrix is transposed or not)."""
     for rows, columns in itertools.product(EXTENTS, EXTENTS):
         if rows * columns > 64 * 96:
             continue
@@ -98,7 +102,7 @@ def test_boxes_of_odd_extents(bits):
 
 @pytest.mark.parametrize("span", [0, 32, 64, 128])
 def test_boxes_of_versions(span):
-    """One version, at its place in the buffer, and all of them."""
+    """Boxes of one version in a buffer, and of all versions."""
     one = SharedLayout.panels([24, 192], 16, span)
     atom = 8 * span if span else 128
     many = L.Layout.from_shared(one, 16).expand(3, alignment=atom // 2).to_shared(16)
@@ -127,7 +131,7 @@ def test_boxes_of_higher_rank():
     assert boxes.extents == [64, 8, 4, 3, 2] and len(boxes.instructions) == 1
     boxes = check_boxes(layout, 16, [3, 1, 0, 2, 4])
     assert boxes.dims == [4, 2, 0, 1, 3] and len(boxes.instructions) == 1
-    # Rows of the buffer in an order of their own.
+    # Rows of the buffer are permuted.
     swapped = SharedLayout([(8, 64, 0), (4, 512, 1), (64, 1, 2)])
     assert check_boxes(swapped, 16, [0, 1, 2]).dims == [2, 0, 1]
     # A fixed coordinate of the global buffer.
@@ -136,7 +140,7 @@ def test_boxes_of_higher_rank():
 
 
 def test_boxes_of_random_regions():
-    """Random nested layouts and regions: whatever is not declined is right."""
+    """Random nested layouts and regions: boxes are right unless they are declined."""
     copied = 0
     for case in range(2000):
         rng = random.Random(f"boxes/{case}")
@@ -213,13 +217,15 @@ def test_boxes_declined(layout, bits, options, message):
 
 
 def canonical(d, bits, row, k):
-    """PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout": the byte
-    of an instruction's element before the swizzle. Rows of 16 bytes without one, of
-    the span with one; eight of them make a core matrix."""
+    """The byte of an instruction's element before the swizzle (PTX ISA, "Asynchronous
+    Warpgroup Level Matrix Shared Memory Layout").
+
+    Rows have 16 bytes without a swizzle and the span with one; eight rows make a core
+    matrix."""
     width = (d.swizzle or 16) * 8 // bits
     leading, stride = d.leading_bytes, d.stride_bytes
     if d.major_k:
-        # The leading offset is not used with a swizzle: all of K is in a row.
+        # With a swizzle all of K is in a row, so the leading offset is not used.
         chunk, element = divmod(k, width)
         assert chunk == 0 or not d.swizzle
         place = chunk * leading + element * bits // 8
@@ -273,7 +279,7 @@ def test_descriptors_along_mn(span):
 
 
 def test_descriptors_of_other_layouts():
-    """Layouts no panel function writes: they follow from the rule alone."""
+    """Layouts that the panel functions do not make."""
     # Both operands' rows run along K although K is dimension 0.
     columns_first = SharedLayout([(64, 1, 0), (128, 64, 1)], (3, 4, 3))
     assert check_descriptor(columns_first, 16, 0, 64).major_k
@@ -286,7 +292,7 @@ def test_descriptors_of_other_layouts():
 
 
 def test_descriptors_of_random_layouts():
-    """Whatever is not declined is what the hardware reads."""
+    """The hardware reads the right elements unless a layout is declined."""
     read = 0
     for case in range(1500):
         rng = random.Random(f"descriptors/{case}")

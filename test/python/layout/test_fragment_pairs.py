@@ -1,5 +1,5 @@
-"""Conversions, scans and reductions in random fragment layouts, executed by the
-simulator of AMD's machine code."""
+"""Conversions, scans and reductions in random fragment layouts, on the simulator of
+AMD's machine code."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from support import layout_pairs
 TOOLS = Path(os.environ["TILEWS_BUILD_DIR"]) / "python_packages/tilews/bin"
 MORE_SHARED = 64 << 10
 PER_MODULE = 24
-#: More of them are slower, and find more.
+#: The number of cases; larger numbers are slower and find more.
 SEEDS = range(int(os.environ.get("TILEWS_LAYOUT_SEEDS", "2")))
 
 

@@ -20,7 +20,7 @@ PER_MODULE = 30
 
 
 def compile_cases(cases: Sequence[layout_pairs.Case]) -> list[runtime.LoadedKernel]:
-    """A kernel for each case, of one cubin."""
+    """The kernels of all cases, from one cubin."""
     with ir.Context() as context:
         module = ir.Module.parse(layout_pairs.module(cases, CHIP), context)
         PassManager.parse(layout_pairs.lowering(CHIP), context).run(module.operation)
@@ -67,7 +67,7 @@ def test_combinations(seed: int) -> None:
 
 
 def to_device(array: np.ndarray) -> "torch.Tensor":
-    """The array on the GPU; types that numpy lacks by their bits."""
+    """The array on the GPU; types that torch cannot convert are copied as bits."""
     own = {
         "bfloat16": torch.bfloat16,
         "float8_e4m3fn": torch.float8_e4m3fn,

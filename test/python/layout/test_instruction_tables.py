@@ -1,5 +1,5 @@
-"""Tables of instructions that move matrices or skip zeros, against the formulas of the
-documents that define them."""
+"""Tables of instructions that move matrices or skip zeros, against the formulas in the
+ISA documents."""
 
 import itertools
 
@@ -53,7 +53,7 @@ def test_matrix_8x8_feeds_mma():
 def test_matrix_16x16(matrices):
     """PTX ISA, ldmatrix .m16n16 .trans .b8, in the form of CUTLASS's traits of
     SM100_U8x8_LDSM_T and U8x16: both sides are layouts to bits, the source's of 16
-    bytes a lane, so that the lanes' rows and the threads' bytes meet in a bit."""
+    bytes a lane, so that a bit identifies a lane's row and a thread's byte."""
     transfer = L.matrix_16x16(matrices)
     source = L.Layout(f"((2,2,4,{matrices}),16):((16,128,32,256),1)")  # in bytes
     dest = L.Layout(f"((4,8),(2,2,{2 * matrices})):((32,1),(16,8,128))")
@@ -90,7 +90,7 @@ def test_transfers_move_each_element_once(transfer):
     assert sorted(held) == list(itertools.product(*map(range, extents)))
 
 
-# ===--- Sparse products ---=== #
+# ===--- Sparse matmuls ---=== #
 
 
 def test_mma_sp_operands():
@@ -131,7 +131,8 @@ def metadata_of_one_row(lane, field):
     ],
 )
 def test_sparse_metadata(bits, formula, group):
-    """Also PTX ISA, wgmma.mma_async.sp: warp w has rows 16 * w to 16 * w + 15."""
+    """Metadata of mma.sp, and of wgmma.mma_async.sp (PTX ISA), where warp w has rows
+    16 * w to 16 * w + 15."""
     warp, warpgroup = L.mma_sp(bits), L.wgmma_sp(64, bits)
     for sparse, threads in ((warp, 32), (warpgroup, 128)):
         fields = table(sparse.metadata, 2)
@@ -140,7 +141,7 @@ def test_sparse_metadata(bits, formula, group):
         for (thread, field), held in fields.items():
             row, place = formula(thread % 32, field)
             assert held == (row + 16 * (thread // 32), place)
-        # All of the left operand is told of.
+        # The metadata covers the whole left operand.
         assert {place for _, place in fields.values()} == set(range(sparse.k // group))
     assert warpgroup.rhs is None
     assert warpgroup.lhs == L.wgmma(64, bits).lhs
@@ -187,7 +188,7 @@ def test_smfmac_index_of_the_calculator():
     assert sorted(bits) == [4, 6]
 
 
-# ===--- Dense products of AMD ---=== #
+# ===--- Dense matmuls of AMD ---=== #
 
 
 def output_of_cdna(m, n, h, i, j):
@@ -283,7 +284,7 @@ def test_tables_decline():
 
 
 def test_padded_and_xor_layouts():
-    """Columns of chunks fall into different banks: that is what the layouts are for."""
+    """Columns of chunks are in different banks, which is the purpose of the layouts."""
     for rows, columns, chunk in [(64, 64, 16), (64, 64, 8), (48, 96, 16), (32, 40, 8)]:
         layouts = [L.SharedLayout.padded([rows, columns], 16, chunk)]
         if columns % 64 == 0:

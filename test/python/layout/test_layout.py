@@ -1,4 +1,4 @@
-"""Layouts against brute force."""
+"""Layouts of fragments and buffers, against brute force."""
 
 import itertools
 import math
@@ -120,7 +120,7 @@ factored = st.lists(st.sampled_from([2, 3, 4, 5, 8]), min_size=1, max_size=4)
 @settings(max_examples=300, deadline=None)
 @given(factored, st.sampled_from([32, 64, 96]), st.sampled_from([1, 2, 4]), st.data())
 def test_reshape_keeps_elements(shape, threads, vector, data):
-    """Registers keep their elements' row-major numbers, or there is no layout."""
+    """Registers keep the row-major numbers of their elements, or there is no layout."""
     total = math.prod(shape)
     divisor = data.draw(
         st.sampled_from([d for d in range(1, total + 1) if total % d == 0])
@@ -144,7 +144,7 @@ def test_reshape_keeps_elements(shape, threads, vector, data):
 def test_reshape_declines():
     # Registers past the extent would become elements of the next row.
     assert L.FragmentLayout([(32, 1, 1)], []).reshape([2, 25], [50]) is None
-    # Modes that overlap would carry.
+    # Modes that overlap would need a carry.
     overlap = L.FragmentLayout([(3, 1, 0), (3, 1, 0), (4, 1, 0)], [])
     assert overlap.reshape([8], [2, 4]) is None
     assert L.FragmentLayout([(8, 3, 0)], [(3, 1, 0)]).reshape([24], [3, 8]) is None
@@ -187,7 +187,7 @@ def test_panels(bits, span, panels):
     st.data(),
 )
 def test_contiguity(shape, bits, span, data):
-    """Runs of that length are adjacent and start at a multiple of it."""
+    """Runs of the returned length are adjacent and start at a multiple of it."""
     if data.draw(st.booleans()):
         layout = L.SharedLayout.panels(shape, bits, span)
     else:
@@ -213,8 +213,8 @@ def test_contiguity(shape, bits, span, data):
     st.data(),
 )
 def test_view_keeps_bytes(shape, from_bits, to_bits, span, data):
-    """Element i of a view occupies the bytes that element i occupies in a row-major
-    reading of the source."""
+    """Element i of a view occupies the same bytes as element i of the source in
+    row-major order."""
     shape = [*shape, 64]
     source = L.SharedLayout.panels(shape, from_bits, span)
     total = math.prod(shape) * from_bits // to_bits
@@ -299,8 +299,8 @@ def test_mistakes_are_errors(call):
     st.integers(1, 5),
 )
 def test_versions(shape, bits, span, versions):
-    """Every version has the slot's layout, at a multiple of the swizzle's atom and of
-    128 bytes, and no two overlap."""
+    """Every version has the slot's layout and starts at a multiple of the swizzle's
+    atom and of 128 bytes; versions do not overlap."""
     if span and shape:
         shape[-1] *= span * 8 // bits
     slot = L.SharedLayout.row_major(shape)

@@ -18,8 +18,8 @@ def lanes(count):
     return np.arange(count)[:, None]
 
 
-# Matrix instructions. Each formula is written down as the ISA document gives it,
-# with the lane and the index of the register; our tables are lists of modes.
+# Matrix instructions. Each formula is the ISA document's, in terms of the lane and the
+# index of the register; tilews' tables are lists of modes.
 
 
 def mma_sync_16(lane, i):
@@ -111,7 +111,7 @@ def test_wgmma_accumulator(n, bits):
     "bits, formula", [(8, mma_sync_8), (16, mma_sync_16), (32, mma_sync_32)]
 )
 def test_wgmma_register_operand(bits, formula):
-    """PTX ISA, wgmma A fragment: each warp's is that of mma.sync, 16 rows on."""
+    """PTX ISA, wgmma A fragment: warp w holds mma.sync's operand of rows 16w on."""
     mma = L.wgmma(64, bits)
     thread, i = lanes(128), np.arange(4 * 32 // bits)
     row, column = formula(thread % 32, i)[0]
@@ -192,8 +192,10 @@ INSTRUCTIONS = {
 @pytest.mark.parametrize("policy", ["square", "full_row", "full_col"])
 @pytest.mark.parametrize("groups, repeats", [(1, (1, 1)), (4, (2, 4)), (6, (3, 2))])
 def test_products(name, policy, groups, repeats):
-    """Warps of a grid hold whole instructions: an accumulator's element is in one
-    place, an operand's in as many as there are warps along the other side."""
+    """A grid of warps holds whole instructions.
+
+    An element of the accumulator is in one place; an element of an operand is in as
+    many places as there are warps along the other side."""
     mma = INSTRUCTIONS[name]
     grid = mma.grid(groups, repeats[0] * groups * mma.m, repeats[1] * mma.n, policy)
     assert grid[0] * grid[1] == groups
@@ -209,7 +211,7 @@ def test_products(name, policy, groups, repeats):
         found = np.zeros(shape, int)
         np.add.at(found, tuple(table.reshape(-1, 2).T), 1)
         assert (found == copies * halves).all()
-    # A warp reads the rows and columns of its own accumulators.
+    # A warp reads the rows and columns of its accumulators.
     lhs = mma.layout("lhs", grid, m, k).table(2)
     for group in np.split(np.arange(acc.shape[0]), groups):
         assert set(lhs[group][..., 0].flat) == set(acc[group][..., 0].flat)

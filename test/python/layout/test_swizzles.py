@@ -22,7 +22,7 @@ from tilews.layout import Layout
 
 
 def common_vector(a, b):
-    """The definition, by trying every number of elements."""
+    """The definition: tries every number of elements."""
     x, y = offsets(a), offsets(b)
     best = 1
     for n in range(2, len(x) + 1):
@@ -149,7 +149,7 @@ def test_instruction_fragments():
 
 
 def conflicts(addresses, size):
-    """Words a bank serves, phase by phase, counted bank by bank."""
+    """The words that each bank serves in each phase."""
     threads = 128 // max(size, 4)
     degrees = []
     for first in range(0, len(addresses), threads):

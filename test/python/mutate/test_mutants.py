@@ -1,4 +1,4 @@
-"""Mutants of schedules, and what finds them."""
+"""Mutants of schedules, and the verifier and the simulator, which find them."""
 
 import collections
 import re
@@ -16,7 +16,7 @@ from tilews.mutate._equivalent import RULES, RULES_OF_RUNS, argue
 from tilews.mutate._order import Access, Order
 from tilews.mutate._report import false_alarms, render, scores
 
-#: A producer and a consumer of two slots.
+#: A producer and a consumer with two slots.
 KERNEL = f"""
 !buffer = memref<2x64xf32, {SHARED}>
 !slot = memref<64xf32, {SHARED}>
@@ -70,7 +70,7 @@ def module():
 
 
 def find(module: ir.Module, prefix: str) -> mutate.Mutant:
-    """The only mutant whose id begins so, the operation's index left out."""
+    """The only mutant with the id `prefix`, apart from the operation's index."""
     found = [
         each
         for each in mutate.mutants(module, [prefix.partition(":")[0]])
@@ -81,7 +81,7 @@ def find(module: ir.Module, prefix: str) -> mutate.Mutant:
 
 
 class NoRuns:
-    """Rules of runs say nothing."""
+    """Answers no to every rule that needs runs."""
 
     def orders(self, module, role):
         return None
@@ -134,7 +134,7 @@ def test_a_cursor_is_at_another_place(module):
 
 def test_a_cursor_is_not_carried(module):
     found = mutate.mutants(module, ["not-carried", "not-advanced"])
-    # To yield what came in is the same as not to advance it.
+    # A loop that yields its argument does not advance it.
     texts = {each.id: str(each.module) for each in found}
     assert len(texts) == 4
     assert all(text.count("yield") == 2 for text in texts.values())
@@ -257,7 +257,7 @@ def test_accesses_that_conflict_have_to_stay_in_order():
     # The second load reads other bytes.
     assert not ordered.is_kept_by(Order(accesses, [2, 3, 3]))
     assert Order(accesses, [2, 3, 3]).is_kept_by(Order(accesses, [3, 3, 3]))
-    # Two reads need no order, nor does what was in none before.
+    # Two reads need no order, nor do accesses that were unordered before.
     assert Order(accesses, [1, 2, 3]).is_kept_by(Order(accesses, [1, 3, 3]))
     assert not ordered.is_kept_by(Order(accesses[:2], [1, 2]))
 
@@ -318,13 +318,13 @@ def test_rules_that_are_refuted_are_errors(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "kernel, form, ids",
     [
-        # Bytes are expected before the wait for the slot: the phase may be another.
+        # Bytes are expected before the wait for the slot, so perhaps in another phase.
         ("gemm sm_90a", "barriers", ["move-earlier:mbarrier_arrive.2"]),
-        # Once, in front of the loop: the fill that somebody waits for.
+        # The fill before the loop, which a consumer waits for.
         ("attention sm_90a", "channels", ["drop:commit.0", "duplicate:commit.0"]),
-        # More arrivals than a phase takes.
+        # More arrivals than a phase expects.
         ("attention sm_90a", "barriers", ["count:mbarrier.1"]),
-        # Without roles: no code, but a wait for ever.
+        # Without roles these operations make no code, but a consumer waits forever.
         ("gemm sm_80", "channels", ["phase:acquire.0", "drop:commit.0"]),
     ],
 )

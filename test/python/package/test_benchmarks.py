@@ -1,4 +1,4 @@
-"""The benchmark runner, as far as it goes without a GPU."""
+"""The parts of the benchmark runner that need no GPU."""
 
 import datetime
 import importlib
@@ -26,7 +26,7 @@ from tilews import compiler
 
 CASES = [Case("gemm", (64, 64, 64), "f16", layout) for layout in ("NN", "NT", "TN")]
 
-# Speaks the worker's protocol; what it does with a case depends on its layout.
+# Speaks the worker's protocol; the layout of a case chooses what it does.
 WORKER = """
 import json, os, sys, time
 def send(**message):
@@ -180,7 +180,7 @@ def test_file_name():
 
 @pytest.fixture
 def measure(monkeypatch):
-    """The module, with as much of torch as it needs without a GPU."""
+    """The module, with a stand-in for the parts of torch that it imports."""
     torch = types.ModuleType("torch")
     names = ("float16", "bfloat16", "float8_e4m3fn", "float32", "Tensor")
     vars(torch).update(dict.fromkeys(names, object))
@@ -195,19 +195,19 @@ def measure(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
-def test_fastest_in_turns_counts(measure):
-    """Of the three that were fastest one after the other, whoever came first."""
+def test_fastest_in_alternation_counts(measure):
+    """The three fastest are measured again, alternately; that measurement counts."""
     from benchmarks.timing import Timing
 
     alone = {"first": 1.0, "second": 1.1, "third": 1.2, "slow": 9.0, "peer": 2.0}
-    turns = {"first": 1.5, "second": 1.05, "third": 1.3, "peer": 2.1}
+    alternating = {"first": 1.5, "second": 1.05, "third": 1.3, "peer": 2.1}
 
     class Timer:
         def __call__(self, launch):
             return Timing.of([alone[launch()]])
 
         def sample(self, launch, iterations, warmup):
-            return [turns[launch()]] * iterations
+            return [alternating[launch()]] * iterations
 
     def candidate(name, config):
         return measure.Candidate(name, config, lambda: (lambda: config, None))
@@ -238,7 +238,7 @@ def test_fastest_in_turns_counts(measure):
 def test_gemm_configurations_build(case):
     assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
     kernel = kernels.gemm_kernel(case.layout, kernels.divisors(case.shape))
-    # Of A, B and C each the extent that is contiguous.
+    # The contiguous extents of A, B and C.
     contiguous = case.layout[0] == "N", case.layout[1] == "T"
     m, n, k = kernels.divisors(case.shape)
     known = (k if contiguous[0] else m, k if contiguous[1] else n, n)
@@ -250,14 +250,14 @@ def test_gemm_configurations_build(case):
 @pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
 @pytest.mark.parametrize("dtype", ["f16", "e4m3"])
 def test_ping_pong_configurations_compile(dtype):
-    """To two roles, verified, without spills or warnings."""
+    """They compile to two verified roles without spills or warnings."""
     shape = (8192, 8192, 8192)
     configs = [c for c in kernels.gemm_configs(shape, dtype) if c.ping_pong]
     assert configs
     for config in configs:
         kernel = kernels.compile_gemm("sm_90a", shape, dtype, "NT", config)
         assert kernel.mlir("barriers").count("tile.role @math") == 2
-        # Neighbours share the tiles of one operand; those of the other are remarked.
+        # Neighbours share the tiles of one operand; remarks name the other operand's.
         alone = [text for text in kernel.messages if "tile-cluster-" not in text]
         assert alone == []
         assert kernel.resources["warnings"] == []
@@ -268,7 +268,7 @@ def test_ping_pong_configurations_compile(dtype):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("config", attention_kernels.CONFIGS, ids=lambda c: c.label)
 def test_attention_configurations_compile(config, causal):
-    """To verified schedules without spills or warnings."""
+    """They compile to verified schedules without spills or warnings."""
     kernel = attention_kernels.compile_attention("sm_90a", "bf16", causal, config)
     assert kernel.messages == []
     assert kernel.resources["warnings"] == []
@@ -278,7 +278,7 @@ def test_attention_configurations_compile(config, causal):
 @pytest.mark.skipif(compiler.find_ptxas() is None, reason="ptxas is not installed")
 @pytest.mark.parametrize("case", cases.sparse_cases(False), ids=lambda case: case.title)
 def test_sparse_configurations_compile(case):
-    """All of them, to products of warpgroups without spills or warnings."""
+    """They compile to wgmma without spills or warnings."""
     assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
     for config in sparse_kernels.configs(case.shape, case.layout):
         kernel = sparse_kernels.compile_sparse(

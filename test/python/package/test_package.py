@@ -1,4 +1,4 @@
-"""The package imports lightly, and what it ships is complete."""
+"""The package imports quickly and has all of its files."""
 
 import importlib
 import subprocess

@@ -1,5 +1,4 @@
-"""Layouts that inference chooses for the operands of matrix products: the banks of
-shared memory serve every access of a warp without conflicts."""
+"""Inferred layouts of matmul operands have no bank conflicts in shared memory."""
 
 import itertools
 
@@ -35,7 +34,7 @@ def gemm(
 
 
 def infer(target, dtype, tile, transposed):
-    """The layouts of a product's operands after inference, and its instruction."""
+    """The inferred layouts of a matmul's operands, and its instruction."""
     accumulator = tl.i32 if dtype == tl.i8 else tl.f32
     module = gemm.build(
         target=target,
@@ -60,7 +59,7 @@ def infer(target, dtype, tile, transposed):
 
 
 def shared_layout(value):
-    """The layout in a memref's type, as an object of the library."""
+    """The layout in a memref's type, as a `SharedLayout`."""
     text = str(ir.MemRefType(value.type).layout)
     assert text.startswith("#tile.shared<"), text
     body = text[len("#tile.shared<") : -1].replace(" ", "")
@@ -71,13 +70,13 @@ def shared_layout(value):
 
 
 def check(addresses, size):
-    """No two lanes that are served together need different words of a bank."""
+    """Fails if lanes that are served together need different words of one bank."""
     assert L.bank_conflicts(addresses, size)["degree"] == 1
 
 
 def check_rows(layout, bits, along_k, extent, depth, mma_k):
-    """ldmatrix: eight lanes give eight neighbouring rows of 16 bytes, at every place
-    where an instruction's matrices begin."""
+    """Checks ldmatrix: eight lanes address eight neighbouring rows of 16 bytes, at
+    every place where an instruction's matrices begin."""
     chunk = 128 // bits
     rows, columns = layout.shape
     assert (rows, columns) == ((extent, depth) if along_k else (depth, extent))
@@ -89,8 +88,8 @@ def check_rows(layout, bits, along_k, extent, depth, mma_k):
 
 
 def check_registers(layout, bits, fragment, warp):
-    """Lanes read their registers, neighbours along a row at once, at every place where
-    an instruction's operand begins."""
+    """Checks loads of registers, with neighbours along a row in one access, at every
+    place where an instruction's operand begins."""
     table = fragment.table(2)
     assert table.shape[0] == warp
     vector = 1
@@ -114,8 +113,8 @@ def check_registers(layout, bits, fragment, warp):
 
 
 def check_copy(layout, bits):
-    """The copy from global memory: threads write vectors of up to 16 bytes, as wide as
-    the layout keeps together, in the order that copies have."""
+    """Checks the copy from global memory: threads write vectors as wide as the layout
+    permits, up to 16 bytes, in the order of copies."""
     vector = min(layout.contiguity(bits), 128 // bits)
     lanes = L.FragmentLayout.blocked(layout.shape, 128, vector)
     table = lanes.table(2)
@@ -138,8 +137,8 @@ TILES = [(128, 128, 64), (64, 96, 32), (128, 192, 64)]
 
 
 def cases(*dtypes):
-    """Pairs of element type and tile; types of one width differ in name only, so that
-    one tile is enough for the second one."""
+    """Pairs of element type and tile. Types of one width behave the same, so the second
+    type has one tile only."""
     pairs, seen = [], set()
     for dtype in dtypes:
         tiles = TILES[:1] if dtype.bits in seen else TILES
@@ -158,7 +157,7 @@ def operands(layouts, forms, tile):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype, tile", cases(tl.f16, tl.bf16, tl.i8, tl.f32))
 def test_sm80(dtype, tile, form):
-    """mma.sync, whose operands ldmatrix reads where it can."""
+    """mma.sync; ldmatrix reads its operands if possible."""
     layouts, inst = infer("sm_80", dtype, tile, FORMS[form])
     assert inst == "mma"
     mma = L.mma_sync(dtype.bits)
@@ -169,7 +168,7 @@ def test_sm80(dtype, tile, form):
             check_rows(layout, dtype.bits, along_k, extent, tile[2], mma.k)
         else:
             fragment = mma.rhs if side else mma.lhs
-            # The fragments are (m, k) and (k, n); other forms are their transposes.
+            # Fragments are (m, k) and (k, n); other forms are stored transposed.
             if FORMS[form][side]:
                 fragment = fragment.transpose([1, 0])
             check_registers(layout, dtype.bits, fragment, 32)
@@ -179,8 +178,8 @@ def test_sm80(dtype, tile, form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype, tile", cases(tl.f16, tl.bf16, tl.i8, tl.e4m3, tl.f32))
 def test_sm90a(dtype, tile, form):
-    """wgmma reads eight rows of 16 bytes at a time, like ldmatrix; where it cannot
-    transpose, mma.sync does."""
+    """wgmma reads eight rows of 16 bytes at a time, like ldmatrix. Where wgmma cannot
+    transpose, mma.sync is used."""
     layouts, inst = infer("sm_90a", dtype, tile, FORMS[form])
     transposes = FORMS[form] != (False, True)
     assert inst == ("mma" if transposes and dtype.bits != 16 else "wgmma")
@@ -203,7 +202,7 @@ def test_sm90a(dtype, tile, form):
     "dtype, tile", cases(tl.f16, tl.bf16, tl.i8, tl.e4m3fnuz, tl.f32)
 )
 def test_gfx942(dtype, tile, form):
-    """mfma: lanes read what they hold, 8 bytes along K or one element across it."""
+    """mfma: lanes read their registers, 8 bytes along K or one element across it."""
     layouts, inst = infer("gfx942", dtype, tile, FORMS[form])
     assert inst == "mfma"
     per_lane = {16: 4, 8: 8, 32: 1}[dtype.bits]

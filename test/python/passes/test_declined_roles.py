@@ -1,4 +1,4 @@
-"""Kernels that keep one role: each remark, and the cp.async pipeline they keep."""
+"""Kernels that keep one role: their remarks, and their cp.async pipelines."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ SCHEDULE = (
 
 
 def sums(threads=128, divisor=8, registers=False):
-    """Sums up the tiles of a row of tiles."""
+    """A kernel that adds up the tiles of a row."""
 
     @tilews.kernel(threads=threads)
     def kernel(
@@ -64,7 +64,7 @@ def until_it_is_large():
     return case.kernel.build("sm_90a"), case.arguments(np.random.default_rng(0))
 
 
-#: A row that an atomic names.
+#: An atomic chooses the row that is copied.
 ATOMIC = """
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<64xf16>, %N: memref<1xi32>) kernel
       attributes {tile.threads = 128 : i32} {
@@ -90,7 +90,7 @@ ATOMIC = """
   }
 """
 
-#: A schedule whose channel is read in an operation of its own.
+#: A schedule that reads its channel in a nested region.
 EXECUTE_REGION = """
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<64xf16>, %N: memref<1xi32>) kernel
       attributes {tile.threads = 128 : i32} {
@@ -151,8 +151,8 @@ def parse(text):
     ]
 
 
-#: By the number of the remark: the kernel, and the groups of copies that may be
-#: under way at each of its waits.
+#: The kernel for each number of a remark, and the groups of copies that may be pending
+#: at each of its waits.
 DECLINED = {
     1: (lambda: sums(divisor=2), [2]),
     2: (lambda: parse(ATOMIC), [2]),
@@ -170,7 +170,7 @@ def run(module, arguments):
     return [x for x in arrays if isinstance(x, np.ndarray)]
 
 
-#: The verifier follows no upstream operation with regions but those of scf.
+#: The verifier supports no upstream operations with regions except those of scf.
 UNVERIFIED = {4}
 
 
@@ -215,8 +215,8 @@ def test_registers_without_roles():
 
 @pytest.mark.parametrize("stages", [3, None])
 def test_the_loop_is_named(stages):
-    """One of two loops depends on what the other has computed. If it is not asked
-    to be pipelined, the other one has a role that loads."""
+    """The second loop depends on the result of the first one, so it cannot have a load
+    role. If the second loop has no stages, the first one gets a load role."""
 
     @tilews.kernel(threads=128)
     def kernel(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
@@ -255,7 +255,7 @@ def test_the_loop_is_named(stages):
 
 
 def test_a_loop_that_is_not_expanded_still_works():
-    """Its copies are waited for, all of them, and nothing of its plan is left."""
+    """The loop waits for all of its copies and keeps no attribute of its plan."""
     module, arguments = parse(ATOMIC.replace("scf.for %k", "scf.for unsigned %k"))
     expected = run(module, arguments)
     remarks = passes.run(module, f"{SCHEDULE},canonicalize")
@@ -272,7 +272,7 @@ def test_a_loop_that_is_not_expanded_still_works():
 
 
 def test_instructions_lost_on_the_way():
-    """What fills a channel without TMA and cp.async does so later on as well."""
+    """A copy without TMA or cp.async when its channel is made stays without them."""
     module, arguments = sums()
     expected = run(module, arguments)
     before, after = SCHEDULE.split("tile-multi-version")

@@ -1,16 +1,16 @@
-"""The form that each kernel gets: whether a role of its own fills its channels."""
+"""The form of each kernel: whether a separate role fills its channels."""
 
 import pytest
 
 from kernels import pipelined_zoo, scheduled
 from tilews import passes
 
-#: Kernels of examples and benchmarks none of whose copies can be done by TMA.
+#: Kernels of examples and benchmarks whose copies cannot use TMA.
 ONE_ROLE = {"gemm-NN-ragged", "gemm-NT-ragged"}
 
 
 def has_roles(module, target: str) -> bool:
-    """Whether the default pipeline makes roles, or the kernel has brought some."""
+    """Whether the kernel has roles after the default pipeline."""
     for step in passes.expand(f"tilews-to-nvvm{{chip={target}}}"):
         passes.run(module, step)
         if step.startswith("tile-specialize-warps"):

@@ -1,4 +1,4 @@
-"""Layout inference of all kernels there are, for every kind of target."""
+"""Layout inference of all kernels, for every kind of target."""
 
 import re
 import time
@@ -12,8 +12,8 @@ from tilews import ir, layout
 
 ROOT = Path(__file__).parents[3]
 TARGETS = ("sm_80", "sm_90a", "gfx942", "gfx950", "gfx1100")
-#: What is declined with a reason: views of shared memory that have no layout
-#: the target's instructions read, and tests of other passes that are no kernels.
+#: Reasons to decline: a view of shared memory whose layout the target's instructions
+#: cannot read, and functions in tests of other passes that take fragments.
 DECLINED = ("copy the tile to a buffer of its own", "has a fragment as argument")
 SHARED = "#gpu.address_space<workgroup>"
 
@@ -25,7 +25,7 @@ def run(module: ir.Module, *passes: str) -> None:
 
 
 def infer(text: str, target: str) -> str | None:
-    """The kernels with layouts; None if they are declined for the target.
+    """The kernels with layouts; None if inference declines them for the target.
 
     Raises ir.MLIRError if the text cannot be read or has no layouts.
     """
@@ -51,7 +51,7 @@ def assert_all_laid_out(text: str) -> None:
 
 
 def kernels() -> list[tuple[str, str]]:
-    """Each piece of the tests and examples that has kernels and no errors."""
+    """The parts of lit tests and examples that have kernels and expect no errors."""
     found = []
     files = sorted((ROOT / "examples").glob("*.mlir"))
     files += sorted((ROOT / "test/lit").rglob("*.mlir"))
@@ -79,7 +79,7 @@ def test_every_kernel_is_laid_out(target):
             continue
         assert_all_laid_out(result)
         done += 1
-    # Those of other targets name instructions that this one has not.
+    # Kernels of other targets name instructions that this target lacks.
     assert done > 50
 
 
@@ -115,7 +115,7 @@ gpu.module @m {{
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("policy", ["square", "full_row", "full_col"])
 def test_products_of_odd_extents(target, policy):
-    """Whatever instruction such a product gets, its fragments have layouts."""
+    """The fragments of such a matmul have layouts, whatever its instruction is."""
     for extent in (8, 24, 40, 48, 96, 192, 229):
         for m, n in ((64, extent), (extent, 64)):
             for threads in (96, 128):
@@ -131,7 +131,7 @@ def test_products_of_odd_extents(target, policy):
 
 
 def long_kernel(operations: int) -> str:
-    """A kernel of so many tile operations in which everything is tied together."""
+    """A kernel of `count` tile operations whose layouts all depend on each other."""
     lines = ["%v0 = arith.constant dense<0.0> : tensor<64x64xf32>"]
     block = f"""
       %x{{0}} = tile.load %B[%i, 0] : memref<4096x64xf32> -> tensor<64x64xf32>
@@ -192,7 +192,7 @@ def test_the_same_kernel_gets_the_same_layouts():
     assert infer(text, "sm_80") == infer(text, "sm_80")
 
 
-# --- Sparse products ----------------------------------------------------------
+# --- Sparse matmuls -----------------------------------------------------------
 
 SPARSE = """
 gpu.module @m {{
@@ -213,7 +213,7 @@ gpu.module @m {{
 
 
 def find_metadata(module: ir.Module) -> ir.Type:
-    """The type of the metadata of a module's one sparse product."""
+    """The type of the metadata of the module's only sparse matmul."""
     found = []
 
     def look(op: ir.Operation) -> ir.WalkResult:
@@ -241,8 +241,8 @@ def parse_modes(text: str) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("operand, acc", [("f16", "f32"), ("i8", "i32")])
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_metadata_of_sparse_products(target, operand, acc, bits, k):
-    """A lane holds all the bits its instructions take (PTX ISA, "mma.sp" and
-    "wgmma.mma_async.sp": metadata), and the registers of one word follow each other."""
+    """A lane holds all bits that its instructions need (PTX ISA, "mma.sp" and
+    "wgmma.mma_async.sp": metadata), and the registers of one word are adjacent."""
     m, threads = 128, 256
     text = SPARSE.format(
         m=m, k=k, half=k // 2, words=k // bits, e=bits, t=operand, acc=acc,
@@ -260,11 +260,11 @@ def test_metadata_of_sparse_products(target, operand, acc, bits, k):
 
     depth = 32 if operand == "f16" else 64
     steps = k // depth
-    # Instructions that take their metadata from one word, by selectors.
+    # The instructions that select their metadata from one word.
     shared = 2 if operand == "f16" and steps % 2 == 0 else 1
     repeats = held.shape[1] * bits * shared // (32 * steps)
     if operand == "f16" and bits == 32:
-        repeats //= 2  # the halves that other lanes need
+        repeats //= 2  # the halves for other lanes
     words = held.reshape(threads, repeats, steps // shared, -1, 2)
     rows_seen = set()
     for t in range(threads):

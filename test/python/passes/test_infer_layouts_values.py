@@ -1,7 +1,7 @@
 """Kernels in inferred layouts, on the simulator of AMD's machine code.
 
-They are chosen for the layouts that meet in them: accumulators that are reduced
-and become operands, rows within warps, stores after an exchange between lanes.
+Each kernel needs several layouts: accumulators that are reduced and become operands,
+rows within warps, stores after an exchange between lanes.
 """
 
 import os
@@ -125,7 +125,7 @@ gpu.module @m [#rocdl.target<chip = "{chip}">] {{
 @pytest.mark.parametrize(("m", "n"), [(4, 512), (1, 229), (5, 229), (24, 40)])
 @pytest.mark.parametrize("chip", ["gfx942", "gfx1100"])
 def test_rows(chip: str, m: int, n: int, tmp_path: Path) -> None:
-    """Rows within one warp, over several, and such as no thread count divides."""
+    """Rows within one warp, rows over several warps, and rows of odd lengths."""
     simulator = kernels.load(ROWS.format(chip=chip, m=m, n=n), BUILD, tmp_path)
     rng = np.random.default_rng(n)
     x = rng.standard_normal((m, n)).astype(np.float32) * 3 + 1
@@ -176,7 +176,7 @@ gpu.module @m [#rocdl.target<chip = "{chip}">] {{
 def test_dequantized_product(
     chip: str, m: int, n: int, through: str, tmp_path: Path
 ) -> None:
-    """Weights of 8 bits become an operand; the result is stored in 16 bytes."""
+    """Weights of 8 bits become an operand; stores of the result have 16 bytes."""
     shared = f"memref<{n}x64xf16, {SHARED}>"
     fragment = f"tensor<{n}x64xf16>"
     source = DEQUANTIZED.format(

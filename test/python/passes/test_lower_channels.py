@@ -1,6 +1,6 @@
-"""Barriers made of channels by the default pipeline, and of schedules by hand.
+"""Barriers that `--tile-lower-channels` makes of compiled and hand-written schedules.
 
-The simulator executes them with true counts of arrivals and bytes and with parities.
+The simulator counts arrivals and bytes, and flips the phases' parities.
 """
 
 import re

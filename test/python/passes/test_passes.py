@@ -12,7 +12,7 @@ from tilews import CompileError, compiler, ir, passes, sim
 
 ROOT = Path(__file__).parents[3]
 
-#: To phase 4, with products that end before the next ones start.
+#: Passes up to phase 4, in which each wgmma ends before the next one starts.
 CUSTOM = (
     "canonicalize,cse,tile-annotate-instructions,tile-plan-pipeline,"
     "tile-multi-version,tile-specialize-warps,tile-expand-pipeline,canonicalize,cse,"
@@ -21,7 +21,7 @@ CUSTOM = (
 
 
 def call(module: ir.Module, element: str) -> list[str]:
-    """Runs an element of a pipeline, by its Python function if it has one."""
+    """Runs an element of a pipeline by its Python function, if there is one."""
     flag, options = re.fullmatch(r"([\w-]+)(?:\{(.*)\})?", element).groups()
     function = getattr(passes, flag.removeprefix("tile-").replace("-", "_"), None)
     if function is None or flag == "canonicalize":
@@ -31,7 +31,7 @@ def call(module: ir.Module, element: str) -> list[str]:
 
 
 def multiply(module: ir.Module) -> np.ndarray:
-    """The interpreter's product of two small matrices."""
+    """Runs a matmul of two small matrices on the interpreter and checks the result."""
     random = np.random.default_rng(0)
     a = random.integers(-3, 4, (70, 200)).astype(np.float16)
     b = random.integers(-3, 4, (200, 72)).astype(np.float16)

@@ -1,4 +1,4 @@
-"""Every block, and every turn of a persistent loop, takes a tile of its own."""
+"""Every block, and every iteration of a persistent loop, takes a different tile."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -25,10 +25,10 @@ gpu.module @m {{
   }}
 }}"""
 
-# Notes the block and its turn in each tile.
+# Stores the block, and the number of the block's iteration, for each tile.
 PERSISTENT = """
 gpu.module @m {{
-  gpu.func @k(%block: memref<?x?x?xi32>, %turn: memref<?x?x?xi32>,
+  gpu.func @k(%block: memref<?x?x?xi32>, %round: memref<?x?x?xi32>,
               %nx: index, %ny: index, %nz: index) kernel {{
     %zero = arith.constant 0 : i32
     %one = arith.constant 1 : i32
@@ -37,7 +37,7 @@ gpu.module @m {{
     %n = tile.persistent (%x, %y, %z) in (%nx, %ny, %nz)
         iter_args(%t = %zero) -> (i32) {{
       memref.store %b, %block[%z, %y, %x] : memref<?x?x?xi32>
-      memref.store %t, %turn[%z, %y, %x] : memref<?x?x?xi32>
+      memref.store %t, %round[%z, %y, %x] : memref<?x?x?xi32>
       %next = arith.addi %t, %one : i32
       tile.yield %next : i32
     }} {{{attributes}}}
@@ -57,12 +57,12 @@ def run(text: str, name: str | None, arguments: list, grid: tuple) -> None:
 
 
 def run_persistent(attributes, lowered, blocks, shape, extents=None):
-    """Which block took each tile, and in which turn; -1 where none did."""
-    block, turn = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
+    """The block of each tile, and its iteration; -1 for tiles without a block."""
+    block, iteration = np.full(shape, -1, np.int32), np.full(shape, -1, np.int32)
     run(
         PERSISTENT.format(attributes=attributes),
         "tile-lower-persistent" if lowered else None,
-        [block, turn, *reversed(extents or shape)],
+        [block, iteration, *reversed(extents or shape)],
         (1, blocks, 1),
     )
     return block, turn
@@ -87,23 +87,25 @@ def test_blocks_take_each_tile_once(order, panel, x, y, cluster):
     st.tuples(st.integers(1, 3), extents, extents),
 )
 def test_persistent_loops_take_each_tile_once(attributes, blocks, shape):
-    block, turn = run_persistent(attributes, True, blocks, shape)
-    numbers = np.sort((turn * blocks + block).ravel())
+    block, iteration = run_persistent(attributes, True, blocks, shape)
+    numbers = np.sort((iteration * blocks + block).ravel())
     assert (numbers == np.arange(numbers.size)).all()
     # The interpreter numbers the tiles itself.
     for found, expected in zip(
-        (block, turn), run_persistent(attributes, False, blocks, shape), strict=True
+        (block, iteration),
+        run_persistent(attributes, False, blocks, shape),
+        strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
 
 
 def test_panels_are_serpentine():
     attributes = "rasterize = #tile.rasterize<row, panel = 2>"
-    _, turn = run_persistent(attributes, True, 1, (1, 3, 4))
-    assert turn[0].tolist() == [[0, 2, 4, 6], [1, 3, 5, 7], [11, 10, 9, 8]]
+    _, iteration = run_persistent(attributes, True, 1, (1, 3, 4))
+    assert iteration[0].tolist() == [[0, 2, 4, 6], [1, 3, 5, 7], [11, 10, 9, 8]]
     attributes = "rasterize = #tile.rasterize<col, panel = 2>"
-    _, turn = run_persistent(attributes, True, 1, (1, 4, 3))
-    assert turn[0].T.tolist() == [[0, 2, 4, 6], [1, 3, 5, 7], [11, 10, 9, 8]]
+    _, iteration = run_persistent(attributes, True, 1, (1, 4, 3))
+    assert iteration[0].T.tolist() == [[0, 2, 4, 6], [1, 3, 5, 7], [11, 10, 9, 8]]
 
 
 def test_no_tiles():

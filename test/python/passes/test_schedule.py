@@ -1,4 +1,4 @@
-"""Schedules made by functions: the same as by passes, and errors for misuse."""
+"""`tilews.schedule` makes the same schedules as the passes, and refuses misuse."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def build(name: str = "gemm-s3", target: str = "sm_90a") -> ir.Module:
 
 
 def planned(name: str = "gemm-s3", target: str = "sm_90a"):
-    """A module, its kernel and its planned loops."""
+    """A module, its kernel, and its loops with plans."""
     module = build(name, target)
     kernel = schedule.find_kernel(module)
     schedule.annotate_instructions(kernel)
@@ -406,7 +406,7 @@ def test_operations_are_made_where_they_are_wanted(parts):
     assert str(view.type) == f"memref<32x16xf16, {SHARED}>"
     schedule.carry_cursors(kernel, [cursor])
     assert module.operation.verify()
-    # The product is carried as before, and the cursor behind it.
+    # The sum is carried as before, and the cursor after it.
     (carrying,) = schedule.pipelined_loops(kernel)
     assert [str(r.type) for r in carrying.results][1] == "!tile.cursor<3>"
 

@@ -1,4 +1,4 @@
-"""Random stages and orders: refused with a reason, or the same results."""
+"""Random stages and orders are refused with a reason, or give the same results."""
 
 import random
 
@@ -23,7 +23,7 @@ def run(name: str, module: ir.Module) -> list[np.ndarray]:
 
 
 def random_plan(rng: random.Random, count: int, copies: list[bool], stages: int):
-    """Stages and orders: the usual ones with some noise, or nothing but noise."""
+    """Stages and orders: the usual ones with some changes, or random ones."""
     if rng.random() < 0.3:
         noise = [rng.randint(0, stages) for _ in range(count)]
         return noise, rng.sample(range(count), count)
@@ -42,7 +42,7 @@ def random_plan(rng: random.Random, count: int, copies: list[bool], stages: int)
 
 
 def carry_out(rng: random.Random, kernel) -> None:
-    """Plans loops by hand, and carries the plans out as roles or a pipeline."""
+    """Gives loops random plans, and makes roles or a pipeline of them."""
     for loop in schedule.pipelined_loops(kernel):
         operations = schedule.operations_to_schedule(loop)
         copies = [op.operation.name == "tile.copy" for op in operations]
@@ -89,7 +89,7 @@ def test_plans_are_refused_or_right(name):
 
 
 def test_fragments_that_producers_need_are_computed_twice():
-    """A stage on what a guard is computed from does not tie it to one side."""
+    """A guard's operands are computed in both roles, whatever stage they have."""
     case = BY_NAME["any-of-a-mask"]
     for target in ("sm_80", "sm_90a"):
         module = case.kernel.build(target)
@@ -111,8 +111,7 @@ def test_fragments_that_producers_need_are_computed_twice():
 
 
 def test_scalars_between_operations_of_a_segment():
-    """The sum of a tile is stored in an early stage: what is between both goes
-    into the same branch."""
+    """Scalars between two operations of a segment go into the segment's branch."""
     case = BY_NAME["guarded-part"]
     module = case.kernel.build("sm_80")
     passes.run(module, "canonicalize,cse,tile-annotate-instructions")

@@ -1,5 +1,6 @@
-"""Schedules for Hopper: they compute what they say, and compile without spills and
-without the warnings of an assembler that had to serialize wgmma."""
+"""Schedules for Hopper compute the right result and compile without spills.
+
+The assembler does not have to serialize wgmma, of which it would warn."""
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ def test_compiles_without_spills_and_warnings(name):
         assert kernel.cubin[:4] == b"\x7fELF"
     assert kernel.resources["warnings"] == []
     assert kernel.resources["spill_stores"] == 0
-    # A thread of the load role is elected once; math releases slots in one place,
-    # and behind the loop in another.
+    # The load role elects a thread once. The math role elects one for each place that
+    # releases a slot: in the loop, and after it if releases are deferred.
     elections = 3 if hopper.VARIANTS[name].get("deferred", True) else 2
     assert kernel.ptx.count("elect.sync") == elections
     assert "setmaxnreg" in kernel.ptx or name != "registers"

@@ -1,5 +1,7 @@
-"""Schedules for Hopper on the GPU, against torch: every K trip count around the number
-of stages, ragged extents, guards, persistent blocks, TMA stores."""
+"""Schedules for Hopper on the GPU, against torch.
+
+The cases have trip counts below, at and above the number of stages, ragged extents,
+guards, persistent blocks and TMA stores."""
 
 import pytest
 
@@ -53,7 +55,7 @@ def test_gemm_matches_torch(name, shape):
             torch.randint(0, 2, (steps,), device="cuda", dtype=torch.int8),
         ]
     for mask in masks:
-        # Twice, so that what a block leaves behind would show.
+        # The second launch fails if the first one leaves wrong state.
         for _ in range(2):
             get_kernel(name)(a, b, c, *([] if mask is None else [mask]))
         torch.cuda.synchronize()

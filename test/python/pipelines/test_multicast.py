@@ -1,5 +1,6 @@
-"""Clusters whose blocks fetch tiles together, in the simulator: products against
-numpy in each form and timing; schedules that are broken are found out."""
+"""Clusters whose blocks multicast tiles, in the simulator.
+
+Matmuls are compared with numpy in each form and timing; broken schedules are found."""
 
 import re
 
@@ -17,7 +18,7 @@ NAMES = {"f16": "f16", "bf16": "bf16", "e4m3": "f8E4M3FN"}
 
 
 def build(config, shape, dtype="f16", layout="NN"):
-    """The product as it is written."""
+    """The matmul as it is written."""
     kernel = kernels.gemm_kernel(
         layout, kernels.divisors(shape), config.blocks > 0, config.cluster
     )
@@ -25,7 +26,7 @@ def build(config, shape, dtype="f16", layout="NN"):
 
 
 def lower(*arguments):
-    """The product with barriers in memory."""
+    """The matmul with barriers in memory."""
     module = build(*arguments)
     for step in passes.expand(PIPELINE):
         passes.run(module, step)
@@ -35,7 +36,7 @@ def lower(*arguments):
 
 
 def make_arguments(shape, dtype):
-    """A, B, and C, which is NaN."""
+    """Random A and B, and C full of NaN."""
     m, n, k = shape
     random = np.random.default_rng(0)
     a = random.integers(-3, 4, (m, k)).astype(DTYPES[NAMES[dtype]])
@@ -69,7 +70,7 @@ def find_multicasts(module):
     ("cluster", "dims"), [((2, 1), ["x"]), ((1, 2), ["y"]), ((2, 2), ["x", "y"])]
 )
 def test_blocks_of_a_grid(cluster, dims, k):
-    """No turn, one, fewer than stages, a part of one, more."""
+    """No iteration, one, fewer than stages, a partial one, and more."""
     shape = (200, 136, k)
     module = lower(config(cluster), shape)
     assert find_multicasts(module) == dims
@@ -78,8 +79,8 @@ def test_blocks_of_a_grid(cluster, dims, k):
 
 @pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (1, 4)])
 @pytest.mark.parametrize("shape", [(200, 392, 72), (264, 320, 200)], ids=str)
-def test_blocks_that_take_tiles_in_turn(cluster, shape):
-    """Three waves and more, in panels, tiles outside of the result among them."""
+def test_persistent_blocks(cluster, shape):
+    """Three waves and more, in panels; some tiles are outside of the result."""
     module = lower(config(cluster, blocks=4, panel=4), shape)
     assert find_multicasts(module) == ["x"]
     check(module, shape)
@@ -143,17 +144,17 @@ def test_same_after_every_pass():
 
 
 def test_events_of_one_block():
-    """Of a block that is recorded, with what it copies to the other one."""
+    """The record of a block has its copies, also those to the other block."""
     shape = (64, 128, 200)
     module = lower(config((2, 1)), shape)
     events = []
     sim.run(module, None, make_arguments(shape, "f16"), record=events)
     copies = [event for event in events if event.unit == "tma" and event.end >= 0]
-    # In each of four turns half of A's tile to either block, and B's tile.
+    # In each of four iterations, half of A's tile to each block, and B's tile.
     assert sorted(event.bytes for event in copies) == [4096] * 8 + [8192] * 4
 
 
-#: What is broken in the product, and what the simulator says then.
+#: Edits that break the matmul, and the simulator's errors.
 FAULTS = {
     "release of its own slot only": (
         [(", peers = [#tile.cluster<x>]", ""), ("count = 8", "count = 4")],

@@ -1,6 +1,7 @@
-"""Clusters whose blocks fetch tiles together, on a Hopper GPU, against torch: every
-number of turns around that of the stages, ragged extents, panels of blocks that take
-tiles in turn, element types."""
+"""Clusters whose blocks multicast tiles, on a Hopper GPU, against torch.
+
+The cases have iterations below, at and above the number of stages, ragged extents,
+panels of persistent blocks, and several element types."""
 
 import pytest
 
@@ -26,7 +27,7 @@ TORCH = {"f16": "float16", "bf16": "bfloat16", "e4m3": "float8_e4m3fn"}
 
 
 def check(config, shape, dtype="f16", layout="NN"):
-    """Twice, so that what a block leaves behind would show."""
+    """Compares two launches with torch; the second shows wrong state of the first."""
     m, n, k = shape
     torch.manual_seed(0)
     kind = getattr(torch, TORCH[dtype])

@@ -1,5 +1,4 @@
-"""Two roles that take the tiles of a block alternately: proved after each pass, and
-right under every timing, from channels to barriers."""
+"""Ping-pong kernels are proved after each pass and right under every timing."""
 
 import itertools
 import re
@@ -14,12 +13,12 @@ from support import simulating
 from tilews import compiler, errors, passes, schedule, sim
 
 CASES = pytest.mark.parametrize("case", ping_pong.CASES, ids=lambda case: case.name)
-#: Behind these passes a kernel is run.
+#: The kernel runs after each of these passes.
 RUN = {"tile-ping-pong", "tile-insert-barriers", "tile-lower-channels"}
 
 
 def steps():
-    """The passes up to code of single threads."""
+    """The passes up to per-thread code."""
     for step in passes.expand("tilews-to-nvvm{chip=sm_90a}"):
         flag = step.partition("{")[0]
         if flag.startswith("convert-tile-to-"):
@@ -42,7 +41,7 @@ def test_proved_and_right_under_every_timing(case):
     for flag, step in steps():
         passes.run(module, step)
         shared |= flag == "tile-ping-pong"
-        # Barriers are expected from the memory plan on, and placed right after it.
+        # The verifier expects barriers after this pass; the next one places them.
         if shared and flag != "tile-plan-shared-memory":
             remarks = passes.verify_schedule(module, report=True)
             assert all("tile-verify-0002" in r for r in remarks), (flag, remarks)
@@ -56,8 +55,8 @@ def test_proved_and_right_under_every_timing(case):
 
 
 def count_states(stages):
-    """Those of the proof with barriers."""
-    case = next(c for c in ping_pong.CASES if c.name == "odd-turns")
+    """The number of states in the proof with barriers."""
+    case = next(c for c in ping_pong.CASES if c.name == "odd-tiles")
     constants = {**case.constants, "STAGES": stages}
     module = case.kernel.build("sm_90a", **constants)
     for flag, step in steps():
@@ -69,15 +68,15 @@ def count_states(stages):
 
 
 def test_proofs_grow_with_the_slots():
-    """Which role was the last to use each slot is not told apart: that would double
-    the states with each slot."""
+    """States do not record the role that last used each slot, which would double their
+    number with each slot."""
     counts = [count_states(stages) for stages in (2, 4, 6, 8)]
     added = [b - a for a, b in itertools.pairwise(counts)]
     assert max(added) <= 2 * min(added), counts
     assert counts[-1] < 1500, counts
 
 
-@pytest.mark.parametrize("name", ["one-turn", "two-turns", "odd-turns", "one-step"])
+@pytest.mark.parametrize("name", ["one-tile", "two-tiles", "odd-tiles", "one-step"])
 def test_right_in_the_worst_cases(name):
     case = next(case for case in ping_pong.CASES if case.name == name)
     module = case.kernel.build("sm_90a", **case.constants)
@@ -97,7 +96,7 @@ def test_compiles_without_spills_and_warnings(case):
 
 
 def test_function_makes_the_roles():
-    case = next(c for c in ping_pong.CASES if c.name == "odd-turns")
+    case = next(c for c in ping_pong.CASES if c.name == "odd-tiles")
     module = case.kernel.build("sm_90a", **case.constants)
     for flag, step in steps():
         if flag == "tile-ping-pong":
@@ -114,7 +113,7 @@ def test_function_makes_the_roles():
 
 
 def test_role_alone_says_why():
-    case = next(c for c in ping_pong.CASES if c.name == "odd-turns")
+    case = next(c for c in ping_pong.CASES if c.name == "odd-tiles")
     module = case.kernel.build("sm_80", **case.constants)
     kernel = schedule.find_kernel(module)
     passes.run(module, "tile-lower-persistent")
@@ -126,7 +125,7 @@ def test_role_alone_says_why():
 
 @pytest.mark.parametrize("target", ["sm_80", "gfx942"])
 def test_other_targets_keep_one_role(target):
-    case = next(c for c in ping_pong.CASES if c.name == "many-turns")
+    case = next(c for c in ping_pong.CASES if c.name == "many-tiles")
     compiled = case.kernel.compile(target, **case.constants)
     wanted = "tile-pp-0007" if target == "gfx942" else "tile-pp-0001"
     assert any(wanted in message for message in compiled.messages)

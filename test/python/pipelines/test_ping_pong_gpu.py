@@ -1,4 +1,4 @@
-"""Two roles that take the tiles of a block alternately, on a Hopper GPU."""
+"""Ping-pong kernels on a Hopper GPU."""
 
 import numpy as np
 import pytest

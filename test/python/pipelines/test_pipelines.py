@@ -1,6 +1,6 @@
-"""Schedules compute what the loops they are made from compute.
+"""Pipelined loops compute the same as the loops that they are made from.
 
-The interpreter lets asynchronous copies land as late as the waits permit.
+In the interpreter, asynchronous copies land as late as the waits permit.
 """
 
 import re
@@ -61,8 +61,8 @@ def test_schedules_compute_the_same(case, target):
             assert "tile.num_stages" not in text
 
 
-#: Two kernels of a module; the first counts in i64, from 5 in steps of 7, and has
-#: stages and orders given by hand.
+#: A module of two kernels. The first has an induction variable of type i64, from 5 in
+#: steps of 7, and given stages and orders.
 TWO_KERNELS = """
 !s = memref<16x16xf32, #gpu.address_space<workgroup>>
 !t = tensor<16x16xf32>
@@ -128,7 +128,7 @@ def test_kernels_of_a_module(kernel, n):
 
 @pytest.mark.parametrize("name", ["gemm-s3", "attention-s2", "guard-random-s4"])
 def test_waits_are_as_strong_as_they_have_to_be(name):
-    """With one more group under way the copies come too late."""
+    """A wait that permits one more pending group is too weak: copies land too late."""
     case = next(case for case in pipelined_zoo.CASES if case.name == name)
     expected = run(case, case.kernel.build("sm_80", **case.constants))
     text = str(transform(case, STEPS["expanded"], "sm_80"))
@@ -137,6 +137,6 @@ def test_waits_are_as_strong_as_they_have_to_be(name):
         module = ir.Module.parse(weak)
         try:
             found = run(case, module)
-        except sim.SimulationError:  # It reads what was never written.
+        except sim.SimulationError:  # It reads bytes that were never written.
             return
     assert any((f != e).any() for f, e in zip(found, expected, strict=True))

@@ -24,7 +24,7 @@ def test_matches_interpreter(case, target):
     ]
     compiled = case.kernel.compile_for(*device, target=target, **case.constants)
     if target != CHIP:
-        # Machine code runs on its own family only; the driver compiles PTX.
+        # A cubin runs on its own family only; the driver compiles PTX for all.
         compiled = runtime.LoadedKernel(compiled.manifest, compiled.ptx.encode())
     compiled(*device)
     torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""Loops whose turns several blocks share: the same sums, from parts."""
+"""Loops over K that several blocks share (split-K and stream-K) have the same sums."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tilews.errors import LanguageError
 
 
 def run(kernel, constants, arrays, pipeline):
-    """Runs a kernel behind some passes on the interpreter."""
+    """Runs a kernel on the interpreter after some passes."""
     module = kernel.build("sm_90a", **constants)
     with module.context:
         messages = passes.run(module, pipeline)
@@ -47,7 +47,7 @@ def test_persistent_products(splits, pipeline):
     np.testing.assert_array_equal(c, 1 + expected / 2)
 
 
-# Six tiles of 13 turns, or of 4: blocks with one turn, with none, with many tiles.
+# Six tiles of 13 or 4 iterations: blocks with no, one or many iterations or tiles.
 @pytest.mark.parametrize("pipeline", ["tile-stream-k", SCHEDULE])
 @pytest.mark.parametrize("blocks", [1, 4, 7, 25, 78, 100])
 @pytest.mark.parametrize("first, step", [(0, 1), (2, 3)])
@@ -55,8 +55,8 @@ def test_streamed_products(first, step, blocks, pipeline):
     a, b, c = arguments(200)
     constants = {"BLOCKS": blocks, "FIRST": first, "STEP": step}
     run(streamed, constants, (a, b, c), pipeline)
-    turn = np.arange(200) // 16
-    kept = (turn >= first) & ((turn - first) % step == 0)
+    iteration = np.arange(200) // 16
+    kept = (iteration >= first) & ((iteration - first) % step == 0)
     np.testing.assert_array_equal(c, 1 + a[:, kept].astype("f4") @ b[kept].astype("f4"))
 
 

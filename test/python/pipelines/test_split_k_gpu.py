@@ -1,4 +1,4 @@
-"""Loops whose turns several blocks share, on an NVIDIA GPU."""
+"""Loops over K that several blocks share, on an NVIDIA GPU."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arguments are checked, grids evaluated and parameters packed; no GPU needed."""
+"""Checks of arguments, evaluation of grids and packing of parameters, without a GPU."""
 
 import ctypes
 import struct
@@ -77,7 +77,7 @@ class Device:
 
 @dataclass
 class FakeArray:
-    """An array on a GPU that is not there."""
+    """An array on an imaginary GPU."""
 
     shape: tuple = (256, 64)
     typestr: str = "<f2"
@@ -113,7 +113,7 @@ def test_parameters_are_packed_in_order():
     assert list(plan.values) == [1 << 20, 256, 64, 7, 1 << 21, 256, 64]
     assert plan.grid == (2, 7, 1)
     assert plan.device == 0
-    # The driver reads each value where the plan says.
+    # The driver reads each value at the plan's offset.
     first = plan.parameters[0]
     assert [address - first for address in plan.parameters] == [8 * i for i in range(7)]
 
@@ -273,7 +273,7 @@ def test_refused_manifests():
 
 
 def tensor_map_manifest(argument, **recipe):
-    """A kernel with one array and a map of it, dimension 1 innermost."""
+    """A kernel with one array and a tensor map of it, dimension 1 innermost."""
     manifest = make_manifest([argument])
     manifest["parameters"].append({"kind": "tensor_map", "argument": 0, "map": 0})
     manifest["tensor_maps"] = [
@@ -296,7 +296,7 @@ def tensor_map_manifest(argument, **recipe):
 
 
 def encode(plan):
-    """Fills in a plan's maps with their address; returns what was asked for."""
+    """Encodes a plan's maps as their addresses; returns the encoder's arguments."""
     calls = []
 
     def fake(tensor_map, pointer):
@@ -315,7 +315,7 @@ def test_tensor_maps_follow_the_array():
     address = plan.parameters[3]
     assert address % 64 == 0 and address == plan.tensor_maps[0].address
     assert ctypes.string_at(address, 128) == (0x1000).to_bytes(8, "little") * 16
-    # Nothing is encoded twice.
+    # Each map is encoded once.
     assert encode(plan) == []
     for pointer, encoded in ((0x2000, 1), (0x1000, 0)):
         again = launcher.prepare([FakeArray(shape=(256, 64), pointer=pointer)])
@@ -342,7 +342,7 @@ def test_tensor_maps_of_arrays_without_elements_or_rows():
     empty = launcher.prepare([FakeArray(shape=(0, 64))])
     assert empty.tensor_maps[0].is_empty
     assert empty.tensor_maps[0].extents == [1, 1]
-    # The stride of a dimension of one element is never taken.
+    # The stride of a dimension of one element is not used.
     row = launcher.prepare([FakeArray(shape=(1, 65))])
     assert row.tensor_maps[0].strides == [16]
 
@@ -402,7 +402,7 @@ def test_row_major_strides_equal_numpy(shape):
 
 
 class OnlyDLPack:
-    """Hides everything of an array but DLPack."""
+    """An array that supports DLPack only."""
 
     def __init__(self, array):
         self.__dlpack__ = array.__dlpack__
@@ -472,7 +472,7 @@ def test_the_runtime_needs_no_mlir():
 
 
 class FakeFunction:
-    """Stands for a kernel on a device; remembers its launches."""
+    """A stand-in for a kernel on a device that records its launches."""
 
     launches: ClassVar[list] = []
 

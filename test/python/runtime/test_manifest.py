@@ -1,4 +1,4 @@
-"""From MLIR to device code, its figures and its manifest."""
+"""Device code from MLIR, its resource figures and its manifest."""
 
 import threading
 
@@ -123,7 +123,7 @@ END
     ptxas.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     kernel = compile_kernel("sm_90a")
-    # An empty cubin is what this one makes.
+    # This stand-in for ptxas makes an empty cubin.
     resources = kernel.manifest["resources"]
     (warning,) = resources.pop("warnings")
     assert "C7510" in warning
@@ -208,7 +208,7 @@ gpu.module @a [#nvvm.target<chip = "sm_90a">] {
 
 
 def test_threads_compile_at_once():
-    """lld and LLVM's initialization are shared by all threads."""
+    """Threads share lld and LLVM's initialization."""
     sizes = []
 
     def work():

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - operations are on one line each
-"""Barriers as they are after ``--tile-lower-channels``, written by hand and broken."""
+"""Barriers in the form of ``--tile-lower-channels``, right and broken ones."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import pytest
 from support.interpreting import SHARED
 from tilews import ir, sim
 
-#: A role loads rows of %a by TMA into slots, another one adds them up.
+#: One role loads rows of %a into slots by TMA; another role adds them up.
 KERNEL = f"""
 !Buffer = memref<2x64xf32, {SHARED}>
 !slot = memref<64xf32, {SHARED}>
@@ -75,7 +75,7 @@ TIMINGS = [
 
 
 def launch(text, rows=5, **timing):
-    """Runs the kernel; returns the sum and what it has to be."""
+    """Runs the kernel; returns the sum and the expected sum."""
     a = np.random.default_rng(rows).integers(-9, 9, (rows + 1, 64)).astype("f4")
     out = np.full(64, np.nan, "f4")
     with ir.Context(), ir.Location.unknown():

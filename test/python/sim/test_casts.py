@@ -19,7 +19,7 @@ from support.interpreting import (
 
 @pytest.mark.parametrize("type_", SMALL_FLOATS)
 def test_truncf_rounds_to_nearest_even(type_):
-    """Every value, every middle between two, and what lies next to them."""
+    """Every value, every midpoint between two values, and their neighbours."""
     dtype = FLOATS[type_]
     codes = np.arange(2 ** min(8 * dtype.itemsize, 16), dtype=np.uint64)
     if type_ == "f32":
@@ -45,7 +45,7 @@ def test_every_fp8_code_survives(type_):
     extended = apply("arith.extf {0} : {t0} to {r}", [(type_, codes)], "f32")
     check_equal(extended, codes.astype("f4"))
     back = apply("arith.truncf {0} : {t0} to {r}", [("f32", extended)], type_)
-    check_equal(back, round_to(codes.astype("f8"), type_))  # only infinities change
+    check_equal(back, round_to(codes.astype("f8"), type_))  # infinities saturate
     bits = apply("arith.bitcast {0} : {t0} to {r}", [(type_, codes)], "i8")
     number = ~np.isnan(codes.astype("f4"))
     np.testing.assert_array_equal(bits[number], codes.view("i1")[number])
@@ -69,12 +69,12 @@ def test_bitcast_keeps_all_bits(type_):
 @pytest.mark.parametrize("from_", INTS)
 def test_integer_to_float(from_, to):
     a = random_ints(from_, 200)
-    if from_ == "i64":  # Close to the middle of two floats, beyond 53 bits.
+    if from_ == "i64":  # Close to the midpoint of two floats, beyond 53 bits.
         a[:4] = [2**62 + 2**38, 2**62 + 2**38 + 1, 2**62 + 2**38 - 1, 2**53 + 1]
     for op, ints in (("sitofp", a), ("uitofp", unsigned(a))):
         actual = apply(f"arith.{op} {{0}} : {{t0}} to {{r}}", [(from_, a)], to)
         if from_ == "i64" and to in ("f64", "f32"):
-            expected = ints.astype(FLOATS[to])  # Rounded once by the processor.
+            expected = ints.astype(FLOATS[to])  # The processor rounds once.
         else:
             expected = round_to(ints.astype("f8"), to)
         check_equal(actual, expected)

@@ -6,8 +6,8 @@ import pytest
 from support.interpreting import SHARED
 from tilews import ir, sim
 
-#: A role that fills slots with rows of %a and one that adds them up. The
-#: consumer's work and the producer's may be guarded by a mask.
+#: One role fills slots with rows of %a; another role adds them up. A mask may guard
+#: the work of each.
 KERNEL = """
 !Buffer = memref<{depth}x64xf32, {shared}>
 !slot = memref<64xf32, {shared}>
@@ -71,7 +71,7 @@ RELEASE = "tile.release %ch[%q] : !tile.channel<{depth}>"
 
 
 def launch(depth, rows, mask, release=RELEASE):
-    """Runs the kernel; returns the sum and what it has to be."""
+    """Runs the kernel; returns the sum and the expected sum."""
     generator = np.random.default_rng(depth + rows)
     a = generator.integers(-9, 9, (rows + 1, 64)).astype("f4")
     mask = np.append(mask, False)

@@ -1,4 +1,4 @@
-"""The command tilews-sim, and the comparison of a kernel after each pass."""
+"""The command tilews-sim, and the comparison of a kernel before and after passes."""
 
 import json
 

@@ -192,8 +192,8 @@ def test_grid_follows_from_the_arguments():
 @pytest.mark.parametrize(
     "rasterize", ["", "{rasterize = #tile.rasterize<row, panel = 2>}"]
 )
-def test_persistent_blocks_take_turns(blocks, rasterize):
-    """Each tile notes its block and how many tiles the block had before."""
+def test_persistent_blocks_alternate(blocks, rasterize):
+    """Each tile stores its block and the number of the block's earlier tiles."""
     owner, order = np.full((5, 4), -1, "i8"), np.full((5, 4), -1, "i8")
     run(
         CONSTANTS

@@ -121,7 +121,7 @@ def test_float_unary(op, type_):
 @pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "f8E4M3FN"])
 def test_fma_rounds_once(type_):
     a, b, c = (random_floats(type_, 300, seed, special=False) for seed in range(3))
-    # Sums that cancel, and sums next to the middle of two values.
+    # Sums that cancel, and sums close to the midpoint of two values.
     c[:100] = round_to(-(a[:100].astype("f8") * b[:100].astype("f8")), type_)
     inputs = [(type_, x) for x in (a, b, c)]
     actual = apply("math.fma {0}, {1}, {2} : {r}", inputs, type_)

@@ -1,4 +1,4 @@
-"""What the simulator records of a block."""
+"""The events that the simulator records of a block."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Schedules that are broken on purpose, and what the simulator says of them."""
+"""Schedules that are broken on purpose, and the simulator's errors."""
 
 import re
 
@@ -21,7 +21,7 @@ def gemm(
     C: tl.Tensor["64, 64", tl.f16],
     STAGES: tl.constexpr = 2,
 ):
-    """One operand by TMA, the other by ordinary stores, products by wgmma."""
+    """TMA copies one operand, ordinary stores the other; wgmma multiplies."""
     tl.grid(1)
     As = tl.alloc_shared((64, 64), tl.f16)
     Bs = tl.alloc_shared((64, 64), tl.f16)
@@ -77,7 +77,7 @@ def changed(text, before, after):
     return text.replace(before, after)
 
 
-#: What is done to the specialized kernel, and what the simulator says.
+#: Edits of the kernel with roles, and the simulator's errors.
 SPECIALIZED = {
     "the consumer does not wait": (
         lambda text: without(text, "tile.wait "),
@@ -151,7 +151,7 @@ def test_faults_of_the_specialized_kernel(specialized, fault, timing):
         launch(broken, barriers="explicit", **timing)
 
 
-#: The same without roles.
+#: Edits of the kernel without roles, and the simulator's errors.
 EXPANDED = {
     "groups are waited for too late": (
         lambda text: re.sub(
@@ -188,7 +188,7 @@ UNSCHEDULED = (
 
 @pytest.mark.parametrize("timing", TIMINGS, ids=str)
 def test_slots_that_are_filled_while_others_read_them(timing):
-    """Without roles, releases and acquires order nothing: barriers do."""
+    """Without roles, barriers order accesses; releases and acquires do not."""
     case = simulating.find_case("guard-random-s2")
     text = str(simulating.lower(case, "sm_80", simulating.PHASES["laid-out"]))
     broken = without(text, r"tile\.barrier")
@@ -202,7 +202,7 @@ def test_slots_that_are_filled_while_others_read_them(timing):
 
 
 def test_a_missing_fence_and_a_missing_barrier():
-    """Without a pipeline: stores, a barrier with a fence, wgmma."""
+    """A kernel without a pipeline: stores, a barrier with a fence, wgmma."""
     text = lower("sm_90a", UNSCHEDULED)
     np.testing.assert_array_equal(*launch(text))
     assert "proxy_fence" in text
@@ -218,7 +218,7 @@ def test_a_missing_fence_and_a_missing_barrier():
             launch(gone, barriers="explicit")
 
 
-#: A role changes the mask that guards another role's work.
+#: One role changes the mask that guards the work of another role.
 GUARD = """
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @k(%mask: memref<4xi1>, %out: memref<4xf32>)
@@ -260,7 +260,7 @@ def test_a_guard_that_another_role_changes(timing):
             sim.run(module, None, [np.zeros(4, bool), np.zeros(4, "f4")], 1, **timing)
 
 
-#: The condition of the loop reads what the channel delivers, without a wait.
+#: The condition of the loop reads the channel's buffer without a wait.
 SEARCH = f"""
 !Buffer = memref<2x16xi32, {SHARED}>
 !slot = memref<16xi32, {SHARED}>
@@ -369,7 +369,7 @@ def run_product(barrier, **options):
 
 @pytest.mark.parametrize("timing", TIMINGS, ids=str)
 def test_a_product_has_read_before_its_role_overwrites_once_barriers_say_so(timing):
-    """Until then what one role does is in order."""
+    """Without explicit barriers, the operations of one role are in order."""
     assert (run_product("", **timing) == 256).all()
     with pytest.raises(sim.SimulationError, match="product here that reads it"):
         run_product("tile.barrier {proxy_fence}", **timing)

@@ -16,7 +16,7 @@ from support.interpreting import (
 
 
 def window(array, offsets, sizes, padding=0):
-    """A box of an array, with padding outside."""
+    """A box of an array, padded outside of the array."""
     result = np.full(sizes, padding, array.dtype)
     for coords in itertools.product(*map(range, sizes)):
         place = tuple(o + c for o, c in zip(offsets, coords, strict=True))

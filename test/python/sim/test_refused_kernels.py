@@ -1,4 +1,4 @@
-"""What the interpreter refuses, and what it says then."""
+"""Kernels that the interpreter refuses, and its errors."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def test_error_names_operation_place_and_block():
     text = str(error.value)
     assert "'memref.load' op index 7 is out of bounds for dimension 0" in text
     assert "extent 4 (block (0, 0, 0))" in text
-    assert ":4:" in text.split(": ")[0]  # The line in the kernel's text.
+    assert ":4:" in text.split(": ")[0]  # The error has the line in the kernel's text.
 
 
 def test_first_failing_block_is_reported():

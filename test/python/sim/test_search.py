@@ -1,4 +1,4 @@
-"""The search for the worst timing, and schedules that are run again."""
+"""The search for the worst timing, and replays of schedules."""
 
 import re
 
@@ -25,8 +25,8 @@ TAIL = """
   }
 }
 """
-#: The first role arrives twice at barrier 0; @math has to look in between, which
-#: barrier 1 does not ensure.
+#: @load arrives twice at barrier 0. @math has to test the barrier between both
+#: arrivals, which barrier 1 does not ensure.
 LATE = (
     HEAD
     + """
@@ -44,7 +44,7 @@ LATE = (
 """
     + TAIL
 )
-#: Two roles take a number each: who is first gets the smaller one.
+#: Two roles take a number each; the first role gets the smaller one.
 RACE = (
     HEAD.replace("96", "64")
     + """

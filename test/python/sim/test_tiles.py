@@ -1,4 +1,4 @@
-"""Reductions, scans, shapes and matrix products in the interpreter."""
+"""Reductions, scans, shapes and matmuls in the interpreter."""
 
 import itertools
 
@@ -158,7 +158,7 @@ def gemm_operand(type_, shape, seed):
 
 
 def gemm_reference(a, b, c, acc):
-    """The product in float64 (exact sums of the small types' products)."""
+    """The matmul in float64, which is exact for the small types."""
     exact = a.astype("f8") @ b.astype("f8") + c.astype("f8")
     return round_to(exact, acc) if acc in FLOATS else exact.astype(DTYPES[acc])
 
@@ -192,7 +192,7 @@ def test_gemm(types, flags):
         ],
     )
     expected = gemm_reference(a, b, c * 0 if clear else c, acc)
-    # The order of summation shows in the last bit of a double only.
+    # The order of summation changes the last bit of a double only.
     tolerance = 1e-14 if acc == "f64" else 0
     np.testing.assert_allclose(
         out.astype("f8"), expected.astype("f8"), rtol=tolerance, atol=tolerance

@@ -20,7 +20,7 @@ def sparse(
     B: tl.Tensor["256, 64", tl.f16],
     C: tl.Tensor["64, 64", tl.f32],
 ):
-    """Products by wgmma.sp, which run on while the next one starts."""
+    """Matmuls by wgmma.sp, which run on while the next one starts."""
     tl.grid(1)
     As = tl.alloc_shared((64, 32), tl.f16)
     Es = tl.alloc_shared((64, 4), tl.i16)
@@ -64,7 +64,7 @@ def test_every_timing_computes_the_same(case, target):
 
 @pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
 def test_forms_for_amd(case):
-    """Copies through registers, behind the default pipeline."""
+    """Copies through registers, after the default pipeline."""
     steps = tilews_passes.expand("tilews-to-rocdl{chip=gfx942}")
     passes = itertools.takewhile(lambda s: "convert-tile-to" not in s, steps)
     expected = simulating.simulate(case, simulating.lower(case, "gfx942"))
@@ -89,7 +89,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("entry", "target"), OTHERS)
 def test_kernels_of_examples_benchmarks_and_tests(entry, target):
-    """As above, behind the default pipeline's schedule and its barriers."""
+    """As above, after the default pipeline's schedule and after its barriers."""
     dialect = "rocdl" if target.startswith("gfx") else "nvvm"
     steps = tilews_passes.expand(f"tilews-to-{dialect}{{chip={target}}}")
     lowered = [

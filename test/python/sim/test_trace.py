@@ -45,7 +45,7 @@ def test_times_follow_from_rates():
     trace = sim.make_trace(handover(), CHIP)
     rates = find(CHIP)
     copy = next(s for s in trace.spans if s.lane == "tma")
-    # The producer waits for a slot that is free, and then issues the copy.
+    # The producer waits for a free slot, and then issues the copy.
     assert copy.begin == 2 * rates.issue
     assert copy.end == pytest.approx(copy.begin + rates.memory + 2070 / 20.7)
     wait = next(s for s in trace.spans if s.lane == "math" and s.is_wait)
@@ -104,7 +104,7 @@ def test_traces_of_kernels(chip, tmp_path):
         assert {"load", "math", "tma 0", "barrier 0 slot 0"} <= names
         arrows = [e["ph"] for e in events if e.get("cat") == "flow"]
         assert arrows.count("s") == arrows.count("f") > 0
-    # Things in one lane do not overlap.
+    # Events in one lane do not overlap.
     ends = {}
     for span in sorted(spans, key=lambda e: e["ts"]):
         lane = span["pid"], span["tid"]

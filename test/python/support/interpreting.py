@@ -26,7 +26,7 @@ DTYPES = {
 SMALL_FLOATS = [name for name in FLOATS if name != "f64"]
 SHARED = "#gpu.address_space<workgroup>"
 
-# The constants that most bodies need.
+# Constants that most bodies need.
 CONSTANTS = """
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -162,7 +162,7 @@ def round_to(values, type_):
 
 
 def check_equal(actual, expected):
-    """Equal in value and in the sign of zeros; NaNs are all alike."""
+    """Compares values and the signs of zeros; all NaNs are equal."""
     assert actual.dtype == expected.dtype
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
     np.testing.assert_array_equal(actual, expected)

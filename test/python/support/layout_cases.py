@@ -1,4 +1,4 @@
-"""Random layouts, and what they are by definition."""
+"""Random layouts, and their definitions by brute force."""
 
 import math
 import random
@@ -7,12 +7,12 @@ import numpy as np
 
 from tilews.layout import Layout
 
-#: Each property is tried on about this many random cases, 28,000 in all.
+#: Each property is tested on about this number of random cases, 28,000 in all.
 CASES = 1200
 
 
 def random_shape(rng, leaves, depth=2):
-    """A nested shape, extents that are no powers of two included."""
+    """A nested shape; some extents are not powers of two."""
     if leaves == 1 or depth == 0:
         return rng.choice((1, 2, 2, 3, 4, 4, 5, 6, 8, 12))
     cut = rng.randint(1, leaves - 1)
@@ -49,7 +49,8 @@ def random_layout(rng, leaves=4, size=400):
 
 
 def random_tower(rng, leaves=4, size=400, gaps=True):
-    """An injective layout: leaves in random order, each past the ones below."""
+    """An injective layout: leaves in random order, each with a stride past the smaller
+    leaves."""
     while True:
         shape = random_shape(rng, rng.randint(1, leaves))
         if math.prod(flat(shape)) <= size:
@@ -64,7 +65,7 @@ def random_tower(rng, leaves=4, size=400, gaps=True):
 
 
 def offsets(layout):
-    """The definition: digits of the index, first leaf fastest, times strides."""
+    """The definition: the index's digits, first leaf fastest, times the strides."""
     extents, strides = flat(layout.shape), flat(layout.stride)
     index = np.arange(math.prod(extents))
     total = np.zeros_like(index)
@@ -75,7 +76,7 @@ def offsets(layout):
 
 
 def beyond(layout, indices):
-    """Offsets of a layout whose last leaf with more than one element goes on."""
+    """Offsets of a layout whose last leaf of more than one element is unbounded."""
     pairs = zip(flat(layout.shape), flat(layout.stride), strict=True)
     leaves = [(e, s) for e, s in pairs if e > 1] or [(1, 0)]
     total = np.zeros_like(indices)
@@ -86,7 +87,7 @@ def beyond(layout, indices):
 
 
 def attempt(operation, *arguments):
-    """The result of an operation, or None where it gives a reason for none."""
+    """The result of an operation, or None if it is declined with a reason."""
     try:
         return operation(*arguments)
     except ValueError as error:
@@ -95,7 +96,7 @@ def attempt(operation, *arguments):
 
 
 def cases(seed, count=CASES):
-    """Random generators, one a case."""
+    """Random generators, one for each case."""
     return (random.Random(f"{seed}/{i}") for i in range(count))
 
 

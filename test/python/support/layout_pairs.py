@@ -39,7 +39,7 @@ class Layout:
 
     @property
     def registers(self) -> int:
-        """How many a thread holds."""
+        """The number of registers of a thread."""
         return math.prod(mode[0] for mode in self.value)
 
     def __str__(self) -> str:
@@ -79,15 +79,15 @@ class Pair:
   }}"""
 
     def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Distinct bit patterns, as far as the type has them, and room for them."""
+        """Bit patterns, distinct if the type has enough, and an empty result."""
         dtype = np.dtype(ELEMENTS[self.element])
         count = math.prod(self.shape)
         rng = np.random.default_rng(seed)
         if self.element in ("i1", "i4"):
             bits = rng.integers(0, 1 << int(self.element[1:]), count, np.uint8)
         else:
-            # Numbers of at most six bits have an exact and distinct image in all
-            # types up to 16 bits; wider types number their elements.
+            # Numbers of at most six bits are exact and distinct in all types up to 16
+            # bits; wider types number their elements.
             top = count if dtype.itemsize > 2 else min(count, 61)
             bits = (np.arange(count) % top + 1).astype(np.float64)
             if dtype.kind == "f" and dtype.itemsize < 4:
@@ -104,7 +104,7 @@ def module(cases: "Sequence[Case]", target: str) -> str:
 
 
 def lowering(target: str) -> str:
-    """The passes behind the inference of layouts."""
+    """The passes after the inference of layouts."""
     name = "nvvm" if target.startswith("sm_") else "rocdl"
     passes = [
         "tile-plan-shared-memory",
@@ -129,7 +129,7 @@ def _smallest_factor(number: int) -> int:
 
 
 def _digits(rng: random.Random, shape: tuple[int, ...]) -> list[Mode]:
-    """Modes that cover the shape, sometimes with coordinates past it."""
+    """Modes that cover the shape, sometimes with coordinates outside of it."""
     digits = []
     for dim, extent in enumerate(shape):
         stride = 1
@@ -167,7 +167,7 @@ def _layout(rng: random.Random, shape: tuple[int, ...], threads: int) -> Layout:
 
 
 def _neighbour(rng: random.Random, layout: Layout, lanes: int) -> Layout:
-    """A layout that lanes of a warp reach by an exchange."""
+    """A layout that is reached by an exchange between lanes of a warp."""
     thread, value, step = list(layout.thread), list(layout.value), 1
     for i, mode in enumerate(thread):
         if step * mode[0] <= lanes:
@@ -240,7 +240,7 @@ class Staged:
   }}"""
 
     def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """As those of a pair."""
+        """The arguments, as for a :class:`Pair`."""
         pair = Pair(self.layout, self.layout, self.shape, self.element, self.threads)
         return pair.arguments(seed)
 
@@ -290,7 +290,7 @@ class Combination:
 
     @property
     def result_layout(self) -> Layout:
-        """The layout that follows: threads along a reduced axis hold copies."""
+        """The result's layout: threads along a reduced axis hold copies."""
         if self.kind != "reduce":
             return self.layout
 
@@ -336,7 +336,7 @@ class Combination:
   }}"""
 
     def arguments(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Small whole numbers, room for the result, and the exact result."""
+        """Small integers, an empty result, and the exact result."""
         dtype = ELEMENTS[self.element]
         x = np.random.default_rng(seed).integers(-2, 3, self.shape).astype(dtype)
         wide = x.astype(np.float64)

@@ -4,21 +4,21 @@ import re
 
 from tilews import ir, passes
 
-#: From here on there is a schedule to check.
+#: The first pass after which there is a schedule to check.
 FIRST = "tile-multi-version"
-#: Barriers are expected from the memory plan on, and placed right after it.
+#: The verifier expects barriers after the memory plan; the next pass places them.
 SKIPPED = {"tile-plan-shared-memory"}
 
 
-#: What there is to prove something about. Until memory is planned copies outside of
-#: channels wait for themselves.
+#: Operations that need a proof. Before the memory plan, copies outside of channels
+#: wait for themselves.
 SCHEDULE = re.compile(
     r"tile\.(channel|mbarrier|copy_group_wait)|tile\.shared_bytes(?s:.*)inst<cp_async>"
 )
 
 
 def verify(module: ir.Module, step: str) -> None:
-    """Fails unless all kernels are proved, or have nothing to prove."""
+    """Fails unless each kernel is proved or has nothing to prove."""
     remarks = passes.verify_schedule(module, report=True)
     assert remarks, step
     for remark in remarks:
@@ -29,7 +29,7 @@ def verify(module: ir.Module, step: str) -> None:
 
 
 def verify_lowering(module: ir.Module) -> None:
-    """Verifies a schedule that was made by hand, and after each pass behind it."""
+    """Verifies a hand-written schedule before and after each pass of its lowering."""
     verify(module, "as made")
     for step in (
         "tile-infer-layouts",

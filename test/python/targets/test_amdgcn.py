@@ -43,12 +43,12 @@ def run_gemm(
     transposes: tuple[bool, bool],
     threads: int = 128,
 ) -> None:
-    """Runs a product and compares it with numpy's in f64."""
+    """Runs a matmul and compares the result with numpy's in f64."""
     m, n, k = size
     rng = np.random.default_rng(m * n + k)
     a = make(rng, (k, m) if transposes[0] else (m, k), types[0])
     b = make(rng, (n, k) if transposes[1] else (k, n), types[1])
-    c = make(rng, (m, n), types[2])  # is overwritten
+    c = make(rng, (m, n), types[2])  # the kernel overwrites it
     grid = (-(-n // tile[1]), -(-m // tile[0]))
     arguments = []
     for array in (a, b, c):
@@ -61,8 +61,8 @@ def run_gemm(
     assert (np.abs(c - left @ right) <= bound).all()
 
 
-# Each matrix instruction that tilews selects; N that is no multiple of 32 takes
-# the narrow ones.
+# Each matrix instruction that tilews selects; the narrow ones if N is not a multiple
+# of 32.
 GEMMS = [
     ("gfx90a", "f16", "f16", "v_mfma_f32_32x32x8f16"),
     ("gfx90a", "bf16", "bf16", "v_mfma_f32_32x32x8bf16_1k"),
@@ -229,7 +229,7 @@ def test_fp8_casts(chip: str, fp8: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chip", ["gfx942", "gfx1100"])
 def test_missing_waits_are_noticed(chip: str, tmp_path: Path) -> None:
-    """Without a wait or barrier that matters the product is wrong or refused."""
+    """If a necessary wait or barrier is removed, the result is wrong or refused."""
     types, tile, threads = ("f16", "f16", "f32"), (32, 32, 32), 128
     source = kernels.get_gemm(chip, *types, tile, (False, True), threads)
     simulator = kernels.load(source, BUILD, tmp_path)
@@ -253,5 +253,5 @@ def test_missing_waits_are_noticed(chip: str, tmp_path: Path) -> None:
 
     missed = [address for address in waits if not is_noticed(address)]
     assert len(waits) >= 5
-    # LLVM waits a second time for what only one of two paths has waited for.
+    # LLVM waits again if only one of two paths has waited, so some waits are redundant.
     assert len(missed) <= len(waits) // 4

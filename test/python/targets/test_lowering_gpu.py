@@ -14,7 +14,7 @@ if not CHIP.startswith("sm_"):
 HAS_FP8 = int(CHIP[3:].rstrip("af")) >= 89
 CASES = zoo.all_cases() if HAS_FP8 else (zoo.gemm_cases() + zoo.other_cases())
 
-# torch has no numpy conversion for these.
+# torch cannot convert arrays of these types from numpy.
 TORCH_ONLY = {
     "bfloat16": torch.bfloat16,
     "float8_e4m3fn": torch.float8_e4m3fn,
@@ -49,7 +49,7 @@ def test_matches_interpreter(case, target):
     device = [to_device(a) for a in arguments]
     compiled = case.kernel.compile_for(*device, target=target, **case.constants)
     if target != CHIP:
-        # Machine code runs on its own family only; the driver compiles PTX.
+        # A cubin runs on its own family only; the driver compiles PTX for all.
         compiled = runtime.LoadedKernel(compiled.manifest, compiled.ptx.encode())
     compiled(*device)
     torch.cuda.synchronize()

@@ -1,5 +1,4 @@
-"""Products with a 2:4 sparse left operand: values by the interpreter, and what
-assemblers make of them."""
+"""Matmuls with a 2:4 sparse left operand, on the interpreter and in assemblers."""
 
 import numpy as np
 import pytest
@@ -29,7 +28,7 @@ def test_values(case):
     ids=lambda value: getattr(value, "name", value),
 )
 def test_assembles(case, target):
-    """Each product becomes sparse instructions, without spills or warnings."""
+    """Each matmul becomes sparse instructions, without spills or warnings."""
     kernel = case.compile(target)
     by_warpgroups = target == "sm_90a" and case.tile[0] % 64 == 0
     by_warpgroups &= case.transposed or case.lhs in ("f16", "bf16")
@@ -41,9 +40,9 @@ def test_assembles(case, target):
 
 @pytest.mark.parametrize("depth", [64, 128])
 def test_schedule(depth):
-    """A product ends in its turn: the next one loads the registers that it reads
-    metadata from. Rows of metadata are 8 bytes, which the producers copy by cp.async
-    beside TMA, or 16, which TMA copies."""
+    """A matmul ends in its iteration, because the next one overwrites the registers of
+    its metadata. The producer copies rows of metadata of 8 bytes by cp.async, and
+    rows of 16 bytes by TMA."""
     case = sparse.Case((512, 512, 1024), (128, 128, depth), threads=256)
     ptx = case.compile("sm_90a").ptx
     assert "wgmma.wait_group.sync.aligned 0;" in ptx

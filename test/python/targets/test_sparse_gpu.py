@@ -1,4 +1,4 @@
-"""Products with a 2:4 sparse left operand on an NVIDIA GPU, against float64."""
+"""Matmuls with a 2:4 sparse left operand on an NVIDIA GPU, against float64."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ CHIP = runtime.device_target()
 if not CHIP.startswith("sm_"):
     pytest.skip("no NVIDIA GPU, or no cuda-bindings", allow_module_level=True)
 
-# torch has no numpy conversion for these.
+# torch cannot convert arrays of these types from numpy.
 TORCH_ONLY = {
     "bf16": torch.bfloat16,
     "e4m3": torch.float8_e4m3fn,
     "e5m2": torch.float8_e5m2,
 }
-#: The chip's own instructions (wgmma.sp on Hopper), and those of older ones.
+#: The chip's own instructions (wgmma.sp on Hopper), and older ones.
 TARGETS = sorted({CHIP, "sm_80", "sm_89"})
 
 
@@ -41,7 +41,7 @@ def to_device(array, operand=None):
 def test_product(case, target):
     compiled = case.compile(target)
     if target != CHIP:
-        # Machine code runs on its own family only; the driver compiles PTX.
+        # A cubin runs on its own family only; the driver compiles PTX for all.
         compiled = runtime.LoadedKernel(compiled.manifest, compiled.ptx.encode())
     for seed in range(2):
         (a, e, b, _), expected = case.data(seed)

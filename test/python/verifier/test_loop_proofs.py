@@ -1,4 +1,4 @@
-"""Proofs of loops as users write them: bounds, steps and guards of many kinds."""
+"""Proofs of loops with bounds, steps and guards that users write."""
 
 import itertools
 import re
@@ -16,9 +16,9 @@ BOUNDS = {
     "compressed": "tl.load(rows[t]), tl.load(rows[t + 1])",
     "causal": "0, tl.minimum(n, t + 1)",
     "steps": "1, n, 3",
-    "4 turns": "0, 4",
-    "40 turns": "0, 40",
-    "1000 turns": "7, 1007",
+    "4 iterations": "0, 4",
+    "40 iterations": "0, 40",
+    "1000 iterations": "7, 1007",
     "constant steps": "-5, 1000, 64",
 }
 GUARDS = {
@@ -38,7 +38,7 @@ GUARDS = {
     "either": "tl.load(mask[k]) or k == t",
     "both": "tl.load(table[t, k]) and k % 2 == 1",
 }
-#: A loop in a kernel's body, or in that of a loop over tiles.
+#: A loop in the body of a kernel, or of a loop over tiles.
 KERNEL = """
 def kernel(
     A: tl.Tensor["M, K:32", tl.f16],
@@ -64,7 +64,7 @@ TILES = {
 
 
 def build(path, target, **parts):
-    """The kernel of these parts; `path` is where its source goes."""
+    """Builds the kernel of these parts, whose source is written to `path`."""
     path.write_text(KERNEL.format(**parts))
     names = {"tl": tl}
     exec(compile(path.read_text(), path, "exec"), names)
@@ -76,7 +76,7 @@ def build(path, target, **parts):
     "bounds, guard",
     [
         *itertools.product(BOUNDS.items(), GUARDS.items()),
-        # A convolution: takes tenths of a second.
+        # A convolution, whose proof takes tenths of a second.
         (("taps", "9"), ("inside", "t + k // 3 > 0 and t + k // 3 - 1 < n")),
     ],
     ids=lambda named: named[0],
@@ -93,5 +93,5 @@ def test_loops(target, bounds, guard, tmp_path):
         )
         pipeline = f"tilews-to-nvvm{{chip={target}}}"
         assert verify_steps(module, pipeline, FIRST) >= 10
-        # There was a pipeline to prove.
+        # The kernel had a pipeline to prove.
         assert re.search(r"tile\.(mbarrier|copy_group_wait)\b", str(module))

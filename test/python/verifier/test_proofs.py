@@ -1,4 +1,4 @@
-"""Every schedule that the passes make is proved to be right, after each pass."""
+"""The verifier proves every schedule that the passes make, after each pass."""
 
 import importlib
 
@@ -21,7 +21,7 @@ def test_pipelined_kernels(case, target):
 
 @pytest.mark.parametrize("case", pipelined_zoo.CASES, ids=lambda case: case.name)
 def test_one_role_on_request(case):
-    """Without warps of their own for copies, on a chip with TMA: right, too."""
+    """Without separate warps for copies, kernels on a chip with TMA are right, too."""
     module = case.kernel.build("sm_90a", **case.constants)
     expected = simulating.simulate(case, module)
     pipeline = "tilews-to-nvvm{chip=sm_90a one-role=true}"
