@@ -1,5 +1,5 @@
-// Whole kernels that all passes take, between them with every operation: what
-// the fuzzer mutates first of all.
+// Whole kernels that all passes accept. Together they have every operation. The fuzzer
+// mutates them more often than other seeds.
 
 gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
   gpu.func @gemm(%A: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>}, %B: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>}, %C: memref<?x?xf32>, %K: index) kernel attributes {tile.threads = 128 : i32, tile.rasterize = #tile.rasterize<row, panel = 4>, tile.grid = affine_map<()[s0, s1, s2, s3, s4, s5, s6] -> (s3 ceildiv 128, s0 ceildiv 128)>} {
