@@ -2,8 +2,8 @@
 
 Each line has a kernel, a target, and the SHA-256 (its first 16 digits) of each output:
 the IR in each phase, and the PTX or AMD's machine code. A kernel that does not compile
-has its first error instead. The lines are sorted, so two builds that make
-the same code print the same text::
+has its first error instead. The lines are sorted, so two builds that make the same
+code print the same text::
 
     PYTHONPATH=old/build/dev/python_packages python .ci/code_digests.py > old.txt
     PYTHONPATH=new/build/dev/python_packages python .ci/code_digests.py > new.txt
