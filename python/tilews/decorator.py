@@ -17,7 +17,7 @@ from .compiler import CompiledKernel, compile_module, warp_size
 from .dialects import gpu
 from .errors import CompileError, KernelError, LanguageError
 from .frontend.calls import InlineFunction
-from .frontend.source import Function, captured_names, from_python
+from .frontend.source import SourceFunction, captured_names, from_python
 from .frontend.statements import build_body
 from .frontend.verification import check_schedules, verify
 from .interpreted import InterpretedKernel
@@ -388,7 +388,7 @@ class Kernel:
     def _fill(
         self,
         builder: Builder,
-        function: Function,
+        function: SourceFunction,
         specialization: Specialization,
     ) -> None:
         values: dict[str, Any] = dict(specialization.constants)

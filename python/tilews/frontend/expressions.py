@@ -1,24 +1,32 @@
-"""Expressions."""
+"""Expressions: evaluates a syntax tree to Python values and values of the kernel.
+
+The evaluator walks an expression as Python's own evaluator does. Operands that are
+Python values give a Python value at once. Operands that are values of the running
+kernel (:class:`~tilews.language.values.Value`) overload Python's operators, so that
+``a + b`` makes an operation. ``and``, ``or`` and ``x if c else y`` cannot be
+overloaded: with a run-time condition they become ``scf.if``, whose regions hold the
+operands that Python would evaluate only if needed.
+"""
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from .. import ir
-from ..dialects import arith
-from ..errors import CompileError, KernelError, LanguageError
+from ..errors import LanguageError
 from ..language.arithmetic import as_condition
-from ..language.builder import Builder
 from ..language.math import logical_not
 from ..language.unloaded import InMemory
 from ..language.values import BufferRegion, Value, describe
+from .assignment import assign
+from .calls import CallResolver
+from .conditionals import RegionMerger, fold_into_logic
+from .frame import CallFrame, LocalNames
 from .merging import Undefined
-from .source import Function, SourceFile
+from .source import SourceFunction, define_function
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -53,14 +61,13 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda item, items: item in items,
     ast.NotIn: lambda item, items: item not in items,
 }
-# Operations that may run although their result is not needed.
-_SPECULATABLE = {
-    *("arith.cmpi", "arith.cmpf", "arith.constant", "arith.index_cast"),
-    *("arith.addi", "arith.subi", "arith.muli", "arith.andi", "arith.ori"),
-    *("arith.xori", "arith.extsi", "arith.trunci", "memref.dim"),
+_CONVERSIONS: dict[int, Callable[[Any], Any]] = {
+    -1: lambda value: value,
+    ord("s"): str,
+    ord("r"): repr,
+    ord("a"): ascii,
 }
-_HINTS = {
-    ast.Lambda: None,
+_HINTS: dict[type[ast.AST], str] = {
     ast.NamedExpr: "assign in a statement of its own",
     ast.Await: "kernels are not asynchronous",
     ast.Yield: "kernels are not generators",
@@ -72,7 +79,7 @@ _HINTS = {
 
 
 def _check_python_comparison(op: ast.cmpop, lhs: Any, rhs: Any) -> None:
-    """Refuses `in` and `is` where Python would answer for the wrong thing."""
+    """Refuses `in` and `is` on operands that Python would compare by identity."""
     if isinstance(op, (ast.In, ast.NotIn)) and isinstance(lhs, (Value, InMemory)):
         raise LanguageError("'in' takes Python values", "compare with ==")
     if not isinstance(op, (ast.Is, ast.IsNot)) or lhs is None or rhs is None:
@@ -86,95 +93,34 @@ def _check_python_comparison(op: ast.cmpop, lhs: Any, rhs: Any) -> None:
             )
 
 
-class Control(Exception):
-    """Break or continue of a loop that is unrolled."""
+class ExpressionEvaluator(ast.NodeVisitor):
+    """Evaluates expressions with the names of one frame.
 
-
-class Expressions:
-    """Evaluates expressions in the scope of one function's call.
-
-    Attributes:
-        builder: the kernel under construction.
-        function: the function being interpreted.
-        env: its local names.
-        callers: locations of the calls that led here, the innermost first.
-        caller_texts: the same for messages.
+    Example: in ``i + 1 < n and mask[i]`` with a scalar ``n``, the comparison makes
+    ``arith.cmpi``, and ``and`` makes an ``scf.if`` around the load of ``mask[i]``.
     """
 
-    builder: Builder
-    function: Function
-    env: dict[str, Any]
-    callers: list[ir.Location]
-    caller_texts: tuple[str, ...]
-
-    @property
-    def file(self) -> SourceFile:
-        return self.function.file
-
-    def line(self, node: ast.AST) -> int:
-        return self.file.position(node)[0]
-
-    def own_location(self, node: ast.AST) -> ir.Location:
-        """The place of a node in its file."""
-        return ir.Location.file(self.file.name, *self.file.position(node))
-
-    def location(self, node: ast.AST) -> ir.Location:
-        """The place of a node, with the calls that led to it."""
-        location = self.own_location(node)
-        if self.callers:
-            location = ir.Location.callsite(location, self.callers)
-        return location
-
-    def error(
-        self, node: ast.AST, message: str, hint: str | None = None
-    ) -> KernelError:
-        line, column = self.file.position(node)
-        return KernelError(
-            message,
-            hint=hint,
-            filename=self.file.name,
-            line=line,
-            column=column,
-            source=self.file.text(line),
-            callers=self.caller_texts,
-        )
-
-    @contextlib.contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
-        """Gives operations the place of a node, and errors too."""
-        try:
-            with self.location(node):
-                yield
-        except (CompileError, Control):
-            raise
-        except LanguageError as error:
-            raise self.error(node, error.message, error.hint) from error
-        except ir.MLIRError as error:
-            message = "; ".join(d.message for d in error.error_diagnostics)
-            raise self.error(node, message or str(error)) from error
-        except NameError as error:
-            raise self.error(node, str(error)) from error
-        except Exception as error:
-            message = f"{type(error).__name__}: {error}"
-            raise self.error(node, message) from error
+    def __init__(
+        self, frame: CallFrame, calls: CallResolver, regions: RegionMerger
+    ) -> None:
+        self._frame = frame
+        self._calls = calls
+        self._regions = regions
 
     def eval(self, node: ast.expr) -> Any:
-        """The value of an expression."""
-        method = getattr(self, f"eval_{type(node).__name__}", None)
-        if method is None:
-            raise self.error(
-                node,
-                f"kernels do not support {type(node).__name__}",
-                _HINTS.get(type(node)),
-            )
+        """The value of an expression.
+
+        Raises:
+            KernelError: at the innermost expression that failed.
+        """
         if isinstance(node, ast.Constant):
             return node.value
-        with self.at(node):
-            return method(node)
+        with self._frame.at(node):
+            return self.visit(node)
 
     def eval_all(self, nodes: list[ast.expr]) -> list[Any]:
-        """Values of expressions, of which some may be starred."""
-        values = []
+        """The values of expressions; starred ones give several."""
+        values: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
                 values.extend(self.eval(node.value))
@@ -182,21 +128,27 @@ class Expressions:
                 values.append(self.eval(node))
         return values
 
-    def eval_Constant(self, node: ast.Constant) -> Any:
-        return node.value
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Refuses the expressions that have no method here."""
+        name = type(node).__name__
+        raise LanguageError(f"kernels do not support {name}", _HINTS.get(type(node)))
 
-    def eval_Name(self, node: ast.Name) -> Any:
-        value = self.env[node.id] if node.id in self.env else self._free(node.id)
+    # ===--- Names and containers ---=== #
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        env = self._frame.env
+        value = env[node.id] if node.id in env else self._lookup_free(node.id)
         if isinstance(value, Undefined):
             raise LanguageError(f"'{node.id}' {value.reason}")
         return value
 
-    def _free(self, name: str) -> Any:
-        if name in self.local_names:
+    def _lookup_free(self, name: str) -> Any:
+        """The value of a name that has no local value yet."""
+        if name in self._frame.local_names:
             raise LanguageError(f"'{name}' is used before it is assigned")
-        return self.function.lookup(name)
+        return self._frame.function.lookup(name)
 
-    def eval_Attribute(self, node: ast.Attribute) -> Any:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.eval(node.value)
         try:
             return getattr(value, node.attr)
@@ -207,37 +159,38 @@ class Expressions:
                 f"did you mean '{close[0]}'?" if close else None,
             ) from None
 
-    def eval_Subscript(self, node: ast.Subscript) -> Any:
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
         return self.eval(node.value)[self.eval(node.slice)]
 
-    def eval_Slice(self, node: ast.Slice) -> slice:
+    def visit_Slice(self, node: ast.Slice) -> slice:
         bounds = (node.lower, node.upper, node.step)
         return slice(*(None if bound is None else self.eval(bound) for bound in bounds))
 
-    def eval_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.eval_all(node.elts))
 
-    def eval_List(self, node: ast.List) -> list[Any]:
+    def visit_List(self, node: ast.List) -> list[Any]:
         return self.eval_all(node.elts)
 
-    def eval_Dict(self, node: ast.Dict) -> dict[Any, Any]:
-        if None in node.keys:
+    def visit_Dict(self, node: ast.Dict) -> dict[Any, Any]:
+        keys = [key for key in node.keys if key is not None]
+        if len(keys) != len(node.keys):
             raise LanguageError("kernels do not support ** in a dictionary")
-        return dict(
-            zip(self.eval_all(node.keys), self.eval_all(node.values), strict=True)
-        )
+        return dict(zip(self.eval_all(keys), self.eval_all(node.values), strict=True))
 
-    def eval_BinOp(self, node: ast.BinOp) -> Any:
+    # ===--- Operators ---=== #
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
         return _BINARY[type(node.op)](self.eval(node.left), self.eval(node.right))
 
-    def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         return _UNARY[type(node.op)](self.eval(node.operand))
 
-    def eval_Compare(self, node: ast.Compare) -> Any:
-        """A comparison, or ``a < b < c``, whose parts hold all."""
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """``a < b``, or a chain ``a < b < c``, which holds if all its parts hold."""
         lhs, result = self.eval(node.left), True
         for op, comparator in zip(node.ops, node.comparators, strict=True):
-            # Python's answer is whole with the first part that does not hold.
+            # Python stops at the first part that does not hold.
             if not isinstance(result, Value) and not result:
                 break
             rhs = self.eval(comparator)
@@ -250,24 +203,25 @@ class Expressions:
             lhs = rhs
         return result
 
-    def eval_BoolOp(self, node: ast.BoolOp) -> Any:
-        """``and`` and ``or``, the right side being computed only if needed."""
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        """``and`` and ``or``, whose right side is evaluated only if needed."""
         is_and = isinstance(node.op, ast.And)
         result = self.eval(node.values[0])
         for place, operand in enumerate(node.values[1:], 1):
-            if not isinstance(result, Value):
-                if bool(result) != is_and:
-                    return result
-                result = self.eval(operand)
-                continue
-            rest = ast.copy_location(ast.BoolOp(node.op, node.values[place:]), operand)
-            rest = rest if len(rest.values) > 1 else operand
-            return self._short_circuit(node, is_and, result, rest)
+            if isinstance(result, Value):
+                remaining = ast.BoolOp(node.op, node.values[place:])
+                rest = ast.copy_location(remaining, operand)
+                return self._short_circuit(
+                    node, result, rest if len(rest.values) > 1 else operand
+                )
+            if bool(result) != is_and:
+                return result
+            result = self.eval(operand)
         return result
 
-    def _short_circuit(
-        self, node: ast.BoolOp, is_and: bool, lhs: Value, rest: ast.expr
-    ) -> Value:
+    def _short_circuit(self, node: ast.BoolOp, lhs: Value, rest: ast.expr) -> Any:
+        """``lhs and rest`` or ``lhs or rest`` with a run-time left side."""
+        is_and = isinstance(node.op, ast.And)
         name = "'and'" if is_and else "'or'"
         condition = as_condition(lhs, name)
 
@@ -277,64 +231,71 @@ class Expressions:
                 return as_condition(value, name)
             return value
 
-        branches = (right, lambda: False) if is_and else (lambda: True, right)
-        result = self.choose(node, condition, *branches, name)
+        def known() -> bool:
+            return not is_and
+
+        branches = (right, known) if is_and else (known, right)
+        result = self._regions.choose(node, condition, *branches, name)
         if not isinstance(result, Value):
             return result
-        return self._simplify(result, condition, 0 if is_and else 1)
+        return fold_into_logic(result, condition, is_and)
 
-    def _simplify(self, result: Value, condition: Value, region: int) -> Value:
-        """Turns a conditional around simple operations into and, or."""
-        conditional = result.ir.owner
-        block = conditional.regions[region].blocks[0]
-        *inner, last = list(block.operations)
-        if any(op.operation.name not in _SPECULATABLE for op in inner):
-            return result
-        right = last.operands[0]
-        for op in inner:
-            op.operation.move_before(conditional)
-        combine = arith.andi if region == 0 else arith.ori
-        value = type(result)(combine(condition.ir, right), result.dtype)
-        conditional.erase()
-        return value
-
-    def eval_IfExp(self, node: ast.IfExp) -> Any:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
         condition = self.eval(node.test)
         if not isinstance(condition, Value):
             return self.eval(node.body if condition else node.orelse)
-        condition = as_condition(condition, "the condition")
-        return self.choose(
+        return self._regions.choose(
             node,
-            condition,
+            as_condition(condition, "the condition"),
             lambda: self.eval(node.body),
             lambda: self.eval(node.orelse),
             "the conditional expression",
         )
 
-    def eval_JoinedStr(self, node: ast.JoinedStr) -> str:
+    # ===--- Texts ---=== #
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
         return "".join(self.eval_all(node.values))
 
-    def eval_FormattedValue(self, node: ast.FormattedValue) -> str:
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
         value = self.eval(node.value)
         if isinstance(value, (Value, BufferRegion)):
             raise LanguageError(
                 f"{describe(value)} has no text while the kernel is built",
                 "print it: tl.print('message', value)",
             )
-        convert = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[node.conversion]
         spec = self.eval(node.format_spec) if node.format_spec else ""
-        return format(convert(value), spec)
+        return format(_CONVERSIONS[node.conversion](value), spec)
 
-    def eval_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
-        outer, results = self.env, []
-        self.env = dict(outer)
-        try:
+    # ===--- Functions ---=== #
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        callee = self.eval(node.func)
+        args = self.eval_all(node.args)
+        kwargs: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self.eval(keyword.value)
+            kwargs.update(value if keyword.arg is None else {keyword.arg: value})
+        return self._calls.call(node, callee, args, kwargs)
+
+    def visit_Lambda(self, node: ast.Lambda) -> SourceFunction:
+        return self.define(node)
+
+    def define(self, node: ast.FunctionDef | ast.Lambda) -> SourceFunction:
+        """A function that is defined inside the frame's function."""
+        # The inner function sees the frame's names as they are when it is called.
+        scopes = [LocalNames(self._frame), *self._frame.function.scopes]
+        return define_function(node, self._frame.file, scopes, self.eval)
+
+    # ===--- Comprehensions ---=== #
+
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+        results: list[Any] = []
+        with self._frame.scope(dict(self._frame.env)):
             self._comprehend(node, node.generators, results)
-        finally:
-            self.env = outer
         return results
 
-    eval_GeneratorExp = eval_ListComp
+    visit_GeneratorExp = visit_ListComp
 
     def _comprehend(
         self,
@@ -342,11 +303,12 @@ class Expressions:
         generators: list[ast.comprehension],
         results: list[Any],
     ) -> None:
+        """Appends the items of the loops `generators`, the outermost first."""
         if not generators:
             results.append(self.eval(node.elt))
             return
         first, *rest = generators
         for item in self.eval(first.iter):
-            self.assign(first.target, item)
+            assign(self._frame, first.target, item, self.eval)
             if all(self.eval(condition) for condition in first.ifs):
                 self._comprehend(node, rest, results)

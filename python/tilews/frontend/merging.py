@@ -1,4 +1,9 @@
-"""Values where paths meet: after a conditional, and around a loop."""
+"""Merges of values where control flow joins: after a conditional, around a loop.
+
+A merged value may be nested tuples and lists. :func:`flatten` takes it apart into its
+leaves, scalars, fragments and numbers, each of which becomes a result of an operation;
+:func:`unflatten` puts the results together again.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +19,39 @@ from ..language.values import CarriedNumber, Scalar, Tile, Value, describe, wrap
 
 @dataclasses.dataclass(frozen=True)
 class Undefined:
-    """What a name stands for where it may have no value; says why."""
+    """Stands for a name that may have no value.
+
+    Attributes:
+        reason: completes the message ``'name' ...`` for a use of the name.
+    """
 
     reason: str
 
 
 def flatten(value: Any) -> list[Any] | None:
-    """The values and numbers in nested tuples, or None if there is anything else."""
+    """The leaves of nested tuples; None if one is no value of the kernel or number."""
     if isinstance(value, Value) or is_number(value):
         return [value]
-    if isinstance(value, (tuple, list)):
-        leaves = [flatten(item) for item in value]
-        if None in leaves:
+    if not isinstance(value, (tuple, list)):
+        return None
+    leaves: list[Any] = []
+    for item in value:
+        group = flatten(item)
+        if group is None:
             return None
-        return [leaf for group in leaves for leaf in group]
-    return None
+        leaves += group
+    return leaves
 
 
 def unflatten(like: Any, leaves: list[Any]) -> Any:
-    """The structure of `like` with other leaves, which are taken off the list."""
+    """The structure of `like` with other leaves, which are removed from the list."""
     if isinstance(like, (tuple, list)):
         return type(like)(unflatten(item, leaves) for item in like)
     return leaves.pop(0)
 
 
 def same_structure(lhs: Any, rhs: Any) -> bool:
-    """Whether values agree up to their leaves."""
+    """Whether two values differ in their leaves only."""
     if isinstance(lhs, (tuple, list)) or isinstance(rhs, (tuple, list)):
         return (
             type(lhs) is type(rhs)
@@ -50,7 +62,7 @@ def same_structure(lhs: Any, rhs: Any) -> bool:
 
 
 def type_text(value: Any) -> str:
-    """The type of a value as messages name it."""
+    """The type of a value for messages."""
     if isinstance(value, Tile):
         return f"{value.dtype} fragment of shape {value.shape}"
     if isinstance(value, Scalar):
@@ -59,7 +71,7 @@ def type_text(value: Any) -> str:
 
 
 def to_scalar(value: Any, dtype: DType | None = None) -> Value:
-    """A number as a scalar, with the type of numbers if none is given."""
+    """A number as a scalar, by default of the type of :func:`default_number_dtype`."""
     if isinstance(value, Value):
         return value
     return wrap(constant(number(value), dtype or default_number_dtype(value), None))
@@ -71,10 +83,12 @@ def default_number_dtype(value: Any) -> DType:
 
 
 def merge_leaves(what: str, lhs: Any, rhs: Any, line: int) -> tuple[Value, Value]:
-    """Two values with one type; numbers take the type of the other side.
+    """Converts the values of two branches to one type.
+
+    A number takes the type of the other branch's scalar.
 
     Raises:
-        LanguageError: the types differ.
+        LanguageError: the types of two values of the kernel differ.
     """
     if not isinstance(lhs, Value) and not isinstance(rhs, Value):
         dtypes = [default_number_dtype(value) for value in (lhs, rhs)]
@@ -101,27 +115,35 @@ def merge_leaves(what: str, lhs: Any, rhs: Any, line: int) -> tuple[Value, Value
 
 
 class Carried:
-    """The names a loop carries from one iteration to the next.
+    """The loop-carried names of a loop, with their initial values.
 
-    Numbers become scalars. They start with the type of numbers; when the body turns
-    out to give them another one, the loop is built again with that.
+    Numbers become scalars of a default type at first. :meth:`finish` replaces that
+    type if the body gives the name a scalar of another type, and asks for the loop to
+    be built again.
+
+    Attributes:
+        initial: the values of the names before the loop.
+        fixed: names that the body assigns although their value cannot be carried.
+        values: the leaves of `initial` as values of the kernel.
+        final_names: all names that are defined at the end of the body.
     """
 
     def __init__(self, names: list[str], env: dict[str, Any]) -> None:
-        self.initial = {}
-        #: Names the body assigns whose value cannot be carried.
-        self.fixed = {}
+        self.initial: dict[str, Any] = {}
+        self.fixed: dict[str, Any] = {}
+        self.final_names: tuple[str, ...] = ()
         for name in names:
             value = env.get(name, Undefined(""))
             if isinstance(value, Undefined):
                 continue
             (self.fixed if flatten(value) is None else self.initial)[name] = value
-        leaves = flatten(list(self.initial.values()))
-        self._numbers = [is_number(leaf) for leaf in leaves]
-        self.values = [to_scalar(leaf) for leaf in leaves]
+        self._leaves = flatten(list(self.initial.values())) or []
+        # Whether a leaf is a number whose type is not fixed yet.
+        self._numbers = [is_number(leaf) for leaf in self._leaves]
+        self.values = [to_scalar(leaf) for leaf in self._leaves]
 
     def bind(self, arguments: list[Any]) -> dict[str, Any]:
-        """The carried names with the values of a block's arguments."""
+        """The loop-carried names with the arguments of a block as values."""
         leaves = [
             CarriedNumber(argument, value.dtype) if is_open else wrap(argument)
             for argument, value, is_open in zip(
@@ -131,16 +153,21 @@ class Carried:
         return {name: unflatten(value, leaves) for name, value in self.initial.items()}
 
     def results(self, results: list[Any]) -> dict[str, Any]:
-        """The carried names with the values of a loop's results."""
+        """The loop-carried names with the results of a loop as values."""
         leaves = [wrap(result) for result in results]
         return {name: unflatten(value, leaves) for name, value in self.initial.items()}
 
     def finish(self, env: dict[str, Any], line: int) -> list[Value] | None:
-        """The values at the end of the body, or None to build it again.
+        """The leaves at the end of the body, None if the loop has to be built again.
+
+        Args:
+            env: the local names at the end of the body.
+            line: of the loop, for messages.
 
         Raises:
-            LanguageError: a name changed its type.
+            LanguageError: a name changes its type from one iteration to the next.
         """
+        self.final_names = tuple(env)
         for name, value in self.fixed.items():
             if env.get(name) is not value:
                 raise LanguageError(
@@ -174,7 +201,7 @@ class Carried:
         return None if again else results
 
     def _adapt(self, name: str, place: int, value: Value, line: int) -> None:
-        """Gives the number a name starts with the type that the body gives it."""
+        """Gives a number that `name` starts with the type of the body's value."""
         before = self.values[place]
         if not self._numbers[place] or not isinstance(value, Scalar):
             raise LanguageError(
@@ -182,6 +209,5 @@ class Carried:
                 f"{type_text(before)} before, {type_text(value)} after the body",
                 "convert with .to(...), or start with tl.zeros or tl.full",
             )
-        leaves = flatten(list(self.initial.values()))
-        self.values[place] = to_scalar(leaves[place], value.dtype)
+        self.values[place] = to_scalar(self._leaves[place], value.dtype)
         self._numbers[place] = False

@@ -1,4 +1,12 @@
-"""Stages and orders of pipelined loops, given statement by statement."""
+"""Stages and orders that :func:`tl.pipelined` gives to the statements of a loop.
+
+While the body of such a loop is built, :class:`StatementNotes` marks each operation
+with the number of its statement (``tile.statement``). When the kernel is complete,
+:func:`apply` groups the operations by statement and gives each its ``tile.stage`` and
+``tile.order``. A statement of several operations spreads over as many places of the
+order: with order ``[1, 0]`` and two operations in the first statement these get the
+places 1 and 2.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +15,41 @@ import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from .. import ir
 from .._mlir_libs import _tilews
 from ..dialects import scf
-from ..language.control import Range
+from .frame import CallFrame
 
 _STATEMENT, _LOOP = "tile.statement", "tile.schedule"
 
 
 @dataclasses.dataclass
-class Schedule:
-    """What is asked for a loop.
+class LoopSchedule:
+    """The stages and orders that the source gives for one loop.
 
     Attributes:
-        bounds: stages and orders, one for each statement that needs them.
-        lines: the line of each statement of the body.
+        stage, order: one number a statement that needs them.
         fail: makes the error at the loop.
-        orders: the given order of each operation, in the order of the operations.
-        places: the location and the order of each operation.
+        lines: the line of each statement of the body.
+        orders: the order in the source of each operation, by place in the pipeline.
+        places: the location of each operation, and its place in the pipeline.
     """
 
-    bounds: Range
+    stage: tuple[int, ...]
+    order: tuple[int, ...]
     fail: Callable[..., Exception]
     lines: list[int] = dataclasses.field(default_factory=list)
     orders: list[int] = dataclasses.field(default_factory=list)
     places: set[tuple[str, int]] = dataclasses.field(default_factory=set)
 
+    def restart(self) -> None:
+        """Forgets the statements, because the loop is built again."""
+        self.lines.clear()
+
     @contextlib.contextmanager
     def note(self, line: int) -> Iterator[None]:
-        """Marks the operations that are made with the number of their statement."""
+        """Marks the operations made inside with the number of their statement."""
         block = ir.InsertionPoint.current.block
         count = len(block.operations)
         yield
@@ -46,25 +58,59 @@ class Schedule:
         self.lines.append(line)
 
 
+class StatementNotes:
+    """Notes the statements of the innermost loop that is built in a frame."""
+
+    def __init__(self, frame: CallFrame) -> None:
+        self._frame = frame
+        self._schedule: LoopSchedule | None = None
+
+    @contextlib.contextmanager
+    def recording(self, schedule: LoopSchedule | None) -> Iterator[None]:
+        """Notes the statements built inside for a loop; for none if it is None."""
+        before, self._schedule = self._schedule, schedule
+        try:
+            yield
+        finally:
+            self._schedule = before
+
+    @contextlib.contextmanager
+    def noting(self, statement: ast.stmt) -> Iterator[None]:
+        """Notes the operations of a statement; those in an ``if`` one by one."""
+        schedule = self._schedule
+        if schedule is None or isinstance(statement, ast.If):
+            yield
+            return
+        # The statements inside of this one belong to it.
+        with self.recording(None), schedule.note(self._frame.line(statement)):
+            yield
+
+
 def _i32(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
 
 
-def mark(loop: scf.ForOp, schedules: list[Schedule], schedule: Schedule) -> None:
-    """Remembers which loop a schedule is for: it may be built again."""
+def mark(
+    loop: scf.ForOp, schedules: list[LoopSchedule], schedule: LoopSchedule
+) -> None:
+    """Notes which loop a schedule is for; :func:`apply` reads it back."""
     loop.attributes[_LOOP] = _i32(len(schedules))
     schedules.append(schedule)
 
 
-def apply(kernel: ir.OpView, schedules: list[Schedule]) -> None:
+def apply(kernel: ir.OpView, schedules: list[LoopSchedule]) -> None:
     """Gives operations the stages and orders of their statements.
 
+    Args:
+        kernel: the complete ``gpu.func``.
+        schedules: those of its loops.
+
     Raises:
-        KernelError: there are more or fewer of them than statements.
+        KernelError: a loop has more or fewer statements than stages or orders.
     """
     if not schedules:
         return
-    marked = []
+    marked: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if _LOOP in op.attributes:
@@ -89,13 +135,13 @@ def _take(op: ir.Operation, name: str) -> int:
     return number
 
 
-def _apply_to_loop(loop: ir.Operation, schedule: Schedule) -> None:
+def _apply_to_loop(loop: ir.Operation, schedule: LoopSchedule) -> None:
     # Operations by statement, in program order.
     statements: dict[int, list[ir.Operation]] = {}
     for op in _tilews._operations_to_schedule(loop):
         statements.setdefault(_statement(op), []).append(op)
-    bounds, count = schedule.bounds, len(statements)
-    for name, given in (("stage", bounds.stage), ("order", bounds.order)):
+    count = len(statements)
+    for name, given in (("stage", schedule.stage), ("order", schedule.order)):
         if len(given) != count:
             lines = ", ".join(str(schedule.lines[place]) for place in statements)
             raise schedule.fail(
@@ -103,13 +149,13 @@ def _apply_to_loop(loop: ir.Operation, schedule: Schedule) -> None:
                 f"{count} statements to schedule, in lines {lines}",
                 "give one for each statement that copies, stores or makes fragments",
             )
-    if sorted(bounds.order) != list(range(count)):
+    if sorted(schedule.order) != list(range(count)):
         raise schedule.fail(
             f"tl.pipelined: order holds each of 0 to {count - 1} once, found "
-            f"{list(bounds.order)}"
+            f"{list(schedule.order)}"
         )
     by_order = sorted(
-        zip(bounds.order, bounds.stage, statements.values(), strict=True),
+        zip(schedule.order, schedule.stage, statements.values(), strict=True),
         key=lambda entry: entry[0],
     )
     for order, stage, operations in by_order:
@@ -125,11 +171,12 @@ _ORDER = re.compile(r"\border (\d+)")
 
 
 def with_given_orders(
-    message: str, location: ir.Location, schedules: list[Schedule]
+    message: str, location: ir.Location, schedules: list[LoopSchedule]
 ) -> str:
-    """What an error at an operation says, with the orders of statements.
+    """The message of an error at an operation, with orders as the source gives them.
 
-    A statement of several operations has an order, each of these one of its own.
+    The compiler's messages name places of operations; the source gives the order of
+    statements, which may have several operations.
     """
     found = _ORDER.search(message)
     if not found:
@@ -142,10 +189,10 @@ def with_given_orders(
 
 
 def _statement(op: ir.Operation) -> int:
-    """The statement that made an operation, or the first one in it."""
+    """The number of the statement that made an operation, or the first one in it."""
     numbers: list[int] = []
 
-    def visit(inner: ir.Operation) -> Any:
+    def visit(inner: ir.Operation) -> ir.WalkResult:
         if _STATEMENT in inner.attributes:
             numbers.append(ir.IntegerAttr(inner.attributes[_STATEMENT]).value)
             return ir.WalkResult.INTERRUPT
@@ -153,23 +200,3 @@ def _statement(op: ir.Operation) -> int:
 
     op.walk(visit, ir.WalkOrder.PRE_ORDER)
     return numbers[0]
-
-
-class Noting:
-    """Mixed into interpreters: notes statements of loops with a schedule."""
-
-    schedule: Schedule | None = None
-
-    @contextlib.contextmanager
-    def noting(self, statement: ast.stmt) -> Iterator[None]:
-        """Notes the operations of a statement; those in an ``if`` one by one."""
-        schedule = self.schedule
-        if schedule is None or isinstance(statement, ast.If):
-            yield
-            return
-        self.schedule = None
-        try:
-            with schedule.note(self.line(statement)):
-                yield
-        finally:
-            self.schedule = schedule

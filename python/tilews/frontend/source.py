@@ -1,4 +1,9 @@
-"""Python functions and their syntax trees."""
+"""Python functions as syntax trees, with the scopes of their free names.
+
+:func:`from_python` finds the tree of a function object: it parses the function's file
+and takes the node at the line (for lambdas also the column) that the code object
+records. The source on disk has to be the source that Python compiled.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import functools
 import inspect
 import linecache
 import types
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -19,28 +25,28 @@ _Node = ast.FunctionDef | ast.Lambda
 
 
 @dataclasses.dataclass(eq=False)
-class Function:
-    """A Python function that is interpreted, not called.
+class SourceFunction:
+    """A Python function whose body the frontend builds, instead of calling it.
 
     Attributes:
-        name: for messages.
-        body: its statements.
+        name: the function's name in messages.
+        body: the statements.
         signature: parameters and defaults.
-        file: where it is written.
-        scopes: dictionaries to look its free names up in, the nearest first.
+        file: the file that holds the function.
+        scopes: where its free names are looked up, the nearest scope first.
     """
 
     name: str
     body: list[ast.stmt]
     signature: inspect.Signature
     file: SourceFile
-    scopes: list[dict[str, Any]]
+    scopes: Sequence[Mapping[str, Any]]
 
     def lookup(self, name: str) -> Any:
         """The value of a free name.
 
         Raises:
-            NameError: there is none.
+            NameError: no scope has the name.
         """
         for scope in self.scopes:
             if name in scope:
@@ -131,7 +137,7 @@ def _at_positions(nodes: list[_Node], code: CodeType) -> list[_Node]:
     return around[-1:]
 
 
-def from_python(function: types.FunctionType) -> Function:
+def from_python(function: types.FunctionType) -> SourceFunction:
     """A Python function as one to interpret."""
     node, file = parse(function)
     closure = {}
@@ -142,13 +148,54 @@ def from_python(function: types.FunctionType) -> Function:
             closure[name] = cell.cell_contents
         except ValueError:  # assigned later than the function was made
             continue
-    return Function(
+    return SourceFunction(
         function.__qualname__,
         body_of(node),
         inspect.signature(function),
         file,
         [closure, function.__globals__, vars(builtins)],
     )
+
+
+def define_function(
+    node: ast.FunctionDef | ast.Lambda,
+    file: SourceFile,
+    scopes: Sequence[Mapping[str, Any]],
+    evaluate: Callable[[ast.expr], Any],
+) -> SourceFunction:
+    """A function that is defined inside another one.
+
+    Args:
+        node: the definition.
+        file: the file that holds it.
+        scopes: where its free names are looked up, the nearest scope first.
+        evaluate: evaluates the defaults of its parameters.
+    """
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    signature = _signature(node.args, evaluate)
+    return SourceFunction(name, body_of(node), signature, file, scopes)
+
+
+def _signature(
+    args: ast.arguments, evaluate: Callable[[ast.expr], Any]
+) -> inspect.Signature:
+    """The parameters of a definition with the values of their defaults."""
+    Parameter = inspect.Parameter
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [Parameter.empty] * (len(positional) - len(args.defaults))
+    defaults += map(evaluate, args.defaults)
+    parameters = [
+        Parameter(arg.arg, Parameter.POSITIONAL_OR_KEYWORD, default=default)
+        for arg, default in zip(positional, defaults, strict=True)
+    ]
+    if args.vararg:
+        parameters.append(Parameter(args.vararg.arg, Parameter.VAR_POSITIONAL))
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        value = Parameter.empty if default is None else evaluate(default)
+        parameters.append(Parameter(arg.arg, Parameter.KEYWORD_ONLY, default=value))
+    if args.kwarg:
+        parameters.append(Parameter(args.kwarg.arg, Parameter.VAR_KEYWORD))
+    return inspect.Signature(parameters)
 
 
 def captured_names(function: types.FunctionType) -> list[tuple[dict[str, Any], str]]:

@@ -1,9 +1,24 @@
-"""Statements, and the interpretation of a whole function."""
+"""Statements: builds the body of a function, statement by statement.
+
+Control flow whose condition is a Python value is decided while the kernel is built:
+``if`` takes one branch, and ``for`` over a Python iterable is unrolled. Control flow
+that depends on a value of the running kernel becomes regions, which
+:mod:`.conditionals`, :mod:`.loops` and :mod:`.role_regions` build.
+
+A ``return`` under a run-time condition has no counterpart in structured control flow.
+Both branches of such an ``if`` therefore build all statements up to the end of the
+function, and the two return values are merged::
+
+    if n > 0:              if n > 0:
+        return a     ->        return a
+    b = a + 1              else:
+    return b                   b = a + 1
+                               return b
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from .. import ir
@@ -16,13 +31,17 @@ from ..language.control import Persistent, Range
 from ..language.symbolic import grid_map
 from ..language.types import DType
 from ..language.unloaded import InMemory
-from ..language.values import Buffer, Tile, Value, describe
-from .expressions import Control
+from ..language.values import Value, describe
+from .assignment import assign
+from .calls import CallResolver
+from .conditionals import RegionMerger, Result
+from .expressions import ExpressionEvaluator
+from .frame import CallFrame, LoopExit
+from .loops import LoopBuilder
 from .merging import Undefined
-from .pipelines import apply
-from .regions import Result
-from .roles import Roles
-from .source import Function, assigned_names, contains_return
+from .pipelines import StatementNotes, apply
+from .role_regions import RoleBuilder
+from .source import SourceFunction, contains_return
 
 _HINTS = {
     "Try": "raise and catch outside of the kernel",
@@ -38,90 +57,112 @@ _HINTS = {
 }
 
 
-class Break(Control):
-    """Leaves a loop that is unrolled."""
+class Break(LoopExit):
+    """Leaves an unrolled loop."""
 
 
-class Continue(Control):
-    """Goes on with the next iteration of a loop that is unrolled."""
+class Continue(LoopExit):
+    """Goes on with the next iteration of an unrolled loop."""
 
 
-class Interpreter(Roles):
-    """Interprets a function: one object for each call."""
+class FunctionBuilder(ast.NodeVisitor):
+    """Builds the operations of one function, in one frame.
 
-    def __init__(
-        self,
-        builder: Builder,
-        function: Function,
-        callers: list[ir.Location] | None = None,
-        caller_texts: tuple[str, ...] = (),
-    ) -> None:
-        self.builder = builder
-        self.function = function
-        self.callers = callers or []
-        self.caller_texts = caller_texts
-        self.env: dict[str, Any] = {}
-        self.local_names = set(assigned_names(function.body))
-        # Run-time regions around the call, and around the loop that unrolls.
-        self.outer_regions = builder.regions
-        self.loop_regions: int | None = None
+    The parts of the work are done by objects that share the frame: an evaluator of
+    expressions, a resolver of calls, and builders of conditionals, loops and roles.
+    A call to an inlined function makes another builder with a frame of its own.
+    """
 
-    def run(self, arguments: dict[str, Any]) -> Any:
-        """Interprets the function; gives what it returns."""
-        self.env = dict(arguments)
-        result = self.run_block(self.function.body, [])
-        return None if result is None else result[0]
+    def __init__(self, frame: CallFrame) -> None:
+        self._frame = frame
+        self._notes = StatementNotes(frame)
+        self._regions = RegionMerger(frame)
+        calls = CallResolver(frame, _build_call)
+        self._expressions = ExpressionEvaluator(frame, calls, self._regions)
+        self._eval = self._expressions.eval
+        self._loops = LoopBuilder(
+            frame,
+            self._notes,
+            evaluate=self._eval,
+            assign=self._assign,
+            build_body=self._build_body,
+        )
+        self._roles = RoleBuilder(
+            frame, evaluate=self._eval, build_body=self._build_body
+        )
 
-    def run_block(self, statements: list[ast.stmt], rest: list[ast.stmt]) -> Result:
-        """Interprets statements; gives a value if they return.
+    def run(self, arguments: dict[str, Any]) -> Result:
+        """Builds the function's body.
 
-        `rest` is what follows them up to the end of the function.
+        Args:
+            arguments: values of the parameters by name.
+
+        Returns:
+            The value that the function returns in a tuple, None if it returns nothing.
+        """
+        self._frame.env = dict(arguments)
+        return self._run_block(self._frame.function.body, [])
+
+    def _run_block(self, statements: list[ast.stmt], rest: list[ast.stmt]) -> Result:
+        """Builds statements.
+
+        Args:
+            statements: what to build.
+            rest: the statements that follow up to the end of the function.
+
+        Returns:
+            The value that the function returns in a tuple, None if it goes on.
         """
         for place, statement in enumerate(statements):
             following = [*statements[place + 1 :], *rest]
-            with self.at(statement), self.noting(statement):
-                result = self.run_statement(statement, following)
+            with self._frame.at(statement), self._notes.noting(statement):
+                result = self._run_statement(statement, following)
             if result is not None:
                 return result
         return None
 
-    def run_statement(self, node: ast.stmt, following: list[ast.stmt]) -> Result:
-        kind = type(node).__name__
+    def _run_statement(self, node: ast.stmt, following: list[ast.stmt]) -> Result:
         if isinstance(node, ast.If):
-            return self.run_If(node, following)
+            return self._run_if(node, following)
         if isinstance(node, ast.Return):
-            return (None if node.value is None else self.eval(node.value),)
-        method = getattr(self, f"run_{kind}", None)
-        if method is None:
-            raise LanguageError(f"kernels do not support '{kind}'", _HINTS.get(kind))
-        method(node)
+            return (None if node.value is None else self._eval(node.value),)
+        self.visit(node)
         return None
+
+    def _build_body(self, statements: list[ast.stmt]) -> None:
+        """Builds the body of a loop or role, which does not return."""
+        self._run_block(statements, [])
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Refuses the statements that have no method here."""
+        kind = type(node).__name__
+        raise LanguageError(f"kernels do not support '{kind}'", _HINTS.get(kind))
 
     # ===--- Simple statements ---=== #
 
-    def run_Pass(self, node: ast.Pass) -> None:
+    def visit_Pass(self, node: ast.Pass) -> None:
         pass
 
-    def run_Expr(self, node: ast.Expr) -> None:
-        self.eval(node.value)
+    def visit_Expr(self, node: ast.Expr) -> None:
+        self._eval(node.value)
 
-    def run_Assign(self, node: ast.Assign) -> None:
-        value = self.eval(node.value)
+    def visit_Assign(self, node: ast.Assign) -> None:
+        value = self._eval(node.value)
         for target in node.targets:
-            self.assign(target, value)
+            self._assign(target, value)
 
-    def run_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """An annotated assignment converts: ``x: tl.i32 = 0``."""
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """An annotated assignment converts its value: ``x: tl.i32 = 0``."""
         if node.value is None:
             return
-        value, annotation = self.eval(node.value), self.eval(node.annotation)
+        value, annotation = self._eval(node.value), self._eval(node.annotation)
         if isinstance(annotation, DType) and (
             isinstance(value, Value) or is_number(value)
         ):
             value = annotation(value)
-        self.assign(node.target, value)
+        self._assign(node.target, value)
 
-    def run_AugAssign(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):
             raise LanguageError(
                 "only a name can be updated in place",
@@ -129,82 +170,50 @@ class Interpreter(Roles):
             )
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         value = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
-        self.assign(node.target, self.eval(value))
+        self._assign(node.target, self._eval(value))
 
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """Gives a value to the target of an assignment or a loop."""
-        if isinstance(target, ast.Name):
-            self.env[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, value)
-        elif isinstance(target, ast.Subscript):
-            container = self.eval(target.value)
-            if isinstance(container, Tile):
-                raise LanguageError(
-                    "the elements of a fragment cannot be assigned",
-                    "choose by element with tl.where, or store to a buffer",
-                )
-            if not isinstance(container, Buffer):
-                raise LanguageError(
-                    f"cannot assign to an element of {describe(container)}",
-                    "make a new tuple or list",
-                )
-            container[self.eval(target.slice)] = value
-        else:
-            raise LanguageError(f"kernels cannot assign to {ast.unparse(target)}")
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        assign(self._frame, target, value, self._eval)
 
-    def _unpack(self, target: ast.Tuple | ast.List, value: Any) -> None:
-        if any(isinstance(item, ast.Starred) for item in target.elts):
-            raise LanguageError("kernels do not support a starred target")
-        try:
-            values = list(value)
-        except TypeError:
-            raise LanguageError(f"cannot unpack {describe(value)}") from None
-        if len(values) != len(target.elts):
-            raise LanguageError(
-                f"cannot unpack {len(values)} values into {len(target.elts)} names"
-            )
-        for item, part in zip(target.elts, values, strict=True):
-            self.assign(item, part)
-
-    def run_Delete(self, node: ast.Delete) -> None:
+    def visit_Delete(self, node: ast.Delete) -> None:
+        reason = f"is deleted in line {self._frame.line(node)}"
         for target in node.targets:
             if not isinstance(target, ast.Name):
                 raise LanguageError("only a name can be deleted")
-            self.env[target.id] = Undefined(f"is deleted in line {self.line(node)}")
+            self._frame.env[target.id] = Undefined(reason)
 
-    def run_FunctionDef(self, node: ast.FunctionDef) -> None:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
             raise LanguageError("functions inside a kernel have no decorators")
-        self.env[node.name] = self.make_function(node)
+        self._frame.env[node.name] = self._expressions.define(node)
 
-    def run_Assert(self, node: ast.Assert) -> None:
-        """Checked now for a Python condition, else when the kernel runs."""
-        condition = self.eval(node.test)
-        message = self.eval(node.msg) if node.msg else ast.unparse(node.test)
+    def visit_Assert(self, node: ast.Assert) -> None:
+        """A Python condition is checked now, others when the kernel runs."""
+        condition = self._eval(node.test)
+        message = self._eval(node.msg) if node.msg else ast.unparse(node.test)
         if isinstance(condition, Value):
             control.device_assert(condition, str(message))
         elif not condition:
             raise LanguageError(f"assertion failed: {message}")
 
-    def run_Raise(self, node: ast.Raise) -> None:
-        if self.builder.regions:
+    def visit_Raise(self, node: ast.Raise) -> None:
+        if self._frame.builder.regions:
             raise LanguageError(
                 "a running kernel cannot raise", "write tl.device_assert(condition)"
             )
-        error = self.eval(node.exc) if node.exc else "raised"
+        error = self._eval(node.exc) if node.exc else "raised"
         raise LanguageError(str(error))
 
-    def run_Break(self, node: ast.Break) -> None:
+    def visit_Break(self, node: ast.Break) -> None:
         self._check_unrolled("break")
         raise Break
 
-    def run_Continue(self, node: ast.Continue) -> None:
+    def visit_Continue(self, node: ast.Continue) -> None:
         self._check_unrolled("continue")
         raise Continue
 
     def _check_unrolled(self, what: str) -> None:
-        if self.loop_regions != self.builder.regions:
+        if self._frame.unrolled_regions != self._frame.builder.regions:
             raise LanguageError(
                 f"'{what}' works only in loops that are unrolled, under conditions "
                 "known when the kernel is built",
@@ -214,79 +223,101 @@ class Interpreter(Roles):
 
     # ===--- Control flow ---=== #
 
-    def run_If(self, node: ast.If, following: list[ast.stmt]) -> Result:
-        condition = self.eval(node.test)
+    def _run_if(self, node: ast.If, following: list[ast.stmt]) -> Result:
+        condition = self._eval(node.test)
         if not isinstance(condition, Value):
-            return self.run_block(node.body if condition else node.orelse, following)
-        with self.at(node.test):
+            body = node.body if condition else node.orelse
+            return self._run_block(body, following)
+        with self._frame.at(node.test):
             condition = as_condition(condition, "the condition")
-        rest = None
-        if contains_return([node]):
-            rest = following
-        return self.branch(node, condition, node.body, node.orelse, rest)
+        returns = contains_return([node])
+        rest = following if returns else []
+        return self._regions.branch(
+            node,
+            condition,
+            lambda: self._run_block([*node.body, *rest], []),
+            lambda: self._run_block([*node.orelse, *rest], []),
+            returns=returns,
+        )
 
-    def run_For(self, node: ast.For) -> None:
-        self._check_loop(node)
-        iterable = self.eval(node.iter)
+    def visit_For(self, node: ast.For) -> None:
+        _check_loop(node)
+        iterable = self._eval(node.iter)
         if isinstance(iterable, Range):
-            self._run_loop(self.loop, node, iterable)
-            return
-        if isinstance(iterable, Persistent):
-            self._run_loop(self.persistent_loop, node, iterable)
-            return
-        if isinstance(iterable, (Value, InMemory)):
+            with self._frame.unrolling(None):
+                self._loops.build_range(node, iterable)
+        elif isinstance(iterable, Persistent):
+            with self._frame.unrolling(None):
+                self._loops.build_persistent(node, iterable)
+        elif isinstance(iterable, (Value, InMemory)):
             raise LanguageError(
                 f"cannot iterate over {describe(iterable)}", "loop over tl.range(n)"
             )
-        self._unroll(node, iterable)
+        else:
+            self._unroll(node, iterable)
 
     def _unroll(self, node: ast.For, iterable: Any) -> None:
-        outer, self.loop_regions = self.loop_regions, self.builder.regions
-        try:
-            for item in iterable:
-                self.assign(node.target, item)
-                try:
-                    self.run_block(node.body, [])
-                except Continue:
-                    continue
-        except Break:
-            pass
-        finally:
-            self.loop_regions = outer
+        """Builds the body once for each item of a Python iterable."""
+        with self._frame.unrolling(self._frame.builder.regions):
+            try:
+                for item in iterable:
+                    self._assign(node.target, item)
+                    try:
+                        self._build_body(node.body)
+                    except Continue:
+                        continue
+            except Break:
+                pass
 
-    def run_While(self, node: ast.While) -> None:
-        self._check_loop(node)
-        self._run_loop(self.while_loop, node)
+    def visit_While(self, node: ast.While) -> None:
+        _check_loop(node)
+        with self._frame.unrolling(None):
+            self._loops.build_while(node)
 
-    def _run_loop(self, run: Callable[..., None], *args: Any) -> None:
-        """Builds a run-time loop, whose body cannot break out of an outer one."""
-        outer, self.loop_regions = self.loop_regions, None
-        run(*args)
-        self.loop_regions = outer
-
-    def _check_loop(self, node: ast.For | ast.While) -> None:
-        if node.orelse:
-            raise LanguageError("kernels do not support 'else' of a loop")
-        if contains_return(node.body):
-            raise LanguageError(
-                "a function cannot return from inside a loop",
-                "keep the value in a variable and return after the loop",
-            )
+    def visit_With(self, node: ast.With) -> None:
+        self._roles.build(node)
 
 
-def build_body(builder: Builder, function: Function, arguments: dict[str, Any]) -> None:
-    """Interprets a kernel into its entry block, in the location of the kernel."""
+def _check_loop(node: ast.For | ast.While) -> None:
+    if node.orelse:
+        raise LanguageError("kernels do not support 'else' of a loop")
+    if contains_return(node.body):
+        raise LanguageError(
+            "a function cannot return from inside a loop",
+            "keep the value in a variable and return after the loop",
+        )
+
+
+def _build_call(frame: CallFrame, arguments: dict[str, Any]) -> Any:
+    """Builds the body of an inlined function in its frame; the value it returns."""
+    result = FunctionBuilder(frame).run(arguments)
+    return None if result is None else result[0]
+
+
+def build_body(
+    builder: Builder, function: SourceFunction, arguments: dict[str, Any]
+) -> None:
+    """Builds the body of a kernel in its entry block.
+
+    Args:
+        builder: the kernel, whose block is empty.
+        function: its source.
+        arguments: the values of its parameters.
+
+    Raises:
+        KernelError: with the place in the source.
+    """
     with builder, ir.InsertionPoint(builder.entry):
-        interpreter = Interpreter(builder, function)
-        result = interpreter.run(arguments)
-        if result is not None:
-            raise interpreter.error(
+        frame = CallFrame(builder, function)
+        value = _build_call(frame, arguments)
+        if value is not None:
+            raise frame.error(
                 function.body[-1],
                 "a kernel returns nothing",
                 "store the result: tl.store(value, C[i, j])",
             )
         gpu.ReturnOp([])
         apply(builder.kernel, builder.schedules)
-        if "tile.grid" not in builder.kernel.attributes and not builder.knows_grid:
+        if "tile.grid" not in builder.kernel.attributes and not builder.reads_grid:
             grid = ir.AffineMapAttr.get(grid_map(builder, [1]))
             builder.kernel.attributes["tile.grid"] = grid

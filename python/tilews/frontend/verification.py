@@ -5,11 +5,11 @@ from __future__ import annotations
 from .. import ir
 from ..errors import KernelError
 from ..passmanager import PassManager
-from .pipelines import Schedule, with_given_orders
-from .source import Function
+from .pipelines import LoopSchedule, with_given_orders
+from .source import SourceFunction
 
 
-def verify(module: ir.Module, function: Function) -> None:
+def verify(module: ir.Module, function: SourceFunction) -> None:
     """Verifies a built kernel.
 
     Raises:
@@ -23,7 +23,7 @@ def verify(module: ir.Module, function: Function) -> None:
 
 
 def check_schedules(
-    module: ir.Module, function: Function, schedules: list[Schedule]
+    module: ir.Module, function: SourceFunction, schedules: list[LoopSchedule]
 ) -> None:
     """Checks stages and orders that are given by hand.
 
@@ -40,7 +40,7 @@ def check_schedules(
 
 
 def _located(
-    diagnostic: ir.DiagnosticInfo, function: Function, message: str | None = None
+    diagnostic: ir.DiagnosticInfo, function: SourceFunction, message: str | None = None
 ) -> KernelError:
     """The error at a place in the source; with another message, if one is given."""
     location, callers = diagnostic.location, []

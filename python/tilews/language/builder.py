@@ -21,7 +21,7 @@ class Builder:
     Attributes:
         kernel: the ``gpu.func``.
         regions: number of run-time regions (loops and conditionals) we are inside.
-        knows_grid: whether the kernel asks for its block's place in the grid.
+        reads_grid: whether the kernel asks for its block's place in the grid.
         fixes_threads: whether its threads are given, or follow from its roles.
         warps: those of the role we are inside, if any.
         warp_size: threads of a warp of the target; 32 without one.
@@ -33,7 +33,7 @@ class Builder:
     ) -> None:
         self.kernel = kernel
         self.regions = 0
-        self.knows_grid = False
+        self.reads_grid = False
         self.fixes_threads = fixes_threads
         self.warps: int | None = None
         self.warp_size = warp_size
@@ -54,6 +54,15 @@ class Builder:
             i32 = ir.IntegerType.get_signless(32)
             threads = self.warp_size * warps
             self.kernel.attributes["tile.threads"] = ir.IntegerAttr.get(i32, threads)
+
+    @contextlib.contextmanager
+    def role(self, warps: int) -> Iterator[None]:
+        """Builds the body of a role of so many warps."""
+        outer, self.warps = self.warps, warps
+        try:
+            yield
+        finally:
+            self.warps = outer
 
     @property
     def entry(self) -> ir.Block:

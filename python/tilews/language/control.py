@@ -253,13 +253,13 @@ def _axis(axis: int, what: str) -> gpu.Dimension:
 
 def block_id(axis: int = 0) -> Scalar:
     """The block's coordinate in the grid."""
-    current("tl.block_id").knows_grid = True
+    current("tl.block_id").reads_grid = True
     return Scalar(gpu.block_id(_axis(axis, "tl.block_id")), index)
 
 
 def num_blocks(axis: int = 0) -> Scalar:
     """The extent of the grid."""
-    current("tl.num_blocks").knows_grid = True
+    current("tl.num_blocks").reads_grid = True
     return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
 
 
