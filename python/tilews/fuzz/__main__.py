@@ -13,7 +13,7 @@ import click
 from .._command_line import refuse_ignored
 from ..decorator import target_attribute
 from ..errors import CompileError
-from . import runner
+from . import processes
 from .check import CHIPS, Finding, Options, with_target
 from .generator import generate
 from .program import Program
@@ -141,7 +141,7 @@ def main(
                     found.append(finding)
 
     start = time.monotonic()
-    runner.run(seeds, options, jobs, progress)
+    processes.run(seeds, options, jobs, progress)
     seconds = time.monotonic() - start
     for finding in found:
         program = generate(finding.seed)

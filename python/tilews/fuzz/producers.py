@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from .names import LONGEST, Lines, Names, Scope, Shared, indent
+from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
 
 
-class Producers(Names):
+class Producers:
     """Copies and stores that write a whole buffer."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
 
     def offset(self, size: int, scope: Scope, is_row: bool) -> str:
         """Where a tile begins in an array."""
+        draft = self._draft
         counter = scope.counter
-        if is_row and self.chance(0.6):
+        if is_row and draft.chance(0.6):
             return f"t * {size}"
-        kind = self.random.random()
+        kind = draft.random.random()
         if kind < 0.6:
             return f"{counter} * {size}"
         if kind < 0.7:
-            return f"{counter} * {size} + {self.choose(1, 3, 4, 8)}"
+            return f"{counter} * {size} + {draft.choose(1, 3, 4, 8)}"
         if kind < 0.8:
-            return f"{self.carried_number()} * {size}"
+            return f"{draft.carried_number()} * {size}"
         if kind < 0.87:
-            table = self.add_array("i32", (LONGEST,), fill="below 60")
+            table = draft.add_array("i32", (LONGEST,), fill="below 60")
             return f"tl.load({table}[{counter}])"
         if kind < 0.93:
             return f"(5 - {counter}) * {size}"
@@ -29,9 +33,10 @@ class Producers(Names):
 
     def fill(self, buffer: Shared, scope: Scope) -> Lines:
         """One or more statements that write a whole buffer."""
+        draft = self._draft
         scope.ready.add(buffer)
         if len(buffer.shape) == 1:
-            array = self.add_array(buffer.dtype, (buffer.shape[0] * 9,), divisor=8)
+            array = draft.add_array(buffer.dtype, (buffer.shape[0] * 9,), divisor=8)
             place = self.offset(buffer.shape[0], scope, is_row=False)
             return [f"tl.copy({array}[{place}], {buffer.name})"]
         rows, columns = buffer.shape
@@ -39,13 +44,13 @@ class Producers(Names):
             self.offset(rows, scope, is_row=True),
             self.offset(columns, scope, is_row=False),
         )
-        kind = self.random.random()
+        kind = draft.random.random()
         if kind < 0.6:
-            array = self.source_array(buffer.dtype, columns)
+            array = draft.source_array(buffer.dtype, columns)
             return [f"tl.copy({array}[{place[0]}, {place[1]}], {buffer.name})"]
         if kind < 0.75:
             return self.fill_with_cast(buffer, place)
-        array = self.source_array(buffer.dtype, columns)
+        array = draft.source_array(buffer.dtype, columns)
         if kind < 0.87:
             return self.fill_in_pieces(buffer, array, place)
         if kind < 0.93:
@@ -56,11 +61,12 @@ class Producers(Names):
 
     def fill_with_cast(self, buffer: Shared, place: tuple[str, str]) -> Lines:
         # Not a set, whose order differs between processes.
+        draft = self._draft
         others = [t for t in ("f32", "f16", "bf16") if t != buffer.dtype]
-        other = self.choose(*others)
+        other = draft.choose(*others)
         if buffer.dtype == "i8":
             other = "i32"
-        array = self.source_array(other, buffer.shape[1])
+        array = draft.source_array(other, buffer.shape[1])
         load = f"tl.load({array}[{place[0]}, {place[1]}], {buffer.shape})"
         return [f"tl.store({load}.to(tl.{buffer.dtype}), {buffer.name})"]
 
@@ -68,11 +74,12 @@ class Producers(Names):
         self, buffer: Shared, array: str, place: tuple[str, str]
     ) -> Lines:
         """Two copies, or a copy and a fill, write a part each."""
+        draft = self._draft
         rows, columns = buffer.shape
         half = rows // 2
         name = buffer.name
-        self.counters += 1
-        row, column = f"r{self.counters}", f"c{self.counters}"
+        draft.counters += 1
+        row, column = f"r{draft.counters}", f"c{draft.counters}"
         start = [f"{row} = {place[0]}", f"{column} = {place[1]}"]
 
         def piece(first: int, last: int) -> str:
@@ -81,24 +88,25 @@ class Producers(Names):
                 source = f"{row} + {first}:{row} + {last}{source[source.index(',') :]}"
             return f"tl.copy({array}[{source}], {name}[{first}:{last}, :])"
 
-        if self.chance(0.3):
+        if draft.chance(0.3):
             zeros = f"tl.full(({half}, {columns}), 2, tl.{buffer.dtype})"
             store = f"tl.store({zeros}, {name}[0, 0])"
             return [*start, store, piece(half, rows)]
         pieces = [piece(0, half), piece(half, rows)]
-        self.random.shuffle(pieces)
+        draft.random.shuffle(pieces)
         return [*start, *pieces]
 
     def gather(self, buffer: Shared, array: str, scope: Scope) -> Lines:
         """Copies the rows that a table names."""
+        draft = self._draft
         rows, columns = buffer.shape
-        self.counters += 1
-        row = f"i{self.counters}"
-        table = self.add_array("i32", (rows * LONGEST,), fill="below 30")
+        draft.counters += 1
+        row = f"i{draft.counters}"
+        table = draft.add_array("i32", (rows * LONGEST,), fill="below 30")
         lines: Lines = []
         index = f"{table}[{scope.counter} * {rows} + {row}]"
-        if self.chance(0.5):
-            indices = self.shared((rows,), "i32")
+        if draft.chance(0.5):
+            indices = draft.shared((rows,), "i32")
             scope.ready.add(indices)
             lines = [f"tl.copy({table}[{scope.counter} * {rows}], {indices.name})"]
             index = f"{indices.name}[{row}]"

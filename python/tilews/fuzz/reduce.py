@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from .check import Finding, Options
+from .processes import check_apart
 from .program import Program
-from .runner import check_apart
 
 
 def reduce(program: Program, finding: Finding, options: Options) -> Program:

@@ -21,14 +21,14 @@ from .program import Program
 globals().update(DTYPES)
 
 
-class Tile(np.ndarray):
+class NumpyTile(np.ndarray):
     """A fragment."""
 
-    def to(self, dtype: np.dtype) -> Tile:
-        return self.astype(dtype).view(Tile)
+    def to(self, dtype: np.dtype) -> NumpyTile:
+        return self.astype(dtype).view(NumpyTile)
 
 
-class Region:
+class NumpyRegion:
     """A part of a buffer, which may reach over its bounds."""
 
     def __init__(self, array: np.ndarray, items: Any) -> None:
@@ -74,21 +74,21 @@ class Region:
         self.array[inside] = values[outside]
 
 
-class Buffer:
+class NumpyBuffer:
     """A buffer in global or shared memory."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
 
-    def __getitem__(self, items: Any) -> Region:
-        return Region(self.array, items)
+    def __getitem__(self, items: Any) -> NumpyRegion:
+        return NumpyRegion(self.array, items)
 
     def __setitem__(self, items: Any, value: Any) -> None:
         store(value, self[items])
 
 
-def _region(value: Buffer | Region) -> Region:
-    if isinstance(value, Region):
+def _region(value: NumpyBuffer | NumpyRegion) -> NumpyRegion:
+    if isinstance(value, NumpyRegion):
         return value
     return value[tuple(slice(0, extent) for extent in value.array.shape)]
 
@@ -125,7 +125,7 @@ def run(program: Program, arguments: Sequence[Any]) -> None:
 
     function = program.function(sys.modules[__name__])
     _blocks = program.blocks
-    values = [Buffer(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    values = [NumpyBuffer(a) if isinstance(a, np.ndarray) else a for a in arguments]
     with np.errstate(all="ignore"), contextlib.suppress(StopIteration):
         for _block in builtins.range(_blocks):
             function(*values)
@@ -136,30 +136,30 @@ def run(program: Program, arguments: Sequence[Any]) -> None:
 
 def alloc_shared(
     shape: Sequence[int], dtype: np.dtype, layout: str | None = None
-) -> Buffer:
-    return Buffer(np.zeros(shape, dtype))
+) -> NumpyBuffer:
+    return NumpyBuffer(np.zeros(shape, dtype))
 
 
-def view(buffer: Buffer, shape: Sequence[int]) -> Buffer:
-    return Buffer(buffer.array.reshape(shape))
+def view(buffer: NumpyBuffer, shape: Sequence[int]) -> NumpyBuffer:
+    return NumpyBuffer(buffer.array.reshape(shape))
 
 
-def copy(source: Buffer | Region, dest: Buffer | Region) -> None:
+def copy(source: NumpyBuffer | NumpyRegion, dest: NumpyBuffer | NumpyRegion) -> None:
     source, dest = _region(source), _region(dest)
     shape = source.shape or dest.shape
     values = source.read(shape)
     dest.write(values)
 
 
-def load(source: Buffer | Region, shape: Sequence[int] | None = None) -> Any:
+def load(source: NumpyBuffer | NumpyRegion, shape: Sequence[int] | None = None) -> Any:
     source = _region(source)
     shape = shape or source.shape
     if shape is None:
         return source.array[tuple(source.starts)]
-    return source.read(shape).view(Tile)
+    return source.read(shape).view(NumpyTile)
 
 
-def store(value: Any, dest: Buffer | Region) -> None:
+def store(value: Any, dest: NumpyBuffer | NumpyRegion) -> None:
     dest = _region(dest)
     if not np.shape(value):
         if dest.shape is None:
@@ -169,39 +169,39 @@ def store(value: Any, dest: Buffer | Region) -> None:
     dest.write(np.asarray(value).astype(dest.array.dtype))
 
 
-def atomic_add(value: np.ndarray, dest: Region) -> None:
+def atomic_add(value: np.ndarray, dest: NumpyRegion) -> None:
     dest.write(dest.read(value.shape) + value)
 
 
 # --- Values -----------------------------------------------------------------------
 
 
-def full(shape: Sequence[int], value: Any, dtype: np.dtype) -> Tile:
-    return np.full(shape, value, dtype).view(Tile)
+def full(shape: Sequence[int], value: Any, dtype: np.dtype) -> NumpyTile:
+    return np.full(shape, value, dtype).view(NumpyTile)
 
 
-def zeros(shape: Sequence[int], dtype: np.dtype) -> Tile:
+def zeros(shape: Sequence[int], dtype: np.dtype) -> NumpyTile:
     return full(shape, 0, dtype)
 
 
-def _reduce(function: Any, value: Tile, axis: int | None) -> Any:
+def _reduce(function: Any, value: NumpyTile, axis: int | None) -> Any:
     result = function(np.asarray(value), axis=axis).astype(value.dtype)
-    return result if axis is None else np.asarray(result).view(Tile)
+    return result if axis is None else np.asarray(result).view(NumpyTile)
 
 
-def sum(value: Tile, axis: int | None = None) -> Any:
+def sum(value: NumpyTile, axis: int | None = None) -> Any:
     return _reduce(lambda x, axis: np.sum(x, axis, np.float64), value, axis)
 
 
-def max(value: Tile, axis: int | None = None) -> Any:
+def max(value: NumpyTile, axis: int | None = None) -> Any:
     return _reduce(np.max, value, axis)
 
 
-def any(value: Tile) -> bool:
+def any(value: NumpyTile) -> bool:
     return bool(np.any(value))
 
 
-def all(value: Tile) -> bool:
+def all(value: NumpyTile) -> bool:
     return bool(np.all(value))
 
 
@@ -209,18 +209,18 @@ maximum, minimum, exp2 = np.maximum, np.minimum, np.exp2
 
 
 def gemm(
-    lhs: Buffer | Tile,
-    rhs: Buffer | Tile,
-    acc: Tile,
+    lhs: NumpyBuffer | NumpyTile,
+    rhs: NumpyBuffer | NumpyTile,
+    acc: NumpyTile,
     *,
     transpose_lhs: bool = False,
     transpose_rhs: bool = False,
     clear: bool = False,
-) -> Tile:
+) -> NumpyTile:
     a, b = (
-        np.asarray(x.array if isinstance(x, Buffer) else x).astype(np.float64)
+        np.asarray(x.array if isinstance(x, NumpyBuffer) else x).astype(np.float64)
         for x in (lhs, rhs)
     )
     product = (a.T if transpose_lhs else a) @ (b.T if transpose_rhs else b)
     start = 0 if clear else np.asarray(acc).astype(np.float64)
-    return (start + product).astype(acc.dtype).view(Tile)
+    return (start + product).astype(acc.dtype).view(NumpyTile)

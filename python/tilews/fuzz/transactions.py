@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from .names import LONGEST, Lines, Scope, Shared, indent
+from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
+from .guards import Guards
 from .producers import Producers
 
 
-class Transactions(Producers):
+class Transactions:
     """Statements that have to stay in order: a fill and what it is for."""
+
+    def __init__(self, draft: Draft, producers: Producers, guards: Guards) -> None:
+        self._draft = draft
+        self._producers = producers
+        self._guards = guards
 
     def prelude(self, scope: Scope) -> Lines:
         """A tile that is there before a loop."""
-        buffer = self.shared((self.rows, self.depth), self.dtype)
-        return self.fill(buffer, scope)
+        draft = self._draft
+        buffer = draft.shared((draft.rows, draft.depth), draft.dtype)
+        return self._producers.fill(buffer, scope)
 
     def operand(
         self, shape: tuple[int, int], scope: Scope, units: list[Lines]
     ) -> tuple[str, bool]:
         """An operand of a product, and whether it is transposed."""
-        transposed = self.chance(0.3)
+        draft = self._draft
+        transposed = draft.chance(0.3)
         shape = shape[::-1] if transposed else shape
         ready = [
             b
-            for b in scope.ready - self.busy
-            if (b.shape, b.dtype) == (shape, self.dtype)
+            for b in scope.ready - draft.busy
+            if (b.shape, b.dtype) == (shape, draft.dtype)
         ]
-        if ready and self.chance(0.15):
-            buffer = self.choose(*sorted(ready, key=lambda b: b.name))
+        if ready and draft.chance(0.15):
+            buffer = draft.choose(*sorted(ready, key=lambda b: b.name))
         else:
-            buffer = self.shared(shape, self.dtype)
-            units.append(self.fill(buffer, scope))
-        self.busy.add(buffer)
-        text = f"tl.load({buffer.name})" if self.chance(0.15) else buffer.name
+            buffer = draft.shared(shape, draft.dtype)
+            units.append(self._producers.fill(buffer, scope))
+        draft.busy.add(buffer)
+        text = f"tl.load({buffer.name})" if draft.chance(0.15) else buffer.name
         return text, transposed
 
     def product(self, scope: Scope) -> list[Lines]:
         """A matrix product with what it reads."""
+        draft = self._draft
         units: list[Lines] = []
-        lhs, left = self.operand((self.rows, self.depth), scope, units)
-        rhs, right = self.operand((self.depth, self.columns), scope, units)
-        dtype = "i32" if self.dtype == "i8" else "f32"
-        acc = self.accumulator((self.rows, self.columns), dtype)
+        lhs, left = self.operand((draft.rows, draft.depth), scope, units)
+        rhs, right = self.operand((draft.depth, draft.columns), scope, units)
+        dtype = "i32" if draft.dtype == "i8" else "f32"
+        acc = draft.accumulator((draft.rows, draft.columns), dtype)
         options = ", transpose_lhs=True" * left + ", transpose_rhs=True" * right
-        if self.chance(0.1):
+        if draft.chance(0.1):
             options += ", clear=True"
-        if self.chance(0.2):
-            zeros = f"tl.zeros(({self.rows}, {self.columns}), tl.{dtype})"
+        if draft.chance(0.2):
+            zeros = f"tl.zeros(({draft.rows}, {draft.columns}), tl.{dtype})"
             product = f"tl.gemm({lhs}, {rhs}, {zeros}{options})"
             value = self.clamp(f"{acc} - {product}", 4096, dtype)
         else:
@@ -58,51 +67,56 @@ class Transactions(Producers):
 
     def read(self, scope: Scope) -> list[Lines]:
         """A tile that elementwise operations or reductions use."""
-        shape = self.choose((self.rows, self.depth), (self.depth, self.columns))
-        dtype = self.choose(self.dtype, self.dtype, "f32", "f16", "i32")
-        buffer = self.shared(shape, dtype)
-        units = [self.fill(buffer, scope)]
-        uses = self.choose(1, 1, 2)
+        draft = self._draft
+        shape = draft.choose(
+            (draft.rows, draft.depth),
+            (draft.depth, draft.columns),
+        )
+        dtype = draft.choose(draft.dtype, draft.dtype, "f32", "f16", "i32")
+        buffer = draft.shared(shape, dtype)
+        units = [self._producers.fill(buffer, scope)]
+        uses = draft.choose(1, 1, 2)
         return units + [self.use(buffer, scope) for _ in range(uses)]
 
     def use(self, buffer: Shared, scope: Scope) -> Lines:
         """A statement that reads a buffer."""
+        draft = self._draft
         cast = "" if buffer.dtype == "f32" else ".to(tl.f32)"
         load = f"tl.load({buffer.name}){cast}"
         if len(buffer.shape) == 1:
-            acc = self.accumulator(buffer.shape)
+            acc = draft.accumulator(buffer.shape)
             return [f"{acc} = {self.clamp(f'{acc} + {load}', 512)}"]
         rows, columns = buffer.shape
-        kind = self.choose(
+        kind = draft.choose(
             "add", "add", "sum", "column", "store", "log", "atomic", "part", "view",
             "branch", "max",
         )  # fmt: skip
         if kind == "sum":
-            acc = self.accumulator((rows,))
+            acc = draft.accumulator((rows,))
             return [f"{acc} = {acc} + tl.sum({load}, axis=1)"]
         if kind == "max":
-            acc = self.accumulator((columns,))
+            acc = draft.accumulator((columns,))
             return [f"{acc} = tl.maximum({acc}, tl.max({load}, axis=0))"]
         if kind == "column":
-            acc = self.accumulator((rows, columns))
+            acc = draft.accumulator((rows, columns))
             return [f"{acc} = {self.clamp(f'{acc} + tl.sum({load})', 512)}"]
         if kind == "store":
             return self.store(buffer, scope)
         if kind == "log":
-            log = self.add_array("f32", (self.tiles, LONGEST), fill="zeros")
+            log = draft.add_array("f32", (draft.tiles, LONGEST), fill="zeros")
             return [f"{log}[t, {scope.counter}] = tl.sum({load})"]
         if kind == "atomic":
             return self.atomic(load, columns, scope)
         if kind == "part":
             half = rows // 2
             part = f"tl.load({buffer.name}[{half}:{rows}, :]){cast}"
-            acc = self.accumulator((rows - half, columns))
+            acc = draft.accumulator((rows - half, columns))
             return [f"{acc} = {self.clamp(f'{acc} * 2.0 + {part}', 512)}"]
-        if kind == "view" and not self.buffers[buffer]:
+        if kind == "view" and not draft.buffers[buffer]:
             flat = f"tl.load(tl.view({buffer.name}, ({rows * columns},))){cast}"
-            acc = self.accumulator((rows * columns,))
+            acc = draft.accumulator((rows * columns,))
             return [f"{acc} = {self.clamp(f'{acc} + {flat}', 512)}"]
-        acc = self.accumulator((rows, columns))
+        acc = draft.accumulator((rows, columns))
         update = f"{acc} = {self.clamp(f'{acc} * 2.0 + {load}', 512)}"
         if kind == "branch":
             return [f"if tl.sum({load}) > 0.0:", *indent([update])]
@@ -110,40 +124,43 @@ class Transactions(Producers):
 
     def store(self, buffer: Shared, scope: Scope) -> Lines:
         """Each turn writes rows of its own."""
+        draft = self._draft
         rows, columns = buffer.shape
         shape = (rows * LONGEST, columns)
-        result = self.result_array(buffer.dtype, shape)
+        result = draft.result_array(buffer.dtype, shape)
         place = f"{result}[t * {rows * LONGEST} + {scope.counter} * {rows}, 0]"
-        if self.chance(0.5):
+        if draft.chance(0.5):
             return [f"tl.copy({buffer.name}, {place})"]
         return [f"{place} = tl.load({buffer.name})"]
 
     def atomic(self, load: str, columns: int, scope: Scope) -> Lines:
         """Sums in global memory, of which the loop may read."""
-        total = self.add_array("f32", (self.tiles, columns), fill="zeros")
+        draft = self._draft
+        total = draft.add_array("f32", (draft.tiles, columns), fill="zeros")
         lines = [f"tl.atomic_add(tl.sum({load}, axis=0)[None, :], {total}[t, 0])"]
-        if self.chance(0.4):
-            acc = self.accumulator((1, columns))
+        if draft.chance(0.4):
+            acc = draft.accumulator((1, columns))
             value = f"tl.load({total}[t, 0], (1, {columns}))"
             lines.append(f"{acc} = {self.clamp(f'{acc} + {value}', 512)}")
         return lines
 
     def softmax(self, scope: Scope) -> list[Lines]:
         """Keys and values have channels of their own; sums are rescaled."""
-        if self.dtype not in ("f16", "bf16"):
+        draft = self._draft
+        if draft.dtype not in ("f16", "bf16"):
             return self.read(scope)
-        self.exact = False
-        rows, keys, width = self.rows, self.depth, self.columns
-        queries = self.shared((rows, width), self.dtype)
-        units = [] if queries in scope.ready else [self.fill(queries, scope)]
-        keys_buffer = self.shared((keys, width), self.dtype)
-        values = self.shared((keys, width), self.dtype)
-        best, total = self.accumulator((rows,)), self.accumulator((rows,))
-        out = self.accumulator((rows, width))
+        draft.exact = False
+        rows, keys, width = draft.rows, draft.depth, draft.columns
+        queries = draft.shared((rows, width), draft.dtype)
+        units = [] if queries in scope.ready else [self._producers.fill(queries, scope)]
+        keys_buffer = draft.shared((keys, width), draft.dtype)
+        values = draft.shared((keys, width), draft.dtype)
+        best, total = draft.accumulator((rows,)), draft.accumulator((rows,))
+        out = draft.accumulator((rows, width))
         zeros = f"tl.zeros(({rows}, {keys}), tl.f32)"
         return [
             *units,
-            self.fill(keys_buffer, scope),
+            self._producers.fill(keys_buffer, scope),
             [
                 f"scores = tl.gemm({queries.name}, {keys_buffer.name}, {zeros}, "
                 "transpose_rhs=True)",
@@ -153,18 +170,19 @@ class Transactions(Producers):
                 f"{total} = {total} * scale + tl.sum(weights, axis=1)",
                 f"{best} = new",
                 f"{out} = {out} * scale[:, None]",
-                *self.fill(values, scope),
-                f"{out} = tl.gemm(weights.to(tl.{self.dtype}), {values.name}, {out})",
+                *self._producers.fill(values, scope),
+                f"{out} = tl.gemm(weights.to(tl.{draft.dtype}), {values.name}, {out})",
             ],
         ]
 
     def recurrence(self, scope: Scope) -> list[Lines]:
         """A state in shared memory that each turn reads and writes."""
-        ready = [b for b in scope.ready - self.busy if len(b.shape) == 2]
+        draft = self._draft
+        ready = [b for b in scope.ready - draft.busy if len(b.shape) == 2]
         if not ready:
             return self.read(scope)
-        state = self.choose(*sorted(ready, key=lambda b: b.name))
-        self.busy.add(state)
+        state = draft.choose(*sorted(ready, key=lambda b: b.name))
+        draft.busy.add(state)
         is_float = state.dtype == "f32"
         load = f"tl.load({state.name})" + ("" if is_float else ".to(tl.f32)")
         new = self.clamp(f"{load} * 2.0 - 1.0", 3)
@@ -173,28 +191,30 @@ class Transactions(Producers):
 
     def late(self, scope: Scope) -> list[Lines]:
         """A tile that is used before the next one is copied."""
-        ready = [b for b in scope.ready - self.busy if len(b.shape) == 2]
+        draft = self._draft
+        ready = [b for b in scope.ready - draft.busy if len(b.shape) == 2]
         if not ready:
             return self.read(scope)
-        buffer = self.choose(*sorted(ready, key=lambda b: b.name))
-        self.busy.add(buffer)
-        return [self.use(buffer, scope), self.fill(buffer, scope)]
+        buffer = draft.choose(*sorted(ready, key=lambda b: b.name))
+        draft.busy.add(buffer)
+        return [self.use(buffer, scope), self._producers.fill(buffer, scope)]
 
     def count(self, scope: Scope) -> list[Lines]:
         """A carried number, and a tile whose place depends on it."""
-        name = self.carried_number()
+        name = self._draft.carried_number()
         return [*self.read(scope), [f"{name} = {name} + 1"]]
 
     def split_guard(self, scope: Scope) -> list[Lines]:
         """A copy and its use under the same condition, in guards of their own."""
-        condition = self.guard(scope)
+        draft = self._draft
+        condition = self._guards.guard(scope)
         before = set(scope.ready)
-        buffer = self.shared((self.rows, self.depth), self.dtype)
-        copy, use = self.fill(buffer, scope), self.use(buffer, scope)
+        buffer = draft.shared((draft.rows, draft.depth), draft.dtype)
+        copy, use = self._producers.fill(buffer, scope), self.use(buffer, scope)
         scope.ready = before
         return [[f"if {condition}:", *indent(lines)] for lines in (copy, use)]
 
     def use_what_is_ready(self, scope: Scope) -> Lines:
         """Reads what a loop has left in shared memory."""
         ready = sorted(scope.ready, key=lambda b: b.name)
-        return self.use(self.choose(*ready), scope) if ready else []
+        return self.use(self._draft.choose(*ready), scope) if ready else []

@@ -149,6 +149,8 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
     """``lhs op rhs`` for one of Python's operators."""
     if not _operands_fit(lhs, rhs):
         return NotImplemented
+    if op == "**":
+        return _power(lhs, rhs)
     lhs, rhs = unify(f"'{op}'", lhs, rhs)
     if lhs.dtype.is_float:
         if op not in _FLOAT_OPS:
@@ -181,10 +183,8 @@ def unsigned(name: str, lhs: Any, rhs: Any) -> Value:
     return wrap(op(lhs.ir, rhs.ir))
 
 
-def power(lhs: Any, rhs: Any) -> Value:
-    """``lhs ** rhs``: products for small constant powers, else ``powf``."""
-    if not _operands_fit(lhs, rhs):
-        return NotImplemented
+def _power(lhs: Any, rhs: Any) -> Value:
+    """``lhs ** rhs``: multiplications for small constant powers, else ``powf``."""
     if is_number(rhs) and number(rhs) in (1, 2, 3, 4):
         result = lhs
         for _ in range(int(number(rhs)) - 1):

@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 from .. import ir
 from ..errors import LanguageError
+from .operators import ElementwiseOperators
 from .types import DType, dtype_of_ir
 from .unloaded import InMemory
 
 
-class Value:
+class Value(ElementwiseOperators):
     """A scalar or a fragment. Python's operators work element by element.
 
     A Python number takes the other operand's element type, and so does an index
@@ -40,105 +41,16 @@ class Value:
         """The same bits as another element type of the same width."""
         return arithmetic.bitcast(self, dtype)
 
-    def __add__(self, other: Any) -> Any:
-        return arithmetic.binary("+", self, other)
+    def _combine(self, op: str, lhs: Any, rhs: Any) -> Any:
+        return arithmetic.binary(op, lhs, rhs)
 
-    def __radd__(self, other: Any) -> Any:
-        return arithmetic.binary("+", other, self)
+    def _compare(self, op: str, other: Any) -> Any:
+        return arithmetic.compare(op, self, other)
 
-    def __sub__(self, other: Any) -> Any:
-        return arithmetic.binary("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return arithmetic.binary("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return arithmetic.binary("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return arithmetic.binary("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return arithmetic.binary("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return arithmetic.binary("/", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return arithmetic.binary("//", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return arithmetic.binary("//", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return arithmetic.binary("%", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return arithmetic.binary("%", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return arithmetic.power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return arithmetic.power(other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return arithmetic.binary("&", self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return arithmetic.binary("&", other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return arithmetic.binary("|", self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return arithmetic.binary("|", other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return arithmetic.binary("^", self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return arithmetic.binary("^", other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return arithmetic.binary("<<", self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return arithmetic.binary("<<", other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return arithmetic.binary(">>", self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return arithmetic.binary(">>", other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return arithmetic.compare("<", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return arithmetic.compare("<=", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return arithmetic.compare(">", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return arithmetic.compare(">=", self, other)
-
-    def __eq__(self, other: Any) -> Any:
-        return arithmetic.compare("==", self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return arithmetic.compare("!=", self, other)
-
-    __hash__ = None
-
-    def __neg__(self) -> Any:
+    def _negate(self) -> Any:
         return arithmetic.negate(self)
 
-    def __pos__(self) -> Any:
-        return self
-
-    def __invert__(self) -> Any:
+    def _invert(self) -> Any:
         return arithmetic.invert(self)
 
     def __abs__(self) -> Any:

@@ -26,7 +26,7 @@ _Bytes = tuple[int, int, int, bool]
 
 
 @dataclasses.dataclass(frozen=True)
-class Access:
+class OrderedAccess:
     """What a role does, apart from ordering it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Access:
     accesses: tuple[_Bytes, ...]
     is_under_way: bool
 
-    def conflicts(self, later: Access) -> bool:
+    def conflicts(self, later: OrderedAccess) -> bool:
         """Whether it may matter which of the two comes first."""
         if later.op in _PUBLISHING or self.op in _PUBLISHING:
             return True
@@ -62,7 +62,7 @@ class Order:
             and all threads of the role know: behind a barrier behind its end.
     """
 
-    accesses: list[Access]
+    accesses: list[OrderedAccess]
     done: list[int]
 
     def is_kept_by(self, other: Order) -> bool:
@@ -89,7 +89,7 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
     }
     numbers: dict[int, int] = collections.defaultdict(lambda: len(numbers))
     met = [float(each.begin) for each in own if each.op == "tile.barrier"]
-    steps: list[tuple[float, float, Access]] = []
+    steps: list[tuple[float, float, OrderedAccess]] = []
     for number, event in enumerate(done_by):
         beside = under_way.get(number)
         memory = tuple((numbers[m], *rest) for m, *rest in event.accesses)
@@ -98,10 +98,12 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
             met.append(event.begin + 0.25)
             for time, writes in ((event.begin, True), (event.begin + 0.5, False)):
                 part = tuple(each for each in memory if each[3] == writes)
-                steps.append((time, time, Access(event.op, part, False)))
+                steps.append((time, time, OrderedAccess(event.op, part, False)))
             continue
         end = event.begin if beside is None else _get_end(beside, own)
-        steps.append((event.begin, end, Access(event.op, memory, beside is not None)))
+        steps.append(
+            (event.begin, end, OrderedAccess(event.op, memory, beside is not None))
+        )
     met.sort()
     times = [time for time, _, _ in steps]
     return Order(

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from .. import ir
 from . import _edits, _protocol
+from ._canonical import program, program_of_text
 from ._mutants import Mutant
-from ._program import program, program_of_text
 from ._protocol import BLOCKING, SIGNALING
 
 Rule = Callable[[Mutant], bool]

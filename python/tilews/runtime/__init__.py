@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from .errors import BackendError, LaunchError
 from .launch import Launcher
+from .launch_errors import BackendError, LaunchError
 
 __all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
 
@@ -136,7 +136,9 @@ class LoadedKernel:
             device = plan.device or 0
             function = self._functions.get(device)
             if function is None:
-                function = self._backend.Function(self._manifest, self._image, device)
+                function = self._backend.load_function(
+                    self._manifest, self._image, device
+                )
                 self._functions[device] = function
             if stream is None:
                 handle = _current_stream(_library(args), device)

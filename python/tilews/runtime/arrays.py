@@ -10,7 +10,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import LaunchError
+from .launch_errors import LaunchError
 
 # Names of element types as MLIR spells them.
 _BITS = {

@@ -6,8 +6,8 @@ import ctypes
 import functools
 from typing import Any
 
-from .errors import BackendError
 from .launch import Plan
+from .launch_errors import BackendError
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap
 
@@ -97,7 +97,7 @@ def _zeros(device: int) -> int:
     return int(address)
 
 
-class Function:
+class CudaFunction:
     """A kernel, loaded on one device."""
 
     def __init__(self, manifest: dict[str, Any], image: bytes, device: int) -> None:
@@ -226,3 +226,12 @@ class Function:
             "the launch",
             driver.cuLaunchKernelEx(config, self._function, plan.parameters_address, 0),
         )
+
+
+def load_function(manifest: dict[str, Any], image: bytes, device: int) -> CudaFunction:
+    """Loads `image`, a cubin or PTX, on a device.
+
+    Raises:
+        BackendError: if the package or the driver is missing, or refuses the image.
+    """
+    return CudaFunction(manifest, image, device)

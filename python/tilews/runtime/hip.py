@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .errors import BackendError
 from .launch import Plan
+from .launch_errors import BackendError
 
 
 @functools.cache
@@ -59,7 +59,7 @@ def device_targets() -> list[str]:
     return targets
 
 
-class Function:
+class HipFunction:
     """A kernel, loaded on one device."""
 
     def __init__(self, manifest: dict[str, Any], image: bytes, device: int) -> None:
@@ -103,3 +103,12 @@ class Function:
             None,
         )
         _check("the launch", result)
+
+
+def load_function(manifest: dict[str, Any], image: bytes, device: int) -> HipFunction:
+    """Loads `image`, an HSACO, on a device.
+
+    Raises:
+        BackendError: if the package or the driver is missing, or refuses the image.
+    """
+    return HipFunction(manifest, image, device)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
-from .errors import LaunchError
+from .launch_errors import LaunchError
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 

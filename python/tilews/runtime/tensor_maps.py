@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import LaunchError
+from .launch_errors import LaunchError
 
 BYTES = 128
 """The size of a tensor map."""

@@ -13,7 +13,7 @@ from tilews import ir, mutate
 from tilews.errors import CompileError
 from tilews.mutate.__main__ import main
 from tilews.mutate._equivalent import RULES, RULES_OF_RUNS, argue
-from tilews.mutate._order import Access, Order
+from tilews.mutate._order import Order, OrderedAccess
 from tilews.mutate._report import false_alarms, render, scores
 
 #: A producer and a consumer with two slots.
@@ -249,9 +249,9 @@ def test_equivalent_mutants_are_argued(module, prefix, rule):
 def test_accesses_that_conflict_have_to_stay_in_order():
     write, read = ((0, 0, 16, True),), ((0, 8, 24, False),)
     accesses = [
-        Access("tile.store", write, False),
-        Access("tile.load", read, False),
-        Access("tile.load", ((0, 16, 32, False),), False),
+        OrderedAccess("tile.store", write, False),
+        OrderedAccess("tile.load", read, False),
+        OrderedAccess("tile.load", ((0, 16, 32, False),), False),
     ]
     ordered = Order(accesses, [1, 3, 3])
     # The second load reads other bytes.

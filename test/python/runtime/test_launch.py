@@ -485,7 +485,7 @@ class FakeFunction:
 
 def test_a_call_reaches_the_device_of_its_arrays(monkeypatch):
     kernel = runtime.LoadedKernel(make_manifest([A], [CEIL_M, 1, 1]), b"image")
-    monkeypatch.setattr(kernel._backend, "Function", FakeFunction)
+    monkeypatch.setattr(kernel._backend, "load_function", FakeFunction)
     monkeypatch.setattr(FakeFunction, "launches", [])
 
     class Stream:

@@ -48,7 +48,7 @@ def indent(lines: Lines) -> Lines:
     return [f"    {line}" for line in lines]
 
 
-class Names:
+class Draft:
     """The choices made for a kernel so far, and what it has names for."""
 
     def __init__(self, seed: int) -> None:

@@ -16,7 +16,7 @@ _PASSES = (
 )
 
 
-class _Program:
+class _CanonicalText:
     """What a module does, as a text in which only that matters.
 
     Operations without effects have no place of their own: they are named by what they
@@ -63,7 +63,7 @@ def program(module: ir.Module) -> str | None:
         passes.run(copy, _PASSES)
     except CompileError:
         return None
-    return _Program(copy).text
+    return _CanonicalText(copy).text
 
 
 @functools.lru_cache(maxsize=4)
