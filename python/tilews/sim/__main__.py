@@ -1,10 +1,17 @@
-"""The ``tilews-sim`` command."""
+"""The ``tilews-sim`` command: runs a kernel of an .mlir file on the CPU.
+
+:class:`_Command` holds the parsed command line. One of its methods does the work: it
+replays a counterexample, compares the passes of a pipeline, or runs the kernel once a
+timing and compares the results.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import pathlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -15,12 +22,15 @@ from .._command_line import OutputFile, refuse_ignored
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
-from ._launch import BARRIERS, POLICIES, SimulationError, find_kernel, run
+from ._events import Event
+from ._launch import SimulationError, find_kernel, run
+from ._options import BARRIERS, POLICIES, RunOptions
 from ._replay import Counterexample, replay
 
 
 def _parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:
-    values = {}
+    """Options of the form ``NAME=VALUE`` by name; `what` is that form in messages."""
+    values: dict[str, str] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
@@ -53,87 +63,237 @@ def _parse_integers(text: str | None) -> list[int] | None:
     return [int(part) for part in parts]
 
 
-def _check_options(given: dict[str, Any]) -> None:
-    """Refuses options that others leave without an effect."""
-    refuse_ignored(
-        {
-            "block": None
-            if given["trace"]
-            else "is the block that --trace is about: give both",
-            "runs": None
-            if given["policy"] == "worst"
-            else "goes with --policy worst only",
-            "seed": None
-            if given["policy"] == "random" or given["seeds"]
-            else "goes with --policy random or --seeds only",
-            "policy": "is 'random' with --seeds: leave it out"
-            if given["seeds"] and given["policy"] != "random"
-            else "does not go with --schedule"
-            if given["schedule"]
-            else None,
-            "seeds": "does not go with --schedule" if given["schedule"] else None,
-            **dict.fromkeys(
-                ("tolerance", "folder"),
-                None if given["pipeline"] else "goes with --differential only",
-            ),
+@dataclasses.dataclass(frozen=True)
+class _Command:
+    """The command line; each field is an option of :func:`main`."""
+
+    file: str
+    kernel: str | None
+    given: tuple[str, ...]
+    extents: tuple[str, ...]
+    data_seed: int
+    grid: str | None
+    policy: str
+    seed: int
+    seeds: int | None
+    runs: int
+    schedule: str | None
+    counterexample: str | None
+    barriers: str
+    max_steps: int
+    out: tuple[str, ...]
+    trace: pathlib.Path | None
+    block: str
+    pipeline: str | None
+    tolerance: float
+    folder: str | None
+
+    def check(self) -> None:
+        """Refuses options that have no effect beside others.
+
+        Raises:
+            click.UsageError: one is given.
+        """
+        refuse_ignored(
+            {
+                "block": None
+                if self.trace
+                else "is the block that --trace is about: give both",
+                "runs": None
+                if self.policy == "worst"
+                else "goes with --policy worst only",
+                "seed": None
+                if self.policy == "random" or self.seeds
+                else "goes with --policy random or --seeds only",
+                "policy": "is 'random' with --seeds: leave it out"
+                if self.seeds and self.policy != "random"
+                else "does not go with --schedule"
+                if self.schedule
+                else None,
+                "seeds": "does not go with --schedule" if self.schedule else None,
+                **dict.fromkeys(
+                    ("tolerance", "folder"),
+                    None if self.pipeline else "goes with --differential only",
+                ),
+            }
+        )
+        if self.pipeline:
+            names = "schedule runs barriers max_steps out trace block".split()
+            refuse_ignored(dict.fromkeys(names, "does not go with --differential"))
+        if self.counterexample:
+            fields = {field.name for field in dataclasses.fields(self)}
+            names = [*(fields - {"file", "counterexample"})]
+            refuse_ignored(dict.fromkeys(names, "does not go with --replay"))
+
+    def execute(self) -> None:
+        """Does what the command line asks for.
+
+        Raises:
+            click.ClickException: the kernel fails, or its results differ.
+            ValueError, TypeError: an option does not fit the kernel.
+        """
+        files = {
+            name: OutputFile().convert(path, None, None)
+            for name, path in _parse_pairs(self.out, "NAME=FILE").items()
         }
-    )
-    if given["pipeline"]:
-        names = ("schedule", "runs", "barriers", "max_steps", "out", "trace", "block")
-        refuse_ignored(dict.fromkeys(names, "does not go with --differential"))
-    if given["counterexample"]:
-        names = set(given) - {"file", "counterexample"}
-        refuse_ignored(dict.fromkeys(names, "does not go with --replay"))
+        with ir.Context(), ir.Location.unknown():
+            module = ir.Module.parseFile(self.file)
+            if self.counterexample is not None:
+                _run_replay(module, Counterexample.load(self.counterexample))
+                return
+            arguments = self._make_arguments(module, files)
+            if self.pipeline is not None:
+                self._run_differential(module, arguments, self.pipeline)
+                return
+            results = self._run_timings(module, arguments)
+        for name, value in results.items():
+            before = arguments[name]
+            if isinstance(value, np.ndarray) and not np.array_equal(value, before):
+                click.echo(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
+        for name, path in files.items():
+            np.save(path, results[name])
+
+    def _make_arguments(
+        self, module: ir.Module, files: dict[str, pathlib.Path]
+    ) -> dict[str, Any]:
+        """The kernel's arguments by name, which include the arrays to save."""
+        arguments = make_arguments(
+            find_kernel(module, self.kernel),
+            _parse_pairs(self.given, "NAME=VALUE"),
+            _parse_extents(self.extents),
+            self.data_seed,
+        )
+        arrays = [n for n, value in arguments.items() if isinstance(value, np.ndarray)]
+        for name in files:
+            if name not in arrays:
+                raise click.UsageError(
+                    f"there is no array '{name}', only: {', '.join(arrays) or 'none'}"
+                )
+        return arguments
+
+    def _timings(self) -> Sequence[RunOptions]:
+        """A policy, all of them, a schedule, or the random policy with many seeds."""
+        if self.schedule is not None:
+            return [{"policy": "replay", "schedule": self.schedule}]
+        if self.policy == "all":
+            return TIMINGS
+        if self.seeds is None:
+            return [{"policy": self.policy, "seed": self.seed}]
+        return [{"policy": "random", "seed": self.seed + i} for i in range(self.seeds)]
+
+    def _run_differential(
+        self, module: ir.Module, arguments: dict[str, Any], pipeline: str
+    ) -> None:
+        """Compares the kernel after each pass of a pipeline with the original."""
+        found = differential(
+            module,
+            self.kernel,
+            list(arguments.values()),
+            pipeline,
+            _parse_integers(self.grid),
+            timings=self._timings()
+            if self.policy != "earliest" or self.seeds
+            else TIMINGS,
+            tolerance=self.tolerance,
+            folder=self.folder,
+        )
+        if found:
+            raise click.ClickException(f"first difference: {found}")
+        click.echo("no difference after any pass")
+
+    def _run_timings(
+        self, module: ir.Module, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Runs the kernel under each timing; returns the results, which are equal."""
+        options: RunOptions = {
+            "runs": self.runs,
+            "barriers": self.barriers,
+            "max_steps": self.max_steps,
+            "record_block": _parse_integers(self.block) or [],
+        }
+        timings = self._timings()
+        first: dict[str, Any] | None = None
+        for timing in timings:
+            with _recording(self.trace) as record:
+                timed: RunOptions = {**options, **timing, "record": record}
+                results = self._simulate(module, arguments, timed)
+            first = results if first is None else first
+            if changed := _find_changed(results, first):
+                name, place = changed
+                raise click.ClickException(
+                    f"with {_describe(timing)}, element {place} of '{name}' is "
+                    f"{results[name][place]}, with {_describe(timings[0])} "
+                    f"{first[name][place]}"
+                )
+            click.echo(f"{_describe(timing)}: ran")
+        return first or {}
+
+    def _simulate(
+        self, module: ir.Module, arguments: dict[str, Any], options: RunOptions
+    ) -> dict[str, Any]:
+        """Runs the kernel on copies of the arguments and returns them.
+
+        A progress bar on a terminal counts the blocks.
+        """
+        from rich.console import Console
+        from rich.progress import Progress
+
+        copies = {
+            name: value.copy() if isinstance(value, np.ndarray) else value
+            for name, value in arguments.items()
+        }
+        console = Console(stderr=True)
+        hidden = not console.is_terminal
+        with Progress(console=console, transient=True, disable=hidden) as bar:
+            task = bar.add_task("blocks", total=None)
+
+            def progress(done: int, blocks: int) -> None:
+                bar.update(task, completed=done, total=blocks)
+
+            grid = _parse_integers(self.grid)
+            values = list(copies.values())
+            run(module, self.kernel, values, grid, progress=progress, **options)
+        return copies
 
 
-def _list_timings(policy: str, seed: int, seeds: int | None) -> list[dict[str, Any]]:
-    """What to run: a policy, all of them, or the random one with several seeds."""
-    if policy == "all":
-        return [dict(timing) for timing in TIMINGS]
-    if seeds is None:
-        return [{"policy": policy, "seed": seed}]
-    return [{"policy": "random", "seed": seed + i} for i in range(seeds)]
+@contextlib.contextmanager
+def _recording(path: pathlib.Path | None) -> Iterator[list[Event] | None]:
+    """A list for the events of a run, which are written to a file in the end."""
+    events: list[Event] = []
+    try:
+        yield None if path is None else events
+    finally:
+        if path is not None:
+            lines = [dataclasses.asdict(event) for event in events]
+            path.write_text(json.dumps(lines, indent=1) + "\n")
 
 
-def _describe(timing: dict[str, Any]) -> str:
+def _describe(timing: RunOptions) -> str:
     is_random = timing["policy"] == "random"
     return timing["policy"] + (f" seed {timing['seed']}" if is_random else "")
 
 
-def _simulate(
-    module: Any, kernel: str | None, arguments: dict[str, Any], **options: Any
-) -> dict[str, Any]:
-    """Runs copies of the arguments, with a bar for the blocks; returns them."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    copies = {
-        name: value.copy() if isinstance(value, np.ndarray) else value
-        for name, value in arguments.items()
-    }
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    with Progress(console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task("blocks", total=None)
-
-        def progress(done: int, blocks: int) -> None:
-            bar.update(task, completed=done, total=blocks)
-
-        run(module, kernel, list(copies.values()), progress=progress, **options)
-    return copies
-
-
 def _find_changed(
     results: dict[str, Any], others: dict[str, Any]
-) -> tuple[str, np.ndarray] | None:
+) -> tuple[str, tuple[int, ...]] | None:
+    """The name of the first array that differs, and the place of an element."""
     for name, value in results.items():
         if isinstance(value, np.ndarray):
             same = (value == others[name]) | (
                 (value != value) & (others[name] != others[name])
             )
             if not same.all():
-                return name, same
+                return name, tuple(int(i) for i in np.argwhere(~same)[0])
     return None
+
+
+def _run_replay(module: ir.Module, counterexample: Counterexample) -> None:
+    """Runs the kernel up to a fault that the verifier has found."""
+    click.echo(f"@{counterexample.kernel}: {counterexample.fault}")
+    for each in counterexample.inputs:
+        click.echo(f"{each['name']} = {each['value']}")
+    replay(module, counterexample)
+    click.echo("ran to its end all the same")
 
 
 @click.command()
@@ -226,28 +386,7 @@ def _find_changed(
     type=click.Path(file_okay=False),
     help="Where --differential writes IR.",
 )
-def main(
-    file: str,
-    kernel: str | None,
-    given: tuple[str, ...],
-    extents: tuple[str, ...],
-    data_seed: int,
-    grid: str | None,
-    policy: str,
-    seed: int,
-    seeds: int | None,
-    runs: int,
-    schedule: str | None,
-    counterexample: str | None,
-    barriers: str,
-    max_steps: int,
-    out: tuple[str, ...],
-    trace: pathlib.Path | None,
-    block: str,
-    pipeline: str | None,
-    tolerance: float,
-    folder: str | None,
-) -> None:
+def main(**options: Any) -> None:
     """Run a kernel of FILE, an .mlir file, on the CPU.
 
     Prints the arrays that the kernel changes. Fails if the kernel does, or if its
@@ -259,142 +398,15 @@ def main(
     tilews-sim wrong.mlir --replay counterexample.json
     tilews-sim gemm.mlir --differential 'tilews-to-nvvm{chip=sm_90a}' --folder out
     """
-    _check_options(click.get_current_context().params)
-    files = {
-        name: OutputFile().convert(path, None, None)
-        for name, path in _parse_pairs(out, "NAME=FILE").items()
-    }
-    timings = _list_timings(policy, seed, seeds)
-    if schedule is not None:
-        timings = [{"policy": "replay", "schedule": schedule}]
+    command = _Command(**options)
+    command.check()
     try:
-        with ir.Context(), ir.Location.unknown():
-            module = ir.Module.parseFile(file)
-            if counterexample is not None:
-                _run_replay(module, Counterexample.load(counterexample))
-                return
-            arguments = _make_arguments(
-                find_kernel(module, kernel), given, extents, data_seed, files
-            )
-            if pipeline is not None:
-                _run_differential(
-                    module,
-                    kernel,
-                    arguments,
-                    pipeline,
-                    _parse_integers(grid),
-                    timings if policy != "earliest" or seeds else TIMINGS,
-                    tolerance,
-                    folder,
-                )
-                return
-            _run_timings(
-                module,
-                kernel,
-                arguments,
-                timings,
-                files,
-                trace,
-                grid=_parse_integers(grid),
-                runs=runs,
-                barriers=barriers,
-                max_steps=max_steps,
-                record_block=_parse_integers(block),
-            )
+        command.execute()
     except (SimulationError, CompileError, ir.MLIRError, OSError) as error:
         raise click.ClickException(str(error)) from None
     except (ValueError, TypeError) as error:
-        # Of arguments, a grid, a block or a pipeline that does not fit the kernel.
+        # Arguments, a grid, a block or a pipeline do not fit the kernel.
         raise click.UsageError(str(error)) from None
-
-
-def _make_arguments(
-    kernel: Any,
-    given: tuple[str, ...],
-    extents: tuple[str, ...],
-    seed: int,
-    files: dict[str, pathlib.Path],
-) -> dict[str, Any]:
-    values, sizes = _parse_pairs(given, "NAME=VALUE"), _parse_extents(extents)
-    arguments = make_arguments(kernel, values, sizes, seed)
-    arrays = [n for n, value in arguments.items() if isinstance(value, np.ndarray)]
-    for name in files:
-        if name not in arrays:
-            raise click.UsageError(
-                f"there is no array '{name}', only: {', '.join(arrays) or 'none'}"
-            )
-    return arguments
-
-
-def _run_replay(module: Any, counterexample: Counterexample) -> None:
-    click.echo(f"@{counterexample.kernel}: {counterexample.fault}")
-    for each in counterexample.inputs:
-        click.echo(f"{each['name']} = {each['value']}")
-    replay(module, counterexample)
-    click.echo("ran to its end all the same")
-
-
-def _run_differential(
-    module: Any,
-    kernel: str | None,
-    arguments: dict[str, Any],
-    pipeline: str,
-    grid: list[int] | None,
-    timings: Any,
-    tolerance: float,
-    folder: str | None,
-) -> None:
-    found = differential(
-        module,
-        kernel,
-        list(arguments.values()),
-        pipeline,
-        grid,
-        timings=timings,
-        tolerance=tolerance,
-        folder=folder,
-    )
-    if found:
-        raise click.ClickException(f"first difference: {found}")
-    click.echo("no difference after any pass")
-
-
-def _run_timings(
-    module: Any,
-    kernel: str | None,
-    arguments: dict[str, Any],
-    timings: list[dict[str, Any]],
-    files: dict[str, pathlib.Path],
-    trace: pathlib.Path | None,
-    **options: Any,
-) -> None:
-    first: dict[str, Any] | None = None
-    for timing in timings:
-        events = None if trace is None else []
-        try:
-            results = _simulate(
-                module, kernel, arguments, record=events, **timing, **options
-            )
-        finally:
-            if trace is not None:
-                lines = [dataclasses.asdict(event) for event in events]
-                trace.write_text(json.dumps(lines, indent=1) + "\n")
-        first = results if first is None else first
-        if changed := _find_changed(results, first):
-            name, same = changed
-            place = tuple(int(i) for i in np.argwhere(~same)[0])
-            raise click.ClickException(
-                f"with {_describe(timing)}, element {place} of '{name}' is "
-                f"{results[name][place]}, with {_describe(timings[0])} "
-                f"{first[name][place]}"
-            )
-        click.echo(f"{_describe(timing)}: ran")
-    for name, value in first.items():
-        before = arguments[name]
-        if isinstance(value, np.ndarray) and not np.array_equal(value, before):
-            click.echo(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
-    for name, path in files.items():
-        np.save(path, first[name])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from .. import ir
 from ..errors import CompileError
 from ..passmanager import PassManager
 from ._launch import SimulationError, find_kernel, run
+from ._options import RunOptions
 
-#: Timings under which a kernel is compared, as arguments of :func:`run`.
-TIMINGS = (
+#: The timings under which :func:`differential` compares by default.
+TIMINGS: tuple[RunOptions, ...] = (
     {"policy": "earliest"},
     {"policy": "latest"},
     *({"policy": "random", "seed": seed} for seed in range(5)),
@@ -38,7 +39,7 @@ class Difference:
 
     pass_name: str
     number: int
-    timing: Mapping[str, Any]
+    timing: RunOptions
     message: str
     before: str
     after: str
@@ -101,7 +102,7 @@ def differential(
     pipeline: str,
     grid: Any = None,
     *,
-    timings: Sequence[Mapping[str, Any]] = TIMINGS,
+    timings: Sequence[RunOptions] = TIMINGS,
     tolerance: float = 0.0,
     folder: str | pathlib.Path | None = None,
 ) -> Difference | None:

@@ -1,74 +1,36 @@
-"""Runs of kernels under the policies of the simulator."""
+"""Runs a kernel in the simulator: :func:`run`.
+
+The native module (``lib/Simulator``) translates the kernel to instructions and executes
+its blocks. This module checks and converts the arguments, and turns faults into
+:class:`SimulationError`.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import operator
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
 
 from .. import ir
 from .._mlir_libs import _tilews
+from ._events import Event, make_event
 from ._grid import find_grid
+from ._options import RunOptions, Settings, get_grid
 
-POLICIES = ("earliest", "latest", "random", "worst", "replay")
-_UNITS = ("role", "tma", "cp_async", "tensor", "arrival")
-BARRIERS = ("detect", "implied", "explicit")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class SimulationError(RuntimeError):
     """A kernel could not run or failed; the text names the place in the kernel.
 
-    ``events`` is what happened before, if it was recorded.
+    Attributes:
+        events: the events before the failure, if they were recorded.
     """
 
     events: list[Event] | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened in a block; numbers that do not apply are -1.
-
-    Attributes:
-        op: Name of the operation, such as ``tile.copy``.
-        inst: The instruction it is done with (``tile.inst``), such as ``tma``.
-        location: Its source location, as ``file:line:column`` if it has one.
-        role: The role's name; empty for the block outside of roles.
-        unit: ``role`` for the operation itself; ``tma``, ``cp_async``, ``tensor`` or
-            ``arrival`` for what it starts, which goes on beside the role.
-        begin: Logical time at which it began.
-        end: Logical time at which it ended; -1 if it never did.
-        barrier: Number of the barrier in the block, one for each slot.
-        slot: Slot of the barrier.
-        phase: The phase of the barrier that is waited for, arrived in, or in which
-            bytes land, from 0 on.
-        bytes: Bytes of memory that are accessed, copied, or expected by a barrier.
-        number: Copies by cp.async, to global memory and products under way: which
-            of the role it is, from 1 on; waits for them: how many are complete.
-        work: Products: multiplications; others: elements of their fragments.
-        accesses: What the operation of a role, or what it starts, accesses of the
-            memory that somebody writes: memory, first and last byte (exclusive), and
-            whether they are written. Memories are numbered as they are met.
-    """
-
-    op: str
-    inst: str
-    location: str
-    role: str
-    unit: str
-    begin: int
-    end: int
-    barrier: int
-    slot: int
-    phase: int
-    bytes: int
-    number: int
-    work: int
-    accesses: tuple[tuple[int, int, int, bool], ...] = ()
 
 
 # The NumPy types that hold the elements of each MLIR type. Signless integers
@@ -97,18 +59,7 @@ def run(
     kernel_name: str | None,
     args: Sequence[Any],
     grid: int | Iterable[int] | None = None,
-    *,
-    policy: str = "earliest",
-    seed: int = 0,
-    runs: int = 1000,
-    schedule: str | None = None,
-    order: Sequence[tuple[int, int]] = (),
-    barriers: str = "detect",
-    max_steps: int = 0,
-    threads: int = 0,
-    record: list[Event] | None = None,
-    record_block: int | Iterable[int] = (0, 0, 0),
-    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Runs a kernel over its whole grid and updates the arrays in place.
 
@@ -121,112 +72,70 @@ def run(
             strides, or a number for a scalar.
         grid: Blocks in x, y and z (missing ones are 1); evaluated from the
             kernel's ``tile.grid`` if absent.
-        policy: What happens next where more than one thing can: ``"earliest"``
-            (what is asynchronous completes at once), ``"latest"`` (it completes
-            when nothing else can happen), ``"random"``, or ``"worst"`` (one
-            possibility after the other).
-        seed: For ``"random"``.
-        runs: For ``"worst"``: runs a block.
-        schedule: A schedule that ``"worst"`` has printed, to be run again.
-        order: What the first block has to do, one after the other, as pairs of an
-            agent (0 outside of roles, then the roles in order) and the number of an
-            operation of the kernel, as it is printed; from there on it runs as
-            ``policy`` says. See :func:`replay`.
-        barriers: Whether ``tile.barrier`` and ``tile.proxy_fence`` stand wherever
-            they are needed (``"explicit"``), or accesses of a role are ordered as
-            they are written (``"implied"``); ``"detect"`` looks for them.
-        max_steps: Operations a block may execute before it counts as endless;
-            0 for any number.
-        threads: CPU threads that run blocks; 0 for one each processor.
-        record: A list that gets what happens in one block, in the order in which
-            it begins.
-        record_block: That block's coordinates.
-        progress: Called with the number of blocks that have run, and of all.
+        options: See :class:`RunOptions`.
 
     Raises:
         TypeError: An argument is neither an array nor a number, or has the wrong
-            dtype.
-        ValueError: There is no such kernel, the grid is not one, or the block of a
-            schedule or of a record is not in it.
+            dtype; or an option is unknown.
+        ValueError: The module has no such kernel, the grid is invalid, or the block of
+            a schedule or of a record is outside of the grid.
         SimulationError: Number, shape or strides of the arguments do not fit, or
             the kernel failed; the text names the place and the operation.
     """
+    for name in options.keys() - RunOptions.__annotations__.keys():
+        raise TypeError(f"run() got an unexpected keyword argument '{name}'")
+    settings = Settings(**options)
     kernel = find_kernel(module_or_func, kernel_name)
     types = ir.FunctionType(
         ir.TypeAttr(kernel.attributes["function_type"]).value
     ).inputs
-    # Fewer or more arguments than types: the interpreter reports it.
+    # The native module reports a wrong number of arguments.
     converted = [
         _convert(index, arg, types[index] if index < len(types) else None)
         for index, arg in enumerate(args)
     ]
-    if schedule is not None:
-        policy = "replay"
-    block, choices = _parse_schedule(schedule)
-    extents = _get_grid(grid)
-    recorded = _get_block(record_block)
+    extents = get_grid(grid)
+    block, _ = settings.replayed()
+    recorded = settings.recorded_block()
     for each in (block, recorded) if any(block + recorded) else ():
         _check_block(each, extents or find_grid(kernel, args))
-    events: list[tuple] | None = None if record is None else []
+    _simulate(kernel, converted, extents, settings)
+
+
+def _simulate(
+    kernel: ir.Operation,
+    arguments: list[Any],
+    grid: list[int] | None,
+    settings: Settings,
+) -> None:
+    """Calls the native module with converted arguments; raises what went wrong."""
+    block, choices = settings.replayed()
+    record = settings.record
+    events: list[tuple[Any, ...]] | None = None if record is None else []
     errors = _tilews._sim_run(
         kernel,
-        converted,
-        extents,
-        max_steps,
-        threads,
-        _get_number("policy", policy, POLICIES),
-        seed,
-        runs,
+        arguments,
+        grid,
+        settings.max_steps,
+        settings.threads,
+        settings.policy_number(),
+        settings.seed,
+        settings.runs,
         block,
         choices,
-        list(order),
-        _get_number("barriers", barriers, BARRIERS),
+        list(settings.order),
+        settings.barriers_number(),
         events,
-        recorded,
+        settings.recorded_block(),
         _print,
-        progress,
+        settings.progress,
     )
-    if record is not None:
-        record.extend(_make_event(*event) for event in events)
+    if record is not None and events is not None:
+        record.extend(make_event(*event) for event in events)
     if errors:
         error = SimulationError(errors)
         error.events = record
         raise error
-
-
-def _make_event(op: ir.Operation, role: str, unit: int, *rest: Any) -> Event:
-    attributes = op.attributes
-    inst = str(attributes["tile.inst"]) if "tile.inst" in attributes else ""
-    location = re.match(r'loc\("(.*?)":(\d+):(\d+)', str(op.location))
-    return Event(
-        op.name,
-        inst.removeprefix("#tile.inst<").removesuffix(">"),
-        ":".join(location.groups()) if location else str(op.location),
-        role,
-        _UNITS[unit],
-        *rest,
-    )
-
-
-def _get_number(what: str, name: str, names: Sequence[str]) -> int:
-    if name not in names:
-        raise ValueError(
-            f"expected as {what} one of {', '.join(names)}; found '{name}'"
-        )
-    return list(names).index(name)
-
-
-def _parse_schedule(schedule: str | None) -> tuple[list[int], list[int]]:
-    """The block and the choices of ``"0,0,0:1.0.2"``."""
-    if schedule is None:
-        return [0, 0, 0], []
-    match = re.fullmatch(r"(\d+),(\d+),(\d+):((?:\d+(?:\.\d+)*)?)", schedule)
-    if not match:
-        raise ValueError(
-            f"expected a schedule such as '0,0,0:1.0.2', found '{schedule}'"
-        )
-    choices = [int(choice) for choice in match[4].split(".") if choice]
-    return [int(match[i]) for i in (1, 2, 3)], choices
 
 
 def _print(text: str) -> None:
@@ -256,22 +165,6 @@ def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
         return found[0]
     wanted = "one kernel" if name is None else f"one kernel '{name}'"
     raise ValueError(f"expected {wanted}, found {names or 'no kernels'}")
-
-
-def _get_grid(grid: int | Iterable[int] | None) -> list[int] | None:
-    if grid is None:
-        return None
-    extents = [grid] if isinstance(grid, (int, np.integer)) else list(grid)
-    if not 1 <= len(extents) <= 3:
-        raise ValueError(f"a grid has 1 to 3 extents, found {len(extents)}")
-    return [operator.index(extent) for extent in extents] + [1] * (3 - len(extents))
-
-
-def _get_block(block: int | Iterable[int]) -> list[int]:
-    coords = [block] if isinstance(block, (int, np.integer)) else list(block)
-    if not 1 <= len(coords) <= 3:
-        raise ValueError(f"a block has 1 to 3 coordinates, found {len(coords)}")
-    return [operator.index(coord) for coord in coords] + [0] * (3 - len(coords))
 
 
 def _check_block(block: list[int], grid: list[int] | None) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from .. import ir, passes
 from ..errors import CompileError
 from ._arguments import make_arguments
-from ._launch import Event, find_kernel, run
+from ._events import Event
+from ._launch import find_kernel, run
 
 
 @dataclasses.dataclass(frozen=True)

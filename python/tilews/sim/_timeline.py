@@ -6,8 +6,8 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 
+from ._events import Event
 from ._latencies import Latencies
-from ._launch import Event
 
 _WAITS = {
     "tile.mbarrier_wait",

@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import ir
 from . import _latencies
-from ._launch import Event, find_kernel, run
+from ._events import Event
+from ._launch import find_kernel, run
 from ._timeline import Span, Stay, find_stays, place_in_time
 
 

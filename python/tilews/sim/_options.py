@@ -1,0 +1,131 @@
+"""The options of a simulation, and their checked form."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ._events import Event
+
+POLICIES = ("earliest", "latest", "random", "worst", "replay")
+BARRIERS = ("detect", "implied", "explicit")
+
+
+class RunOptions(TypedDict, total=False):
+    """The keyword arguments of :func:`tilews.sim.run`; all may be left out.
+
+    Attributes:
+        policy: Which step comes next where several can. ``"earliest"`` (the default)
+            completes asynchronous operations at once, ``"latest"`` completes them when
+            nothing else can happen, ``"random"`` draws a step, and ``"worst"`` tries
+            one possibility after the other.
+        seed: Seed of ``"random"``; 0 by default.
+        runs: Runs of each block under ``"worst"``; 1000 by default.
+        schedule: A schedule that ``"worst"`` has printed, to be run again.
+        order: The steps that the first block has to take first, as pairs of an agent
+            (0 outside of roles, then the roles in order) and the number of an operation
+            of the kernel as it is printed. Afterwards `policy` decides. See
+            :func:`tilews.sim.replay`.
+        barriers: ``"explicit"`` if ``tile.barrier`` and ``tile.proxy_fence`` stand
+            wherever they are needed, ``"implied"`` if the accesses of a role are
+            ordered as they are written, ``"detect"`` (the default) to look whether the
+            kernel has any.
+        max_steps: Operations that a block may execute before it counts as endless;
+            0, the default, for any number.
+        threads: CPU threads that run blocks; 0, the default, for one a processor.
+        record: A list that gets the events of one block in the order in which they
+            begin.
+        record_block: The coordinates of that block; the first one by default.
+        progress: Called with the number of blocks that have run, and of all blocks.
+    """
+
+    policy: str
+    seed: int
+    runs: int
+    schedule: str | None
+    order: Sequence[tuple[int, int]]
+    barriers: str
+    max_steps: int
+    threads: int
+    record: list[Event] | None
+    record_block: int | Iterable[int]
+    progress: Callable[[int, int], None] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """The options of a run with their defaults; fields as in :class:`RunOptions`."""
+
+    policy: str = "earliest"
+    seed: int = 0
+    runs: int = 1000
+    schedule: str | None = None
+    order: Sequence[tuple[int, int]] = ()
+    barriers: str = "detect"
+    max_steps: int = 0
+    threads: int = 0
+    record: list[Event] | None = None
+    record_block: int | Iterable[int] = (0, 0, 0)
+    progress: Callable[[int, int], None] | None = None
+
+    def policy_number(self) -> int:
+        """The number of the policy in the native module."""
+        policy = self.policy if self.schedule is None else "replay"
+        return _get_number("policy", policy, POLICIES)
+
+    def barriers_number(self) -> int:
+        """The number of the treatment of barriers in the native module."""
+        return _get_number("barriers", self.barriers, BARRIERS)
+
+    def replayed(self) -> tuple[list[int], list[int]]:
+        """The block and the choices of the schedule, such as ``"0,0,0:1.0.2"``."""
+        if self.schedule is None:
+            return [0, 0, 0], []
+        match = re.fullmatch(r"(\d+),(\d+),(\d+):((?:\d+(?:\.\d+)*)?)", self.schedule)
+        if not match:
+            raise ValueError(
+                f"expected a schedule such as '0,0,0:1.0.2', found '{self.schedule}'"
+            )
+        choices = [int(choice) for choice in match[4].split(".") if choice]
+        return [int(match[i]) for i in (1, 2, 3)], choices
+
+    def recorded_block(self) -> list[int]:
+        """The coordinates in x, y and z of the block that is recorded."""
+        coords = _as_integers(self.record_block)
+        if not 1 <= len(coords) <= 3:
+            raise ValueError(f"a block has 1 to 3 coordinates, found {len(coords)}")
+        return coords + [0] * (3 - len(coords))
+
+
+def get_grid(grid: int | Iterable[int] | None) -> list[int] | None:
+    """The given blocks in x, y and z; None if none are given.
+
+    Raises:
+        ValueError: there are more than three extents, or none.
+    """
+    if grid is None:
+        return None
+    extents = _as_integers(grid)
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"a grid has 1 to 3 extents, found {len(extents)}")
+    return extents + [1] * (3 - len(extents))
+
+
+def _as_integers(numbers: int | Iterable[int]) -> list[int]:
+    if isinstance(numbers, (int, np.integer)):
+        return [operator.index(numbers)]
+    return [operator.index(number) for number in numbers]
+
+
+def _get_number(what: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise ValueError(
+            f"expected as {what} one of {', '.join(names)}; found '{name}'"
+        )
+    return list(names).index(name)
