@@ -1,7 +1,6 @@
 """Layouts of shared buffers, fragments and matrix instructions, without IR."""
 
-from ._layout_recognition import recognize
-from ._mlir_libs._tilews.layout import (
+from .._mlir_libs._tilews.layout import (
     FragmentLayout,
     Layout,
     MatrixTransfer,
@@ -27,6 +26,7 @@ from ._mlir_libs._tilews.layout import (
     wmma_gfx11,
     wmma_gfx12,
 )
+from ._recognition import recognize
 
 __all__ = [
     "FragmentLayout",

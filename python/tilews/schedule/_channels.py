@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import ir
-from ._mlir_libs import _tilews
-from .dialects import tile
-from .errors import CompileError, LanguageError
-from .language import integers
+from .. import ir
+from .._mlir_libs import _tilews
+from ..dialects import tile
+from ..errors import CompileError, LanguageError
+from ..language import integers
 
 #: An operation, or the view of it that its dialect has.
 Op = ir.Operation | ir.OpView

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ._mlir_libs._tilews.layout import Layout
+from .._mlir_libs._tilews.layout import Layout
 
 #: More elements than a block's shared memory or registers hold.
 MAX_ELEMENTS = 1 << 19

@@ -27,9 +27,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import ir
-from ._mlir_libs import _tilews
-from ._schedule_channels import (
+from .. import ir
+from .._mlir_libs import _tilews
+from ..dialects import gpu, scf, tile
+from ..errors import CompileError
+from ._channels import (
     Op,
     acquire,
     advance,
@@ -46,8 +48,6 @@ from ._schedule_channels import (
     version_buffer,
     wait,
 )
-from .dialects import gpu, scf, tile
-from .errors import CompileError
 
 __all__ = [
     "acquire",
