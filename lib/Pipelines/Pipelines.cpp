@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes the default pipelines as texts, in the notation of --pass-pipeline,
+// and parses them with the options filled in. For example
+// `tilews-to-nvvm{chip=sm_80}` is kTilePasses with {0} = sm_80 and {1} =
+// kSchedulePasses, then kConversion and kLLVMPasses, each nested in
+// `gpu.module`. One table (`getTable`) names all pipelines: it registers them,
+// and the C interface and Python list them from it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Pipelines/Pipelines.h"
 
@@ -15,16 +24,15 @@
 using namespace mlir;
 using namespace tilews;
 
-/// The pattern left out serves `gpu.alloc`, which no kernel has, and in LLVM 22
-/// does not survive a `memref.dim` of a negative constant
+/// Leaves out one pattern of `gpu.alloc`, which kernels do not contain: in LLVM
+/// 22 it crashes on a `memref.dim` of a negative constant
 /// (https://github.com/llvm/llvm-project/issues/205073).
 static constexpr char kCleanUp[] =
     "canonicalize{disable-patterns={"
     "(anonymous namespace)::SimplifyDimOfAllocOp}},cse";
 
-/// Tile IR to tile IR with layouts, a memory plan and barriers. Arithmetic on
-/// fp8 is widened first: the GPUs convert these types and do not compute with
-/// them.
+/// From tile IR to tile IR with layouts, a memory plan and barriers. Widens
+/// arithmetic on fp8 to f32 first, because the GPUs only convert these types.
 static constexpr char kTilePasses[] =
     "tile-set-target{{chip={0}},"
     "tile-split-k,"
@@ -41,14 +49,15 @@ static constexpr char kTilePasses[] =
     "tile-insert-barriers,"
     "tile-multicast-copies";
 
-/// What is laid out to per-thread code.
+/// From tile IR with layouts to per-thread code.
 static constexpr char kConversion[] =
     "tile-lower-channels,tile-verify-schedule,"
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
-/// Software pipelines. Only where copies are asynchronous: elsewhere versions
-/// of buffers would gain nothing. What instructions were chosen before is
-/// checked once more: by then the schedule relies on them.
+/// Builds software pipelines. Used for NVIDIA only: without asynchronous
+/// copies, several versions of a buffer gain nothing. Checks the chosen
+/// instructions a second time after warp specialization, because the schedule
+/// relies on them.
 static constexpr char kSchedulePasses[] =
     "tile-plan-pipeline,"
     "tile-multi-version,"
@@ -64,7 +73,7 @@ static constexpr char kSchedulePasses[] =
     "tile-verify-schedule,"
     "tilews-clean-up,";
 
-/// Per-thread code to the LLVM dialect.
+/// From per-thread code to the LLVM dialect.
 static constexpr char kLLVMPasses[] =
     "cse,"
     "tile-expand-math,"
@@ -125,24 +134,65 @@ void tilews::buildToROCDLPipeline(OpPassManager &passes,
   buildLaidOutToROCDLPipeline(passes, options);
 }
 
+static void buildCleanUpPipeline(OpPassManager &passes) {
+  addPasses(passes, kCleanUp);
+}
+
+namespace {
+/// A pipeline and how to register it.
+struct NamedPipeline {
+  PipelineInfo info;
+  void (*registerIt)(const PipelineInfo &info);
+};
+} // namespace
+
+/// A pipeline with options.
+template <typename Options, void (*build)(OpPassManager &, const Options &)>
+static NamedPipeline makePipeline(llvm::StringRef flag,
+                                  llvm::StringRef summary) {
+  return {{flag, summary, Options().listed}, [](const PipelineInfo &info) {
+            PassPipelineRegistration<Options>(info.flag, info.summary, build);
+          }};
+}
+
+/// A pipeline without options.
+template <void (*build)(OpPassManager &)>
+static NamedPipeline makePipeline(llvm::StringRef flag,
+                                  llvm::StringRef summary) {
+  return {{flag, summary, {}}, [](const PipelineInfo &info) {
+            PassPipelineRegistration<>(info.flag, info.summary, build);
+          }};
+}
+
+/// The one list of pipelines: what is registered and what is listed.
+static std::vector<NamedPipeline> getTable() {
+  return {
+      makePipeline<buildCleanUpPipeline>(
+          "tilews-clean-up",
+          "Canonicalize and eliminate common subexpressions, of any kernel"),
+      makePipeline<NVVMLoweringOptions, buildToNVVMPipeline>(
+          "tilews-to-nvvm",
+          "Lower tile kernels to the LLVM dialect for NVIDIA GPUs"),
+      makePipeline<LoweringOptions, buildToROCDLPipeline>(
+          "tilews-to-rocdl",
+          "Lower tile kernels to the LLVM dialect for AMD GPUs"),
+      makePipeline<LaidOutLoweringOptions, buildLaidOutToNVVMPipeline>(
+          "tilews-laid-out-to-nvvm",
+          "Lower kernels with layouts to the LLVM dialect for NVIDIA GPUs"),
+      makePipeline<LaidOutLoweringOptions, buildLaidOutToROCDLPipeline>(
+          "tilews-laid-out-to-rocdl",
+          "Lower kernels with layouts to the LLVM dialect for AMD GPUs"),
+  };
+}
+
+std::vector<PipelineInfo> tilews::getPipelines() {
+  std::vector<PipelineInfo> infos;
+  for (NamedPipeline &pipeline : getTable())
+    infos.push_back(std::move(pipeline.info));
+  return infos;
+}
+
 void tilews::registerPipelines() {
-  PassPipelineRegistration<>(
-      "tilews-clean-up",
-      "Canonicalize and eliminate common subexpressions, of any kernel",
-      [](OpPassManager &passes) { addPasses(passes, kCleanUp); });
-  PassPipelineRegistration<NVVMLoweringOptions>(
-      "tilews-to-nvvm",
-      "Lower tile kernels to the LLVM dialect for NVIDIA GPUs",
-      buildToNVVMPipeline);
-  PassPipelineRegistration<LoweringOptions>(
-      "tilews-to-rocdl", "Lower tile kernels to the LLVM dialect for AMD GPUs",
-      buildToROCDLPipeline);
-  PassPipelineRegistration<LaidOutLoweringOptions>(
-      "tilews-laid-out-to-nvvm",
-      "Lower kernels with layouts to the LLVM dialect for NVIDIA GPUs",
-      buildLaidOutToNVVMPipeline);
-  PassPipelineRegistration<LaidOutLoweringOptions>(
-      "tilews-laid-out-to-rocdl",
-      "Lower kernels with layouts to the LLVM dialect for AMD GPUs",
-      buildLaidOutToROCDLPipeline);
+  for (const NamedPipeline &pipeline : getTable())
+    pipeline.registerIt(pipeline.info);
 }

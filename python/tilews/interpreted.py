@@ -10,7 +10,7 @@ import numpy as np
 from . import ir, sim
 from .errors import CompileError
 from .runtime import LaunchError
-from .signature import Argument, Specialization
+from .specialize import Argument, Specialization
 
 
 class InterpretedKernel:

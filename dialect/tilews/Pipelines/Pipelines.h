@@ -9,6 +9,9 @@
 #define TILEWS_PIPELINES_PIPELINES_H
 
 #include "mlir/Pass/PassOptions.h"
+#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -16,29 +19,61 @@ class OpPassManager;
 
 namespace tilews {
 
+/// An option of a pipeline. `type` is "integer", "boolean" or "string".
+struct PipelineOption {
+  llvm::StringRef name;
+  llvm::StringRef type;
+  llvm::StringRef summary;
+};
+
+/// A named pipeline of tilews with its options, in the order of their
+/// declaration.
+struct PipelineInfo {
+  llvm::StringRef flag;
+  llvm::StringRef summary;
+  std::vector<PipelineOption> options;
+};
+
 /// Options of the pipelines from IR with layouts to the LLVM dialect.
 struct LaidOutLoweringOptions
     : mlir::PassPipelineOptions<LaidOutLoweringOptions> {
-  Option<unsigned> indexBitwidth{
+  /// What the options below are.
+  std::vector<PipelineOption> listed;
+
+  /// An option that adds itself to `listed`.
+  template <typename T>
+  struct ListedOption : Option<T> {
+    ListedOption(LaidOutLoweringOptions &options, llvm::StringRef name,
+                 llvm::StringRef summary, const T &initial = T())
+        : Option<T>(options, name, llvm::cl::desc(summary),
+                    llvm::cl::init(initial)) {
+      llvm::StringRef type = std::is_same_v<T, bool>       ? "boolean"
+                             : std::is_same_v<T, unsigned> ? "integer"
+                                                           : "string";
+      options.listed.push_back({name, type, summary});
+    }
+    using Option<T>::operator=;
+  };
+
+  ListedOption<unsigned> indexBitwidth{
       *this, "index-bitwidth",
-      llvm::cl::desc("Width of index arithmetic: 32, if no buffer has more "
-                     "than 2^31-1 elements, or 64"),
-      llvm::cl::init(32)};
+      "Width of index arithmetic: 32, if no buffer has more than 2^31-1 "
+      "elements, or 64",
+      32};
 };
 
 /// Options of the pipelines from the tile dialect to the LLVM dialect.
 struct LoweringOptions : LaidOutLoweringOptions {
-  Option<std::string> chip{
+  ListedOption<std::string> chip{
       *this, "chip",
-      llvm::cl::desc("The chip to compile for, such as sm_90a or gfx942; by "
-                     "default the target of the gpu.module")};
+      "The chip to compile for, such as sm_90a or gfx942; by default the "
+      "target of the gpu.module"};
 };
 
 struct NVVMLoweringOptions : LoweringOptions {
-  Option<bool> oneRole{
+  ListedOption<bool> oneRole{
       *this, "one-role",
-      llvm::cl::desc("Pipeline copies without warps of their own, as before "
-                     "Hopper")};
+      "Pipeline copies without warps of their own, as before Hopper"};
 };
 
 /// From phase 1 to the LLVM and NVVM dialects.
@@ -55,8 +90,11 @@ void buildLaidOutToNVVMPipeline(mlir::OpPassManager &passes,
 void buildLaidOutToROCDLPipeline(mlir::OpPassManager &passes,
                                  const LaidOutLoweringOptions &options);
 
-/// Registers `tilews-to-nvvm` and `tilews-to-rocdl`, and
-/// `tilews-laid-out-to-nvvm` and `tilews-laid-out-to-rocdl`.
+/// The named pipelines of tilews. `registerPipelines` registers exactly these;
+/// tilews.passes makes a Python function of each.
+std::vector<PipelineInfo> getPipelines();
+
+/// Registers the named pipelines, so that texts can name them.
 void registerPipelines();
 
 } // namespace tilews

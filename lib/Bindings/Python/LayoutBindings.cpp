@@ -89,7 +89,7 @@ static void bindDerivedLayouts(nb::class_<FragmentLayout> &c) {
       .def(
           "picture",
           [](nb::handle self, nb::handle shape) {
-            return nb::module_::import_("tilews._layout_pictures")
+            return nb::module_::import_("tilews.layout._pictures")
                 .attr("fragment_table")(self, shape);
           },
           nb::arg("shape"),
@@ -97,7 +97,7 @@ static void bindDerivedLayouts(nb::class_<FragmentLayout> &c) {
       .def(
           "plot",
           [](nb::handle self, nb::handle shape, nb::handle path) {
-            nb::module_::import_("tilews._layout_pictures")
+            nb::module_::import_("tilews.layout._pictures")
                 .attr("plot_fragment")(self, shape, path);
           },
           nb::arg("shape"), nb::arg("path"),

@@ -73,7 +73,7 @@ nb::object toFragment(const Layout &layout, const Ints &shape) {
 
 /// A function that draws, kept in Python.
 nb::object getPicture(const char *name) {
-  return nb::module_::import_("tilews._layout_pictures").attr(name);
+  return nb::module_::import_("tilews.layout._pictures").attr(name);
 }
 } // namespace
 

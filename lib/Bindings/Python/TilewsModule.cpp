@@ -14,6 +14,7 @@ namespace nb = nanobind;
 
 void populateDiagnostics(nb::module_ &m);
 void populateLayouts(nb::module_ &m);
+void populatePipelines(nb::module_ &m);
 void populateSchedule(nb::module_ &m);
 void populateSimulator(nb::module_ &m);
 void populateTarget(nb::module_ &m);
@@ -24,6 +25,7 @@ NB_MODULE(_tilews, m) {
   MlirStringRef version = tilewsGetVersion();
   m.attr("__version__") = nb::str(version.data, version.length);
   populateDiagnostics(m);
+  populatePipelines(m);
   populateSchedule(m);
   populateSimulator(m);
   populateLayouts(m);

@@ -11,7 +11,7 @@ import time
 import click
 
 from .._command_line import refuse_ignored
-from ..decorator import target_attribute
+from ..build import target_attribute
 from ..errors import CompileError
 from . import processes
 from .check import CHIPS, Finding, Options, with_target

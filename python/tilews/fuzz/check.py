@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import ir, passes, sim
+from ..build import target_attribute
 from ..compiler import compile_module
-from ..decorator import target_attribute
 from ..errors import CompileError, KernelError
 from ..sim._launch import find_kernel
 from . import reference

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import language as tl
-from ..decorator import Kernel
 from ..decorator import kernel as make_kernel
+from ..dispatch import Kernel
 from .data import Array, Number
 
 

@@ -1,1 +1,0 @@
-from .layout._pictures import *

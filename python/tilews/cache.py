@@ -1,0 +1,77 @@
+"""A bounded, thread-safe cache of values that take long to make."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class MakeCache(Generic[V]):
+    """Keeps the values that were used most recently, and makes each of them once.
+
+    Threads that ask for different keys make their values at the same time. Threads
+    that ask for one key share the value: the first of them makes it, the others wait.
+    For example, of two threads that call a kernel for the first time one compiles it.
+
+    Args:
+        size: how many values are kept. The least recently used one is dropped first
+            (LRU); whoever holds a dropped value can go on using it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+        # Values that a thread is making, with the thread.
+        self._pending: dict[Hashable, tuple[Future[V], int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def values(self) -> list[V]:
+        """The values that are kept, the least recently used one first."""
+        with self._lock:
+            return list(self._values.values())
+
+    def get_or_make(self, key: Hashable, make: Callable[[], V]) -> V:
+        """The value of a key, which `make` makes if it is not there.
+
+        Raises:
+            TypeError: the key cannot be hashed.
+            RuntimeError: `make` asks for the value that it is about to make.
+            Exception: what `make` raises, to all threads that wait for the value. The
+                next call tries again.
+        """
+        thread = threading.get_ident()
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+            pending = self._pending.get(key)
+            if pending is None:
+                future: Future[V] = Future()
+                self._pending[key] = future, thread
+        if pending is not None:
+            future, maker = pending
+            if maker == thread:
+                raise RuntimeError("a value of this cache depends on itself")
+            return future.result()
+        try:
+            value = make()
+        except BaseException as error:
+            with self._lock:
+                del self._pending[key]
+            future.set_exception(error)
+            raise
+        with self._lock:
+            del self._pending[key]
+            self._values[key] = value
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+        future.set_result(value)
+        return value

@@ -1,0 +1,301 @@
+"""A kernel: finds or makes what runs a call, and runs it.
+
+A call goes this way::
+
+    arguments --bind--> BoundCall --key--> cache of calls --hit--> compiled kernel
+                                               | miss
+                        Specialization --key--> cache of compiled kernels
+                                               | miss
+                        tile IR --> CompiledKernel (GPU) or InterpretedKernel (CPU)
+
+:mod:`.specialize` does the first step and makes the specialization, :mod:`.build` the
+tile IR, :mod:`.compiler` and :mod:`.interpreted` what runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from . import ir
+from .build import BlockShape, build_module
+from .cache import MakeCache
+from .compiler import CompiledKernel, compile_module
+from .errors import CompileError, LanguageError
+from .frontend.source import captured_names
+from .interpreted import InterpretedKernel
+from .language.integers import check_integer
+from .language.memory import static_shape
+from .runtime import device_target
+from .specialize import BoundCall, Specialization, Specializer, with_types
+
+#: How many compiled kernels one :class:`Kernel` keeps, the last used ones (LRU).
+MAX_COMPILED = 256
+#: For how many different kinds of calls it remembers the compiled kernel (LRU).
+MAX_CALLS = 4096
+
+Executable = CompiledKernel | InterpretedKernel
+
+
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """All that a compiled kernel depends on besides the source and its globals."""
+
+    specialization: Specialization
+    target: str
+    threads: int | None
+    index_bitwidth: int
+    pipeline: str | None = None
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Equal for equal requests, whose constants have the same types, too."""
+        return (self, *with_types(value for _, value in self.specialization.constants))
+
+
+class Kernel:
+    """A tile kernel, to be compiled or called.
+
+    It can be called from several threads; a kernel that several of them need is
+    compiled once. It keeps the :data:`MAX_COMPILED` compiled kernels that were used
+    last, and drops others, which are compiled again when they are needed.
+    """
+
+    __name__: str
+    is_tilews_kernel = True
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        threads: int | None,
+        cluster: tuple[int, int, int] | None,
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.python = function
+        self.threads = threads
+        self.cluster = cluster
+        self.name = function.__name__
+        self._specializer = Specializer(function)
+        self._captured = captured_names(function)
+        self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
+        self._called: MakeCache[Executable] = MakeCache(MAX_CALLS)
+
+    # ===--- For values that are given by name ---=== #
+
+    def build(self, target: str | None = None, **bindings: Any) -> ir.Module:
+        """Builds the kernel's tile IR, verified.
+
+        Args:
+            target: a chip such as 'sm_90a' or 'gfx942'; None or 'cpu' for none.
+            bindings: values of constexpr parameters; extents and element types that
+                the kernel is specialised for; `threads`.
+
+        Returns:
+            A module with a gpu.module @kernels that holds the kernel.
+
+        Raises:
+            KernelError: with the place in the kernel's source.
+        """
+        threads = self._get_threads(bindings.pop("threads", None))
+        return self._build(self._specializer.specialize(bindings), threads, target)
+
+    def mlir(self, target: str | None = None, **bindings: Any) -> str:
+        """The kernel's tile IR as text; arguments as for :meth:`build`."""
+        return str(self.build(target, **bindings))
+
+    def compile(
+        self,
+        target: str | None = None,
+        *,
+        threads: int | None = None,
+        index_bitwidth: int = 32,
+        pipeline: str | None = None,
+        **bindings: Any,
+    ) -> Executable:
+        """Compiles the kernel, or finds it compiled.
+
+        Args:
+            target: a chip such as 'sm_90a' or 'gfx942', or 'cpu' for the reference
+                interpreter; by default that of this machine's GPU, if there is one.
+            threads: of a block, instead of the decorator's.
+            index_bitwidth: 64 for arrays of 2^31 elements and more.
+            pipeline: passes that bring the kernel to phase 4 in place of the default
+                ones: see :func:`tilews.compiler.compile_module`.
+            bindings: values of constexpr parameters; extents and element types that
+                the kernel is specialised for.
+
+        Raises:
+            CompileError: with the place in the kernel's source, where it has one.
+        """
+        specialization = self._specializer.specialize(bindings)
+        return self._compile(
+            _Request(
+                specialization,
+                target or device_target(),
+                self._get_threads(threads),
+                index_bitwidth,
+                pipeline,
+            )
+        )
+
+    # ===--- For the arguments of a call ---=== #
+
+    def __call__(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        grid: Sequence[int] | None = None,
+        stream: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Runs the kernel, compiled for the types of these arguments.
+
+        Args:
+            args, kwargs: the kernel's parameters. Extents that are given by name,
+                too, are compiled in.
+            target: as for :meth:`compile`; numpy arrays are run by the interpreter.
+            threads: of a block, instead of the decorator's.
+            grid: blocks in up to three dimensions; by default as the kernel says.
+            stream: of the arrays' library; by default its current one.
+
+        Raises:
+            CompileError: the kernel cannot be built for these arguments.
+            LaunchError: an argument does not fit the kernel; nothing was started.
+        """
+        call = self._specializer.bind(args, kwargs)
+        key = (target, threads, *call.key, *self._globals())
+        compiled = self._find(
+            self._called, key, lambda: self._compile_call(call, target, threads)
+        )
+        compiled(*call.arguments.values(), grid=grid, stream=stream)
+
+    def compile_for(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        **kwargs: Any,
+    ) -> Executable:
+        """Compiles the kernel as a call with these arguments does; runs nothing.
+
+        Args:
+            args, kwargs, target, threads: as for a call.
+
+        Raises:
+            CompileError: the kernel cannot be built for these arguments.
+        """
+        call = self._specializer.bind(args, kwargs)
+        return self._compile_call(call, target, threads)
+
+    def build_for(
+        self,
+        *args: Any,
+        target: str | None = None,
+        threads: int | None = None,
+        **kwargs: Any,
+    ) -> ir.Module:
+        """Builds the kernel's tile IR for the types of these arguments.
+
+        Args:
+            args, kwargs, threads: as for a call.
+            target: as for :meth:`build`.
+
+        Raises:
+            KernelError: the kernel cannot be built for these arguments.
+        """
+        call = self._specializer.bind(args, kwargs)
+        specialization = self._specializer.specialize_call(call)
+        return self._build(specialization, self._get_threads(threads), target)
+
+    # ===--- Building and compiling ---=== #
+
+    def _compile_call(
+        self, call: BoundCall, target: str | None, threads: int | None
+    ) -> Executable:
+        """Compiles the kernel for the arguments of a call."""
+        specialization = self._specializer.specialize_call(call)
+        if target is None and call.is_on_cpu:
+            target = "cpu"
+        return self._compile(
+            _Request(
+                specialization,
+                target or device_target(),
+                self._get_threads(threads),
+                call.index_bitwidth,
+            )
+        )
+
+    def _compile(self, request: _Request) -> Executable:
+        """Finds a kernel in the cache of compiled ones, or compiles it."""
+        key = (*request.key, *self._globals())
+        return self._find(self._compiled, key, lambda: self._make(request))
+
+    def _make(self, request: _Request) -> Executable:
+        specialization, target = request.specialization, request.target
+        if target == "cpu" and request.pipeline is not None:
+            raise CompileError(
+                "the target 'cpu' runs the kernel as written and takes no pipeline"
+            )
+        module = self._build(specialization, request.threads, target)
+        if target == "cpu":
+            return InterpretedKernel(module, self.name, specialization)
+        return compile_module(
+            module,
+            target,
+            kernel=self.name,
+            index_bitwidth=request.index_bitwidth,
+            pipeline=request.pipeline,
+        )
+
+    def _build(
+        self, specialization: Specialization, threads: int | None, target: str | None
+    ) -> ir.Module:
+        block = BlockShape(threads, self._get_cluster())
+        return build_module(self.python, specialization, block, target)
+
+    def _find(
+        self,
+        cache: MakeCache[Executable],
+        key: tuple[Hashable, ...],
+        make: Callable[[], Executable],
+    ) -> Executable:
+        try:
+            hash(key)
+        except TypeError as error:
+            raise self._specializer.error(
+                LanguageError(
+                    f"{self.name}: constexpr parameters have to be hashable ({error})",
+                    "use a tuple instead of a list",
+                )
+            ) from error
+        return cache.get_or_make(key, make)
+
+    def _globals(self) -> list[Any]:
+        """The numbers and texts outside of the kernel that it depends on."""
+        return with_types(scope.get(name) for scope, name in self._captured)
+
+    def _get_threads(self, threads: int | None) -> int | None:
+        """The threads of a block: those given, or the decorator's."""
+        threads = self.threads if threads is None else threads
+        if threads is None:
+            return None
+        try:
+            return check_integer(threads, f"{self.name}: threads", 32, 1024, 32)
+        except LanguageError as error:
+            raise self._specializer.error(error) from error
+
+    def _get_cluster(self) -> tuple[int, ...] | None:
+        """The extents of the decorator's cluster."""
+        if self.cluster is None:
+            return None
+        try:
+            return static_shape(self.cluster, f"{self.name}: cluster")
+        except LanguageError as error:
+            raise self._specializer.error(error) from error
+
+    def __repr__(self) -> str:
+        return f"<tilews kernel {self.name}>"
