@@ -1,12 +1,12 @@
 # From a fresh checkout to a result: `make demo`, `make test`.
-# See CONTRIBUTING.md for the commands of everyday work.
+# CONTRIBUTING.md has the commands for everyday work.
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools unittests -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test build docs mutation lint format
+.PHONY: demo test test-assert build docs mutation lint format nightly
 .DEFAULT_GOAL := build
 
 demo: build
@@ -18,11 +18,17 @@ test: build
 build: .venv/installed $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target tilews-all tilews-unittests
 
-# The pages that are made from the .td files and from what the compiler prints.
+# The lit tests with assertions in our code and in the headers of MLIR.
+test-assert: .venv/installed
+	cmake --preset assert
+	cmake --build --preset assert --target tilews-all
+	TILEWS_BUILD_DIR=build/assert .venv/bin/python -m pytest test/lit $(PYTEST_ARGS)
+
+# The pages generated from the .td files and from the output of the compiler.
 docs: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python docs/generate.py
 
-# What finds broken synchronization; takes minutes.
+# The table of mutants of schedules; takes minutes.
 mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
 	  test/python/kernels/mutation_corpus.py --table docs/mutation.md
@@ -30,7 +36,7 @@ mutation: build
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev
 
-# The environment has all that builds, tests and checks tilews; tilews itself
+# The environment has the packages that build, test and check tilews. tilews itself
 # stays in the build tree.
 .venv/installed: pyproject.toml .ci/requirements.py .ci/install-system-packages
 	.ci/install-system-packages $(PYTHON)
@@ -38,12 +44,53 @@ $(BUILD)/build.ninja: | .venv/installed
 	.venv/bin/python .ci/requirements.py test lint | .venv/bin/python -m pip install -q -r /dev/stdin
 	touch $@
 
+# What the lints of prose and sizes check by now. Without arguments they check the
+# whole tree, by all rules.
+PROSE = --only .ci .github benchmarks cmake docs/*.in docs/*.py examples *.md \
+  $(filter-out docs/verifier.md, $(wildcard docs/*.md))
+HOUSE = --only .ci benchmarks docs examples
+
 lint: .venv/installed
 	@.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/python .ci/check_prose.py $(PROSE)
+	.venv/bin/python .ci/check_house.py $(HOUSE)
 
 format: .venv/installed
 	@.venv/bin/clang-format -i $(SOURCES)
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
+
+# The checks that take hours, each also alone: make nightly-tidy.
+NIGHTLY := tidy includes sanitizers mutation fuzz coverage
+.PHONY: $(NIGHTLY:%=nightly-%)
+nightly: $(NIGHTLY:%=nightly-%)
+
+nightly-tidy: build
+	.ci/clang-tidy --all
+
+nightly-includes: .venv/installed
+	.ci/check-includes
+
+nightly-sanitizers: .venv/installed
+	cmake --preset asan
+	cmake --build --preset asan --target tilews-all
+	TILEWS_BUILD_DIR=build/asan .venv/bin/python -m pytest test/lit $(PYTEST_ARGS)
+
+# The table may not become worse; the difference is the result.
+nightly-mutation: mutation
+	git diff --exit-code docs/mutation.md
+
+FIRST_SEED ?= 20000
+nightly-fuzz: build
+	mkdir -p build/nightly
+	PYTHONPATH=$(BUILD)/python_packages TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \
+	  test/fuzz/fuzz.py --count 100000 --save build/nightly/fuzz
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.fuzz --in-turn \
+	  --seeds $(FIRST_SEED):$$(($(FIRST_SEED) + 2000)) --save build/nightly/kernels \
+	  | tee build/nightly/kernels.txt
+	grep -qE 'findings: (none|[0-9]+ unverified)$$' build/nightly/kernels.txt
+
+nightly-coverage: .venv/installed
+	.ci/coverage
