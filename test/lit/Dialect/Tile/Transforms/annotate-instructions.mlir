@@ -127,6 +127,21 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     }
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A[%i, %n] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+    // Not preserved: 64, then 65.
+    %m1 = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
+      // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
+      // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: only 2 adjacent bytes are known to be aligned, cp.async needs 4; see tile.divisible and tile.alignment}}
+      tile.copy %A[%i, %o] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+      %next = arith.addi %o, %c1 : index
+      scf.yield %next : index
+    }
+    // Preserved in part: 64, then 66 is a multiple of 2 elements only.
+    %m2 = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
+      // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
+      tile.copy %A[%i, %o] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
+      %next = arith.addi %o, %c2 : index
+      scf.yield %next : index
+    }
     // 8 * %i + 16 * K; a quotient; a choice; a remainder; a shift; a mask.
     %a = affine.apply #round(%i)[%K]
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}

@@ -1,0 +1,53 @@
+// RUN: tilews-opt %s --tile-insert-barriers | FileCheck %s
+
+// Regions of a buffer in panels, as wgmma reads it: two panels of 32 columns, one after the
+// other. The columns have two modes, so addresses do not grow with the column evenly.
+
+#panels = #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<3,4,3>>
+!panels = memref<64x64xf32, #panels, #gpu.address_space<workgroup>>
+!panel = tensor<64x32xf32>
+!part = memref<32x32xf32, #gpu.address_space<workgroup>>
+!square = tensor<32x32xf32>
+
+gpu.module @panels [#nvvm.target<chip = "sm_90a">] {
+  // %b has taken bytes of the second panel, 8192 to 16383. The columns 32 to 63 have to be
+  // read by all threads before it is written.
+  // CHECK-LABEL: gpu.func @second_panel
+  // CHECK: tile.load
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: gpu.return
+  gpu.func @second_panel(%x: !square) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : !panels
+    %b = tile.alloc_shared {tile.offset = 12288 : i64} : !part
+    %y = tile.load %a[0, 32] [64, 32] : !panels -> !panel
+    tile.store %x to %b : !square to !part
+    gpu.return
+  }
+
+  // The same the other way round: %b has been read, and the second panel is written.
+  // CHECK-LABEL: gpu.func @written_again
+  // CHECK: tile.load
+  // CHECK-NEXT: tile.barrier{{$}}
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: gpu.return
+  gpu.func @written_again(%x: !panel) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : !panels
+    %b = tile.alloc_shared {tile.offset = 12288 : i64} : !part
+    %y = tile.load %b : !part -> !square
+    tile.store %x to %a[0, 32] : !panel to !panels
+    gpu.return
+  }
+
+  // Buffers next to each other need no barrier.
+  // CHECK-LABEL: gpu.func @apart
+  // CHECK: tile.load
+  // CHECK-NEXT: tile.store
+  gpu.func @apart(%x: !square) kernel {
+    %a = tile.alloc_shared {tile.offset = 0 : i64} : !panels
+    %b = tile.alloc_shared {tile.offset = 16384 : i64} : !part
+    %y = tile.load %a[0, 32] [64, 32] : !panels -> !panel
+    tile.store %x to %b : !square to !part
+    gpu.return
+  }
+}
