@@ -1,9 +1,9 @@
-// The examples' matrix product, from the tile dialect to machine code.
+// The matmul of the examples, from the tile dialect to machine code.
 // RUN: tilews-translate %S/../../../examples/gemm.mlir --chip=sm_80 --to=ptx 2>/dev/null | FileCheck %s --check-prefix=SM80
 // RUN: tilews-translate %S/../../../examples/gemm.mlir --chip=sm_90a --to=ptx 2>/dev/null | FileCheck %s --check-prefix=SM90
 
-// Three stages: the copies of two turns in front of the loop. In the loop one
-// group of copies stays under way; the barrier of the wait is the only one.
+// Three stages: the copies of two iterations come before the loop. One group of copies
+// stays under way in the loop, whose only barrier is that of the wait.
 // SM80-LABEL: .entry gemm
 // SM80-NOT: bar.sync
 // SM80-NOT: cp.async.wait_group
@@ -17,10 +17,9 @@
 // SM80-NOT: cp.async.wait_group
 // SM80-NOT: bar.sync
 
-// Roles, with four slots between them: one thread starts TMA copies, which count
-// bytes; a warp at a time gives slots back.
-// Roles with slots between them: a thread starts TMA copies, whose bytes count; a
-// warp at a time gives slots back. Blocks meet once, after the barriers are made.
+// Roles with four slots: one thread starts TMA copies, whose bytes are counted, and
+// each warp releases slots for all of its lanes. Blocks synchronize once, after the
+// barriers are initialized.
 // SM90-LABEL: .entry gemm
 // SM90: .param .align 64 .b8
 // SM90: mbarrier.init.shared.b64

@@ -1,4 +1,4 @@
-// A chip with TMA, without warps of their own for copies.
+// One role on a chip that has TMA: no role of its own starts copies.
 // RUN: tilews-opt %S/../../../examples/gemm.mlir --pass-pipeline='builtin.module(tilews-to-nvvm{chip=sm_90a one-role=true})' 2>/dev/null | FileCheck %s
 // RUN: tilews-opt %S/../../../examples/gemm.mlir --pass-pipeline='builtin.module(tilews-to-nvvm{chip=sm_90a})' 2>/dev/null | FileCheck %s --check-prefix=ROLES
 

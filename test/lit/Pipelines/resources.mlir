@@ -1,4 +1,4 @@
-// No spills, and no wgmma that the assembler has to serialize.
+// There are no spills, and no wgmma that the assembler has to serialize.
 // REQUIRES: ptxas
 // RUN: tilews-translate %S/../../../examples/gemm.mlir --chip=sm_90a --to=ptx -o %t.ptx
 // RUN: ptxas -arch=sm_90a -v %t.ptx -o %t.cubin 2>&1 | FileCheck %s --implicit-check-not=serialized

@@ -1,7 +1,7 @@
 // RUN: not %python -m tilews.sim %s --arg n=3 --grid 1 2>&1 | FileCheck %s
 
-// The report of a deadlock names what each role waits for, what the barrier
-// misses, and who should have arrived.
+// The report of a deadlock lists the barrier that each role waits for, the arrivals
+// that are missing there, and the roles that should have made them.
 
 !slot = memref<64xf32, #gpu.address_space<workgroup>>
 !buffer = memref<2x64xf32, #gpu.address_space<workgroup>>

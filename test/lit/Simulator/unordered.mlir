@@ -1,8 +1,8 @@
 // RUN: not %python -m tilews.sim %s --grid 1 2>&1 | FileCheck %s
 // RUN: not %python -m tilews.sim %s --grid 1 --policy latest 2>&1 | FileCheck %s
 
-// An access that nothing orders behind an earlier one names both places, also
-// where the timing is friendly.
+// The report of two unordered accesses names both places, even if the timing of the run
+// happens to order them.
 
 !buffer = memref<64xf32, #gpu.address_space<workgroup>>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {

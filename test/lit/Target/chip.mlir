@@ -1,4 +1,4 @@
-// A module without a target takes the one it is compiled for.
+// A module without a target gets the chip that it is compiled for.
 // RUN: tilews-translate %s --chip=gfx942 --to=asm | FileCheck %s --check-prefix=AMD
 // RUN: tilews-translate %s --chip=sm_90a --to=asm | FileCheck %s --check-prefix=NVIDIA
 

@@ -1,4 +1,4 @@
-// Each error is one line with a location, and no output is left behind.
+// Each error is one line with a location, and no output file remains.
 // RUN: rm -rf %t && split-file %s %t
 // RUN: not tilews-translate %t/none.mlir --to=ptx -o %t/out 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not tilews-translate %t/two.mlir --to=ptx -o %t/out 2>&1 | FileCheck %s --check-prefix=TWO

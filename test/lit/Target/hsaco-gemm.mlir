@@ -1,5 +1,5 @@
-// Machine code of a product for AMD's GPUs: matrix instructions, wide accesses,
-// nothing in scratch memory.
+// Machine code of a matmul for AMD's GPUs: matrix instructions, wide accesses, and no
+// use of scratch memory.
 // RUN: tilews-translate %s --chip=gfx942 --to=hsaco -o %t.942 && llvm-objdump -d %t.942 | FileCheck %s --check-prefixes=CODE,GFX942
 // RUN: tilews-translate %s --chip=gfx950 --to=hsaco -o %t.950 && llvm-objdump -d %t.950 | FileCheck %s --check-prefixes=CODE,GFX950
 // RUN: tilews-translate %s --chip=gfx1100 --to=hsaco -o %t.1100 && llvm-objdump -d %t.1100 | FileCheck %s --check-prefixes=CODE,GFX1100
@@ -29,7 +29,7 @@
 // CODE-NOT: scratch_
 // CODE: s_endpgm
 
-// Shared memory is given at the launch, so that the code object asks for none.
+// The launch sets the size of shared memory, so the code object asks for none.
 // NOTES: .group_segment_fixed_size: 0
 // NOTES: .max_flat_workgroup_size: 256
 // NOTES: .private_segment_fixed_size: 0

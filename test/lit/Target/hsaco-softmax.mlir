@@ -1,5 +1,5 @@
-// Machine code of a row softmax for AMD's GPUs: reductions within a wave need no
-// shared memory but between rows of lanes, maxima no quieting.
+// Machine code of a row softmax for AMD's GPUs: reductions within a wave use shared
+// memory only between rows of lanes, and maxima need no instructions that quiet NaNs.
 // RUN: tilews-translate %s --chip=gfx942 --to=hsaco -o %t.942 && llvm-objdump -d %t.942 | FileCheck %s --check-prefixes=CODE,GFX942
 // RUN: tilews-translate %s --chip=gfx1100 --to=hsaco -o %t.1100 && llvm-objdump -d %t.1100 | FileCheck %s --check-prefixes=CODE,GFX1100
 

@@ -23,7 +23,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     llvm.return
   }
 
-  // A long vector that a loop carries becomes single floats; halves stay pairs.
+  // A long vector that a loop carries is split into single floats. Halves stay in
+  // pairs.
   // LLVM-LABEL: @fragment
   // LLVM-NOT: phi <
   // LLVM-COUNT-8: phi float
@@ -54,7 +55,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     llvm.return
   }
 
-  // An operation that exists as inline assembly only.
+  // This operation exists as inline assembly only.
   // PTX-LABEL: .entry fence
   // PTX: mbarrier.init.shared{{(::cta)?}}.b64
   llvm.func @fence() attributes {nvvm.kernel} {

@@ -1,4 +1,5 @@
-// What ptxas reports becomes resource figures, and its errors become ours.
+// The figures that ptxas reports become resource figures, and its errors become errors
+// of the compiler.
 // REQUIRES: ptxas
 // RUN: tilews-translate %s --to=cubin -o %t.cubin && llvm-readobj --file-header %t.cubin | FileCheck %s --check-prefix=CUBIN
 // RUN: tilews-translate %s --to=manifest | FileCheck %s

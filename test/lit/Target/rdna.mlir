@@ -1,4 +1,4 @@
-// A chip without accumulation registers has none of them.
+// The resource figures of a chip without accumulation registers list none.
 // RUN: tilews-translate %s --to=manifest | FileCheck %s
 
 // CHECK: "accumulation_registers": 0,

@@ -1,4 +1,5 @@
-// The server knows the tile dialect, so it can tell what is not in it.
+// The server has the tile dialect registered, so it reports operations that the dialect
+// lacks.
 // RUN: tilews-lsp-server --lit-test < %S/Inputs/session.json | FileCheck %s
 
 // CHECK: "method": "textDocument/publishDiagnostics"

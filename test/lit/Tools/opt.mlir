@@ -1,4 +1,4 @@
-// Upstream passes and dialects are there next to ours.
+// Upstream passes and dialects are registered, too.
 // RUN: tilews-opt --canonicalize %s | FileCheck %s
 // RUN: tilews-opt --version | FileCheck %s --check-prefix=VERSION
 // RUN: not tilews-opt --no-such-pass %s 2>&1 | FileCheck %s --check-prefix=ERROR

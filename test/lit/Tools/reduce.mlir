@@ -1,5 +1,5 @@
-// A kernel becomes as small as it can while a pass still fails, or while passes
-// still change what it computes.
+// A kernel is reduced as long as a pass still fails, or as long as passes still change
+// what it computes.
 
 // RUN: echo '#!/bin/sh' > %t.crashes.sh
 // RUN: echo 'exec %python -m tilews.fuzz.interesting crashes "$1"' >> %t.crashes.sh
@@ -20,7 +20,7 @@
 // RUN:   tilews-reduce %s --reduce-kernel='test=%t.disagrees.sh' \
 // RUN:   | FileCheck %s --check-prefix=DISAGREE
 
-// The product is rounded before the sum, or is not.
+// Without fusion the result of the multiplication is rounded before the sum.
 // DISAGREE: gpu.func @kernel
 // DISAGREE-NOT: scf.for
 // DISAGREE: arith.mulf

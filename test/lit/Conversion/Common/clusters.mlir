@@ -29,7 +29,7 @@ gpu.module @kernels {
 
 // -----
 
-// A cluster of one block is none.
+// A cluster of one block is dropped.
 // SM80: llvm.func @single
 // SM80-SAME: tile.cluster = array<i32: 1, 1, 1>
 gpu.module @kernels {

@@ -5,18 +5,19 @@
 
 #wg = #gpu.address_space<workgroup>
 
-// The accumulator of mma.sync, and what a quad makes of it: 16 bytes a lane.
+// The accumulator of mma.sync, and the layouts into which the four lanes of a row
+// exchange it: each lane has 16 bytes in one piece.
 #acc = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>
 #renamed = #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (4, 2, 2):(8*d1, 1*d1, 8*d0)>
 #wide16 = #tile.fragment<thread = (4, 8, 4):(8*d1, 1*d0, 16*d0), value = (8, 2):(1*d1, 8*d0)>
 #wide32 = #tile.fragment<thread = (2, 2, 8, 4):(8*d1, 4*d1, 1*d0, 16*d0), value = (4, 2, 2):(1*d1, 8*d0, 16*d1)>
 // Lanes in another order.
 #turned = #tile.fragment<thread = (8, 4, 4):(1*d0, 2*d1, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>
-// Rows change warps.
+// Rows move to other warps.
 #rows = #tile.fragment<thread = (4, 8, 4):(8*d1, 8*d0, 1*d0), value = (8, 2):(1*d1, 4*d0)>
 
 gpu.module @kernels {
-  // Another order of the same registers takes no instruction.
+  // The same registers in another order need no instruction.
   // CHECK-LABEL: llvm.func @rename
   // CHECK-SAME: tile.shared_bytes = 0 : i64
   // CHECK-NOT: arith.select
@@ -29,8 +30,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Sixteen elements are eight words; each lane keeps a quarter of them and
-  // gets two in each of three rounds.
+  // The sixteen elements of a lane are eight words. The lane keeps a quarter of them
+  // and receives two words in each of three rounds.
   // CHECK-LABEL: llvm.func @quad_f16
   // CHECK-SAME: tile.shared_bytes = 0 : i64
   // NV-COUNT-6: nvvm.shfl.sync bfly
@@ -45,7 +46,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // One bit changes places: half of the words move.
+  // One bit of the place is exchanged: half of the words move.
   // CHECK-LABEL: llvm.func @pair_f32
   // CHECK-SAME: tile.shared_bytes = 0 : i64
   // NV-COUNT-8: nvvm.shfl.sync bfly
@@ -60,7 +61,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Lanes move as wholes: eight words, from a lane computed once.
+  // Lanes exchange all of their words: eight of them, from a lane that is computed
+  // once.
   // CHECK-LABEL: llvm.func @lanes
   // CHECK-SAME: tile.shared_bytes = 0 : i64
   // NV-COUNT-8: nvvm.shfl.sync idx
@@ -74,7 +76,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Between warps: through scratch memory with padded rows, read in 16 bytes.
+  // An exchange between warps goes through scratch memory with padded rows, which are
+  // read in vectors of 16 bytes.
   // CHECK-LABEL: llvm.func @shared
   // CHECK-SAME: tile.shared_bytes = 5104 : i64
   // CHECK-COUNT-8: llvm.store {{.*}} : vector<2xf16>, !llvm.ptr<3>
@@ -90,8 +93,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A step through scratch memory and one without: the conversion does not make
-  // one of them, which would need scratch memory that nobody has planned.
+  // The first conversion needs scratch memory, the second does not. They are not merged
+  // into one, which would need scratch memory that no pass has planned.
   // CHECK-LABEL: llvm.func @two_steps
   // CHECK: llvm.store
   // CHECK: {{nvvm.barrier|rocdl.*barrier}}

@@ -28,7 +28,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     // CHECK-NOT: math.erf
     %4 = math.sin %x : vector<4xf32>
     %5 = math.erf %x : vector<4xf32>
-    // f64 has a square root.
+    // The square root of f64 is kept.
     // CHECK: math.sqrt %arg3 : f64
     %6 = math.sqrt %d : f64
     "test.use"(%0, %1, %2, %3, %4, %5, %6) : (vector<4xf32>, vector<4xf32>, f32, vector<4xf16>, vector<4xf32>, vector<4xf32>, f64) -> ()

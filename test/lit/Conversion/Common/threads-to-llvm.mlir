@@ -2,7 +2,7 @@
 // RUN: tilews-opt %s --convert-tile-threads-to-llvm=index-bitwidth=64 | FileCheck %s --check-prefix=WIDE
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
-  // Nothing is left of the other dialects, and no library is called.
+  // No operation of the other dialects remains, and no library function is called.
   // CHECK-LABEL: llvm.func @all
   // CHECK-NOT: {{ (arith|math|vector|index|memref|cf)\.}}
   // CHECK-NOT: llvm.call
@@ -28,7 +28,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     llvm.return
   }
 
-  // A long vector is made of its elements by halves, a short or odd one at once.
+  // A vector of more than 16 elements and even length is made of two halves. A shorter
+  // or odd one is made at once.
   // CHECK-LABEL: llvm.func @elements
   // CHECK-COUNT-12: llvm.insertelement %{{.*}} : vector<12xf32>
   // CHECK-COUNT-12: llvm.insertelement %{{.*}} : vector<12xf32>

@@ -9,7 +9,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.num_stages = 3 : i32}
-    // Its plan, made by hand, goes with it.
+    // The plan, which was made by hand, is dropped with the pipeline.
     // expected-remark @below {{tile-pipe-0001}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
@@ -18,7 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       // expected-remark @below {{tile-pipe-0017: its stage and order are not kept}}
       memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
     }
-    // One stage is what it gets.
+    // A loop with one stage needs no pass, so there is no remark.
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.num_stages = 1 : i32}

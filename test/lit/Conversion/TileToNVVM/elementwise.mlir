@@ -18,7 +18,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A row's value is repeated in the registers of its row.
+  // The value of a row is repeated in all registers of the row.
   // CHECK-LABEL: llvm.func @broadcast
   // CHECK: %[[S:.*]] = vector.extract %{{.*}}[0] : f32 from vector<2xf32>
   // CHECK: vector.from_elements %[[S]], %[[S]]
@@ -31,7 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Coordinates: a part for the thread plus constants for the registers.
+  // A coordinate is a part that the thread decides, plus a constant for each register.
   // CHECK-LABEL: llvm.func @iota
   // CHECK: arith.constant dense<[0, 1, 2, 3]> : vector<4xi32>
   // CHECK: vector.broadcast %{{.*}} : i32 to vector<4xi32>
@@ -42,7 +42,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Conversions to and from fp8, two numbers an instruction.
+  // Conversions to and from fp8: an instruction converts two numbers.
   // CHECK-LABEL: llvm.func @fp8
   // CHECK-COUNT-2: cvt.rn.satfinite.e4m3x2.f32 $0, $2, $1;
   // CHECK-COUNT-2: cvt.rn.f16x2.e4m3x2 $0, $1;
@@ -54,7 +54,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Between layouts a fragment passes through scratch memory.
+  // A conversion between layouts goes through scratch memory.
   // CHECK-LABEL: llvm.func @convert
   // CHECK: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr<3>
   // CHECK: nvvm.barrier0

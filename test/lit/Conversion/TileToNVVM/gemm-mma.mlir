@@ -25,7 +25,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Operands stored the other way around are transposed on the way.
+  // Operands that are stored transposed are transposed by ldmatrix.
   // CHECK-LABEL: llvm.func @tn
   // CHECK: nvvm.ldmatrix %{{.*}} {{.*}}#nvvm.mma_layout<col>
   // CHECK-NOT: #nvvm.mma_layout<row>
@@ -39,7 +39,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // ldmatrix cannot transpose bytes: the right operand is read one by one.
+  // ldmatrix cannot transpose bytes: the elements of the right operand are loaded one
+  // by one.
   // CHECK-LABEL: llvm.func @bytes
   // CHECK: nvvm.ldmatrix
   // CHECK: llvm.load %{{.*}} {alignment = 1 : i64} : !llvm.ptr<3> -> i8
@@ -64,7 +65,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // K does not divide: plain arithmetic, in a loop over K.
+  // No instruction divides K: the matmul is plain arithmetic, in a loop over K.
   // CHECK-LABEL: llvm.func @plain
   // CHECK-NOT: mma.sync
   // CHECK: scf.for

@@ -12,10 +12,10 @@
 !e64 = memref<64x4xi32, #gpu.address_space<workgroup>>
 
 gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
-  // Four steps of 32 along K: 32 bytes of the left operand and 64 of the right
-  // one, two and four units of the descriptors' addresses. The lanes that a
-  // selector leaves out have the next step's metadata, so that there are two
-  // words: a lane loads 16 bits of each of two rows for one.
+  // K has four steps of 32: 32 bytes of the left operand and 64 of the right one, which
+  // are two and four units of the addresses in the descriptors. The lanes that one
+  // selector leaves out hold the metadata of the next step. A lane therefore has two
+  // words, and loads 16 bits of each of two rows for each.
   // CHECK-LABEL: llvm.func @halves
   // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> i16
   // CHECK-NOT: llvm.load %{{.*}} -> i16
@@ -53,7 +53,7 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A word of 32 bits is for two lanes, each of which takes its half.
+  // A word of 32 bits serves two lanes. Each takes its half.
   // CHECK-LABEL: llvm.func @words
   // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
   // CHECK: arith.andi %{{.*}}, %{{.*}} : i32
@@ -69,8 +69,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The left operand and its metadata in registers, in the layouts that the
-  // instruction has.
+  // The left operand and its metadata are in registers, in the layouts of the
+  // instruction.
   // CHECK-LABEL: llvm.func @fragments
   // CHECK: wgmma.mma_async.sp.sync.aligned.m64n128k32.f32.f16.f16
   // CHECK-SAME: {$128, $129, $130, $131}, db, $145, 0, p, 1, 1, 0;
@@ -86,8 +86,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // For 8-bit operands all four lanes have metadata of their own: 32 bits for
-  // one row and half of a step of 64.
+  // 8-bit operands have metadata in all four lanes: a lane holds 32 bits, for one row
+  // and half of a step of 64.
   // CHECK-LABEL: llvm.func @fp8
   // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
   // CHECK-NOT: llvm.load %{{.*}} -> i32
@@ -104,8 +104,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Asynchronous ones are finished all the same: they read metadata from
-  // registers as long as they run.
+  // The instruction is waited for at once although the operation is asynchronous: it
+  // reads the metadata from registers while it runs.
   // CHECK-LABEL: llvm.func @integers
   // CHECK: wgmma.mma_async.sp.sync.aligned.m64n64k64.s32.s8.s8
   // CHECK-SAME: da, db, $34, 0, q;
@@ -177,7 +177,7 @@ gpu.module @ampere [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Of rows that are not there an instruction has valid metadata: 0x4444.
+  // Rows past the end have metadata that the instruction accepts: 0x4444.
   // CHECK-LABEL: llvm.func @ragged
   // CHECK: arith.constant 17476 : i16
   // CHECK: mma.sp::ordered_metadata

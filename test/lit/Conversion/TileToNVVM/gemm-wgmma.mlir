@@ -27,8 +27,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // An asynchronous product ends with its commit. The wait takes the registers
-  // and gives them back.
+  // An asynchronous matmul ends with the commit of its group. The wait takes the
+  // registers as operands and returns them.
   // CHECK-LABEL: llvm.func @async
   // CHECK: llvm.inline_asm has_side_effects {{.*}}wgmma.fence.sync.aligned;{{.*}}wgmma.commit_group.sync.aligned;\0A}"
   // CHECK-NOT: wait_group.sync.aligned 0
@@ -51,7 +51,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A cleared accumulator is no input; the first step ignores the registers.
+  // A cleared accumulator is no operand: the first step ignores the contents of the
+  // registers.
   // CHECK-LABEL: llvm.func @clear
   // CHECK: add.s64 da, $64, 0;
   // CHECK-SAME: da, db, q, 1, 1, 0, 0;
@@ -91,7 +92,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Bytes cannot be transposed and say nothing of it.
+  // Instructions on bytes have no operand for a transposition.
   // CHECK-LABEL: llvm.func @fp8
   // CHECK: wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3 {{{.*}}}, da, db, p, 1, 1;
   gpu.func @fp8(%x: memref<64x64xf32>) kernel {
@@ -103,9 +104,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Layouts that are given: panels of 64 bytes, and a right operand whose rows
-  // run along K although K is its first dimension, so that it is not transposed.
-  // 64 columns of 128 bytes to the next warpgroup: 8192 bytes.
+  // Layouts that are given: panels of 64 bytes, and a right operand whose rows run
+  // along K, although K is its first dimension, so that it is not transposed. The next
+  // warpgroup starts after 64 columns of 128 bytes, 8192 bytes.
   // CHECK-LABEL: llvm.func @given
   // CHECK: arith.constant -9223371899415756800 : i64
   // CHECK: arith.constant 8192 : i32

@@ -1,9 +1,9 @@
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-infer-layouts --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm --cse | FileCheck %s
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-infer-layouts --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm=index-bitwidth=64 --cse | FileCheck %s --check-prefix=WIDE
 
-// A kernel's parameters: each memref is its base pointer, its dynamic extents
-// and its dynamic strides; a scalar is itself. What the launch needs to know
-// stays on the function.
+// The parameters of a kernel: a memref becomes its base pointer, its dynamic extents
+// and its dynamic strides; a scalar stays a scalar. Attributes of the function keep
+// what the launch needs.
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: llvm.mlir.global external @tile_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 

@@ -26,7 +26,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Held column by column: the instruction transposes.
+  // The columns of the fragment are in adjacent registers: ldmatrix and stmatrix
+  // transpose.
   // CHECK-LABEL: llvm.func @transposed
   // CHECK-COUNT-4: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>, num = 4
   // SM90-COUNT-4: nvvm.stmatrix {{.*}}layout = #nvvm.mma_layout<col>
@@ -39,7 +40,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Four bytes are a word as well as two halves.
+  // Four bytes form a word, like two halves.
   // CHECK-LABEL: llvm.func @fp8
   // CHECK-COUNT-2: nvvm.ldmatrix {{.*}}num = 4
   // CHECK-NOT: nvvm.ldmatrix
@@ -51,7 +52,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Rows of a thread of its own take vectors of 16 bytes.
+  // A thread that holds whole rows loads vectors of 16 bytes.
   // CHECK-LABEL: llvm.func @vectors
   // CHECK-NOT: {{ldmatrix|stmatrix}}
   // CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> vector<8xf16>

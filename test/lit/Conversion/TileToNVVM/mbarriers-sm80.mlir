@@ -1,5 +1,5 @@
-// Barriers in shared memory on chips before sm_90: a lane is chosen by its number,
-// and threads that wait look again and again.
+// Barriers in shared memory before sm_90: a lane is chosen by its number, and waiting
+// threads test the barrier in a loop.
 // RUN: tilews-opt %s --convert-tile-to-nvvm --cse --verify-diagnostics | FileCheck %s --implicit-check-not=nvvm.fence
 
 #wg = #gpu.address_space<workgroup>

@@ -15,7 +15,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: %[[FIRST:.*]] = arith.cmpi eq
   // CHECK: nvvm.prefetch tensormap, %[[MAP]], predicate = %[[FIRST]]
   // CHECK: %[[BUFFER:.*]] = llvm.mlir.addressof @tile_shared
-  // One thread initializes what all use.
+  // One thread initializes the barriers that all threads use.
   // CHECK: scf.if %[[FIRST]] {
   // CHECK-NEXT:   %[[BARRIER:.*]] = llvm.getelementptr %[[BUFFER]][24576]
   // CHECK-NEXT:   %[[ONE:.*]] = arith.constant 1 : i32
@@ -66,7 +66,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<threads>} : !tile.mbarrier<3>
         // CHECK-NEXT: nvvm.cp.async.mbarrier.arrive %[[EMPTYSLOT]] {noinc = true}
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<copies>} : !tile.mbarrier<3>
-        // The role's first thread is the block's.
+        // The first thread of this role is the first thread of the block.
         // CHECK-NEXT: scf.if %[[FIRST]] {
         // CHECK-NEXT:   nvvm.mbarrier.arrive %[[EMPTYSLOT]]
         // CHECK-NEXT: }
@@ -100,7 +100,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Roles with registers of their own; one thread of a role in the middle.
+  // Roles set their numbers of registers. One thread is chosen from a role in the
+  // middle.
   // CHECK-LABEL: llvm.func @registers
   gpu.func @registers(%slot: i32) kernel attributes {tile.threads = 256 : i32} {
     %full = tile.mbarrier {count = 1 : i64, tile.offset = 0 : i64} : !tile.mbarrier<1>

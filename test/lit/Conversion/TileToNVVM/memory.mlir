@@ -3,7 +3,8 @@
 !a = memref<64x64xf16, #gpu.address_space<workgroup>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
-  // A region that is certainly inside is loaded without masks, 16 bytes at a time.
+  // A region that lies inside of the memref is loaded without masks, 16 bytes at a
+  // time.
   // CHECK-LABEL: llvm.func @inside
   // CHECK-NOT: scf.if
   // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
@@ -16,7 +17,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // At an edge each vector has its own mask, elsewhere none; the padding fills up.
+  // A region that reaches over the edge is loaded with a mask for each vector, any
+  // other without masks. The padding takes the place of elements past the edge.
   // CHECK-LABEL: llvm.func @edge
   // CHECK: %[[INSIDE:.*]] = arith.andi
   // CHECK: scf.if %[[INSIDE]] -> (vector<16xf32>)
@@ -32,7 +34,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // An innermost extent that nothing is known of allows single elements only.
+  // An innermost extent without known divisors allows loads of single elements only.
   // CHECK-LABEL: llvm.func @unaligned
   // CHECK-NOT: vector<2xf32>
   // CHECK-NOT: vector<4xf32>
@@ -43,8 +45,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Copies to shared memory are asynchronous; the edge is filled with zeros by
-  // the instruction. The swizzle of the destination is part of the address.
+  // Copies to shared memory are asynchronous. The instruction fills the elements past
+  // the edge with zeros. The address includes the swizzle of the destination.
   // CHECK-LABEL: llvm.func @copy
   // CHECK: arith.xori
   // CHECK: scf.if
@@ -63,7 +65,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A scalar is loaded by every thread and stored by the first.
+  // All threads load a scalar. The first one stores it.
   // CHECK-LABEL: llvm.func @scalar
   // CHECK: %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
   // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
@@ -75,7 +77,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Of the threads that hold the same element one takes part.
+  // Several threads hold each element. One of them performs the atomic operation.
   // CHECK-LABEL: llvm.func @atomic
   // CHECK: %[[OWNER:.*]] = arith.cmpi eq
   // CHECK: scf.if %[[OWNER]]

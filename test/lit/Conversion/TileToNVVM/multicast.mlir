@@ -1,4 +1,4 @@
-// Copies that blocks of a cluster do together, and arrivals in other blocks.
+// Copies that blocks of a cluster share, and arrivals in other blocks.
 // RUN: tilews-opt %s --convert-tile-to-nvvm --cse | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>
@@ -12,7 +12,7 @@
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: llvm.func @pair
-  // A box is half of the 64 rows, or one of the panels.
+  // A box has half of the 64 rows, or one of the panels.
   // CHECK-SAME: box = array<i64: 64, 32>
   // CHECK-SAME: box = array<i64: 64, 64>
   // CHECK: nvvm.fence.mbarrier.init
@@ -33,13 +33,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         // CHECK:   %[[THERE:.*]] = nvvm.mapa %{{.*}}, %[[LANE]] : !llvm.ptr<3> -> !llvm.ptr<7>
         // CHECK:   nvvm.mbarrier.arrive %[[THERE]] {relaxed = true, scope = #nvvm.mem_scope<cluster>}
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>, converged, peers = [#tile.cluster<x>]} : !tile.mbarrier<2>
-        // Other threads have accesses that others have to see first.
+        // The threads are not converged: the accesses of all threads of the warp have
+        // to be visible before one of them arrives.
         // CHECK: nvvm.bar.warp.sync
         // CHECK:   nvvm.mbarrier.arrive %{{.*}} {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<warps>, peers = [#tile.cluster<x>]} : !tile.mbarrier<2>
         // CHECK: nvvm.mbarrier.try_wait %{{.*}} {scope = #nvvm.mem_scope<cluster>}
         tile.mbarrier_wait %empty[%slot], %parity {cluster} : !tile.mbarrier<2>
-        // One thread arrives in one block after the other.
+        // One thread arrives in the blocks one after the other.
         // CHECK: scf.if
         // CHECK-COUNT-2: nvvm.mapa
         tile.mbarrier_arrive %empty[%slot] {by = #tile.agents<thread>, peers = [#tile.cluster<x>]} : !tile.mbarrier<2>
@@ -70,7 +71,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Peers along x lie side by side, those along y two ranks apart.
+  // The ranks of peers along x differ by one, those of peers along y by two.
   // CHECK-LABEL: llvm.func @square
   gpu.func @square(%slot: i32) kernel
       attributes {tile.threads = 32 : i32, tile.cluster = array<i32: 2, 2, 1>} {

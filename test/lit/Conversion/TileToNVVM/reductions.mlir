@@ -1,7 +1,8 @@
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-infer-layouts --tile-plan-shared-memory --tile-insert-barriers --convert-tile-to-nvvm --cse | FileCheck %s
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Registers first, then lanes by shuffles; a row within a warp needs no more.
+  // Registers are reduced first, then lanes by shuffles. A row within a warp needs
+  // nothing else.
   // CHECK-LABEL: llvm.func @lanes
   // CHECK: arith.addf
   // CHECK-COUNT-4: nvvm.shfl.sync bfly
@@ -14,7 +15,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Across warps the partial results meet in scratch memory, once.
+  // Warps exchange partial results through scratch memory, once.
   // CHECK-LABEL: llvm.func @warps
   // CHECK: arith.maxnumf
   // CHECK-COUNT-5: nvvm.shfl.sync bfly
@@ -54,7 +55,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Registers, then lanes, each of which adds what comes before it.
+  // Registers are scanned first, then lanes: each adds the sum of the lanes before it.
   // CHECK-LABEL: llvm.func @scan(
   // CHECK-SAME: tile.shared_bytes = 0
   // CHECK-COUNT-3: arith.addi
@@ -71,7 +72,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Warps leave their totals and read those of the others.
+  // Warps write their totals to scratch memory and read those of the other warps.
   // CHECK-LABEL: llvm.func @scan_warps
   // CHECK-COUNT-5: nvvm.shfl.sync bfly
   // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
@@ -86,7 +87,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Three lanes cannot meet in pairs; they do in scratch memory.
+  // Three lanes cannot be reduced in pairs: they use scratch memory.
   // CHECK-LABEL: llvm.func @three_lanes
   // CHECK-NOT: nvvm.shfl
   // CHECK: nvvm.barrier0

@@ -1,7 +1,7 @@
 // RUN: tilews-opt %s --convert-tile-to-nvvm --cse | FileCheck %s
 
-// Of the threads that hold the same elements, the first ones store them: here
-// those of the first warp of four.
+// Several threads hold each element. The first of them stores it: here the threads of
+// the first warp of four.
 
 #each = #tile.fragment<thread = (32, 4):(1*d0, 0), value = ():()>
 #one = #tile.fragment<thread = (128):(1*d0), value = ():()>
@@ -34,7 +34,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Each element is one thread's.
+  // One thread holds each element.
   // CHECK-LABEL: llvm.func @no_replicas
   // CHECK-NOT: scf.if
   // CHECK: llvm.return
@@ -44,8 +44,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // So it is in a role: all of its threads have an element, not those of the
-  // block.
+  // In a role, one thread of the role holds each element, though the block has more
+  // threads.
   // CHECK-LABEL: llvm.func @role
   // CHECK: %[[TID:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
   // CHECK-NOT: arith.cmpi eq

@@ -1,7 +1,7 @@
 // RUN: tilews-opt --pass-pipeline='builtin.module(gpu.module(tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-nvvm,canonicalize,cse))' %s | FileCheck %s
 
-// What a role's fragments need of each other stays in the role: its threads are
-// numbered from its first one, and meet at a barrier of their own.
+// Fragments of a role are exchanged among its own threads. They are numbered from the
+// first thread of the role, and synchronize at a barrier of the role.
 #math = #tile.fragment<thread = (32, 4):(1*d0, 32*d0), value = (4):(128*d0)>
 #load = #tile.fragment<thread = (32):(1*d0), value = (4):(32*d0)>
 

@@ -6,8 +6,8 @@
 #panels = #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Ordinary writes are fenced, then one thread stores; the buffer is written
-  // again when the store has read it.
+  // Ordinary writes are fenced, then one thread stores. The buffer is written again
+  // only after the store has read it.
   // CHECK-LABEL: llvm.func @store
   // CHECK-SAME: %[[C:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
   // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>}]
@@ -39,7 +39,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The next turn reads what this one stores: it waits until that is there.
+  // The next iteration reads what this one stores, so the kernel waits until the store
+  // is complete.
   // CHECK-LABEL: llvm.func @read
   // CHECK: scf.for
   // CHECK:   nvvm.cp.async.bulk.wait_group 0{{$}}
@@ -60,8 +61,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Two panels of 128-byte rows are two boxes; batch and head are dimensions of
-  // extent one. Both copies of Q have one map.
+  // Two panels of 128-byte rows are two boxes. Batch and head are dimensions of extent
+  // one. Both copies of Q use the same map.
   // CHECK-LABEL: llvm.func @load
   // CHECK-SAME: %[[Q:[a-z0-9]+]]: !llvm.ptr {llvm.align = 64
   // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64, 1, 1>, dims = array<i64: 3, 1, 2, 0>, swizzle = #tile.swizzle<span128>}, {argument = 1 : i64, box = array<i64: 256>, dims = array<i64: 0>, swizzle = #tile.swizzle<none>}]
@@ -71,8 +72,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]], %[[FULL]], box[%c64{{.*}}, %[[ROW]], %{{.*}}, %{{.*}}]
   // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[Q]]
   // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[FULL]], box[%{{[^,]*}}]
-  // The copies in the branch are expected there, the others at the commit:
-  // 2 * 16384 bytes.
+  // The bytes of copies in the branch are expected there, those of the other copies at
+  // the commit: 2 * 16384 bytes.
   // CHECK: scf.if
   // CHECK:   %[[ALONE:.*]] = arith.constant 2048 : i32
   // CHECK:   nvvm.mbarrier.expect_tx %[[FULL]], %[[ALONE]]

@@ -1,7 +1,7 @@
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-plan-pipeline --tile-multi-version --tile-expand-pipeline --canonicalize --cse --tile-infer-layouts --tile-plan-shared-memory --tile-insert-barriers --tile-lower-channels --convert-tile-to-rocdl | FileCheck %s
 
-// Ordinary copies fill the slots of a pipeline without roles: one barrier a turn,
-// and no code for the rest of the transactions.
+// Ordinary copies fill the slots of a pipeline without roles: each iteration has one
+// barrier, and no code for the other operations of transactions.
 gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
   // CHECK-LABEL: llvm.func @gemm
   // CHECK: scf.for

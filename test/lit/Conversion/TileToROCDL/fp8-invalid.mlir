@@ -1,6 +1,6 @@
 // RUN: tilews-opt %s -split-input-file --pass-pipeline='builtin.module(gpu.module(tile-infer-layouts,convert-tile-to-rocdl))' -verify-diagnostics
 
-// gfx942 knows the other family.
+// gfx942 has the other family of formats.
 gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
   gpu.func @cast(%A: memref<64xf32>, %B: memref<64xf8E5M2>) kernel attributes {tile.threads = 64 : i32} {
     %x = tile.load %A : memref<64xf32> -> tensor<64xf32>

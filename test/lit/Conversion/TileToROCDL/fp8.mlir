@@ -1,4 +1,4 @@
-// Conversions of fp8 by the chip's instructions, of the family it knows.
+// Conversions of fp8 by instructions of the chip, in its family of formats.
 // RUN: tilews-opt %s -split-input-file --pass-pipeline='builtin.module(gpu.module(tile-infer-layouts,convert-tile-to-rocdl,canonicalize,cse))' | FileCheck %s
 
 // CHECK-LABEL: gpu.module @gfx942

@@ -1,8 +1,8 @@
-// The kernel's function: what the backend has to know, and where it starts.
+// The function of a kernel: attributes for the backend, and its first block.
 // RUN: tilews-opt %s --pass-pipeline='builtin.module(gpu.module(tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-rocdl))' | FileCheck %s
 
 gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
-  // Shared memory is given at the launch.
+  // The launch sets the size of shared memory.
   // CHECK: llvm.mlir.global external @tile_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   // CHECK: llvm.func @copy(%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32)
   // CHECK-SAME: passthrough = [

@@ -1,4 +1,4 @@
-// Products become the matrix instructions of the chip.
+// Matmuls become the matrix instructions of the chip.
 // RUN: tilews-opt %s -split-input-file --pass-pipeline='builtin.module(gpu.module(tile-annotate-instructions,tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers,convert-tile-to-rocdl,canonicalize,cse))' | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>
@@ -26,7 +26,7 @@ gpu.module @gfx90a [#rocdl.target<chip = "gfx90a">] {
     tile.store %d to %C : tensor<16x16xi32> to memref<16x16xi32>
     gpu.return
   }
-  // The columns of the accumulator's registers are four rows apart.
+  // The registers of the accumulator have columns four rows apart.
   // CHECK: llvm.func @f64
   gpu.func @f64(%C: memref<16x16xf64>) kernel attributes {tile.threads = 64 : i32} {
     %a = tile.alloc_shared : memref<16x4xf64, #wg>
@@ -91,7 +91,7 @@ gpu.module @gfx950 [#rocdl.target<chip = "gfx950">] {
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @gfx1100
 gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
-  // Both halves of a wave hold all of K.
+  // Both halves of a wave hold all elements along K.
   // CHECK: llvm.func @f16
   gpu.func @f16(%C: memref<16x16xf32>) kernel attributes {tile.threads = 32 : i32} {
     %a = tile.alloc_shared : memref<16x16xf16, #wg>
@@ -113,7 +113,7 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
     tile.store %d to %C : tensor<16x16xi32> to memref<16x16xi32>
     gpu.return
   }
-  // RDNA3 multiplies no f32.
+  // RDNA3 has no matrix instruction for f32.
   // CHECK: llvm.func @f32
   gpu.func @f32(%C: memref<16x16xf32>) kernel attributes {tile.threads = 32 : i32} {
     %a = tile.alloc_shared : memref<16x16xf32, #wg>

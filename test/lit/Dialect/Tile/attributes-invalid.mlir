@@ -1,4 +1,4 @@
-// Attributes: each rule of the verifiers with its message.
+// Attributes: each rule of their verifiers with its message.
 // RUN: tilews-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 // expected-error @below {{layout has shape (4, 4), but the memref has (4)}}
@@ -46,7 +46,7 @@ func.func private @f(memref<4x4xf32, #tile.shared<(4, 4):(1, 1)>, #gpu.address_s
 
 // -----
 
-// Overlap of nested groups: coordinates are those of the buffer.
+// Overlap of nested groups: the coordinates are those of the buffer.
 // expected-error @below {{elements (1, 0) and (0, 32) both lie at offset 32}}
 func.func private @f(memref<64x64xf16, #tile.shared<(64, (32, 2)):(32, (1, 32)), Sw<3,4,3>>, #gpu.address_space<workgroup>>)
 

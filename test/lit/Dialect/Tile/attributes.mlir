@@ -6,9 +6,9 @@
 // CHECK: #tile.fragment<thread = (32):(0), value = ():()>
 func.func private @fragments(
   tensor<32xf32, #tile.fragment<thread = (32):(1*d0), value = ():()>>,
-  // Replicated over threads and registers.
+  // Elements are replicated over threads and registers.
   tensor<4xf32, #tile.fragment<thread = (8, 4):(0, 1*d0), value = (2):(0)>>,
-  // A scalar in every thread.
+  // Each thread holds the scalar.
   tensor<f32, #tile.fragment<thread = (32):(0), value = ():()>>)
 
 // CHECK: memref<64x32xf16, #tile.shared<(64, 32):(40, 1)>,

@@ -6,7 +6,7 @@
 // RUN: tilews-opt %s --mlir-print-op-generic | tilews-opt -o %t.generic
 // RUN: diff %t.once %t.generic
 
-// Nothing is dropped or merged but what is pure, and a barrier nobody uses.
+// Only pure operations, and a barrier without uses, are dropped or merged.
 // RUN: tilews-opt %s --canonicalize --cse | FileCheck %s --check-prefix=CLEAN
 
 !As = memref<4x128x64xf16, #gpu.address_space<workgroup>>

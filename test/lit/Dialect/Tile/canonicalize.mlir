@@ -17,7 +17,7 @@ func.func @offsets(%A: memref<?x?xf16>, %s: !s, %m: index) -> tensor<64x64xf16> 
   return %t : tensor<64x64xf16>
 }
 
-// An offset that cannot be written as a static one stays.
+// An offset that has no static form stays.
 // CHECK-LABEL: func @far
 func.func @far(%A: memref<?xf16>) -> tensor<64xf16> {
   // CHECK: %[[C:.*]] = arith.constant -9223372036854775808
@@ -32,7 +32,7 @@ func.func @far(%A: memref<?xf16>) -> tensor<64xf16> {
 func.func @views(%s: !s) -> (!s, !s, !line) {
   %same = tile.view %s : !s to !s
   %line = tile.view %s : !s to !line
-  // There and back again.
+  // Two views that cancel.
   %back = tile.view %line : !line to !s
   // CHECK: %[[L:.*]] = tile.view %[[S]]
   %again = tile.view %back : !s to !line
@@ -40,7 +40,7 @@ func.func @views(%s: !s) -> (!s, !s, !line) {
   return %same, %back, %again : !s, !s, !line
 }
 
-// Adding to zero is clearing.
+// A sum with zero becomes a cleared accumulator.
 // CHECK-LABEL: func @gemm
 func.func @gemm(%a: tensor<16x16xf16>, %b: tensor<16x16xi8>, %c: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xi32>, tensor<16x16xf32>) {
   %zero = arith.constant dense<0.0> : tensor<16x16xf32>
@@ -73,7 +73,7 @@ func.func @identities(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>,
   return %b, %t, %r : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
-// The same extents do not make a transposition the identity.
+// Equal extents do not make a transposition the identity.
 // CHECK-LABEL: func @square
 func.func @square(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   // CHECK: tile.transpose
@@ -109,8 +109,8 @@ func.func @conversions(%x: tensor<64xf32, #p>) -> (tensor<64xf32, #p>, tensor<64
   return %back, %z : tensor<64xf32, #p>, tensor<64xf32, #r>
 }
 
-// Once scratch memory is planned each step keeps what it has: the way to the
-// last layout may need some where its last step does not.
+// Conversions are not merged after scratch memory has been planned: the merged one
+// might need memory that its last step did not.
 // CHECK-LABEL: func @planned_conversions
 // CHECK-SAME: %[[X:[^:]*]]:
 func.func @planned_conversions(%x: tensor<64xf32, #p>) -> tensor<64xf32, #r> attributes {tile.shared_bytes = 256 : i64} {
@@ -122,7 +122,7 @@ func.func @planned_conversions(%x: tensor<64xf32, #p>) -> tensor<64xf32, #r> att
   return %z : tensor<64xf32, #r>
 }
 
-// What nobody uses goes, but for writes.
+// Operations without uses are dropped, unless they write.
 // CHECK-LABEL: func @unused
 func.func @unused(%A: memref<4xf32>, %x: tensor<4xf32>) {
   // CHECK-NEXT: tile.store
@@ -135,7 +135,8 @@ func.func @unused(%A: memref<4xf32>, %x: tensor<4xf32>) {
   return
 }
 
-// A slot of a view of all versions is a view of the slot, if they are as many.
+// A slot of a view of all versions becomes a view of the slot, if both have as many
+// versions.
 // CHECK-LABEL: func @slots
 // CHECK-SAME: %[[R:[^:]*]]: memref<2x8192xi8, #gpu.address_space<workgroup>>, %[[P:[^:]*]]: !tile.cursor<2>
 func.func @slots(%r: memref<2x8192xi8, #gpu.address_space<workgroup>>,

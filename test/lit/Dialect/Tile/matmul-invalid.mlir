@@ -1,4 +1,4 @@
-// Matrix products: each rule of the verifiers with its message.
+// Matmuls: each rule of the verifiers with its message.
 // RUN: tilews-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 func.func @f(%a: memref<16x32xf16>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf32>) {

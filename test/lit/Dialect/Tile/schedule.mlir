@@ -6,7 +6,7 @@
 // RUN: tilews-opt %s --mlir-print-op-generic | tilews-opt -o %t.generic
 // RUN: diff %t.once %t.generic
 
-// Nothing of a schedule is dropped or merged but what is pure.
+// Only pure operations of a schedule are dropped or merged.
 // RUN: tilews-opt %s --canonicalize --cse | FileCheck %s --check-prefix=CLEAN
 
 !As = memref<4x128x64xf16, #gpu.address_space<workgroup>>
@@ -27,7 +27,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     // CHECK: %[[CH:.*]] = tile.channel(%{{.*}}, %{{.*}}) {producer = #tile.producer<tma>} : memref<4x128x64xf16, #gpu.address_space<workgroup>>, memref<4x64x64xf16, #tile.shared<(4, 64, 64):(4096, 64, 1), Sw<3,4,3>>, #gpu.address_space<workgroup>> -> !tile.channel<4>
     // CLEAN-COUNT-2: tile.channel(
     %ch = tile.channel(%As, %Bs) {producer = #tile.producer<tma>} : !As, !Bs -> !tile.channel<4>
-    // A channel that only orders its roles.
+    // A channel that only orders its roles, without a buffer.
     // CHECK: tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
     %order = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
     // CHECK: tile.specialize {

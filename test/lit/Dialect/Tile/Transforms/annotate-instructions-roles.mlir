@@ -1,4 +1,4 @@
-// Roles need barriers in shared memory that count arrivals.
+// Roles need barriers in shared memory, which count arrivals.
 // RUN: tilews-opt %s --split-input-file --tile-annotate-instructions --verify-diagnostics
 
 gpu.module @kernels [#nvvm.target<chip = "sm_75">] {

@@ -1,6 +1,6 @@
 // RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -verify-diagnostics | FileCheck %s
 
-// A tile that all targets have a matrix instruction for.
+// All targets have a matrix instruction for this tile.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @sm80
@@ -26,7 +26,8 @@ gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
     %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
     // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<wgmma>}
     %d = tile.gemm %a, %b, %c : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
-    // A given instruction that is not the best is kept, without a remark.
+    // An instruction that the user has given is kept without a remark, although it is
+    // not the best.
     // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<mma>}
     %e = tile.gemm %a, %b, %d {tile.inst = #tile.inst<mma>} : memref<128x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
     // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<simt>}
@@ -52,7 +53,7 @@ gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
     %d4 = tile.gemm %a4, %b, %c3 : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     gpu.return
   }
-  // Three warpgroups share neither 128 rows nor 64 columns.
+  // Three warpgroups can divide neither 128 rows nor 64 columns.
   gpu.func @uneven(%x: memref<128x64xf32>) kernel attributes {tile.threads = 384 : i32} {
     %a = tile.alloc_shared : memref<128x64xf16, #wg>
     %b = tile.alloc_shared : memref<64x64xf16, #wg>
@@ -72,7 +73,7 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
   gpu.func @gemm(%x: memref<128x64xf32>, %A: memref<128x64xf16>) kernel {
     %a = tile.alloc_shared : memref<128x64xf16, #wg>
     %b = tile.alloc_shared : memref<64x64xf16, #wg>
-    // No remark: the target has no asynchronous copies.
+    // There is no remark, because the target has no asynchronous copies.
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
     tile.copy %A to %a : memref<128x64xf16> to memref<128x64xf16, #wg>
     %c = tile.load %x : memref<128x64xf32> -> tensor<128x64xf32>
@@ -99,7 +100,8 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
 
 // -----
 
-// Copies: what the divisibility of offsets, extents and base pointers shows.
+// Copies: the instruction depends on the divisors of offsets, extents and base
+// pointers.
 
 #wg = #gpu.address_space<workgroup>
 #round = affine_map<(d0)[s0] -> (d0 * 8 + s0 * 16)>
@@ -113,12 +115,12 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     %c64 = arith.constant 64 : index
     %s = tile.alloc_shared : memref<128x64xf16, #wg>
     %K = memref.dim %A, %c1 : memref<?x?xf16>
-    // The row may be any, the columns begin at multiples of 64.
+    // Rows may start anywhere, columns start at multiples of 64.
     scf.for %k = %c0 to %K step %c64 {
       // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
       tile.copy %A[%i, %k] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
     }
-    // Carried values: 64 and its double.
+    // Loop-carried values: 64, then its double.
     %n = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
       // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
       tile.copy %A[%i, %o] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
@@ -127,7 +129,7 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     }
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A[%i, %n] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
-    // Not preserved: 64, then 65.
+    // A loop-carried value that loses the divisor of its initial value: 64, then 65.
     %m1 = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
       // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
       // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: only 2 adjacent bytes are known to be aligned, cp.async needs 4; see tile.divisible and tile.alignment}}
@@ -135,14 +137,16 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
       %next = arith.addi %o, %c1 : index
       scf.yield %next : index
     }
-    // Preserved in part: 64, then 66 is a multiple of 2 elements only.
+    // A loop-carried value that keeps a part of it: 64, then 66, so two elements of 2
+    // bytes.
     %m2 = scf.for %k = %c0 to %K step %c64 iter_args(%o = %c64) -> (index) {
       // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
       tile.copy %A[%i, %o] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
       %next = arith.addi %o, %c2 : index
       scf.yield %next : index
     }
-    // 8 * %i + 16 * K; a quotient; a choice; a remainder; a shift; a mask.
+    // Divisors of 8 * %i + 16 * K, of a quotient, a choice, a remainder, a shift and a
+    // mask.
     %a = affine.apply #round(%i)[%K]
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A[0, %a] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
@@ -157,7 +161,7 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     %x = arith.andi %i, %c64 : index
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A[0, %x] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
-    // Half of K is a multiple of four, half of that of two, half of that of 1.
+    // K / 2 is a multiple of four, K / 4 of two, K / 8 of one.
     %q2 = arith.divui %q, %c2 : index
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A[0, %q2] to %s : memref<?x?xf16> to memref<128x64xf16, #wg>
@@ -178,7 +182,7 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
     // expected-remark @below {{tile-inst-0002}}
     tile.copy %A[0, 0] to %s : memref<?x?xf16> to memref<64x64xf16, #wg>
-    // One f32 is wide enough.
+    // One f32 is four bytes, which cp.async accepts.
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %B[%i] to %t : memref<?xf32> to memref<64xf32, #wg>
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
@@ -192,12 +196,12 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
     // expected-remark @below {{tile-inst-0002}}
     tile.copy %F to %s : memref<64x64xf16, strided<[1, 64]>> to memref<64x64xf16, #wg>
-    // The destination counts as well.
+    // The destination's alignment counts, too.
     %u = tile.alloc_shared : memref<64x65xf16, #wg>
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
     // expected-remark @below {{tile-inst-0002}}
     tile.copy %E to %u[0, 1] [64, 64] : memref<64x64xf16, strided<[66, 1], offset: 2>> to memref<64x65xf16, #wg>
-    // From shared to global memory there is nothing to miss.
+    // Copies from shared to global memory have no asynchronous form on this target.
     // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
     tile.copy %s to %C : memref<64x64xf16, #wg> to memref<64x64xf16>
     gpu.return
@@ -206,7 +210,7 @@ gpu.module @copies [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Sparse products.
+// Sparse matmuls.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
@@ -220,7 +224,7 @@ gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
     %d = tile.gemm_sp %a, %e, %b, %c : memref<128x32xf16, #wg>, memref<128x4xi16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
     // CHECK: tile.gemm_sp {{.*}} {tile.inst = #tile.inst<mma>}
     %f = tile.gemm_sp %a, %e, %b, %d {tile.inst = #tile.inst<mma>} : memref<128x32xf16, #wg>, memref<128x4xi16, #wg>, memref<64x64xf16, #wg> -> tensor<128x64xf32>
-    // Of f32 the instructions keep one of two.
+    // Instructions for f32 keep one of two elements.
     %a32 = tile.alloc_shared : memref<128x32xf32, #wg>
     %b32 = tile.alloc_shared : memref<64x64xf32, #wg>
     // CHECK: tile.gemm_sp {{.*}} {tile.inst = #tile.inst<simt>}
@@ -248,9 +252,9 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
 
 // -----
 
-// Rows of 1024 bytes are too long for a box of TMA, but the layout of the
-// buffer is open: panels will do. Not so if the buffer is seen in another shape,
-// or has a layout of its own.
+// Rows of 1024 bytes are too long for one box of TMA. The first buffer has no layout
+// yet, so it can get panels. The second one is used through a view of another shape,
+// and the third one has a layout of its own: both keep their rows.
 // CHECK-LABEL: gpu.func @long_rows
 // CHECK: tile.copy {{.*}}inst<tma>
 // CHECK: tile.copy {{.*}}inst<cp_async>
@@ -279,7 +283,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// TMA reads rows from anywhere, cp.async would not: nothing is missed.
+// TMA copies rows from any column. cp.async could not, which is no reason for a remark.
 // CHECK-LABEL: gpu.func @any_column
 // CHECK: tile.copy {{.*}}inst<tma>
 !t = memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -297,8 +301,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Of a schedule that is there already copies keep what waits count on: the
-// producer of the channel. Nobody waits for TMA copies beside channels.
+// Copies of a schedule that exists keep the instruction that its waits count on, which
+// is the channel's producer. A copy to no channel does not use TMA, because nothing
+// waits for it.
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !g = memref<?x64xf16>

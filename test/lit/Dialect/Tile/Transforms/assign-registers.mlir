@@ -3,8 +3,8 @@
 !buf = memref<128x128xf16, #gpu.address_space<workgroup>>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // 128 registers of sums and 64 of a second product, of at most 168: the load
-  // role becomes a warpgroup that does with 24.
+  // The sums take 128 registers and the second matmul 64, of 168 at most. The load role
+  // becomes a warpgroup with 24 registers.
   // CHECK-LABEL: gpu.func @crowded
   // CHECK-SAME: tile.threads = 384 : i32
   // CHECK: tile.role @math warps(8) registers(240)
@@ -27,8 +27,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // 128 and the others' 40 are 168. Masks and rows that are made again where
-  // they are used do not count.
+  // 128 registers and 40 for everything else are 168. Masks and rows that are
+  // recomputed at their uses do not count.
   // CHECK-LABEL: gpu.func @fits
   // CHECK-SAME: tile.threads = 288 : i32
   // CHECK: tile.role @math warps(8) {
@@ -52,7 +52,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The other role has copies that go through its registers.
+  // The copies of the other role go through its registers.
   // CHECK-LABEL: gpu.func @busy
   // CHECK: tile.role @math warps(8) {
   // CHECK: tile.role @load warps(4) {
@@ -75,7 +75,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // What is said already stays.
+  // Numbers of registers that are given are kept.
   // CHECK-LABEL: gpu.func @given
   // CHECK: tile.role @math warps(8) registers(200)
   // CHECK: tile.role @load warps(4) {
@@ -97,8 +97,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The places of copies in a nest of loops take more registers than 24, and
-  // the other role can spare them.
+  // The addresses of copies in nested loops take more than 24 registers. The other role
+  // can spare them.
   // CHECK-LABEL: gpu.func @nest
   // CHECK: tile.role @math warps(8) registers(232)
   // CHECK: tile.role @load warps(4) registers(40)

@@ -6,9 +6,9 @@
 !K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
 !acc = tensor<64x64xf32>
 
-// One tile for each turn of the outer loop, of which two copies fill halves,
-// and which is read inside of an inner loop and, through a view, behind it. The
-// cursors are the outer loop's.
+// The outer loop has one tile in each iteration. Two copies fill its halves. It is read
+// in an inner loop and, through a view, after that loop. The outer loop carries the
+// cursors.
 // CHECK-LABEL: gpu.func @tiles
 // CHECK: %[[CH:.*]] = tile.channel(%[[BUFFER:.*]]) {producer = #tile.producer<tma>} : memref<1x64x64xf16, {{.*}}> -> !tile.channel<1>
 // CHECK: %[[P0:.*]] = tile.cursor
@@ -62,9 +62,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !S = memref<64x64xf16, #gpu.address_space<workgroup>>
 !K = memref<2x64x64xf16, #gpu.address_space<workgroup>>
 
-// Buffers that are used in another way have no channel: what a turn leaves to
-// the next one, what is read in another block, what threads write as well, what
-// no TMA copies fill.
+// These buffers get no channel: one is read in the next iteration, one in another
+// block, one is written by threads, too, and one is filled by copies other than TMA.
 // CHECK-LABEL: gpu.func @others
 // CHECK-COUNT-1: tile.channel(
 // CHECK-NOT: tile.channel(
@@ -108,9 +107,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !half = tensor<64x64xf16>
 !c = !tile.cursor<2>
 
-// What the load role would have to wait for is in no channel: guards of copies
-// that fill one are read from the mask, and the sum decides whether a tile is
-// copied at all. The queries have one.
+// A buffer that the load role itself would have to wait for gets no channel: the guards
+// of copies that fill a channel are read from the mask, and the sum decides whether a
+// tile is copied. The queries get a channel.
 // CHECK-LABEL: gpu.func @decides
 // CHECK-COUNT-2: tile.channel(
 // CHECK-NOT: tile.channel(
@@ -124,7 +123,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 // CHECK-NEXT: tile.copy
 // CHECK-NEXT: tile.load
 
-// Without a role that loads there is nothing to gain.
+// A kernel without a load role gains nothing from a channel.
 // CHECK-LABEL: gpu.func @no_roles
 // CHECK-COUNT-1: tile.channel(
 // CHECK-NOT: tile.channel(

@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-defer-gemm-waits --cse | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --tile-defer-gemm-waits --cse -o %t.once
 // RUN: tilews-opt %t.once --tile-defer-gemm-waits --cse | diff - %t.once
 
@@ -10,8 +10,8 @@
 #inst = #tile.inst<wgmma>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // Two accumulators: two products are pending. The slot they read is released
-  // a turn late, the last one behind the loop.
+  // Two accumulators: two matmuls stay pending. Their slot is released one iteration
+  // late, and that of the last iteration after the loop.
   // CHECK-LABEL: gpu.func @loop
   // CHECK: tile.role @math
   // CHECK: %[[Q0:.*]] = tile.cursor
@@ -59,7 +59,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // In a guard, inside of another loop: turns that are skipped change nothing.
+  // The transaction is guarded, and its loop is inside of another one: iterations that
+  // skip it change nothing.
   // CHECK-LABEL: gpu.func @guard
   // CHECK: scf.for
   // CHECK: %[[R:.*]]:4 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[Q:.*]] = %{{.*}}, %[[LAST:.*]] = %{{.*}}, %[[ANY:.*]] = %{{.*}})
@@ -108,8 +109,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // What has to stay: a result that is used in the loop, an operand in
-  // registers, another instruction, a channel of one slot.
+  // These waits stay: a result that is used in the loop, an operand in registers,
+  // another instruction, a channel of one slot.
   // CHECK-LABEL: gpu.func @stay
   // CHECK-NOT: async
   // CHECK: gpu.return
@@ -151,7 +152,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The metadata of a sparse product is in registers that the next turn loads.
+  // The metadata of a sparse matmul is in registers, which the next iteration loads.
   // CHECK-LABEL: gpu.func @sparse
   // CHECK: tile.gemm_sp
   // CHECK-NOT: async

@@ -2,8 +2,8 @@
 // RUN: tilews-opt %s --pass-pipeline='builtin.module(gpu.module(tile-expand-pipeline,tile-verify-schedule{report}))' --verify-diagnostics -o /dev/null
 // RUN: tilews-opt %s --pass-pipeline='builtin.module(gpu.module(tile-expand-pipeline,canonicalize,tile-infer-layouts,tile-plan-shared-memory,tile-insert-barriers,tile-lower-channels,tile-verify-schedule))' | FileCheck %s --check-prefix=LOWERED
 
-// A channel that is filled and read under one guard: the group that closes
-// behind the guard would come after the wait, which therefore waits for all.
+// A channel that is filled and read under one guard. The group would be closed after
+// the guard, and so after the wait; the wait therefore waits for all groups.
 // CHECK-LABEL: gpu.func @both_sides_in_a_guard
 // CHECK: tile.channel({{.*}} -> !tile.channel<2>
 // CHECK: %[[TILE:.*]] = tile.channel({{.*}} -> !tile.channel<1>
@@ -23,7 +23,7 @@
 // CHECK-NOT: tile.commit_group
 // CHECK: gpu.return
 
-// Each of the two has a group to wait for, and the guarded wait one of its own.
+// Each of the two waits has its group, and the guarded one closes a group of its own.
 // LOWERED-LABEL: gpu.func @both_sides_in_a_guard
 // LOWERED: scf.for
 // LOWERED: tile.copy_group_wait {pending = 0 : i64}

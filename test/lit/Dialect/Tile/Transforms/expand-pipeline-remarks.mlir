@@ -3,7 +3,7 @@
 !b = memref<2x64x64xf16, #gpu.address_space<workgroup>>
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
-  // Something was added to a loop after it had been planned.
+  // An operation was added to the loop after the plan was made.
   gpu.func @added(%n: index, %x: memref<?xindex>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

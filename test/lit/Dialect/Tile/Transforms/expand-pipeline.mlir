@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-plan-pipeline --tile-multi-version --tile-expand-pipeline --canonicalize | FileCheck %s
-// What is expanded is not expanded again.
+// A loop that has been expanded is not expanded again.
 // RUN: tilews-opt %s --tile-plan-pipeline --tile-multi-version --tile-expand-pipeline -o %t.once
 // RUN: tilews-opt %t.once --tile-expand-pipeline -o %t.twice
 // RUN: diff %t.once %t.twice
@@ -10,8 +10,8 @@
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
-  // Three turns of copies are under way when the fourth is waited for, which
-  // leaves two; the copies come behind the wait, whose barrier frees their slot.
+  // The copies of three iterations are under way at the wait for the oldest, which
+  // leaves two. The next copies come after the wait, whose barrier frees their slot.
   // CHECK-LABEL: gpu.func @gemm
   // CHECK-COUNT-3: tile.commit_group
   // CHECK: scf.for %[[K:[^ ]*]] = %{{.*}} iter_args(%[[C:.*]] = %{{[^,]*}}, %[[P:.*]] = %{{[^,]*}}, %[[Q:.*]] = %{{.*}}) ->
@@ -47,7 +47,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // The first turns of a loop that is long enough are not in doubt.
+  // The loop has enough iterations, so the prologue needs no guards.
   // CHECK-LABEL: gpu.func @long
   // CHECK-NOT: scf.if
   // CHECK: tile.copy %{{.*}}[0, 0]
@@ -69,7 +69,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A loop of two turns in four stages copies twice.
+  // A loop of two iterations in four stages has two copies in its prologue.
   // CHECK-LABEL: gpu.func @short
   // CHECK: tile.copy %{{.*}}[0, 0]
   // CHECK: tile.copy %{{.*}}[0, 64]
@@ -89,7 +89,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // One stage: the copy of the next turn comes right behind the product.
+  // One stage: the copy of the next iteration comes directly after the matmul.
   // CHECK-LABEL: gpu.func @one_stage
   // CHECK: tile.commit_group
   // CHECK: scf.for
@@ -111,8 +111,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Two groups a turn, three turns ahead: all but the oldest of six are left
-  // under way, at both waits.
+  // Two groups an iteration, three iterations ahead: both waits leave all but the
+  // oldest of six groups under way.
   // CHECK-LABEL: gpu.func @attention
   // CHECK-COUNT-6: tile.commit_group
   // CHECK: scf.for
@@ -147,8 +147,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Groups are closed whether the guard holds or not. The mask is read only in
-  // turns that exist.
+  // A group is closed whether the guard holds or not. The mask is read only in
+  // iterations that exist.
   // CHECK-LABEL: gpu.func @guard
   // CHECK: scf.for
   // CHECK: scf.if
@@ -183,7 +183,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Ordinary copies are in no group.
+  // Ordinary copies belong to no group.
   // CHECK-LABEL: gpu.func @simt
   // CHECK-NOT: tile.commit_group
   // CHECK-NOT: pending

@@ -1,8 +1,8 @@
 // RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -tile-infer-layouts | FileCheck %s
 
-// Attention with all warps along the rows: the row statistics stay where the
-// scores are, held by the four lanes that share a row, and the weights are the
-// left operand of the second product as they are.
+// Attention with all warps along the rows. The row statistics stay with the scores, in
+// the four lanes that share a row. The weights are the left operand of the second
+// matmul without a conversion.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @sm80
@@ -40,8 +40,8 @@ gpu.module @sm80 [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// On CDNA an accumulator has a column a lane, and a left operand a row: the
-// scores are turned once, within warps, and then reduced along registers.
+// An accumulator on CDNA has one column for each lane, a left operand one row. The
+// scores are transposed once, within warps, and then reduced in registers.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @gfx942
@@ -73,15 +73,15 @@ gpu.module @gfx942 [#rocdl.target<chip = "gfx942">] {
 
 // -----
 
-// Rows of a layer norm: a row a warp where there are rows enough, and the scale
-// is repeated for each. Vectors are as wide as the narrower type wants.
+// Layer norm: each warp has a row where there are enough rows, and the scale is
+// repeated for each. Vectors are as wide as is best for the narrower type.
 
 // CHECK-LABEL: gpu.func @rows
 // CHECK: tile.load {{.*}} -> tensor<4x1024xf32, #tile.fragment<thread = (32, 4):(8*d1, 1*d0), value = (8, 4):(1*d1, 256*d1)>>
 // CHECK: tile.load {{.*}} -> tensor<1024xf32, #tile.fragment<thread = (32, 4):(8*d0, 0), value = (8, 4):(1*d0, 256*d0)>>
 // CHECK: tile.reduce {{.*}} -> tensor<4xf32, #tile.fragment<thread = (32, 4):(0, 1*d0), value = ():()>>
 // CHECK-NOT: tile.convert_layout
-// Rows of 229 do not fill the lanes; what lies past them is not accessed.
+// Rows of 229 elements do not fill the lanes. Elements past the end are not accessed.
 // CHECK-LABEL: gpu.func @ragged
 // CHECK: tile.load {{.*}} -> tensor<4x229xf32, #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (8):(32*d1)>>
 // CHECK-NOT: tile.convert_layout
@@ -113,9 +113,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// The epilogue of a product. Where rows are known to be aligned, the four lanes
-// that share a row of the accumulator exchange pairs for runs of eight and store
-// 16 bytes each. Eight bytes each fill whole sectors already, and stay.
+// The epilogue of a matmul. Where rows are known to be aligned, the four lanes that
+// share a row of the accumulator exchange pairs, so that each stores 16 adjacent bytes.
+// Eight bytes a lane fill whole sectors already, and stay.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.func @epilogue
@@ -140,8 +140,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Each role's fragments are spread over its own threads. A constant outside of
-// the roles is made anew in each of them.
+// The fragments of a role are spread over its own threads. A constant outside of the
+// roles is cloned into each of them.
 
 // CHECK-LABEL: gpu.func @roles
 // CHECK-NOT: arith.constant dense

@@ -1,6 +1,6 @@
 // RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -tile-infer-layouts=explain -verify-diagnostics -mlir-print-op-on-diagnostic=false
 
-// What an instruction asks for reaches the loop and what follows it.
+// A layout that an instruction asks for reaches the loop and the operations after it.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -29,7 +29,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// What memory asks for: the widest accesses.
+// Memory asks for the widest accesses.
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @row(%X: memref<1x1024xf32>, %Y: memref<1xf32>) kernel {
@@ -45,7 +45,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// What a reduction asks for: with four warps and four rows, a row a warp.
+// A reduction asks for rows in one warp: four warps have one of four rows each.
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @rows(%X: memref<4x1024xf32>, %Y: memref<4xf32>) kernel {
@@ -61,7 +61,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// What a type asks for.
+// A type gives a layout.
 
 #row = #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -79,7 +79,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Nothing asks for a layout.
+// No operation asks for a layout.
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @nothing() kernel {
@@ -94,7 +94,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Shared buffers: of a type, of a view, of none, and of fragments that scatter.
+// Shared buffers: with a layout from the type, from a view, with none, and with one
+// from fragments that scatter.
 
 #col = #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 16):(32*d0, 4*d1)>
 #wg = #gpu.address_space<workgroup>

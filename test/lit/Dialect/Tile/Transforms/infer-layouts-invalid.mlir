@@ -23,7 +23,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// A role's fragments live on its own threads.
+// The fragments of a role are spread over its own threads.
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @role(%A: memref<64xf32>) kernel attributes {tile.threads = 160 : i32} {
@@ -43,7 +43,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Two layouts that have to be one.
+// Two different layouts for values that need one.
 
 #row = #tile.fragment<thread = (128):(1*d0), value = (2):(128*d0)>
 #col = #tile.fragment<thread = (128):(2*d0), value = (2):(1*d0)>
@@ -127,7 +127,7 @@ gpu.module @m {
 
 // -----
 
-// wgmma cannot read what the type says.
+// wgmma cannot read the layout of the type.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -144,7 +144,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Two views, both read by wgmma, whose panels place different bytes.
+// wgmma reads both views, whose panels place the bytes differently.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -165,7 +165,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A layout that the type of a view's source gives has no form under the view.
+// The layout of the view's source cannot be expressed in the view's shape.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -180,7 +180,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Two types that place different bytes.
+// Two types place the bytes differently.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -195,7 +195,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Other dialects' operations know strides only.
+// Operations of other dialects accept strides only.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -213,7 +213,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Elements narrower than a byte take one on a GPU, so that they fill no i16.
+// An element narrower than a byte takes one byte on a GPU, so two of them do not fill
+// an i16.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {

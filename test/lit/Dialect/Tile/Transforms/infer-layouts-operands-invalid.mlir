@@ -1,4 +1,4 @@
-// Layouts that are given and that the instruction cannot read or write.
+// Layouts that are given, and that the instruction cannot read or write.
 // RUN: tilews-opt %s -split-input-file -tile-infer-layouts -verify-diagnostics
 
 #wg = #gpu.address_space<workgroup>
@@ -31,7 +31,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Bytes that run along N cannot be transposed.
+// Bytes that are contiguous along N cannot be transposed.
 #wg = #gpu.address_space<workgroup>
 !a = memref<64x64xi8, #tile.shared<(64, 64):(64, 1), Sw<2,4,3>>, #wg>
 !b = memref<64x64xi8, #tile.shared<(64, 64):(1, 64), Sw<2,4,3>>, #wg>
@@ -49,7 +49,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// The swizzle is wider than a run of the layout.
+// The swizzle is wider than a contiguous piece of the layout.
 #wg = #gpu.address_space<workgroup>
 !a = memref<64x32xf16, #tile.shared<(64, 32):(32, 1), Sw<3,4,3>>, #wg>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -92,7 +92,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A panel's columns and half of the next one's.
+// The columns of one panel and half of those of the next one.
 #wg = #gpu.address_space<workgroup>
 !a = memref<64x128xf16, #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>, #wg>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {

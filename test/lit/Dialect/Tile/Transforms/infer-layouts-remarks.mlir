@@ -1,7 +1,7 @@
 // RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -tile-infer-layouts -verify-diagnostics -mlir-print-op-on-diagnostic=false
 
-// A product's result as the left operand of another: with warps along both
-// dimensions, each needs what others have.
+// The result of a matmul is the left operand of another one. With warps along both
+// dimensions, each warp needs elements that others hold.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -17,7 +17,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // All warps along the rows: no conversion.
+  // All warps are along the rows: no conversion is needed.
   gpu.func @full_row(%X: memref<64x64xf32>, %Y: memref<?x?xf32>, %n: index) kernel {
     %a = tile.alloc_shared : memref<64x64xf16, #wg>
     %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -31,7 +31,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// A given layout and an instruction's that differ within warps only.
+// A given layout and that of an instruction differ within warps only.
 
 #given = #tile.fragment<thread = (4, 8, 4):(8*d1, 1*d0, 16*d0), value = (8, 2):(1*d1, 8*d0)>
 #wg = #gpu.address_space<workgroup>
@@ -50,7 +50,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Two fragments with given layouts meet; one of them is converted.
+// An operation has two fragments with different given layouts. One of them is
+// converted.
 
 #row = #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>
 #col = #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (16):(2*d0)>
@@ -67,8 +68,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Bank conflicts: of a load down the columns of rows that fill all banks, of a
-// store in pieces, and of a copy. Padded rows have none.
+// Bank conflicts of a load down the columns of rows that fill all banks, of a store in
+// pieces, and of a copy. Padded rows have none.
 
 #col = #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 8):(32*d0, 4*d1)>
 #wg = #gpu.address_space<workgroup>
@@ -88,8 +89,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Narrow accesses: only where memory allows more, threads have work for wider
-// ones, and an exchange before a store does not pay.
+// Remarks on narrow accesses: only where memory allows wider ones, the threads have
+// enough elements for them, and an exchange before a store does not pay.
 
 #narrow = #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -105,8 +106,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Lanes exchange what they hold of an accumulator to store 16 bytes at a time,
-// if the rows are known to be aligned.
+// Lanes exchange elements of an accumulator to store 16 bytes at a time, if the rows
+// are known to be aligned.
 
 #wg = #gpu.address_space<workgroup>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {

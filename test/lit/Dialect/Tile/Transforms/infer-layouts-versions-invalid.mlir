@@ -1,7 +1,8 @@
-// Versions that no layout serves.
+// Versioned buffers for which no layout is possible.
 // RUN: tilews-opt %s -split-input-file -tile-infer-layouts -verify-diagnostics
 
-// The swizzle of a buffer goes through a view; four rows are half of its atom.
+// The layout of a buffer holds for its view, too. The view has slots of four rows, half
+// of an atom of the swizzle.
 #wg = #gpu.address_space<workgroup>
 !a = memref<8x64xf16, #tile.shared<(8, 64):(64, 1), Sw<3,4,3>>, #wg>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
@@ -71,7 +72,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Versions whose bytes are not a multiple of another element's.
+// There are gaps between the versions, and rows of the view would reach across them.
 #wg = #gpu.address_space<workgroup>
 !As = memref<2x3x40xf16, #tile.shared<(2, 3, 40):(128, 40, 1)>, #wg>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {

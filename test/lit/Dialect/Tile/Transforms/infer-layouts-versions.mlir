@@ -1,10 +1,11 @@
-// Versioned buffers: each version gets the layout that a buffer of its own
-// would get, and the buffer the versions of that layout.
+// Versioned buffers: each version gets the layout of a buffer without versions, and the
+// whole buffer gets the layout of its versions in a row.
 // RUN: tilews-opt %s -split-input-file -tile-infer-layouts | FileCheck %s
 
 #wg = #gpu.address_space<workgroup>
 
-// What wgmma wants of a slot holds for all slots: 128 rows of 128 bytes a slot.
+// The layout that wgmma needs for a slot is that of all slots: a slot has 128 rows of
+// 128 bytes.
 // CHECK-LABEL: gpu.func @inferred
 // CHECK: tile.alloc_shared : memref<4x128x64xf16, #tile.shared<(4, 128, 64):(8192, 64, 1), Sw<3,4,3>>,
 // CHECK: tile.alloc_shared : memref<4x64x96xf16, #tile.shared<(4, 64, (32, 3)):(6144, 32, (1, 2048)), Sw<2,4,3>>,
@@ -28,7 +29,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A slot of 24 rows of 48 bytes is padded to a multiple of 128.
+// A slot of 24 rows of 48 bytes is padded to a multiple of 128 bytes.
 // CHECK-LABEL: gpu.func @rounded
 // CHECK: tile.alloc_shared : memref<3x24x24xf16, #tile.shared<(3, 24, 24):(576, 24, 1)>,
 // CHECK: tile.alloc_shared : memref<3x5x10xf16, #tile.shared<(3, 5, 10):(64, 10, 1)>,
@@ -48,8 +49,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// A layout that is given for the buffer with its versions stays, and reaches
-// the slots and the views of them.
+// A layout that is given for the whole buffer is kept, and reaches the slots and their
+// views.
 // CHECK-LABEL: gpu.func @given
 // CHECK: tile.alloc_shared : memref<2x64x64xf16, #tile.shared<(2, 64, (32, 2)):(4096, 32, (1, 2048)), Sw<2,4,3>>,
 // CHECK: tile.slot {{.*}} -> memref<64x64xf16, #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<2,4,3>>,
@@ -70,8 +71,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A view of the versions, whose slots wgmma reads: the layout goes through
-// both to the buffer.
+// wgmma reads slots of a view of all versions: the layout reaches the buffer through
+// the slot and the view.
 // CHECK-LABEL: gpu.func @view_of_versions
 // CHECK: tile.alloc_shared : memref<2x64x64xf32, #tile.shared<(2, 64, 64):(4096, 64, 1), Sw<3,4,3>>,
 // CHECK: tile.view {{.*}} to memref<2x128x64xf16, #tile.shared<(2, 128, 64):(8192, 64, 1), Sw<3,4,3>>,

@@ -1,8 +1,8 @@
 // RUN: tilews-opt %s -split-input-file -tile-annotate-instructions -tile-infer-layouts | FileCheck %s
 
-// A matrix product on each family of instructions: the accumulator's layout
-// reaches the loop, the zero, the epilogue and the row that is added; shared
-// operands get panels with the widest swizzle.
+// A matmul for each family of instructions. The accumulator's layout reaches the loop,
+// the zero, the epilogue and the row that is added. Shared operands get panels with the
+// widest swizzle.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.module @sm90a
@@ -34,8 +34,8 @@ gpu.module @sm90a [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Two products, the first one's result the left operand of the second: the
-  // registers of wgmma's accumulator are those of its left operand.
+  // Two matmuls. The first one's result is the left operand of the second: wgmma's
+  // accumulator and its left operand in registers have the same order of registers.
   // CHECK-LABEL: gpu.func @chain
   gpu.func @chain(%C: memref<64x64xf32>) kernel {
     %a = tile.alloc_shared : memref<64x32xf16, #wg>
@@ -74,8 +74,8 @@ gpu.module @sm80 [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // mma's left operand has another order of registers than its accumulator;
-  // what lies between is computed in the accumulator's.
+  // The left operand of mma has another order of registers than its accumulator.
+  // Operations between the two have the accumulator's layout.
   // CHECK-LABEL: gpu.func @chain
   // CHECK: math.exp2 {{.*}} : tensor<64x64xf32, #tile.fragment<thread = (4, 8, 2, 2):(2*d1, 1*d0, 32*d0, 32*d1)
   // CHECK: %[[H:.*]] = arith.truncf
@@ -94,7 +94,7 @@ gpu.module @sm80 [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // One fragment on both sides of a product.
+  // One fragment is an operand and the accumulator of a matmul.
   // CHECK-LABEL: gpu.func @square
   // CHECK: %[[X:.*]] = tile.load {{.*}} -> tensor<64x64xf16, #[[LHS:tile.fragment<.*>]]>
   // CHECK: %[[R:.*]] = tile.convert_layout %[[X]]
@@ -142,9 +142,8 @@ gpu.module @gfx1100 [#rocdl.target<chip = "gfx1100">] {
 
 // -----
 
-// Without a matrix instruction: fragments are put into shared memory. Of 96
-// threads a row of 24 gets 8, not 6: the lanes of a warp are cut in powers of
-// two.
+// No matrix instruction: fragments go through shared memory. A row of 24 elements gets
+// 8 of 96 threads, not 6, because the lanes of a warp are divided by powers of two.
 
 // CHECK-LABEL: gpu.func @simt
 // CHECK: %[[A:.*]] = tile.load {{.*}} -> tensor<24x20xf32, #tile.fragment<thread = (8, 12):(4*d1, 1*d0), value = (4, 2):(1*d1, 12*d0)>>
@@ -165,8 +164,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Row softmax: the row stays where it was loaded, the maximum and the sum are
-// held by all threads. The extent 1000 keeps vectors of four.
+// Row softmax: the row keeps the layout in which it was loaded, and all threads hold
+// the maximum and the sum. The extent 1000 allows vectors of four.
 
 // CHECK-LABEL: gpu.func @softmax
 // CHECK: tile.load {{.*}} -> tensor<1x1024xf32, #tile.fragment<thread = (128):(4*d1), value = (4, 2):(1*d1, 512*d1)>>
@@ -186,8 +185,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Control flow: all that a branch, a loop or a persistent loop passes on has
-// one layout. 160 threads, five rows of 32.
+// Control flow: a value that a branch, a loop or a persistent loop passes on has one
+// layout. 160 threads, five rows of 32.
 
 // CHECK-LABEL: gpu.func @control
 // CHECK: tile.load {{.*}} -> tensor<64x32xf16, #tile.fragment<[[L:thread = \(4, 40\):\(8\*d1, 1\*d0\), value = \(8, 2\):\(1\*d1, 40\*d0\)]]>>
@@ -233,9 +232,9 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Changes of shape: a transpose is free, and so is a reshape whose modes divide
-// the new extents; any other moves elements between threads. A scalar fragment
-// is held by all.
+// Changes of shape. A transpose is free, and so is a reshape whose modes divide the new
+// extents. Any other reshape moves elements between threads. All threads hold a scalar
+// fragment.
 
 // CHECK-LABEL: gpu.func @shapes
 // CHECK: %[[X:.*]] = tile.load {{.*}} -> tensor<64x32xf16, #tile.fragment<thread = (4, 32):(8*d1, 1*d0), value = (8, 2):(1*d1, 32*d0)>>
@@ -264,8 +263,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Layouts that are given stay. Where they clash with an instruction or with
-// each other, fragments are converted.
+// Given layouts are kept. Fragments are converted where these disagree with an
+// instruction or with each other.
 
 #row = #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>
 #col = #tile.fragment<thread = (64, 2):(1*d0, 1*d1), value = (16):(2*d1)>
@@ -273,7 +272,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 // CHECK-LABEL: gpu.func @given
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @given(%A: memref<64x32xf32>) kernel {
-    // A padded buffer is kept: mma reads any.
+    // A padded buffer is kept, because mma reads any layout.
     // CHECK: tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>,
     %s = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
     %b = tile.alloc_shared : memref<64x32xf16, #wg>
@@ -293,16 +292,17 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Views place the bytes of their source, in whatever layout it has.
+// Views have the bytes of their source, whatever its layout.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.func @views
 // CHECK: tile.view {{.*}} to memref<64x32xf32, #tile.shared<(64, 32):(32, 1), Sw<3,4,3>>,
 // CHECK: tile.view {{.*}} to memref<4096xf16, #tile.shared<(4096):(1), Sw<3,4,3>>,
-// A row of 64 of the view is half a row of the panels, which lies in one of two.
+// A row of 64 elements of the view is half of a row of the buffer. It lies in one of
+// two panels.
 // CHECK: tile.alloc_shared : memref<128x64xf16, #tile.shared<((2, 64), 64):((4096, 64), 1), Sw<3,4,3>>,
 // CHECK: tile.view {{.*}} to memref<64x128xf16, #tile.shared<(64, (64, 2)):(64, (1, 4096)), Sw<3,4,3>>,
-// Three panels of a row of 96 cannot be rows of 64: both are row-major.
+// Three panels of a row of 96 elements cannot be rows of 64: both are row-major.
 // CHECK: tile.alloc_shared : memref<96x64xf16, #tile.shared<(96, 64):(64, 1)>,
 // CHECK: tile.view {{.*}} to memref<64x96xf16, #tile.shared<(64, 96):(96, 1)>,
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
@@ -329,8 +329,8 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// A buffer between two layouts of fragments gets a swizzle if one of them
-// scatters over its rows, and stays row-major if not.
+// A buffer between two layouts of fragments gets a swizzle if one of them scatters over
+// its rows. It stays row-major otherwise.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.func @staging
@@ -353,7 +353,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Elements narrower than a byte take one in memory: vectors of 16.
+// An element narrower than a byte takes one byte in memory: vectors have 16.
 
 #wg = #gpu.address_space<workgroup>
 // CHECK-LABEL: gpu.func @narrow

@@ -7,14 +7,14 @@
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // The wait is a barrier. It frees the slot of the turn before, which the
-  // copies fill, and it fences for wgmma.
+  // The wait is a barrier. It frees the slot of the iteration before, which the copies
+  // fill, and fences for wgmma.
   // CHECK-LABEL: gpu.func @gemm
   // CHECK-NOT: tile.barrier
   // CHECK: tile.wait {{.*}} {pending = 1 : i64, proxy_fence}
   // CHECK-NOT: tile.barrier
   // CHECK: gpu.return
-  // Without a pipeline the slot is freed by a barrier in front of its acquire.
+  // Without a pipeline a barrier before the acquire frees the slot.
   // SEQ-LABEL: gpu.func @gemm
   // SEQ: scf.for
   // SEQ-NEXT: tile.barrier{{$}}
@@ -36,8 +36,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // With one stage the slot is refilled behind its reader: a barrier in between.
-  // mma.sync reads like any other instruction.
+  // With one stage the slot is filled again after its reader, with a barrier in
+  // between.
+  // mma.sync reads like other instructions.
   // CHECK-LABEL: gpu.func @one_stage
   // CHECK: scf.for
   // CHECK: tile.wait {{.*}} {pending = 0 : i64} :
@@ -60,8 +61,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The barrier that keeps the tiles' stores apart also keeps the next tile's
-  // first copies behind the last readers of their slots.
+  // The barrier between the stores of two tiles also orders the next tile's first
+  // copies after the last reads of their slots.
   // CHECK-LABEL: gpu.func @tiles
   // CHECK-NOT: tile.barrier
   // CHECK: tile.release
@@ -84,7 +85,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A buffer that takes the bytes of slots does so behind copies that have
+  // A buffer that takes the bytes of slots is written after the copies to them have
   // landed.
   // CHECK-LABEL: gpu.func @reuse
   // CHECK: scf.for
@@ -108,8 +109,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A copy in front of the loop is in the first group: whoever waits for that
-  // has waited for the copy, too. Copies of later turns stay under way.
+  // A copy before the loop belongs to the first group, so a wait for that group waits
+  // for the copy, too. Copies of later iterations stay under way.
   // CHECK-LABEL: gpu.func @prelude
   // CHECK-NOT: tile.barrier
   // CHECK: tile.wait {{.*}} {pending = 1 : i64}
@@ -130,8 +131,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The wait lets threads meet, and fences only what its own channel holds: of
-  // a tile beside it that threads have written, wgmma is told by a barrier.
+  // The wait synchronizes the threads, and fences only for its own channel. A barrier
+  // fences for wgmma the tile beside the channel, which threads have written.
   // CHECK-LABEL: gpu.func @written_beside_a_wait
   // CHECK: tile.copy {{.*}} {tile.inst = #tile.inst<simt>}
   // CHECK: tile.wait {{.*}} {pending = 2 : i64} :

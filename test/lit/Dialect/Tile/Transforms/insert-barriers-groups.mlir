@@ -1,7 +1,7 @@
 // RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers | FileCheck %s
 
-// Each turn closes a group. More of them than any pipeline has in flight are
-// not told apart, so that the pass ends soon.
+// Each iteration closes a group. The analysis stops counting at more groups than any
+// pipeline has in flight, so it ends after a few passes over the loop.
 !buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
 !slot = memref<16xf32, #gpu.address_space<workgroup>>
 !tile = tensor<16xf32>

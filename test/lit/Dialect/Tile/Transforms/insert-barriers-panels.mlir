@@ -10,8 +10,8 @@
 !square = tensor<32x32xf32>
 
 gpu.module @panels [#nvvm.target<chip = "sm_90a">] {
-  // %b has taken bytes of the second panel, 8192 to 16383. The columns 32 to 63 have to be
-  // read by all threads before it is written.
+  // %b takes bytes of the second panel, 8192 to 16383. All threads have to read the
+  // columns 32 to 63 before it is written.
   // CHECK-LABEL: gpu.func @second_panel
   // CHECK: tile.load
   // CHECK-NEXT: tile.barrier{{$}}
@@ -25,7 +25,7 @@ gpu.module @panels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The same the other way round: %b has been read, and the second panel is written.
+  // %b has been read, and the second panel is written.
   // CHECK-LABEL: gpu.func @written_again
   // CHECK: tile.load
   // CHECK-NEXT: tile.barrier{{$}}

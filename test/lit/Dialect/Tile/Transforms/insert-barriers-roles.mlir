@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers -o %t.once
 // RUN: tilews-opt %t.once --tile-insert-barriers | diff - %t.once
 
@@ -10,8 +10,8 @@
 !a = memref<64x64xf16, #slot, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // In front of the roles threads write to bytes that TMA overwrites: the barrier
-  // that all of them meet at is a fence, too.
+  // Threads write before the roles to bytes that TMA overwrites: the barrier before the
+  // roles is a fence, too.
   // CHECK-LABEL: gpu.func @reuse
   // CHECK: tile.alloc_shared {tile.offset = 0 : i64} : memref<64x64xf16
   // CHECK: tile.alloc_shared {tile.offset = 0 : i64} : memref<2x64x64xf16

@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers | FileCheck %s
-// Barriers that are there are counted: a second run changes nothing.
+// Existing barriers count: a second run changes nothing.
 // RUN: tilews-opt %s --tile-plan-shared-memory --tile-insert-barriers -o %t.once
 // RUN: tilews-opt %t.once --tile-insert-barriers -o %t.twice
 // RUN: diff %t.once %t.twice
@@ -10,8 +10,8 @@
 !g = memref<?x?xf16>
 
 gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
-  // Two barriers a turn: before the first copy, which overwrites what the last
-  // turn read, and before the product.
+  // Two barriers an iteration: one before the first copy, which overwrites what the
+  // iteration before read, and one before the matmul.
   // CHECK-LABEL: gpu.func @gemm
   // CHECK: scf.for
   // CHECK-NEXT: tile.barrier{{$}}
@@ -36,8 +36,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // mma.sync reads like any other instruction: no fence. The copy is an
-  // ordinary one: nothing to drain.
+  // mma.sync reads like other instructions, so there is no fence. The copy is an
+  // ordinary one, so there is nothing to drain.
   // CHECK-LABEL: gpu.func @mma
   // CHECK: tile.copy
   // CHECK-NEXT: tile.barrier{{$}}
@@ -49,8 +49,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The barrier of the load is the one that has to fence for the product: the
-  // write does not lie behind it any more.
+  // The barrier before the load has to fence for the matmul, because no barrier comes
+  // between the load and the matmul.
   // CHECK-LABEL: gpu.func @early_fence
   // CHECK: tile.store
   // CHECK-NEXT: tile.barrier {proxy_fence}
@@ -64,7 +64,7 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A barrier that was there and does not fence is not enough.
+  // An existing barrier that does not fence is not enough.
   // CHECK-LABEL: gpu.func @given_barrier
   // CHECK: tile.store
   // CHECK-NEXT: tile.barrier{{$}}
@@ -78,7 +78,7 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The first barrier is for %bs; the copy to %as stays in flight over it.
+  // The first barrier orders %bs. The copy to %as stays in flight across it.
   // CHECK-LABEL: gpu.func @in_flight
   // CHECK: tile.copy
   // CHECK-NEXT: tile.store
@@ -96,8 +96,8 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // %cs takes the bytes of %as: the store waits for the product's reads. What
-  // it writes is not for wgmma, so there is no fence.
+  // %cs takes the bytes of %as: the store waits for the reads of the matmul. wgmma does
+  // not read its data, so there is no fence.
   // CHECK-LABEL: gpu.func @reuse
   // CHECK: tile.barrier {proxy_fence}
   // CHECK-NEXT: tile.gemm
@@ -117,7 +117,7 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
 }
 
 gpu.module @plain [#nvvm.target<chip = "sm_80">] {
-  // Reads do not disturb each other, nor do different global buffers.
+  // Two reads do not conflict, nor do accesses to different global buffers.
   // CHECK-LABEL: gpu.func @no_hazard
   // CHECK-NOT: tile.barrier
   // CHECK: gpu.return
@@ -130,7 +130,7 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // What one thread wrote to global memory another one may read back.
+  // One thread may read data that another one has written to global memory.
   // CHECK-LABEL: gpu.func @global
   // CHECK: tile.store
   // CHECK-NEXT: tile.barrier{{$}}
@@ -185,8 +185,8 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Whichever branch ran, one barrier behind them is enough; it goes nowhere
-  // if there is nothing to order.
+  // One barrier after both branches is enough. There is none where there is nothing to
+  // order.
   // CHECK-LABEL: gpu.func @branches
   // CHECK: scf.if
   // CHECK-NEXT: tile.store
@@ -206,7 +206,7 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A barrier in one branch does not count for the other.
+  // A barrier in one branch does not order the other one.
   // CHECK-LABEL: gpu.func @one_branch
   // CHECK: tile.store
   // CHECK-NEXT: scf.if
@@ -225,8 +225,8 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // The loop runs its second part before its first one again, and may end
-  // between them.
+  // The second part of the loop runs before the first part of the next iteration, and
+  // the loop may end between the two.
   // CHECK-LABEL: gpu.func @while
   // CHECK: scf.while
   // CHECK-NEXT: tile.barrier
@@ -254,8 +254,8 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // The first turn alone needs a barrier before %bs is read. The later ones
-  // need one before %as is read, which serves both.
+  // Only the first iteration needs a barrier before the read of %bs. Later ones need
+  // one before the read of %as, which serves both.
   // CHECK-LABEL: gpu.func @redundant
   // CHECK: tile.store
   // CHECK-NEXT: scf.for
@@ -283,7 +283,7 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Atomic combinations of one kind commute; reading the result does not.
+  // Atomic operations of one kind commute. A read of the result does not.
   // CHECK-LABEL: gpu.func @atomics
   // CHECK: tile.atomic_rmw <add>
   // CHECK-NEXT: tile.atomic_rmw <add>
@@ -300,8 +300,8 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A reduction's own barrier is one for everything else too; its scratch
-  // memory, read behind it, must not be written before the next one.
+  // The barrier inside of a reduction serves all other accesses, too. Its scratch
+  // memory is read after that barrier, and must not be written before the next one.
   // CHECK-LABEL: gpu.func @scratch
   // CHECK: tile.store
   // CHECK-NEXT: tile.reduce
@@ -337,7 +337,7 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Views are the buffer they show, and scalar accesses count.
+  // An access to a view is one to its buffer, and scalar accesses count.
   // CHECK-LABEL: gpu.func @views
   // CHECK: tile.store
   // CHECK-NEXT: tile.barrier
@@ -371,9 +371,9 @@ gpu.module @plain [#nvvm.target<chip = "sm_80">] {
 }
 
 gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
-  // What all threads wrote is there before the roles begin. In a role, what a
-  // channel orders needs no barrier, other buffers do; the barrier is the
-  // role's.
+  // Writes by all threads are complete before the roles start. In a role, accesses that
+  // a channel orders need no barrier. Other buffers need one, which synchronizes the
+  // threads of the role.
   // CHECK-LABEL: gpu.func @roles
   // CHECK: tile.store
   // CHECK: tile.channel

@@ -2,8 +2,8 @@
 // RUN: tilews-opt %s --tile-lower-channels \
 // RUN:   --tile-verify-schedule="report" 2>&1 | FileCheck %s --check-prefix=PROVED
 
-// A slot of bytes is filled by TMA as the tile that it is seen as: the copy is
-// part of the slot's fill like others, and one thread runs its role.
+// TMA fills a slot of bytes through a view with the shape of a tile. The copy is a part
+// of the slot's fill like others, and one thread runs its role.
 
 #wg = #gpu.address_space<workgroup>
 !R = memref<2x8192xi8, #wg>

@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --split-input-file --tile-lower-channels | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --split-input-file --tile-lower-channels -o %t.once
 // RUN: tilews-opt %t.once --split-input-file --tile-lower-channels | diff - %t.once
 // CHECK-NOT: tile.channel
@@ -13,7 +13,7 @@
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // A product whose k-steps can be skipped: both roles carry slot and phase
+  // A matmul whose steps along K can be skipped: both roles carry slot and phase
   // through the guard.
   // CHECK-LABEL: gpu.func @guarded
   // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
@@ -50,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
             %a = tile.slot %As[%q] : !A -> !a
             // CHECK-NEXT: %[[D:.*]] = tile.gemm
             %d = tile.gemm %a, %a, %c {transpose_rhs, tile.inst = #tile.inst<wgmma>} : !a, !a -> !acc
-            // Only wgmma reads: no lane has loads of its own to finish.
+            // Only wgmma reads the slot: no lane has loads of its own to finish.
             // CHECK-NEXT: tile.mbarrier_arrive %[[EMPTY]][%[[SLOT]]] {by = #tile.agents<warps>, converged} : !tile.mbarrier<3>
             tile.release %ch[%q] : !tile.channel<3>
             // CHECK-NEXT: %[[OTHER:.*]] = arith.xori %[[PHASE]], %[[C1]]
@@ -80,7 +80,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
           %on = arith.cmpi ne, %m, %z : i8
           %ko = arith.muli %k, %c64 : index
           %n = scf.if %on -> (!tile.cursor<3>) {
-            // The phase before is over when the slot is free.
+            // The slot is free, so the phase before is complete.
             // CHECK: %[[BEFORE:.*]] = arith.xori %[[PHASE]], %[[C1]]
             // CHECK-NEXT: tile.mbarrier_wait %[[EMPTY]][%[[SLOT]]], %[[BEFORE]]
             tile.acquire %ch[%p] : !tile.channel<3>
@@ -112,8 +112,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // TMA, cp.async and ordinary stores fill one slot: each kind arrives for
-  // itself, and wgmma reads what was written in the ordinary way behind fences.
+  // TMA, cp.async and ordinary stores fill one slot: each kind has arrivals of its own,
+  // and a fence comes between the ordinary writes and the reads of wgmma.
   // CHECK-LABEL: gpu.func @mixed
   // CHECK: %[[FULL:.*]] = tile.mbarrier {count = 257 : i64} : !tile.mbarrier<1>
   // CHECK: %[[EMPTY:.*]] = tile.mbarrier {count = 4 : i64} : !tile.mbarrier<1>
@@ -164,7 +164,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A slot that stores fill now and TMA later: the stores are fenced, though
+  // Stores fill a slot now, TMA fills it later: the stores are fenced, although
   // ordinary loads read the slot.
   // CHECK-LABEL: gpu.func @overwritten
   // CHECK: tile.store
@@ -208,8 +208,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Ordinary loads read what stores filled, and two roles release it: no fence,
-  // one arrival for each warp of both, of the elected role for its thread.
+  // Ordinary loads read what stores have written, and two roles release the slot: there
+  // is no fence, each warp of both roles arrives once, and one thread for the elected
+  // role.
   // CHECK-LABEL: gpu.func @two_consumers
   // CHECK: %[[FULL:.*]] = tile.mbarrier {count = 32 : i64}
   // CHECK: %[[EMPTY:.*]] = tile.mbarrier {count = 3 : i64}
@@ -249,7 +250,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The consumer writes where TMA will: its writes come first.
+  // The consumer writes to a slot that TMA fills next: its writes are fenced first.
   // CHECK-LABEL: gpu.func @written
   // CHECK: tile.role @math
   // CHECK: tile.mbarrier_wait
@@ -282,9 +283,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A copy under another condition than the commit is expected where it is
-  // issued. A channel of one slot stays there; its phase is carried by a loop
-  // without a count, and chosen by a select.
+  // The bytes of a copy under another condition than the commit are expected where the
+  // copy is issued. The number of a channel's only slot is a constant. A loop without a
+  // count carries its phase, and a select chooses it.
   // CHECK-LABEL: gpu.func @alone
   // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
   // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
@@ -340,7 +341,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // What a loop carries before a cursor stays.
+  // Values that a loop carries before the cursor keep their places.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: scf.while (%{{.*}} = %c0, %{{.*}} = %c0, %{{.*}} = %c0, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, index, index, i32, i32) -> (index, index, index, i32, i32)
   gpu.func @carried(%X: memref<64x64xf16>, %flag: memref<1xi1>) kernel
@@ -374,7 +375,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Barriers are ready where roles begin, also if these are in a loop, and once.
+  // Barriers are initialized once, before the roles, also if these are in a loop.
   // CHECK-LABEL: gpu.func @inside
   // CHECK: tile.mbarrier {count = 32 : i64}
   // CHECK: tile.mbarrier {count = 1 : i64}
@@ -413,7 +414,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !A = memref<3x64x64xf16, #wg>
 !a = memref<64x64xf16, #wg>
 
-// Without roles the threads wait for their own copies and then meet.
+// Without roles the threads wait for their own copies, and then synchronize.
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   // CHECK-LABEL: gpu.func @groups
   // CHECK-NOT: tile.mbarrier
@@ -450,8 +451,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Without a number it waits for all of them; for stores there is nothing to
-  // wait for but the other threads.
+  // A wait without `pending` waits for all groups. Stores need no wait, only the
+  // barrier.
   // CHECK-LABEL: gpu.func @all
   // CHECK: tile.commit_group
   // CHECK-NEXT: tile.copy_group_wait {pending = 0 : i64}

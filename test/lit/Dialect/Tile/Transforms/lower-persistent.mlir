@@ -55,7 +55,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Carried values and attributes are kept, loops inside are not touched.
+  // Loop-carried values and attributes are kept. Inner loops are not changed.
   // CHECK-LABEL: gpu.func @carried
   gpu.func @carried(%n: index, %a: f32, %C: memref<?xf32>) kernel {
     %c0 = arith.constant 0 : index

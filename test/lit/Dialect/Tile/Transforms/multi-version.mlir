@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-plan-pipeline --tile-multi-version | FileCheck %s
-// Buffers get their versions once.
+// A second run does not version buffers again.
 // RUN: tilews-opt %s --tile-plan-pipeline --tile-multi-version -o %t.once
 // RUN: tilews-opt %t.once --tile-plan-pipeline --tile-multi-version -o %t.twice
 // RUN: diff %t.once %t.twice
@@ -10,9 +10,8 @@
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
-  // One channel for both operands, which are read by the same product. In the
-  // order of the pipeline the wait comes first: its barrier frees the slot that
-  // the copies fill.
+  // One channel for both operands, which one matmul reads. The wait comes first in the
+  // order of the pipeline: its barrier frees the slot that the copies fill.
   // CHECK-LABEL: gpu.func @gemm
   // CHECK: %[[A:.*]] = tile.alloc_shared : memref<3x64x64xf16, #gpu.address_space<workgroup>>
   // CHECK: %[[B:.*]] = tile.alloc_shared {alignment = 1024 : i64} : memref<3x64x64xf16, #gpu.address_space<workgroup>>
@@ -49,7 +48,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Keys and values have different first and last readers: two channels, and
+  // Keys and values have different first and last readers: there are two channels, and
   // one is acquired while the other is read.
   // CHECK-LABEL: gpu.func @attention
   // CHECK: %[[V:.*]] = tile.alloc_shared
@@ -83,8 +82,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Cursors move inside the guard, which both sides evaluate, and are carried by
-  // the loop around.
+  // Cursors advance inside of the guard, which both sides evaluate. The loop around it
+  // carries them.
   // CHECK-LABEL: gpu.func @guard
   // CHECK: %[[P0:.*]] = tile.cursor
   // CHECK: %[[Q0:.*]] = tile.cursor
@@ -132,8 +131,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A value that both sides carry is carried twice; one that only copies need
-  // is not.
+  // A value that both sides carry is carried twice. A value that only copies need is
+  // carried once.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[BOTH:.*]] = %{{.*}}, %[[ONLY:.*]] = %{{.*}}, %[[COPY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
   // CHECK: tile.copy %{{.*}}[%[[ONLY]], %[[COPY]]]
@@ -157,8 +156,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Two loops fill a buffer: it has the versions of the deeper one, and one pair
-  // of cursors goes through both.
+  // Two loops fill a buffer: it gets as many versions as the deeper one needs, and both
+  // loops share one pair of cursors.
   // CHECK-LABEL: gpu.func @two_loops
   // CHECK: tile.alloc_shared : memref<4x64x64xf16
   // CHECK: = tile.channel(
@@ -182,8 +181,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A layout gets a leading mode; a view is made again of each version; the
-  // read behind the loop takes the last version that was read in it.
+  // A layout gets a leading mode. Each version gets a view of its own. The read after
+  // the loop takes the version that was read last.
   // CHECK-LABEL: gpu.func @views
   // CHECK: %[[A:.*]] = tile.alloc_shared : memref<2x64x64xf16, #tile.shared<(2, 64, 64):(4608, 72, 1)>, #gpu.address_space<workgroup>>
   // CHECK: = tile.cursor

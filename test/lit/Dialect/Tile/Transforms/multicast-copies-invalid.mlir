@@ -1,4 +1,5 @@
-// Copies that stay as they are, and why; and what `multicast` cannot stand on.
+// Copies that are not shared, with the reason, and operations that do not accept
+// `multicast`.
 // RUN: tilews-opt %s --split-input-file --tile-multicast-copies --verify-diagnostics | FileCheck %s
 // CHECK-NOT: multicast
 
@@ -9,7 +10,7 @@
 !s = memref<64x64xf16, #sw, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // The number of turns is the block's own.
+  // The number of iterations depends on the block.
   gpu.func @turns(%A: memref<?x?xf16>) kernel
       attributes {tile.threads = 160 : i32, tile.cluster = array<i32: 2, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -88,7 +89,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64x64xf16, #sw, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // The second transaction brings a tile that only its own block has.
+  // The second transaction fetches a tile that only its own block needs.
   gpu.func @two(%A: memref<?x?xf16>) kernel
       attributes {tile.threads = 160 : i32, tile.cluster = array<i32: 2, 1, 1>} {
     %c64 = arith.constant 64 : index
@@ -131,7 +132,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !s = memref<24x64xf16, #tile.shared<(24, 64):(64, 1), Sw<3,4,3>>, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Half of 24 rows are no whole atoms of the swizzle.
+  // Half of 24 rows is not a multiple of the swizzle's atom.
   gpu.func @rows(%A: memref<?x?xf16>) kernel
       attributes {tile.threads = 160 : i32, tile.cluster = array<i32: 2, 1, 1>} {
     %As = tile.alloc_shared : !S

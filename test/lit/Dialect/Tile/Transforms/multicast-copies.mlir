@@ -7,7 +7,7 @@
 !s = memref<64x64xf16, #sw, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Blocks of a row of the grid share rows of A, those of a column rows of B.
+  // Blocks in a row of the grid share rows of A, blocks in a column share rows of B.
   // CHECK-LABEL: gpu.func @grid
   // CHECK: tile.copy %{{.*}} to %{{.*}} {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
   // CHECK: tile.copy %{{.*}} to %{{.*}} {multicast = #tile.cluster<y>, tile.inst = #tile.inst<tma>}
@@ -61,8 +61,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64x64xf16, #sw, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // Tiles are taken in turn, in panels of 8 rows of which there is an even
-  // number: neighbours have the same column.
+  // Panels of 8 rows, of which there is an even number, order the tiles: neighbours are
+  // in the same column.
   // CHECK-LABEL: gpu.func @panels
   // CHECK: tile.copy %{{.*}} to %{{.*}} {tile.inst = #tile.inst<tma>}
   // CHECK: tile.copy %{{.*}} to %{{.*}} {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
@@ -141,8 +141,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64x64xf16, #sw, #wg>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // A guard from memory that nobody writes is the same for all blocks that
-  // read the same element; a flag that the loop carries stays so.
+  // A guard is loaded from memory that the kernel does not write, so it is the same for
+  // all blocks that load the same element. The flag that the loop carries keeps this
+  // property.
   // CHECK-LABEL: gpu.func @guard
   // CHECK: tile.copy %{{.*}} to %{{.*}} {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
   gpu.func @guard(%A: memref<?x?xf16>, %mask: memref<?x?xi8>) kernel

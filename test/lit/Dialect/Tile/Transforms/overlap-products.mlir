@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-overlap-products --canonicalize --cse | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --tile-overlap-products --canonicalize --cse -o %t.once
 // RUN: tilews-opt %t.once --tile-overlap-products --canonicalize --cse | diff - %t.once
 
@@ -11,14 +11,14 @@
 #inst = #tile.inst<wgmma>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // The scores of a turn are made in front of the second product of the turn
-  // before, which runs beside the exponentials. What is carried are the weights,
-  // and of the factors no more than a row.
+  // The scores of an iteration are computed before the second matmul of the iteration
+  // before, which runs beside the exponentials. The loop carries the weights, and of
+  // the factors only a row.
   // CHECK-LABEL: gpu.func @attention
   // CHECK: tile.role @math
   // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %{{.*}}, %c0 : index
   // CHECK: scf.if %[[ANY]]
-  // The first turn's early part.
+  // The early part of the first iteration.
   // CHECK: tile.wait %[[K:.*]][%[[Q0:.*]]]
   // CHECK: tile.gemm {{.*}} {clear_accumulator, tile.inst
   // CHECK-NEXT: tile.release %[[K]][%[[Q0]]]
@@ -39,7 +39,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   // CHECK: %[[DONE:.*]]:2 = tile.gemm_wait %[[D]], %[[W]]
   // CHECK-NEXT: tile.release %[[V]][%[[VQ]]]
   // CHECK: scf.yield %[[DONE]]#0, {{.*}}, %[[NEXT]]
-  // The last turn's late part.
+  // The late part of the last iteration.
   // CHECK: tile.wait %[[V]][%[[R]]#3]
   // CHECK: %[[LAST:.*]] = tile.gemm %[[R]]#5, {{.*}} {tile.inst
   // CHECK-NEXT: tile.release %[[V]][%[[R]]#3]
@@ -88,7 +88,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // What a turn stores has to be there before the next turn reads it.
+  // The stores of an iteration have to be complete before the next iteration reads
+  // them.
   // CHECK-LABEL: gpu.func @effect
   // CHECK-NOT: async
   gpu.func @effect(%n: index, %S: memref<64x64xf32>, %Y: memref<64x64xf32>) kernel attributes {tile.threads = 128 : i32} {
@@ -112,7 +113,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The first product needs the second of the turn before.
+  // The first matmul needs the result of the second one of the iteration before.
   // CHECK-LABEL: gpu.func @recurrent
   // CHECK-NOT: async
   gpu.func @recurrent(%n: index, %Y: memref<64x64xf32>) kernel attributes {tile.threads = 128 : i32} {
@@ -136,7 +137,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Scores, weights and results of 256 columns: 320 registers.
+  // Scores, weights and results of 256 columns take 320 registers.
   // CHECK-LABEL: gpu.func @registers
   // CHECK-NOT: async
   gpu.func @registers(%n: index, %Y: memref<64x256xf32>) kernel attributes {tile.threads = 128 : i32} {

@@ -46,8 +46,8 @@
 // CHECK: tile.role @load warps(1)
 // CHECK-NOT: tile.ping_pong
 
-// Each role has its own copy of what it writes; that of which it only reads is
-// shared.
+// Each role has a copy of the values that it writes. The roles share values that they
+// only read.
 // CHECK-LABEL: gpu.func @scratch
 // CHECK: %[[S0:.*]] = tile.alloc_shared : memref<64x64xf32
 // CHECK: %[[S1:.*]] = tile.alloc_shared : memref<64x64xf32
@@ -56,7 +56,7 @@
 // CHECK: tile.role @math1
 // CHECK: tile.store %{{.*}} to %[[S1]]
 
-// The number of the turn is counted in the other's turns, too.
+// The counter of iterations also counts those of the other role.
 // CHECK-LABEL: gpu.func @counted
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[N:.*]] = %c0, %{{.*}}, %{{.*}})
 // CHECK: } else {

@@ -116,7 +116,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 !acc = tensor<64x64xf32>
 
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
-  // The next turn would overwrite the row before this one has read it.
+  // The next iteration would overwrite the row before this one has read it.
   gpu.func @over_the_back_edge(%A: !g, %b: !t, %zero: !acc, %n: index, %X: memref<64x64xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

@@ -218,7 +218,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Changed in place: the copy needs nothing, but shares its buffer.
+  // The buffer is changed in place: the copy depends on nothing, but shares the buffer.
   gpu.func @in_place(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
@@ -236,7 +236,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Plans by hand that start nothing ahead of time.
+  // Plans by hand that start no operation ahead of time.
   gpu.func @one_after_the_other(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
@@ -261,7 +261,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Stages that belong to no loop: a canonicalizer removes loops of one turn.
+  // Stages outside of any loop: canonicalization removes loops of one iteration.
   gpu.func @stray(%A: !g, %x: memref<?xindex>, %n: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

@@ -1,5 +1,5 @@
 // RUN: tilews-opt %s --tile-plan-pipeline | FileCheck %s
-// A plan that is there is kept.
+// An existing plan is kept.
 // RUN: tilews-opt %s --tile-plan-pipeline -o %t.once 2>/dev/null
 // RUN: tilews-opt %t.once --tile-plan-pipeline -o %t.twice 2>/dev/null
 // RUN: diff %t.once %t.twice
@@ -11,8 +11,7 @@
 !acc = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
-  // The copies come at the end of the turn: they move to the beginning of the
-  // next one.
+  // The copies are at the end of the iteration. They move to the start of the next one.
   // CHECK-LABEL: gpu.func @gemm
   // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
   // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
@@ -32,7 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // With one stage there is one version: it is refilled after the product.
+  // With one stage there is one version, which is filled again after the matmul.
   // CHECK-LABEL: gpu.func @one_stage
   // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
   // CHECK: tile.copy {{.*}}tile.order = 2 : i32, tile.stage = 0 : i32
@@ -51,7 +50,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Keys and values are refilled each after their own reader.
+  // Keys and values are each filled again after their own reader.
   // CHECK-LABEL: gpu.func @attention
   // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
   // CHECK: tile.gemm {{.*}}tile.order = 0 : i32, tile.stage = 3 : i32
@@ -76,8 +75,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // The mask is read by both sides: it has no stage. A guard's operations are
-  // planned like those around it.
+  // Both sides read the mask, which has no stage. Operations in a guard are planned
+  // like those around it.
   // CHECK-LABEL: gpu.func @block_sparse
   // CHECK: memref.load
   // CHECK-NOT: tile.stage
@@ -107,7 +106,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A copy through fragments, with a cast, fills its buffer as well.
+  // A copy through a fragment, with a cast, fills its buffer, too.
   // CHECK-LABEL: gpu.func @cast
   // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
   // CHECK: tile.load
@@ -132,8 +131,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // A state in shared memory stays with the consumers, and so does the store
-  // of it. Two buffers are piped.
+  // A state in shared memory stays with the consumers, and so does the store to it. Two
+  // buffers are pipelined.
   // CHECK-LABEL: gpu.func @recurrent
   // CHECK: tile.copy %[[STATE:.*]] to {{.*}}tile.order = 0 : i32, tile.stage = 2 : i32
   // CHECK: tile.copy {{.*}}tile.order = 2 : i32, tile.stage = 0 : i32
@@ -163,8 +162,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Rows gathered by an index tile, which only producers read: the copy of the
-  // indices comes first, and the rows cover the buffer.
+  // Rows are gathered by an index tile, which only producers read. The copy of the
+  // indices comes first, and the rows cover the whole buffer.
   // CHECK-LABEL: gpu.func @gather
   // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
   // CHECK: scf.for
@@ -206,7 +205,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // The reads after the loop take the last version.
+  // Reads after the loop take the last version.
   // CHECK-LABEL: gpu.func @read_after
   // CHECK: tile.copy {{.*}}tile.stage = 0
   gpu.func @read_after(%A: !g, %b: !t, %zero: !acc, %C: !g, %n: index) kernel {
@@ -222,7 +221,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Stages by hand: the product is one stage nearer than it would be.
+  // Stages by hand: the matmul is one stage closer than the pass would put it.
   // CHECK-LABEL: gpu.func @explicit
   // CHECK: tile.copy {{.*}}tile.order = 1 : i32, tile.stage = 0 : i32
   // CHECK: tile.gemm {{.*}}tile.order = 5 : i32, tile.stage = 1 : i32

@@ -33,7 +33,7 @@ gpu.module @too_many_stages [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// A limit is the target's own.
+// The target limits the size.
 gpu.module @too_large [#rocdl.target<chip = "gfx942">] {
   // expected-error @below {{kernel 'k' needs 131072 bytes of shared memory, but gfx942 has 65536 for a block}}
   gpu.func @k(%A: tensor<256x128xf32>) kernel {

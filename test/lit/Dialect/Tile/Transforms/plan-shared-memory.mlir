@@ -5,7 +5,8 @@
 !t = tensor<64x64xf32>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
-  // What is used one after the other shares bytes, what is used together not.
+  // Buffers that are used one after the other share bytes. Buffers that are used at the
+  // same time do not.
   // CHECK-LABEL: gpu.func @straight
   // CHECK-SAME: tile.shared_bytes = 32768
   gpu.func @straight(%A: !t, %B: !t) kernel {
@@ -27,7 +28,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Nobody uses it, but it is there.
+  // No operation uses this buffer, which keeps its bytes.
   // CHECK-LABEL: gpu.func @unused
   // CHECK-SAME: tile.shared_bytes = 16384
   gpu.func @unused() kernel {
@@ -35,9 +36,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A loop may read in one turn what it wrote in another: %a lives through it
-  // and %b cannot take its place, though its uses lie behind. %c is made anew
-  // each turn, behind the last use of %d.
+  // One iteration may read what another one wrote: %a is live in the whole loop, and %b
+  // cannot take its bytes, though its uses come after those of %a. %c is allocated in
+  // each iteration, after the last use of %d.
   // CHECK-LABEL: gpu.func @loop
   // CHECK-SAME: tile.shared_bytes = 49152
   gpu.func @loop(%A: !t, %n: index) kernel {
@@ -61,7 +62,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The branches of a conditional never run together.
+  // The two branches of a conditional never run together.
   // CHECK-LABEL: gpu.func @branches
   // CHECK-SAME: tile.shared_bytes = 16384
   gpu.func @branches(%A: !t, %p: i1) kernel {
@@ -75,7 +76,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Views and values that loops carry are uses of their buffer.
+  // Views and loop-carried values are uses of their buffer.
   // CHECK-LABEL: gpu.func @aliases
   // CHECK-SAME: tile.shared_bytes = 49152
   gpu.func @aliases(%A: !t, %n: index) kernel {
@@ -98,7 +99,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Alignment: what is asked for, the period of the swizzle, else 16 bytes.
+  // Alignments: the one that is asked for, the period of the swizzle, and 16 bytes
+  // otherwise.
   // CHECK-LABEL: gpu.func @alignment
   // CHECK-SAME: tile.shared_bytes = 2592
   gpu.func @alignment(%i: index, %x: f16) kernel {
@@ -125,7 +127,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Planning again plans the same, and forgets what needs no memory any more.
+  // A second run makes the same plan, and removes the places of operations that need no
+  // memory.
   // CHECK-LABEL: gpu.func @again
   // CHECK-SAME: tile.shared_bytes = 0
   gpu.func @again(%A: tensor<4x32xf32>) kernel attributes {tile.threads = 32 : i32, tile.shared_bytes = 77 : i64} {
@@ -137,7 +140,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 
 
-// Scratch memory: 64 threads are two warps of an NVIDIA GPU, one of an AMD GPU.
+// Scratch memory: 64 threads are two warps of an NVIDIA GPU, and one of an AMD GPU.
 #across = #tile.fragment<thread = (64):(1*d1), value = (4):(1*d0)>
 #within = #tile.fragment<thread = (32, 2):(2*d1, 1*d0), value = (2, 2):(1*d1, 2*d0)>
 gpu.module @nvidia [#nvvm.target<chip = "sm_80">] {
@@ -157,8 +160,8 @@ gpu.module @nvidia [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Reductions get bytes of their own, other scratch memory is shared. An i1
-  // takes a byte.
+  // Each reduction has bytes of its own. Other scratch memory is shared. An i1 takes a
+  // byte.
   // CHECK-LABEL: gpu.func @kinds
   // CHECK-SAME: tile.shared_bytes = 1088
   // CHECK: reduce <sum> {{.*}} tile.offset = 1024
@@ -175,7 +178,7 @@ gpu.module @nvidia [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Other changes of shape leave the elements in their threads.
+  // Other changes of shape keep the elements in their threads.
   // CHECK-LABEL: gpu.func @stay
   // CHECK-SAME: tile.shared_bytes = 0
   gpu.func @stay(%A: tensor<4x64xf32, #across>, %B: tensor<4x1xf32, #tile.fragment<thread = (64):(0), value = (4):(1*d0)>>) kernel attributes {tile.threads = 64 : i32} {
@@ -193,8 +196,8 @@ gpu.module @amd [#rocdl.target<chip = "gfx942">] {
   }
 }
 
-// Barriers keep their bytes as long as the block runs: those that a channel needs
-// in a kernel with roles, and those that are written as such.
+// Barriers keep their bytes as long as the block runs: those of channels in a kernel
+// with roles, and those that the kernel has itself.
 gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: gpu.func @barriers
   // CHECK-SAME: tile.shared_bytes = 160

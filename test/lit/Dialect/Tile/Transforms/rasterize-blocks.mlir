@@ -40,7 +40,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Rows and columns change places; the second id is not used.
+  // Rows and columns are exchanged. The second id is not used.
   // CHECK-LABEL: gpu.func @col
   gpu.func @col() kernel attributes {tile.rasterize = #tile.rasterize<col, panel = 4>} {
     // CHECK: %[[TILES:.*]] = arith.muli %grid_dim_y, %{{.*}}
@@ -50,7 +50,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The blocks of a cluster keep together.
+  // The blocks of a cluster stay adjacent.
   // CHECK-LABEL: gpu.func @cluster
   gpu.func @cluster() kernel attributes {tile.cluster = array<i32: 2, 1, 1>, tile.rasterize = #tile.rasterize<row, panel = 4>} {
     // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index

@@ -1,11 +1,11 @@
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-specialize-warps \
 // RUN:   | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --tile-annotate-instructions --tile-specialize-warps -o %t.once
 // RUN: tilews-opt %t.once --tile-specialize-warps | diff - %t.once
 
-// In roles that are written by hand TMA does the copies that a channel waits
-// for: those to its slots, as they are and as views. Others are done by threads.
+// In roles that are written by hand, TMA makes the copies that a channel waits for:
+// copies to its slots, directly or through views. Threads make the others.
 
 #wg = #gpu.address_space<workgroup>
 !R = memref<2x8192xi8, #wg>
@@ -23,12 +23,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %Own = tile.alloc_shared : !a
     // CHECK: tile.channel(%{{.*}}) {producer = #tile.producer<tma>}
     %ch = tile.channel(%Raw) {producer = #tile.producer<tma>} : !R -> !tile.channel<2>
-    // In front of the roles.
+    // A copy before the roles.
     // CHECK: tile.copy %arg0 {{.*}} {tile.inst = #tile.inst<cp_async>}
     tile.copy %A to %Before : memref<?x64xf16> to !a
     tile.specialize {
       tile.role @math warps(4) {
-        // To a buffer of the role.
+        // A copy to a buffer of the role.
         // CHECK: tile.role @math
         // CHECK: tile.copy %arg0 {{.*}} {tile.inst = #tile.inst<cp_async>}
         tile.copy %A to %Own : memref<?x64xf16> to !a
@@ -36,7 +36,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         tile.wait %ch[%q] : !tile.channel<2>
         %r = tile.slot %Raw[%q] : !R -> !r
         %a = tile.view %r : !r to !a
-        // A store completes without a channel.
+        // A copy to global memory completes without a channel.
         // CHECK: tile.copy %{{.*}} to %arg1 {tile.inst = #tile.inst<simt>}
         tile.copy %a to %C : !a to memref<64x64xf16>
         tile.release %ch[%q] : !tile.channel<2>
@@ -49,7 +49,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         %a = tile.view %r : !r to !a
         // CHECK: tile.copy %arg0 {{.*}} {tile.inst = #tile.inst<tma>}
         tile.copy %A to %a : memref<?x64xf16> to !a
-        // A slot of no channel.
+        // A copy to a slot of no channel.
         %o = tile.slot %Other[%p] : !S -> !a
         // CHECK: tile.copy %arg0 {{.*}} {tile.inst = #tile.inst<cp_async>}
         tile.copy %A to %o : memref<?x64xf16> to !a
@@ -60,7 +60,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// What signals a barrier already is left alone.
+// A copy that signals a barrier is left alone.
 gpu.module @lowered [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: gpu.func @signals
   // CHECK: tile.copy %{{.*}} signals({{.*}}) {tile.inst = #tile.inst<tma>}

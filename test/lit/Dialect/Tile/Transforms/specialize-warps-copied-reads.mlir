@@ -5,8 +5,8 @@
 !M = memref<1x8xi32, #gpu.address_space<workgroup>>
 !half = tensor<64x64xf16>
 
-// Each turn of the outer loop copies a mask. Both roles read it from global
-// memory; it is zero where that ends. Nothing reads the buffer any more.
+// Each iteration of the outer loop copies a mask. Both roles read it from global memory
+// instead, as zero past its end. Nothing reads the buffer any more.
 // CHECK-LABEL: gpu.func @mask_of_a_tile
 // CHECK-COUNT-1: tile.alloc_shared
 // CHECK-NOT: tile.alloc_shared
@@ -66,8 +66,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !M = memref<8xi32, #gpu.address_space<workgroup>>
 !half = tensor<64x64xf16>
 
-// A fragment, of a part that begins in the midst of the tile; what is not for
-// guards is still read from shared memory, so the copy stays.
+// A fragment is loaded from a part that starts in the middle of the tile. Reads that
+// decide on no guard still use shared memory, so the copy stays.
 // CHECK-LABEL: gpu.func @part_of_a_mask
 // CHECK: %[[MS:.*]] = tile.alloc_shared : memref<8xi32
 // CHECK: tile.role @math
@@ -114,7 +114,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !M = memref<1x8xi32, #gpu.address_space<workgroup>>
 !half = tensor<64x64xf16>
 
-// The kernel writes what is copied.
+// The kernel writes the memory that is copied.
 // CHECK-LABEL: gpu.func @changed
 // CHECK: tile.copy
 // CHECK: memref.load {{.*}} #gpu.address_space<workgroup>>
@@ -159,7 +159,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !M = memref<1x8xi32, #gpu.address_space<workgroup>>
 !half = tensor<64x64xf16>
 
-// The copy fills a part of the mask only.
+// The copy fills only a part of the mask.
 // CHECK-LABEL: gpu.func @part
 // CHECK: tile.copy
 // CHECK: memref.load {{.*}} #gpu.address_space<workgroup>>
@@ -248,7 +248,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !M = memref<1x8xi32, #gpu.address_space<workgroup>>
 !half = tensor<64x64xf16>
 
-// What is read comes from the turn before.
+// The iteration before has filled what is read.
 // CHECK-LABEL: gpu.func @before
 // CHECK: tile.copy
 // CHECK: memref.load {{.*}} #gpu.address_space<workgroup>>

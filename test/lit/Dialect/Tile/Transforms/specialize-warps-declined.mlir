@@ -1,4 +1,4 @@
-// Kernels that keep one role: each reason. Copies do without TMA then.
+// Kernels that keep one role, with each reason. Their copies do not use TMA.
 // RUN: tilews-opt %s --tile-specialize-warps --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-COUNT-8: producer = #tile.producer<cp_async>
@@ -167,7 +167,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Without TMA there is nothing to say.
+// Without TMA there is no remark.
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
@@ -202,7 +202,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 
-// The loop goes on until what it has read says so.
+// The loop continues until a value that it has read ends it.
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @until(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
@@ -285,7 +285,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
-// Copies by cp.async and through registers: a mixed channel, but none by TMA.
+// Copies by cp.async and through registers fill one channel, none by TMA.
 !S = memref<2x64xf16, #gpu.address_space<workgroup>>
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
@@ -319,7 +319,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Without TMA a copy from any column is no longer asynchronous.
+// Without TMA a copy from an arbitrary column is not asynchronous.
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @any_column(%A: memref<64x512xf16>, %n: index) kernel {
     %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>

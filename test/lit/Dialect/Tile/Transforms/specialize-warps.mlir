@@ -1,10 +1,10 @@
 // RUN: tilews-opt %s --tile-specialize-warps --cse --split-input-file | FileCheck %s
-// Once is enough.
+// A second run changes nothing.
 // RUN: tilews-opt %s --tile-specialize-warps --cse --split-input-file -o %t.once
 // RUN: tilews-opt %t.once --tile-specialize-warps --cse --split-input-file | diff - %t.once
 
-// A guard inside of a persistent loop: each role has both loops, the guard and
-// its own cursor.
+// A guard inside of a persistent loop: each role has both loops, the guard and its own
+// cursor.
 !G = memref<?x?xf16>
 !As = memref<3x128x64xf16, #gpu.address_space<workgroup>>
 !a = memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -101,8 +101,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !I = memref<16xindex, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 
-// Rows are named by a table in shared memory, which is filled by all threads in
-// front of the roles; a copy that is no TMA copy takes four warps.
+// A table in shared memory names the rows. All threads fill it before the roles. A copy
+// without TMA takes four warps.
 // CHECK-LABEL: gpu.func @gather
 // CHECK-SAME: tile.threads = 256 : i32
 // CHECK: %[[TABLE:.*]] = tile.alloc_shared : memref<16xindex
@@ -160,8 +160,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 
-// A loop that goes on until what the consumer finds: each role repeats what
-// decides on it.
+// The condition of the loop depends on a value that the consumer computes: each role
+// repeats the computation.
 // CHECK-LABEL: gpu.func @while
 // CHECK: tile.role @math
 // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, !tile.cursor<2>) -> (index, !tile.cursor<2>)

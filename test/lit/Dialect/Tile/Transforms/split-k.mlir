@@ -3,8 +3,8 @@
 !s = memref<64x64xf16, #gpu.address_space<workgroup>>
 !t = tensor<64x64xf32>
 
-// The grid has three blocks of each along z. Each takes a third of the turns,
-// rounded up, and the last one what is left.
+// The grid has three blocks along z for each block before. Each block makes a third of
+// the iterations, rounded up, and the last one the rest.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3 ceildiv 64, s0 ceildiv 64, 3)>
 // CHECK-LABEL: gpu.func @grid
 // CHECK-SAME: tile.grid = #[[GRID]]
@@ -47,8 +47,8 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64x64xf16, #gpu.address_space<workgroup>>
 !t = tensor<64x64xf32>
 
-// A persistent loop has twice the tiles along its last extent. A guard, another
-// sum and a factor are no matter; blocks that were read along z still are.
+// A persistent loop has twice the tiles along its last extent. A guard, another sum and
+// a factor do not matter. A block id along z keeps its meaning.
 // CHECK-LABEL: gpu.func @tiles
 // CHECK: %[[ALL:.*]] = arith.muli %{{.*}}, %{{.*}} : index
 // CHECK: tile.persistent (%{{.*}}, %[[Y:.*]]) in (%{{.*}}, %[[ALL]]) {
@@ -90,7 +90,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// Blocks that use z themselves.
+// The blocks use z themselves.
 // CHECK: affine_map<()[s0] -> (1, 1, s0 * 2)>
 // CHECK-LABEL: gpu.func @along_z
 // CHECK: %[[Z:.*]] = gpu.block_id z
@@ -117,7 +117,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// What is not split, and why.
+// Loops that are not split, with the reasons.
 
 !s = memref<16x16xf32, #gpu.address_space<workgroup>>
 !t = tensor<16x16xf32>
@@ -176,7 +176,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The sum is looked at on the way.
+  // The sum is used inside of the loop.
   gpu.func @looked_at(%C: memref<?x?xf32>, %one: f32) kernel attributes {tile.grid = #grid} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -261,7 +261,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // What a turn reads is there from the turn before.
+  // The iteration reads what the one before has stored.
   gpu.func @recurrent(%C: memref<?x?xf32>, %one: f32) kernel attributes {tile.grid = #grid} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -303,7 +303,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The grid comes with the launch.
+  // The launch chooses the grid.
   gpu.func @no_grid(%C: memref<?x?xf32>, %one: f32) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -3,7 +3,7 @@
 !slots = memref<4x128x192xf16, #gpu.address_space<workgroup>>
 
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // 192 KiB of slots leave 35: the tile of 64 goes in two parts.
+  // 192 KiB of slots leave 35 KiB: the tile of 64 columns is stored in two parts.
   // CHECK-LABEL: gpu.func @halves
   // CHECK: %[[STAGED:.*]] = tile.alloc_shared : memref<128x128xf16, #gpu.address_space<workgroup>>
   // CHECK: tile.role @math
@@ -41,7 +41,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // Behind the last loop nothing is left to be done meanwhile.
+  // After the last loop there is no work to overlap the store with.
   // CHECK-LABEL: gpu.func @last
   // CHECK-NOT: tile.inst<tma>
   gpu.func @last(%tiles: index, %x: f16, %C: memref<128x256xf16>) kernel attributes {tile.threads = 288 : i32} {
@@ -65,7 +65,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The next turn reads what this one stores.
+  // The next iteration reads what this one stores.
   // CHECK-LABEL: gpu.func @read
   // CHECK-NOT: tile.inst<tma>
   gpu.func @read(%tiles: index, %C: memref<128x256xf16>) kernel attributes {tile.threads = 288 : i32} {

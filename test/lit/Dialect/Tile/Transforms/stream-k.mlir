@@ -3,7 +3,7 @@
 !s = memref<64x64xf16, #gpu.address_space<workgroup>>
 !t = tensor<64x64xf32>
 
-// Each block takes an equal part of all turns, the first ones one more, and
+// Each block makes an equal part of all iterations, the first blocks one more, and
 // visits the tiles that these belong to.
 // CHECK-LABEL: gpu.func @stream
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index)
@@ -56,7 +56,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// What is not split, and why.
+// Loops that are not split, with the reasons.
 
 !t = tensor<16x16xf32>
 
@@ -97,7 +97,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // A triangle: tiles differ in their turns.
+  // A triangle: tiles have different numbers of iterations.
   gpu.func @triangle(%C: memref<?x?xf32>, %one: f32, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
