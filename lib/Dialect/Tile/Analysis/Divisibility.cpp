@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A sparse forward dataflow over the lattice of divisors: the join is the
+// greatest common divisor, and 0, which every number divides, is the optimistic
+// start. A query solves the backward slice of its value to a fixpoint and keeps
+// all results. The solver works on an explicit stack: a value is evaluated
+// after its operands; where a cycle of loop-carried values lowers a divisor,
+// the users of the value are evaluated again. Each step down divides by 2 or
+// more, so that a value changes at most 41 times and the time is linear in the
+// size of the slice.
+//
+// Upstream's SparseForwardDataFlowAnalysis is not used: it needs a root
+// operation and visits all of it, while passes ask about a few offsets of a
+// kernel that they are rewriting.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 
@@ -11,10 +26,15 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/DebugLog.h"
 
 #include <numeric>
+
+#define DEBUG_TYPE "tile-divisibility"
 
 using namespace mlir;
 using namespace tilews;
@@ -24,14 +44,16 @@ using namespace tilews::tile;
 // Arithmetic on divisors
 //===----------------------------------------------------------------------===//
 
-/// Divisors larger than this tell nobody anything and could overflow.
+/// The analysis keeps no larger divisors: nothing uses them, and products of
+/// them could overflow.
 static constexpr int64_t kLargest = int64_t(1) << 40;
 
 static int64_t gcd(int64_t a, int64_t b) { return std::gcd(a, b); }
 
-/// The largest power of two that divides `a`, which is not 0.
+/// Returns the largest power of two that divides `a`, which is not 0.
 static int64_t getPowerOfTwo(int64_t a) { return a & -a; }
 
+/// Returns a divisor of the product of multiples of `a` and of `b`.
 static int64_t multiply(int64_t a, int64_t b) {
   if (a == 0 || b == 0)
     return 0;
@@ -42,14 +64,15 @@ static int64_t multiply(int64_t a, int64_t b) {
   return a * b;
 }
 
-/// The divisor of a quotient that is rounded, if at all, only where `a` is not
-/// a multiple of `b`.
+/// Returns a divisor of `x / b` for each multiple `x` of `a`, however the
+/// quotient is rounded. With a = 64, b = 16 that is 4; with b = 24 some
+/// quotients are rounded, and only 1 remains.
 static int64_t divide(int64_t a, int64_t b) {
   return b != 0 && a % b == 0 ? a / b : 1;
 }
 
 static int64_t getConstantDivisor(int64_t value) {
-  // Negating the smallest integer would overflow; its power of two is known.
+  // The absolute value of the smallest integer would overflow.
   return value == std::numeric_limits<int64_t>::min() ? kLargest
                                                       : std::abs(value);
 }
@@ -77,6 +100,215 @@ static int64_t getDivisor(AffineExpr expr, ArrayRef<int64_t> dims,
 }
 
 //===----------------------------------------------------------------------===//
+// DivisorSolver
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds the divisors of a value and of all values that it is computed from.
+class DivisorSolver {
+public:
+  using Divisors = llvm::MapVector<Value, int64_t>;
+  DivisorSolver(Divisibility &divisibility, Divisors &known)
+      : divisibility(divisibility), known(known) {}
+
+  /// Adds them to the known ones. Returns the number of evaluations.
+  int64_t solve(Value root);
+
+private:
+  struct State {
+    /// A multiple of the final divisor.
+    int64_t divisor = 0;
+    bool evaluated = false;
+    bool onStack = false;
+    /// The values whose evaluation reads this one.
+    SmallVector<Value, 2> users;
+  };
+
+  void push(Value value);
+  int64_t read(Value value);
+  int64_t evaluate(Value value);
+  int64_t evaluateFlow(Value value, RegionBranchOpInterface branch);
+  int64_t evaluateOp(Operation *op);
+  int64_t evaluateQuotient(Operation *op);
+  int64_t evaluateShift(Operation *op);
+  int64_t evaluateAnd(Operation *op);
+  int64_t evaluateMap(AffineMap map, ValueRange operands);
+
+  Divisibility &divisibility;
+  Divisors &known;
+  llvm::MapVector<Value, State> states;
+  SmallVector<Value> stack;
+  /// The value that is being evaluated.
+  Value reader;
+};
+} // namespace
+
+int64_t DivisorSolver::solve(Value root) {
+  int64_t evaluations = 0;
+  push(root);
+  while (!stack.empty()) {
+    Value value = reader = stack.back();
+    size_t height = stack.size();
+    int64_t divisor = evaluate(value);
+    ++evaluations;
+    State &state = states[value];
+    state.evaluated = true;
+    // Operands that were read for the first time come first.
+    if (stack.size() > height)
+      continue;
+    stack.pop_back();
+    state.onStack = false;
+    divisor = gcd(state.divisor, divisor);
+    if (divisor == state.divisor)
+      continue;
+    LDBG(2) << value << ": divisor " << state.divisor << " -> " << divisor;
+    state.divisor = divisor;
+    for (Value user : state.users)
+      push(user);
+  }
+  for (auto &[value, state] : states)
+    known[value] = state.divisor;
+  return evaluations;
+}
+
+/// Puts `value` on the stack unless it is there already.
+void DivisorSolver::push(Value value) {
+  State &state = states[value];
+  if (!state.onStack)
+    stack.push_back(value);
+  state.onStack = true;
+}
+
+/// Returns the divisor found so far of a value that the top of the stack is
+/// computed from.
+int64_t DivisorSolver::read(Value value) {
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  if (!states.contains(value))
+    push(value);
+  if (!states[reader].evaluated)
+    states[value].users.push_back(reader);
+  return states[value].divisor;
+}
+
+int64_t DivisorSolver::evaluate(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSignificantBits() > 64
+               ? 1
+               : getConstantDivisor(constant.getSExtValue());
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto branch = dyn_cast_if_present<RegionBranchOpInterface>(op))
+    return evaluateFlow(value, branch);
+  return argument ? 1 : evaluateOp(op);
+}
+
+/// Returns the position of `value` in `inputs`, which are neighbors in a list
+/// of results or of arguments.
+static std::optional<unsigned> findInput(ValueRange inputs, Value value) {
+  auto getNumber = [](Value input) {
+    auto argument = dyn_cast<BlockArgument>(input);
+    return argument ? argument.getArgNumber()
+                    : cast<OpResult>(input).getResultNumber();
+  };
+  if (inputs.empty())
+    return std::nullopt;
+  unsigned position = getNumber(value) - getNumber(inputs.front());
+  if (position >= inputs.size() || inputs[position] != value)
+    return std::nullopt;
+  return position;
+}
+
+/// Evaluates a result of `branch` or an argument of its regions: the join of
+/// all operands that control flow passes on to it.
+int64_t DivisorSolver::evaluateFlow(Value value,
+                                    RegionBranchOpInterface branch) {
+  if (auto loop = dyn_cast<scf::ForOp>(branch.getOperation());
+      loop && value == loop.getInductionVar())
+    return gcd(read(loop.getLowerBound()), read(loop.getStep()));
+  bool isPassed = false;
+  int64_t divisor = 0;
+  for (RegionBranchPoint point : branch.getAllRegionBranchPoints()) {
+    SmallVector<RegionSuccessor> successors;
+    branch.getSuccessorRegions(point, successors);
+    for (const RegionSuccessor &successor : successors)
+      if (auto position = findInput(successor.getSuccessorInputs(), value)) {
+        OperandRange passed = branch.getSuccessorOperands(point, successor);
+        divisor = gcd(divisor, read(passed[*position]));
+        isPassed = true;
+      }
+  }
+  return isPassed ? divisor : 1;
+}
+
+int64_t DivisorSolver::evaluateOp(Operation *op) {
+  auto operand = [&](unsigned i) { return read(op->getOperand(i)); };
+  return TypeSwitch<Operation *, int64_t>(op)
+      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+            arith::ExtUIOp>([&](auto) { return operand(0); })
+      .Case<arith::TruncIOp>([&](auto) {
+        // Bits above the result's are lost, and with them odd factors.
+        return getPowerOfTwo(operand(0));
+      })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MinUIOp,
+            arith::MaxSIOp, arith::MaxUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return gcd(operand(0), operand(1)); })
+      .Case<arith::MulIOp>(
+          [&](auto) { return multiply(operand(0), operand(1)); })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
+            arith::CeilDivSIOp, arith::CeilDivUIOp>(
+          [&](auto) { return evaluateQuotient(op); })
+      .Case<arith::ShLIOp>([&](auto) { return evaluateShift(op); })
+      .Case<arith::AndIOp>([&](auto) { return evaluateAnd(op); })
+      .Case<arith::SelectOp>([&](auto) { return gcd(operand(1), operand(2)); })
+      .Case<affine::AffineApplyOp, affine::AffineMinOp, affine::AffineMaxOp>(
+          [&](auto affineOp) {
+            return evaluateMap(affineOp.getAffineMap(), op->getOperands());
+          })
+      .Case<memref::DimOp>([&](memref::DimOp dim) {
+        auto index = dim.getConstantIndex();
+        return index ? divisibility.getExtentDivisor(dim.getSource(), *index)
+                     : 1;
+      })
+      .Default(int64_t(1));
+}
+
+int64_t DivisorSolver::evaluateQuotient(Operation *op) {
+  int64_t dividend = read(op->getOperand(0));
+  std::optional<int64_t> divisor = getConstantIntValue(op->getOperand(1));
+  return divisor ? divide(dividend, getConstantDivisor(*divisor)) : 1;
+}
+
+int64_t DivisorSolver::evaluateShift(Operation *op) {
+  int64_t shifted = read(op->getOperand(0));
+  std::optional<int64_t> bits = getConstantIntValue(op->getOperand(1));
+  return bits && *bits >= 0 && *bits < 40
+             ? multiply(shifted, int64_t(1) << *bits)
+             : 1;
+}
+
+/// A bit that is zero in one operand is zero in the result.
+int64_t DivisorSolver::evaluateAnd(Operation *op) {
+  int64_t lhs = read(op->getOperand(0)), rhs = read(op->getOperand(1));
+  if (lhs == 0 || rhs == 0)
+    return 0;
+  return std::max(getPowerOfTwo(lhs), getPowerOfTwo(rhs));
+}
+
+int64_t DivisorSolver::evaluateMap(AffineMap map, ValueRange operands) {
+  auto divisors = llvm::map_to_vector(
+      operands, [&](Value operand) { return read(operand); });
+  ArrayRef<int64_t> all = divisors;
+  int64_t result = 0;
+  for (AffineExpr expr : map.getResults())
+    result = gcd(result, ::getDivisor(expr, all.take_front(map.getNumDims()),
+                                      all.drop_front(map.getNumDims())));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
@@ -87,115 +319,25 @@ int64_t Divisibility::getDivisor(OpFoldResult value) {
 }
 
 int64_t Divisibility::getDivisor(Value value) {
-  if (auto it = assumed.find(value); it != assumed.end())
-    return it->second;
   if (auto it = known.find(value); it != known.end())
     return it->second;
-  int64_t divisor = compute(value);
-  // What follows from an assumption holds only as long as that does.
-  if (assumed.empty())
-    known[value] = divisor;
-  return divisor;
+  numEvaluations += DivisorSolver(*this, known).solve(value);
+  return known.find(value)->second;
 }
 
-int64_t Divisibility::compute(Value value) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSignificantBits() > 64
-               ? 1
-               : getConstantDivisor(constant.getSExtValue());
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return computeArgument(argument);
-
-  Operation *op = value.getDefiningOp();
-  auto operand = [&](unsigned i) { return getDivisor(op->getOperand(i)); };
-  auto constantOperand = [&](unsigned i) -> std::optional<int64_t> {
-    return getConstantIntValue(op->getOperand(i));
-  };
-  auto applyMap = [&](AffineMap map, ValueRange operands) {
-    auto divisors = llvm::map_to_vector(
-        operands, [&](Value operand) { return getDivisor(operand); });
-    ArrayRef<int64_t> all = divisors;
-    int64_t result = 0;
-    for (AffineExpr expr : map.getResults())
-      result = gcd(result, ::getDivisor(expr, all.take_front(map.getNumDims()),
-                                        all.drop_front(map.getNumDims())));
-    return result;
-  };
-  return TypeSwitch<Operation *, int64_t>(op)
-      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-            arith::ExtUIOp>([&](auto) { return operand(0); })
-      .Case<arith::TruncIOp>([&](auto) {
-        int64_t divisor = operand(0);
-        return divisor == 0 ? 0 : getPowerOfTwo(divisor);
-      })
-      .Case<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MinUIOp,
-            arith::MaxSIOp, arith::MaxUIOp, arith::RemSIOp, arith::RemUIOp>(
-          [&](auto) { return gcd(operand(0), operand(1)); })
-      .Case<arith::MulIOp>(
-          [&](auto) { return multiply(operand(0), operand(1)); })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp,
-            arith::CeilDivSIOp, arith::CeilDivUIOp>([&](auto) {
-        auto divisor = constantOperand(1);
-        return divisor ? divide(operand(0), std::abs(*divisor)) : 1;
-      })
-      .Case<arith::ShLIOp>([&](auto) {
-        auto bits = constantOperand(1);
-        return bits && *bits >= 0 && *bits < 40
-                   ? multiply(operand(0), int64_t(1) << *bits)
-                   : 1;
-      })
-      .Case<arith::AndIOp>([&](auto) {
-        // A bit that is zero on either side is zero in the result.
-        int64_t lhs = operand(0), rhs = operand(1);
-        if (lhs == 0 || rhs == 0)
-          return int64_t(0);
-        return std::max(getPowerOfTwo(lhs), getPowerOfTwo(rhs));
-      })
-      .Case<arith::SelectOp>([&](auto) { return gcd(operand(1), operand(2)); })
-      .Case<affine::AffineApplyOp, affine::AffineMinOp, affine::AffineMaxOp>(
-          [&](auto affineOp) {
-            return applyMap(affineOp.getAffineMap(), affineOp->getOperands());
-          })
-      .Case<memref::DimOp>([&](memref::DimOp dim) {
-        auto index = dim.getConstantIndex();
-        return index ? getExtentDivisor(dim.getSource(), *index) : 1;
-      })
-      .Case<scf::ForOp>([&](scf::ForOp loop) {
-        unsigned index = cast<OpResult>(value).getResultNumber();
-        return getDivisor(loop.getRegionIterArg(index));
-      })
-      .Case<scf::IfOp>([&](scf::IfOp branch) {
-        unsigned index = cast<OpResult>(value).getResultNumber();
-        return gcd(getDivisor(branch.thenYield().getOperand(index)),
-                   getDivisor(branch.elseYield().getOperand(index)));
-      })
-      .Default(int64_t(1));
-}
-
-int64_t Divisibility::computeArgument(BlockArgument argument) {
-  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-  if (!loop)
-    return 1;
-  if (argument == loop.getInductionVar())
-    return gcd(getDivisor(loop.getLowerBound()), getDivisor(loop.getStep()));
-  return computeCarried(argument, loop.getTiedLoopInit(argument)->get(),
-                        loop.getTiedLoopYieldedValue(argument)->get());
-}
-
-/// The largest divisor of the initial value that each iteration preserves.
-int64_t Divisibility::computeCarried(BlockArgument argument, Value init,
-                                     Value next) {
-  int64_t divisor = getDivisor(init);
-  while (divisor != 1) {
-    assumed[argument] = divisor;
-    int64_t after = gcd(divisor, getDivisor(next));
-    assumed.erase(argument);
-    if (after == divisor)
-      break;
-    divisor = after;
+void Divisibility::print(raw_ostream &os) const {
+  os << known.size() << " values in " << numEvaluations << " evaluations\n";
+  if (known.empty())
+    return;
+  Value first = known.front().first;
+  Operation *root = first.getParentRegion()->getParentOp();
+  while (Operation *parent = root->getParentOp())
+    root = parent;
+  AsmState names(root);
+  for (auto [value, divisor] : known) {
+    value.printAsOperand(os, names);
+    os << ": " << divisor << "\n";
   }
-  return divisor;
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What index values are multiples of, and how wide a region of a buffer can
+// Which constants divide an index value, and how wide a region of a buffer can
 // therefore be accessed.
 //
 //===----------------------------------------------------------------------===//
@@ -15,51 +15,65 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tilews::tile {
 
-/// Known divisors of integer values. Index arithmetic is taken not to overflow.
-/// A divisor of 0 stands for the value zero, which everything divides.
+/// Finds constants that divide integer values, through arithmetic, affine maps
+/// and loop-carried values. Index arithmetic is assumed not to overflow. A
+/// divisor of 0 stands for the value zero, which every number divides.
+///
+/// ```mlir
+/// %base = arith.muli %row, %c64 : index                // 64
+/// scf.for %k = %c0 to %n step %c32                     // 32
+///     iter_args(%offset = %base) -> (index) {          // 16
+///   %next = arith.addi %offset, %c48 : index           // 16 = gcd(16, 48)
+///   tile.copy %a[%k, %offset] to %b[%c0, %c0] ...
+/// ```
+///
+/// The copy may then move 16 elements of 1 byte at a time, if the rows of both
+/// buffers are as well aligned.
 class Divisibility {
 public:
+  /// Returns a constant that divides `value` whenever it is computed.
   int64_t getDivisor(mlir::Value value);
   int64_t getDivisor(mlir::OpFoldResult value);
-  /// The divisor of a buffer's extent: from its type, or from the kernel
-  /// argument's `tile.divisible`.
+  /// Returns a divisor of a buffer's extent: the extent itself if it is static,
+  /// otherwise what the kernel argument's `tile.divisible` promises.
   int64_t getExtentDivisor(mlir::Value buffer, int64_t dim);
 
-  /// Alignment in bytes of a buffer's element at `offsets`; never more than
-  /// that of the buffer itself.
+  /// Returns the alignment in bytes of a buffer's element at `offsets`. It is
+  /// never more than that of the buffer itself.
   int64_t getAlignment(mlir::Value buffer,
                        llvm::ArrayRef<mlir::OpFoldResult> offsets);
 
-  /// The largest power of two `v` with `v` elements in at most 16 bytes so that
-  /// each run of `v` elements along the region's last dimension, starting at a
-  /// multiple of `v`, is adjacent and aligned in memory, and lies inside the
-  /// buffer entirely or not at all.
+  /// Returns the largest power of two `v` with `v` elements in at most 16 bytes
+  /// for which each run of `v` elements along the region's last dimension,
+  /// starting at a multiple of `v`, is contiguous and aligned in memory, and
+  /// lies entirely inside or entirely outside the buffer.
   int64_t getVectorElements(mlir::Value buffer, const TileRegion &region);
 
+  /// The number of values that were evaluated for all queries so far, counting
+  /// repetitions: the work of the analysis.
+  int64_t getNumEvaluations() const { return numEvaluations; }
+  /// Prints the divisors found so far.
+  void print(llvm::raw_ostream &os) const;
+
 private:
-  /// What is known of the places of a buffer's elements, in bits.
+  /// Alignments of a buffer's elements, in bits.
   struct Placement {
     int64_t base;                       // alignment of the first element
     llvm::SmallVector<int64_t> strides; // divisor of each dimension's stride
-    int64_t run; // adjacent elements along the last dimension
+    int64_t run; // contiguous elements along the last dimension
   };
   Placement getPlacement(mlir::Value buffer);
-  int64_t compute(mlir::Value value);
-  int64_t computeArgument(mlir::BlockArgument argument);
-  int64_t computeCarried(mlir::BlockArgument argument, mlir::Value init,
-                         mlir::Value next);
 
-  llvm::DenseMap<mlir::Value, int64_t> known;
-  /// Divisors of loop-carried values that a computation under way assumes.
-  llvm::DenseMap<mlir::Value, int64_t> assumed;
+  llvm::MapVector<mlir::Value, int64_t> known;
+  int64_t numEvaluations = 0;
 };
 
-/// The widest elements a copy can move at a time: what both of its regions
-/// allow.
+/// Returns how many elements a copy can move at a time: the fewer of those that
+/// its two regions allow.
 int64_t getCopyVectorElements(CopyOp op, Divisibility &divisibility);
 
 } // namespace tilews::tile
