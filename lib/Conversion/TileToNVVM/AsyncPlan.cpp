@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// One walk over the kernel collects all TMA copies, gives each distinct tensor
+// map one number (copies of the same buffer with the same box share a map), and
+// sets the flags that say which kinds of asynchronous operations occur. A copy
+// that TMA cannot do although `tile.inst` asks for it is an error here, before
+// anything is rewritten.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AsyncPlan.h"
 
@@ -40,7 +48,7 @@ tilews::planAsync(gpu::GPUFuncOp kernel, LoweringContext &lowering) {
   WalkResult result = kernel.walk([&](Operation *op) {
     plan->copiesByCpAsync |= hasInst(op, InstKind::CpAsync);
     if (auto gemm = dyn_cast<MatmulOpInterface>(op))
-      plan->hasAsyncProducts |= gemm.getAsync() && hasInst(op, InstKind::Wgmma);
+      plan->hasAsyncMatmuls |= gemm.getAsync() && hasInst(op, InstKind::Wgmma);
     auto copy = dyn_cast<CopyOp>(op);
     if (!copy || !isTma(copy))
       return WalkResult::advance();

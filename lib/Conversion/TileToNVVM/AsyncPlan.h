@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the lowering of copies and barriers has to know of a kernel as a whole,
-// found before the conversion starts.
+// Facts about a whole kernel that the patterns for copies and barriers need.
+// The plan is made before the conversion starts, because the conversion erases
+// the operations that it is made from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,56 +22,66 @@
 
 namespace tilews {
 
-/// A copy that TMA does.
+/// A copy by the tensor memory accelerator (TMA).
 struct PlannedCopy {
   tile::TmaCopy copy;
-  /// The number of its tensor map.
+  /// Index into `LoweringContext::tensorMaps`.
   unsigned map = 0;
 };
 
+/// The asynchronous operations of a kernel. For a GEMM with two TMA loads and a
+/// TMA store of its result: three entries in `copies`, `storesByTma` and
+/// `hasAsyncMatmuls` are set, the other flags are not.
 struct AsyncPlan {
   llvm::DenseMap<mlir::Operation *, PlannedCopy> copies;
   bool storesByTma = false, copiesByCpAsync = false;
-  /// Whether the kernel reads what it stores by TMA.
+  /// Whether the kernel also reads a global buffer that it stores to by TMA.
   bool readsStored = false;
-  bool hasAsyncProducts = false;
+  /// Whether a wgmma may still run when its operation is over.
+  bool hasAsyncMatmuls = false;
 };
 
-/// Plans `kernel`; notes the tensor maps it needs in `lowering`. Fails with an
-/// error if a copy cannot be lowered as it says.
+/// Plans `kernel`, and adds the tensor maps that it needs to `lowering`. Emits
+/// an error if an instruction that a copy asks for cannot do the copy.
 mlir::FailureOr<std::shared_ptr<const AsyncPlan>>
 planAsync(mlir::gpu::GPUFuncOp kernel, LoweringContext &lowering);
 
-/// Emits `body` for one of `threads`.
+/// Emits `body` for the first of `threads` alone. In an elected role, which has
+/// a single thread, no branch is needed.
 void createForOneThread(mlir::ImplicitLocOpBuilder &b,
                         const ThreadGroup &threads,
                         llvm::function_ref<void()> body);
 
-/// Whether this is the one lane of a converged warp that acts for it.
+/// Returns an i1 that is true in exactly one lane of a converged warp.
 mlir::Value createElected(mlir::ImplicitLocOpBuilder &b,
                           const TargetInfo &info);
 
-/// The address of the barrier of `slot`, from the converted values.
+/// Returns the address of the barrier of `slot` in an array of barriers. Both
+/// arguments are converted values: a pointer and an i32.
 mlir::Value createBarrierPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value barriers, mlir::Value slot);
 
-/// This block's share among its peers along `dims`, from 0.
+/// Returns the position of this block among its peers along `dims`, from 0 on.
+/// With a cluster of 2x1 blocks and the first dimension, that is 0 or 1.
 mlir::Value createShare(mlir::ImplicitLocOpBuilder &b,
                         const tile::Cluster &cluster, tile::ClusterDims dims);
-/// The ranks of this block's peers along any of some dimensions, one bit each.
+/// Returns the set of cluster ranks of this block's peers along any of `dims`:
+/// bit r of the i32 stands for the block of rank r. The block is its own peer.
 mlir::Value createPeers(mlir::ImplicitLocOpBuilder &b,
                         const tile::Cluster &cluster,
                         llvm::ArrayRef<tile::ClusterDims> dims);
 
-/// Copies by TMA, and barriers that wait for them or for products.
+/// Adds patterns for copies by TMA, and for barriers that wait for such copies
+/// or for asynchronous matmuls.
 void populateTmaPatterns(const TileTypeConverter &converter,
                          LoweringContext &lowering,
                          std::shared_ptr<const AsyncPlan> plan,
                          mlir::RewritePatternSet &patterns);
-/// Barriers in shared memory.
+/// Adds patterns for barriers in shared memory (mbarrier) and of clusters.
 void populateBarrierPatterns(const TileTypeConverter &converter,
                              LoweringContext &lowering,
                              mlir::RewritePatternSet &patterns);
+/// Adds patterns for roles: branches on the number of the warp.
 void populateRolePatterns(const TileTypeConverter &converter,
                           LoweringContext &lowering,
                           mlir::RewritePatternSet &patterns);

@@ -5,7 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, "mbarrier": each operation is an instruction or two.
+// Barriers in shared memory (PTX ISA, "mbarrier") and of clusters. An array of
+// barriers becomes a pointer to 8-byte objects, which one thread initializes.
+// Each operation on one of them is one or two instructions:
+//
+//   tile.mbarrier_arrive by thread, bytes  -> mbarrier.arrive.expect_tx of one
+//   thread tile.mbarrier_arrive by warps          -> mbarrier.arrive of an
+//   elected lane tile.mbarrier_arrive by copies         ->
+//   cp.async.mbarrier.arrive.noinc tile.mbarrier_arrive with peers        ->
+//   mapa, then mbarrier.arrive.cluster tile.mbarrier_wait -> a loop around
+//   mbarrier.try_wait.parity
+//                                             (test_wait before sm_90)
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +32,11 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// How long the hardware may suspend a waiting thread before it looks again, in
-/// nanoseconds; it resumes as soon as the phase completes.
+/// Upper bound in nanoseconds for which `mbarrier.try_wait` may suspend a
+/// thread. The thread resumes as soon as the phase completes, so the bound only
+/// sets how rarely the loop around the instruction runs: 10 ms is far above any
+/// wait of a kernel that makes progress (PTX ISA, "mbarrier.try_wait",
+/// suspendTimeHint).
 static constexpr int64_t kSuspendTime = 10000000;
 
 Value tilews::createBarrierPointer(ImplicitLocOpBuilder &b, Value barriers,
@@ -31,6 +44,7 @@ Value tilews::createBarrierPointer(ImplicitLocOpBuilder &b, Value barriers,
   return createElementPointer(b, barriers, slot, kBarrierBytes);
 }
 
+/// Returns the position of this block in its cluster along a dimension.
 static Value createPlace(ImplicitLocOpBuilder &b, unsigned dim) {
   Type i32 = b.getI32Type();
   if (dim == 0)
@@ -40,8 +54,8 @@ static Value createPlace(ImplicitLocOpBuilder &b, unsigned dim) {
   return NVVM::BlockInClusterIdZOp::create(b, i32);
 }
 
-/// The sum of places in the cluster along some of its dimensions, each times
-/// what `getFactor` says; null if there is nothing to add.
+/// Returns the sum over the dimensions d of the cluster of the block's position
+/// along d times `getFactor(d)`. Null if every term is zero.
 static Value createPlaceSum(ImplicitLocOpBuilder &b, const Cluster &cluster,
                             llvm::function_ref<int64_t(unsigned)> getFactor) {
   Value sum;
@@ -67,7 +81,8 @@ Value tilews::createShare(ImplicitLocOpBuilder &b, const Cluster &cluster,
   });
 }
 
-/// The peers of the first block, moved on to this one's.
+/// The peers of the block of rank 0 are a constant set. A shift by this block's
+/// position along the other dimensions makes it the set of this block's peers.
 Value tilews::createPeers(ImplicitLocOpBuilder &b, const Cluster &cluster,
                           ArrayRef<ClusterDims> allDims) {
   Value peers;
@@ -135,7 +150,8 @@ struct ReadyPattern : TilePattern<MBarrierReadyOp> {
   LogicalResult
   matchAndRewrite(MBarrierReadyOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    // It is for other blocks and for TMA; the block's own threads meet.
+    // The fence makes the initialization visible to other blocks and to TMA.
+    // For the block's own threads the barrier below is enough.
     if (getTarget().info.arch >= 90)
       NVVM::FenceMbarrierInitOp::create(rewriter, op.getLoc());
     if (!op.getCluster()) {
@@ -156,14 +172,16 @@ struct ClusterBarrierPattern : TilePattern<ClusterBarrierOp> {
   LogicalResult
   matchAndRewrite(ClusterBarrierOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    // Behind roles the lanes of a warp need not be together: not aligned.
+    // After roles the lanes of a warp may have diverged, so the instructions
+    // must not be the `.aligned` ones.
     NVVM::ClusterArriveOp::create(rewriter, op.getLoc(), UnitAttr());
     rewriter.replaceOpWithNewOp<NVVM::ClusterWaitOp>(op, UnitAttr());
     return success();
   }
 };
 
-/// An operation on the barrier of a slot.
+/// Lowers an operation on the barrier of one slot: `lower` has an overload for
+/// MBarrierArriveOp, MBarrierExpectOp and MBarrierWaitOp.
 template <typename OpT>
 struct OneBarrierPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;
@@ -223,8 +241,9 @@ private:
     });
   }
 
-  /// Of a warp each lane arrives in the block whose rank it is; otherwise the
-  /// thread, or each thread, does in one after the other.
+  /// Arrives at the barriers of peers in the cluster. With agents `warps`, lane
+  /// r of the warp arrives at the block of cluster rank r, so one instruction
+  /// serves all peers. Otherwise each arriving thread loops over the ranks.
   void arriveInPeers(ImplicitLocOpBuilder &b, MBarrierArriveOp op,
                      Value barrier) const {
     Cluster cluster = Cluster::get(op);
@@ -254,19 +273,20 @@ private:
                                          constantI32(b, cluster.size())));
       return;
     }
-    auto arriveInTurn = [&] {
+    auto arriveOneByOne = [&] {
       for (int64_t rank = 0; rank < cluster.size(); ++rank)
         arrive(constantI32(b, rank), Value());
     };
     if (op.getBy() == Agents::Thread)
-      createForOneThread(b, this->lowering.getThreads(op), arriveInTurn);
+      createForOneThread(b, this->lowering.getThreads(op), arriveOneByOne);
     else
-      arriveInTurn();
+      arriveOneByOne();
   }
 
-  /// A release that reaches other blocks waits for all accesses of the thread.
-  /// Where products alone have read, there are none, and what products read has
-  /// been read when they are waited for.
+  /// Arrives at the barrier of the block of cluster rank `rank`. An arrival
+  /// with release semantics in a cluster waits for all accesses of the thread.
+  /// A relaxed one is enough if only wgmma has read the slot: those reads are
+  /// complete when the matmul has been waited for.
   static void createRemoteArrive(ImplicitLocOpBuilder &b, Value barrier,
                                  Value rank, bool isRelaxed) {
     auto type = LLVM::LLVMPointerType::get(
@@ -281,8 +301,8 @@ private:
 
   void lower(ImplicitLocOpBuilder &b, MBarrierWaitOp op, Value barrier,
              MBarrierWaitOp::Adaptor adaptor) const {
-    // An elected role starts copies and accesses nothing itself: there is
-    // nothing that other blocks have done to be made visible to it.
+    // An elected role only starts copies and accesses no memory itself, so
+    // writes of other blocks need not become visible to it.
     auto scope = op.getCluster() && !this->lowering.getThreads(op).elected
                      ? NVVM::MemScopeKind::CLUSTER
                      : NVVM::MemScopeKind::CTA;

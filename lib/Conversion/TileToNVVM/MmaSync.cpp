@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matmuls of one warp: `mma.sync` as inline PTX, and operands in shared memory
+// that are read by `ldmatrix`. One `ldmatrix` loads four 8x8 matrices of 16-bit
+// elements. They are the parts of one left operand, or of the right operands of
+// one or two instructions that are neighbors along N. A reader caches what it
+// has loaded, so each matrix is loaded once.
+//
+//===----------------------------------------------------------------------===//
 
 #include "NVVMLowering.h"
 
@@ -19,7 +27,7 @@ using namespace tilews::tile;
 // mma.sync
 //===----------------------------------------------------------------------===//
 
-/// The register class and type of an operand's registers.
+/// Returns the register class (constraint) and type of an operand's registers.
 static std::pair<StringRef, Type> getRegisters(Builder &b, Type element) {
   if (element.isF64())
     return {"d", element};
@@ -28,7 +36,7 @@ static std::pair<StringRef, Type> getRegisters(Builder &b, Type element) {
   return {"r", b.getI32Type()};
 }
 
-/// Writes `{$first, ..., $last}` and advances.
+/// Returns `{$next, ..., $(next + count - 1)}`, and advances `next` by `count`.
 static std::string takeGroup(int64_t &next, int64_t count) {
   std::string group = "{";
   for (int64_t i = 0; i < count; ++i)
@@ -117,11 +125,11 @@ void NVVMLowering::emitMatrixStore(ImplicitLocOpBuilder &b, Value address,
 
 namespace {
 
-/// Reads operands by ldmatrix: each lane gives the address of 16 bytes, eight
-/// lanes those of an 8x8 matrix of 16-bit elements (PTX ISA, "ldmatrix"). The
-/// four matrices of one instruction are those of one left operand, of the right
-/// operand of one sparse instruction, or of two right operands that are
-/// neighbours along N.
+/// Reads operands by `ldmatrix` (PTX ISA, "ldmatrix"). Each lane passes the
+/// address of a row of 16 bytes; eight lanes make an 8x8 matrix of 16-bit
+/// elements. The four matrices of one `ldmatrix.x4` are one left operand of
+/// m16n8k16, the right operand of one sparse instruction, or two right operands
+/// that are neighbors along N.
 class LdMatrixReader : public OperandReader {
 public:
   LdMatrixReader(ImplicitLocOpBuilder &b, const TargetLowering &target,
@@ -134,18 +142,20 @@ public:
     access.assumeInside();
   }
 
-  /// Whether ldmatrix can read the operand.
+  /// Returns whether `ldmatrix` can read the operand.
   static bool isPossible(const SharedOperand &operand) {
     int64_t bits = operand.type.getElementTypeBitWidth();
-    // The matrix's rows are along K unless the operand is stored the other way
-    // around; only 16-bit elements can be transposed on the way.
+    // The rows of a matrix are along K, unless the operand is stored with K as
+    // its slow dimension. Then `ldmatrix` transposes, which it can do for
+    // 16-bit elements only.
     bool alongK = operand.isLhs != operand.transposed;
     if (bits > 32 || (!alongK && bits != 16))
       return false;
     int64_t group = operand.isLhs ? operand.grid.m : operand.grid.n;
     int64_t tile = operand.isLhs ? operand.mma.m : operand.mma.n;
     int64_t perLoad = getRepeatsPerLoad(operand);
-    // Every row has to exist, and rows of 16 bytes to stay together.
+    // All rows must lie inside the buffer, and the 16 bytes of a row must be
+    // contiguous in its layout.
     return operand.extent % (group * tile * perLoad) == 0 &&
            operand.type.getShape().back() * bits % 128 == 0 &&
            getSharedLayout(operand.type).getContiguity(bits) * bits >= 128;
@@ -168,14 +178,15 @@ public:
   }
 
 private:
-  /// How many operands that are neighbours the four matrices belong to.
+  /// Returns how many neighboring operands the four matrices make: 1 or 2.
   static int64_t getRepeatsPerLoad(const SharedOperand &operand) {
     if (operand.isLhs)
       return 1;
     return 4 / operand.mma.rhs.getValueModes().back().extent;
   }
 
-  /// Where each lane's 16 bytes start: the value modes are the loads.
+  /// Returns the layout of the rows' starts: a thread mode for each lane, a
+  /// value mode for the loads along K and one for the loads along M or N.
   FragmentLayout getLayout() const {
     const MmaInstruction &mma = operand.mma;
     FragmentLayout rows =

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The instructions of NVIDIA's GPUs for the interface `TargetLowering`: numbers
+// of threads and blocks, barriers, groups of cp.async, shuffles, conversions of
+// fp8, and printing. Each function emits one instruction, or the few that stand
+// for it on chips that lack it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "NVVMLowering.h"
 
@@ -132,7 +139,7 @@ Value NVVMLowering::getGridDim(ImplicitLocOpBuilder &b,
   llvm_unreachable("covered switch");
 }
 
-/// The symbol of a string in the kernels' module.
+/// Adds `text` to the kernels' module as a constant, and returns its address.
 static Value createString(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
                           StringRef text) {
   SymbolTable symbols(module);
@@ -146,8 +153,9 @@ static Value createString(ImplicitLocOpBuilder &b, gpu::GPUModuleOp module,
   return LLVM::AddressOfOp::create(b, string);
 }
 
-/// CUDA C++ Programming Guide, "Formatted output": the device's vprintf takes
-/// a format and the arguments packed like a struct.
+/// Calls the device's `vprintf`, which takes a format and a pointer to the
+/// arguments packed as a struct (CUDA C++ Programming Guide, "Formatted
+/// Output").
 bool NVVMLowering::emitPrintf(ImplicitLocOpBuilder &b, StringRef format,
                               ValueRange values) const {
   auto module =
@@ -230,7 +238,7 @@ void NVVMLowering::emitAsyncCopy(ImplicitLocOpBuilder &b, Value dest,
   auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
   if (source.getType() != global)
     source = LLVM::AddrSpaceCastOp::create(b, global, source);
-  // Bypassing the first-level cache exists for full 16 bytes only.
+  // Only copies of 16 bytes can bypass the L1 cache (PTX ISA, "cp.async").
   auto cache = bytes == 16 ? NVVM::LoadCacheModifierKind::CG
                            : NVVM::LoadCacheModifierKind::CA;
   Value size;
@@ -262,7 +270,8 @@ void NVVMLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,
 // fp8
 //===----------------------------------------------------------------------===//
 
-/// The pairs of a vector, the last one filled up with itself.
+/// Returns the elements in pairs, for instructions that convert two at a time.
+/// With an odd number of elements, the last one is paired with itself.
 static SmallVector<std::pair<Value, Value>> getPairs(ArrayRef<Value> values) {
   SmallVector<std::pair<Value, Value>> pairs;
   for (size_t i = 0; i < values.size(); i += 2)

@@ -12,6 +12,8 @@
 
 namespace tilews {
 
+/// Emits NVIDIA's instructions, as operations of the NVVM dialect where it has
+/// them, as inline PTX otherwise.
 class NVVMLowering : public TargetLowering {
 public:
   using TargetLowering::TargetLowering;
@@ -61,31 +63,34 @@ public:
       llvm::ArrayRef<mlir::BlockArgument> maps) const override;
 };
 
-/// A constant i32.
+/// Returns a constant i32.
 mlir::Value constantI32(mlir::ImplicitLocOpBuilder &b, int64_t value);
 
-/// The name PTX has for an operand's or an accumulator's type; empty if the
-/// tensor cores do not take it.
+/// Returns PTX's name for the element type of an operand or accumulator, such
+/// as "bf16" or "e4m3". Empty if the tensor cores have no such type.
 llvm::StringRef getPtxType(mlir::Type element);
 
-/// The 32-bit words of a vector of registers, and back.
+/// Reinterprets a vector as 32-bit words, four f8 or two f16 in each, and back.
 llvm::SmallVector<mlir::Value> toWords(mlir::ImplicitLocOpBuilder &b,
                                        mlir::Value vector);
 mlir::Value fromWords(mlir::ImplicitLocOpBuilder &b,
                       llvm::ArrayRef<mlir::Value> words, mlir::VectorType type);
 
-/// Emits inline assembly with `outputs` results of type `type` in registers of
-/// class `constraint`; inputs come with their constraints.
+/// An operand of inline assembly, and the constraint of its register ("r", "f",
+/// "l", or the number of the output that it is tied to).
 struct AsmInput {
   mlir::Value value;
   std::string constraint;
 };
+/// Emits inline assembly `text` with `outputs` results of type `type`, in
+/// registers of class `constraint`. In the text `$0` is the first output; the
+/// inputs are numbered after the outputs.
 llvm::SmallVector<mlir::Value>
 createAsm(mlir::ImplicitLocOpBuilder &b, llvm::StringRef text, mlir::Type type,
           llvm::StringRef constraint, int64_t outputs,
           llvm::ArrayRef<AsmInput> inputs, bool hasSideEffects);
 
-/// Matrix products by wgmma.
+/// Adds patterns for matmuls by wgmma, and for waits for asynchronous ones.
 void populateWgmmaPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
                            mlir::RewritePatternSet &patterns);

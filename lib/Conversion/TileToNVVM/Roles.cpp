@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `tile.specialize` becomes one branch for each role:
+//
+//   warp = thread / 32
+//   if (0 <= warp < 4)  { setmaxnreg; body of the first role }
+//   if (4 <= warp < 8)  { setmaxnreg; body of the second role }
+//
+// The branches are uniform in a warp. Each role has a hardware barrier of its
+// own for its threads (PTX ISA, "bar.sync" with a number and a count), of which
+// a block has 16.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
@@ -28,7 +40,8 @@ struct SpecializePattern : TilePattern<SpecializeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t threads = getNumThreads(op);
-    // All lanes of a warp have the same role; the shuffle says so.
+    // All lanes of a warp have the same role. ptxas cannot infer this from the
+    // division, but from the shuffle it does, and makes uniform branches.
     Value warp = arith::DivUIOp::create(
         b, NVVM::ThreadIdXOp::create(b, b.getI32Type()), constantI32(b, 32));
     warp = NVVM::ShflOp::create(b, b.getI32Type(), constantI32(b, -1), warp,
@@ -48,7 +61,8 @@ struct SpecializePattern : TilePattern<SpecializeOp> {
   }
 
 private:
-  /// The assembler has to know what a thread starts with.
+  /// Sets the number of registers that each thread starts with: ptxas accepts
+  /// `setmaxnreg` only in kernels that state it.
   static void reserveRegisters(SpecializeOp op, int64_t threads,
                                ConversionPatternRewriter &rewriter) {
     auto kernel = op->getParentOfType<LLVM::LLVMFuncOp>();
@@ -59,6 +73,9 @@ private:
     });
   }
 
+  /// Emits `if (warp is one of the role's) { body }`, with the number of
+  /// registers set at its start. An elected role runs in one lane of its first
+  /// warp.
   void createBranch(ImplicitLocOpBuilder &b, RoleOp role,
                     const ThreadGroup &group, Value warp, int64_t threads,
                     ConversionPatternRewriter &rewriter) const {
@@ -87,7 +104,8 @@ private:
     rewriter.eraseOp(role);
   }
 
-  /// Whether `warp` is in the range.
+  /// Returns whether `warp` is one of the group's. Comparisons that always hold
+  /// are left out.
   static Value isIn(ImplicitLocOpBuilder &b, Value warp,
                     const ThreadGroup &group, int64_t threads) {
     Value in;

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The pass --convert-tile-to-nvvm. It checks the target, and converts each
+// kernel with the patterns that all targets share and NVIDIA's own. Those are
+// tried first: wgmma, TMA, barriers in shared memory, and roles.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
@@ -23,7 +29,8 @@ namespace tilews {
 using namespace mlir;
 using namespace tilews;
 
-/// Where warps keep the registers that they begin with, roles do without.
+/// Drops `registers` from roles on targets without `setmaxnreg` (anything but
+/// the chips of sm_90a and later with an `a` or `f`), with remark tile-ws-0011.
 static void dropRegisters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   if (info.hasRegisterDonation())
     return;

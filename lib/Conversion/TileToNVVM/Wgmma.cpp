@@ -1,14 +1,22 @@
-//===- Wgmma.cpp - Matrix products of warpgroups --------------------------===//
+//===- Wgmma.cpp - Matmuls of warpgroups ----------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
-// Instructions". All instructions of one product stand in one piece of
-// inline assembly, from the fence to the wait: no copy of an accumulator can
-// come between them, which is what makes ptxas serialize them.
+// Matmuls of warpgroups (PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Multiply-Accumulate Instructions"). All instructions of one matmul are one
+// piece of inline assembly, from `wgmma.fence` to `wgmma.wait_group`:
+//
+//   wgmma.fence; wgmma.mma_async (step 0); ...; wgmma.mma_async (step K/k - 1);
+//   wgmma.commit_group; wgmma.wait_group 0
+//
+// Between separate instructions LLVM could copy an accumulator to another
+// register; ptxas would then serialize them ("wgmma serialized"). An
+// asynchronous matmul leaves the wait to `tile.gemm_wait`. Operands in shared
+// memory are read through descriptors, 64-bit numbers whose address advances by
+// a constant from instruction to instruction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +35,15 @@ using llvm::Expected;
 
 namespace {
 
-/// A shared operand, and where the part of each warpgroup begins.
+/// An operand in shared memory. `groups` maps the number of a warpgroup along M
+/// or N to the offset in bytes at which its part of the operand starts.
 struct MatrixOperand {
   WgmmaDescriptor descriptor;
   Layout groups;
 
-  /// Units of 16 bytes from there to an instruction's part.
+  /// Returns the distance from the start of a warpgroup's part to the operand
+  /// of its instruction `i` along M or N and `k` along K, in units of 16 bytes:
+  /// the unit of addresses in descriptors.
   int64_t getStep(int64_t i, int64_t k) const {
     return (descriptor.starts(i) + descriptor.kStarts(k)) / 16;
   }
@@ -50,7 +61,7 @@ struct WgmmaPattern : MatmulPattern {
     std::optional<MatmulPlan> plan =
         getMatmulPlan(op, getTarget().info, getNumThreads(op));
     if (!plan)
-      return op->emitError("wgmma cannot compute this product with ")
+      return op->emitError("wgmma cannot compute this matmul with ")
              << getNumThreads(op) << " threads";
     MmaRepeats repeats =
         getRepeats(plan->mma, plan->grid, op.getM(), op.getN());
@@ -65,22 +76,22 @@ struct WgmmaPattern : MatmulPattern {
              << first / 32;
 
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    // Every thread of a warp has the same warpgroup; the shuffle lets ptxas
-    // know, so that descriptors live in uniform registers.
+    // All threads of a warp are in the same warpgroup. ptxas infers this from
+    // the shuffle, and then keeps descriptors in uniform registers.
     Value group =
         arith::DivUIOp::create(b, getThreadId(b, op), constant(b, 128));
     group = NVVM::ShflOp::create(b, b.getI32Type(), constant(b, -1), group,
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
-    Product product(op, *plan, repeats, lhs, *rhs);
-    SmallVector<AsmInput> inputs = createInputs(b, product, converted, group);
-    std::string text = product.getText();
+    WarpgroupMatmul matmul(op, *plan, repeats, lhs, *rhs);
+    SmallVector<AsmInput> inputs = createInputs(b, matmul, converted, group);
+    std::string text = matmul.getText();
     auto accType =
         cast<VectorType>(getConverted(op.getAccMutable(), converted).getType());
     SmallVector<Value> results =
-        createAsm(b, text, product.getRegisterType(b), product.accClass(),
-                  product.numAccRegisters(), inputs, /*hasSideEffects=*/true);
-    rewriter.replaceOp(op, product.packedAcc()
+        createAsm(b, text, matmul.getRegisterType(b), matmul.accClass(),
+                  matmul.numAccRegisters(), inputs, /*hasSideEffects=*/true);
+    rewriter.replaceOp(op, matmul.packedAcc()
                                ? fromWords(b, results, accType)
                                : pack(b, accType.getElementType(), results));
     return success();
@@ -91,7 +102,8 @@ private:
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   }
 
-  /// The fragments have to be those of the instruction.
+  /// Checks that fragments have the layouts that the instruction reads and
+  /// writes.
   LogicalResult checkFragments(MatmulOpInterface op) const {
     SmallVector<LayoutRequirement> requirements;
     cast<LayoutOpInterface>(*op).getLayoutRequirements(
@@ -108,8 +120,8 @@ private:
     return success();
   }
 
-  /// How `repeats` instructions of each warpgroup read an operand; none if it
-  /// is a fragment.
+  /// Sets `result` to how the `repeats` instructions of each warpgroup along M
+  /// or N read an operand in shared memory. Leaves it empty for a fragment.
   static LogicalResult getOperand(MatmulOpInterface op, OpOperand &operand,
                                   const MatmulPlan &plan, int64_t repeats,
                                   std::optional<MatrixOperand> &result) {
@@ -118,7 +130,8 @@ private:
       return success();
     Expected<WgmmaDescriptor> descriptor =
         getWgmmaDescriptor(op, operand, plan, getSharedLayout(type));
-    // A warpgroup's instructions follow each other.
+    // A warpgroup computes `repeats` neighboring tiles, so the starts of its
+    // parts are every `repeats`-th of the starts of tiles.
     Expected<Layout> parts =
         descriptor ? logicalDivide(descriptor->starts,
                                    llvm::cantFail(Layout::get(repeats, 1)))
@@ -131,25 +144,36 @@ private:
     return success();
   }
 
-  /// The instructions of one product and the registers they name.
-  struct Product {
+  /// The instructions of one matmul as PTX, and the operand numbers that the
+  /// text names. The operands of the assembly are, in this order:
+  ///
+  ///   outputs      accumulators: `accPerTile()` registers for each of the
+  ///                `repeats.m * repeats.n` tiles
+  ///   inputs       the accumulators once more, tied to the outputs (unless the
+  ///                matmul clears them)
+  ///                the left operand: one descriptor, or 4 registers for each
+  ///                step along K and repeat along M the descriptor of the right
+  ///                operand the words of metadata (2:4 sparse matmuls)
+  struct WarpgroupMatmul {
     MatmulOpInterface op;
     MatmulPlan plan;
     MmaRepeats repeats;
     std::optional<MatrixOperand> lhs; // none for a fragment
     MatrixOperand rhs;
     int64_t steps, lhsWords = 4;
-    /// Of sparse products.
+    /// Sparse matmuls: steps along K whose metadata is in one word.
     int64_t stepsPerWord = 1;
 
-    Product(MatmulOpInterface op, const MatmulPlan &plan, MmaRepeats repeats,
-            const std::optional<MatrixOperand> &lhs, const MatrixOperand &rhs)
+    WarpgroupMatmul(MatmulOpInterface op, const MatmulPlan &plan,
+                    MmaRepeats repeats, const std::optional<MatrixOperand> &lhs,
+                    const MatrixOperand &rhs)
         : op(op), plan(plan), repeats(repeats), lhs(lhs), rhs(rhs),
           steps(op.getK() / plan.mma.k) {
       if (op.isSparse())
         stepsPerWord = getMetadataLayout(op, plan).stepsPerWord;
     }
 
+    /// Whether a register holds two accumulators (f16).
     bool packedAcc() { return op.getAccType().getElementType().isF16(); }
     StringRef accClass() {
       return op.getAccType().getElementType().isF32() ? "f" : "r";
@@ -162,11 +186,11 @@ private:
       return plan.mma.acc.getNumValues() / (packedAcc() ? 2 : 1);
     }
     int64_t numAccRegisters() { return accPerTile() * repeats.m * repeats.n; }
-    /// Inputs that repeat the accumulators come first, unless they are cleared.
+    /// Returns the number of the first operand of the left matrix.
     int64_t firstInput() {
       return numAccRegisters() * (op.getClearAccumulator() ? 1 : 2);
     }
-    /// The right operand's descriptor; the words of metadata follow.
+    /// Returns the number of the right matrix's descriptor.
     int64_t getRhsInput() {
       return firstInput() + (lhs ? 1 : lhsWords * steps * repeats.m);
     }
@@ -181,8 +205,9 @@ private:
           for (int64_t n = 0; n < repeats.n; ++n)
             printInstruction(stream, step, m, n);
       stream << "wgmma.commit_group.sync.aligned;\n";
-      // The metadata's registers are read until the end, and nothing keeps
-      // others from using them once the assembly is left.
+      // The instructions read the registers of metadata while they run. After
+      // the assembly, ptxas may reuse these registers, so sparse matmuls end
+      // here.
       if (!op.getAsync() || op.isSparse())
         stream << "wgmma.wait_group.sync.aligned 0;\n";
       stream << "}";
@@ -220,8 +245,8 @@ private:
                << ", " << step % stepsPerWord << ", ";
       bool clears = op.getClearAccumulator() && step == 0;
       stream << (clears ? "q" : "p");
-      // Integers have no sign flips, and only 16-bit operands can be
-      // transposed.
+      // The instructions on integers have no operands that negate the inputs,
+      // and only those on 16-bit elements can transpose.
       if (!accElement.isInteger())
         stream << ", 1, 1";
       if (op.getLhsElementType().getIntOrFloatBitWidth() == 16) {
@@ -241,41 +266,44 @@ private:
     }
   };
 
-  SmallVector<AsmInput> createInputs(ImplicitLocOpBuilder &b, Product &product,
+  SmallVector<AsmInput> createInputs(ImplicitLocOpBuilder &b,
+                                     WarpgroupMatmul &matmul,
                                      ArrayRef<Value> converted,
                                      Value group) const {
-    MatmulOpInterface op = product.op;
-    const MatmulPlan &plan = product.plan;
+    MatmulOpInterface op = matmul.op;
+    const MatmulPlan &plan = matmul.plan;
     Value lhs = getConverted(op.getLhsMutable(), converted);
     Value rhs = getConverted(op.getRhsMutable(), converted);
     SmallVector<AsmInput> inputs;
     if (!op.getClearAccumulator()) {
       Value fragment = getConverted(op.getAccMutable(), converted);
       SmallVector<Value> acc =
-          product.packedAcc() ? toWords(b, fragment) : unpack(b, fragment);
+          matmul.packedAcc() ? toWords(b, fragment) : unpack(b, fragment);
       for (auto [i, value] : llvm::enumerate(acc))
         inputs.push_back({value, std::to_string(i)});
     }
     Value alongM = arith::RemUIOp::create(b, group, constant(b, plan.grid.m));
     Value alongN = arith::DivUIOp::create(b, group, constant(b, plan.grid.m));
-    if (product.lhs)
-      inputs.push_back({createDescriptor(b, *product.lhs, lhs, alongM), "l"});
+    if (matmul.lhs)
+      inputs.push_back({createDescriptor(b, *matmul.lhs, lhs, alongM), "l"});
     else
       for (Value word : toWords(b, lhs))
         inputs.push_back({word, "r"});
-    inputs.push_back({createDescriptor(b, product.rhs, rhs, alongN), "l"});
+    inputs.push_back({createDescriptor(b, matmul.rhs, rhs, alongN), "l"});
     if (!op.isSparse())
       return inputs;
     MetadataReader metadata(b, op, plan,
                             getConverted(*op.getMetadataOperand(), converted),
                             getThreadId(b, op));
-    for (int64_t m = 0; m < product.repeats.m; ++m)
+    for (int64_t m = 0; m < matmul.repeats.m; ++m)
       for (Value word : metadata.read(m))
         inputs.push_back({word, "r"});
     return inputs;
   }
 
-  /// The descriptor of the part of an operand that warpgroup `index` reads.
+  /// Returns the descriptor of the part of an operand that warpgroup `index`
+  /// reads: the address in units of 16 bytes in bits 0 to 13, and constant bits
+  /// (PTX ISA, "Matrix Descriptor Format").
   static Value createDescriptor(ImplicitLocOpBuilder &b,
                                 const MatrixOperand &operand, Value buffer,
                                 Value index) {
@@ -291,17 +319,19 @@ private:
   }
 };
 
-/// The wait takes the registers it is for and gives them back: what uses them
-/// cannot move in front of it, and what makes others of them stays behind.
-struct GemmWaitPattern : TilePattern<GemmWaitOp> {
-  GemmWaitPattern(const TileTypeConverter &converter, LoweringContext &lowering)
+/// Lowers a wait for asynchronous matmuls. The assembly takes the accumulators
+/// as operands and returns them, so that LLVM can neither move their uses
+/// before the wait nor copy them to other registers before it.
+struct WgmmaWaitPattern : TilePattern<GemmWaitOp> {
+  WgmmaWaitPattern(const TileTypeConverter &converter,
+                   LoweringContext &lowering)
       : TilePattern(converter, lowering, /*benefit=*/2) {}
 
   LogicalResult
   matchAndRewrite(GemmWaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (!getTarget().info.hasWgmma())
-      return rewriter.notifyMatchFailure(op, "no asynchronous products");
+      return rewriter.notifyMatchFailure(op, "no asynchronous matmuls");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> registers;
     SmallVector<size_t> counts;
@@ -327,8 +357,8 @@ struct GemmWaitPattern : TilePattern<GemmWaitOp> {
   }
 
 private:
-  /// The registers of a fragment as assembly takes them; none for fragments
-  /// whose elements are not a whole number of them.
+  /// Returns the registers of a fragment as operands of assembly. Returns none
+  /// for a fragment whose bits do not fill a whole number of registers.
   static SmallVector<Value> split(ImplicitLocOpBuilder &b, Value fragment) {
     auto type = cast<VectorType>(fragment.getType());
     int64_t bits = type.getElementTypeBitWidth();
@@ -339,7 +369,7 @@ private:
     return toWords(b, fragment);
   }
 
-  /// Emits assembly that takes `values` and returns them in place.
+  /// Emits assembly that takes `values` and returns each in the same register.
   static SmallVector<Value> createTied(ImplicitLocOpBuilder &b, StringRef text,
                                        ArrayRef<Value> values) {
     std::string outputs, inputs;
@@ -377,5 +407,5 @@ private:
 void tilews::populateWgmmaPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    RewritePatternSet &patterns) {
-  patterns.add<WgmmaPattern, GemmWaitPattern>(converter, lowering);
+  patterns.add<WgmmaPattern, WgmmaWaitPattern>(converter, lowering);
 }
