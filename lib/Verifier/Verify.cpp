@@ -47,21 +47,20 @@ static std::optional<Finding>
 prove(const TaskProgram &program, const Rules &rules, ArrayRef<unsigned> order,
       Attempt &attempt, std::optional<unsigned> *waiting = nullptr) {
   std::optional<Finding> finding;
+  ProverOptions options;
+  options.mayWait = !waiting;
+  options.order.assign(order.begin(), order.end());
   for (bool relatesCounts : {false, true}) {
+    options.relatesCounts = relatesCounts;
+    options.joinsKnowledge = !rules.getKnowledge().empty();
     std::optional<Prover> prover;
     std::optional<Finding> found;
-    bool joins = !rules.getKnowledge().empty();
     do {
-      prover.emplace(program, rules);
-      if (waiting)
-        prover->setOrder(order);
-      if (relatesCounts)
-        prover->relateCounts();
-      if (joins)
-        prover->joinKnowledge();
+      prover.emplace(program, rules, options);
       found = prover->run();
       attempt.states += prover->getNumStates();
-    } while (std::exchange(joins, false) && prover->hasLostKnowledge());
+    } while (std::exchange(options.joinsKnowledge, false) &&
+             prover->hasLostKnowledge());
     if (!found)
       return std::nullopt;
     if (!relatesCounts) {

@@ -7,7 +7,7 @@
 
 #include "Verifier/Engine/Explorer.h"
 
-#include "Verifier/Symbolic/Expressions.h"
+#include "Verifier/Symbolic/FoldIntegers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -158,6 +158,8 @@ public:
                               int64_t base) const {
     return input;
   }
+  /// Prints a state for debugging.
+  virtual void print(const State &state, llvm::raw_ostream &os) const;
   /// An event as a line of a trace, without the task's name.
   virtual std::string describe(mlir::Operation *op,
                                llvm::ArrayRef<int64_t> inputs) const = 0;

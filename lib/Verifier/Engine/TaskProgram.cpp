@@ -62,6 +62,10 @@ bool verifier::meetsInScratch(Operation *op) {
   return succeeded(target) && getScratchBytes(op, *target) > 0;
 }
 
+void Rules::print(const State &state, raw_ostream &os) const {
+  llvm::interleave(state, os, " ");
+}
+
 void Branches::add(Operation *op) {
   for (; op; op = op->getParentOp())
     if (isa<scf::IfOp>(op))

@@ -1,14 +1,32 @@
-//===- Expressions.cpp - Values that a schedule is checked with -----------===//
+//===- Expressions.cpp - Symbolic scalars of a schedule -------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Expressions are made bottom up in a canonical form and then interned: a hash
+// table maps kind, words and operands to the one node that has them, so
+// equality of expressions is equality of numbers. The canonical form is:
+//
+//   * a sum has its terms in the order of their atoms, none with coefficient 0;
+//   * a quotient keeps only what its divisor does not divide:
+//     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
+//   * `a - b == 0` has a positive first coefficient, as b == a is a == b;
+//   * constants are folded in conditions, and two negations cancel.
+//
+// Each node lists the variables that it depends on, so that a substitution
+// leaves subtrees without the variable as they are.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Verifier/Symbolic/Expressions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace tilews::verifier;
@@ -44,8 +62,10 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
   node.kind = kind;
   node.words.assign(words.begin(), words.end());
   node.operands.assign(operands.begin(), operands.end());
-  for (Expr operand : operands)
+  for (Expr operand : operands) {
     llvm::append_range(node.variables, nodes[operand].variables);
+    node.treeSize = llvm::SaturatingAdd(node.treeSize, nodes[operand].treeSize);
+  }
   if (isVariable)
     node.variables.push_back(expr);
   llvm::sort(node.variables);
@@ -81,9 +101,9 @@ Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
   }
   if (llvm::all_of(words, [](int64_t word) { return llvm::isInt<32>(word); }))
     return intern(Kind::Linear, words, operands);
-  // Nothing is computed with numbers that could overflow, and bounds of 64 bits
-  // stay apart from those of sums.
-  words.insert(words.begin(), kLarge);
+  // With 32 bits no sum of two terms overflows, and bounds of sums do not reach
+  // the 64-bit numbers that stand for infinity.
+  words.insert(words.begin(), AtomKind::LargeSum);
   for (Expr &operand : operands)
     operand = getInteger(operand);
   return getInteger(getAtom(words, operands));
@@ -139,11 +159,12 @@ Expr ExpressionTable::getProduct(Expr a, Expr b) {
   for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
     if (std::optional<int64_t> factor = getConstantValue(y))
       return add(getConstant(0), x, *factor);
-  return getInteger(getAtom({kProduct}, {std::min(a, b), std::max(a, b)}));
+  return getInteger(
+      getAtom({AtomKind::ProductOfSums}, {std::min(a, b), std::max(a, b)}));
 }
 
 Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
-  // What divides evenly is no part of it.
+  // Terms that the divisor divides leave the quotient.
   Expr whole = getConstant(0), rest = getConstant(0);
   for (auto [atom, factor] : getTerms(sum)) {
     bool isEven = factor % divisor == 0;
@@ -155,7 +176,7 @@ Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
   rest = addConstant(rest, getOffset(sum) - quotient * divisor);
   if (getConstantValue(rest)) // Less than the divisor.
     return whole;
-  return add(whole, getInteger(getAtom({kQuotient, divisor}, {rest})));
+  return add(whole, getInteger(getAtom({AtomKind::Quotient, divisor}, {rest})));
 }
 
 Expr ExpressionTable::getPositive(Expr sum) {
@@ -167,7 +188,6 @@ Expr ExpressionTable::getPositive(Expr sum) {
 Expr ExpressionTable::getZero(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value == 0);
-  // a == b is b == a.
   if (getTerms(sum).front().second < 0)
     sum = add(getConstant(0), sum, -1);
   return intern(Kind::Zero, {}, {sum});
@@ -205,9 +225,9 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
   for (Expr &operand : operands)
     operand = substitute(operand, atom, by);
   SmallVector<int64_t> name(getName(term));
-  if (name[0] == kQuotient)
+  if (name[0] == AtomKind::Quotient)
     return getQuotient(operands[0], name[1]);
-  if (name[0] == kProduct)
+  if (name[0] == AtomKind::ProductOfSums)
     return getProduct(operands[0], operands[1]);
   return getInteger(getAtom(name, operands));
 }
@@ -242,75 +262,111 @@ Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
 }
 
 //===----------------------------------------------------------------------===//
-// Constants
+// Printing
 //===----------------------------------------------------------------------===//
 
-/// Of numbers that are not negative, as if nothing overflowed.
-static std::optional<int64_t> foldNaturals(Operation *op, ArrayRef<int64_t> v) {
-  using namespace mlir::arith;
-  if (isa<DivSIOp, DivUIOp, CeilDivSIOp, CeilDivUIOp, FloorDivSIOp, RemSIOp,
-          RemUIOp>(op) &&
-      v[1] == 0)
-    return std::nullopt;
-  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
-      .Case([&](AddIOp) { return v[0] + v[1]; })
-      .Case([&](SubIOp) { return v[0] - v[1]; })
-      .Case([&](MulIOp) { return v[0] * v[1]; })
-      .Case<DivSIOp, DivUIOp, FloorDivSIOp>([&](auto) { return v[0] / v[1]; })
-      .Case<CeilDivSIOp, CeilDivUIOp>(
-          [&](auto) { return (v[0] + v[1] - 1) / v[1]; })
-      .Case<RemSIOp, RemUIOp>([&](auto) { return v[0] % v[1]; })
-      .Case([&](AndIOp) { return v[0] & v[1]; })
-      .Case([&](OrIOp) { return v[0] | v[1]; })
-      .Case([&](XOrIOp) { return v[0] ^ v[1]; })
-      .Case<MinSIOp, MinUIOp>([&](auto) { return std::min(v[0], v[1]); })
-      .Case<MaxSIOp, MaxUIOp>([&](auto) { return std::max(v[0], v[1]); })
-      .Case([&](SelectOp) { return v[0] ? v[1] : v[2]; })
-      .Case<IndexCastOp, IndexCastUIOp, ExtUIOp, TruncIOp>(
-          [&](auto) { return v[0]; })
-      .Case([&](CmpIOp cmp) {
-        return applyCmpPredicate(cmp.getPredicate(), APInt(64, v[0]),
-                                 APInt(64, v[1]));
-      })
-      .Default([](Operation *) { return std::nullopt; });
+/// The word of an atom's name that is a pointer.
+template <typename T>
+static T *getPointer(ArrayRef<int64_t> name, unsigned word) {
+  return reinterpret_cast<T *>(name[word]);
 }
 
-/// Numbers of one bit are 0 and 1.
-static int64_t getNumber(const APInt &value) {
-  return value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue();
-}
-
-static bool fits(Type type, int64_t value) {
-  if (type.isInteger(1))
-    return value == 0 || value == 1;
-  return llvm::isIntN(type.isIndex() ? 64 : type.getIntOrFloatBitWidth(),
-                      value);
-}
-
-std::optional<int64_t> tilews::verifier::foldIntegers(Operation *op,
-                                                      ArrayRef<int64_t> v) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
-      !op->getResult(0).getType().isIntOrIndex())
-    return std::nullopt;
-  // Quickly, what schedules are made of.
-  if (llvm::all_of(v, [](int64_t n) { return n >= 0 && n <= INT32_MAX; }))
-    if (std::optional<int64_t> folded = foldNaturals(op, v);
-        folded && fits(op->getResult(0).getType(), *folded))
-      return folded;
-  SmallVector<Attribute> operands;
-  for (auto [number, type] : llvm::zip(v, op->getOperandTypes())) {
-    if (!type.isIntOrIndex())
-      return std::nullopt;
-    operands.push_back(IntegerAttr::get(type, number));
+void ExpressionTable::printAtom(Expr atom, raw_ostream &os) const {
+  ArrayRef<int64_t> name = getName(atom);
+  switch (name[0]) {
+  case AtomKind::OutsideValue:
+  case AtomKind::OpaqueValue:
+    os << "value" << atom;
+    break;
+  case AtomKind::PureResult:
+  case AtomKind::Element:
+    os << OperationName::getFromOpaquePointer(getPointer<void>(name, 1)) << "#"
+       << atom;
+    break;
+  case AtomKind::OpaqueResult:
+    os << getPointer<Operation>(name, 1)->getName() << "#" << atom;
+    break;
+  case AtomKind::ThreadPlace:
+    os << "thread";
+    break;
+  case AtomKind::Induction:
+    os << "i" << name[1];
+    break;
+  case AtomKind::Carried:
+    os << "carried" << name[1] << "." << name[2];
+    break;
+  case AtomKind::LoopResult:
+    os << "result" << name[1] << "." << name[2];
+    break;
+  case AtomKind::Quotient:
+    os << "floor" << name[1];
+    break;
+  case AtomKind::LargeSum:
+    os << "large" << atom;
+    break;
+  case AtomKind::ProductOfSums:
+    os << "product";
+    break;
+  default:
+    os << "atom" << atom;
   }
-  SmallVector<OpFoldResult> results;
-  if (failed(op->fold(operands, results)) || results.size() != 1)
-    return std::nullopt;
-  if (auto same = dyn_cast<Value>(results[0])) {
-    auto it = llvm::find(op->getOperands(), same);
-    return it == op->operand_end() ? std::nullopt
-                                   : std::optional(v[it.getIndex()]);
+  if (getOperands(atom).empty())
+    return;
+  os << "(";
+  llvm::interleaveComma(getOperands(atom), os,
+                        [&](Expr operand) { print(operand, os); });
+  os << ")";
+}
+
+void ExpressionTable::printSum(Expr sum, raw_ostream &os) const {
+  bool isFirst = true;
+  auto sign = [&](int64_t number) {
+    if (!isFirst)
+      os << (number < 0 ? " - " : " + ");
+    else if (number < 0)
+      os << "-";
+    isFirst = false;
+    return std::abs(number);
+  };
+  for (auto [atom, factor] : getTerms(sum)) {
+    if (int64_t size = sign(factor); size != 1)
+      os << size << "*";
+    printAtom(atom, os);
   }
-  auto folded = dyn_cast<IntegerAttr>(cast<Attribute>(results[0]));
-  return folded ? std::optional(getNumber(folded.getValue())) : std::nullopt;
+  if (int64_t offset = getOffset(sum); isFirst || offset != 0)
+    os << sign(offset);
+}
+
+void ExpressionTable::print(Expr e, raw_ostream &os) const {
+  if (e == 0) {
+    os << "none";
+    return;
+  }
+  auto printOperand = [&](unsigned number) {
+    print(getOperands(e)[number], os);
+  };
+  switch (getKind(e)) {
+  case Kind::Linear:
+    return printSum(e, os);
+  case Kind::Atom:
+    return printAtom(e, os);
+  case Kind::Positive:
+  case Kind::Zero:
+    printOperand(0);
+    os << (getKind(e) == Kind::Zero ? " == 0" : " > 0");
+    return;
+  case Kind::Not:
+    os << "!(";
+    printOperand(0);
+    os << ")";
+    return;
+  case Kind::And:
+  case Kind::Or:
+    os << "(";
+    printOperand(0);
+    os << (getKind(e) == Kind::And ? ") && (" : ") || (");
+    printOperand(1);
+    os << ")";
+    return;
+  }
 }

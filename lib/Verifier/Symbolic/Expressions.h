@@ -1,68 +1,96 @@
-//===- Expressions.h - Values that a schedule is checked with ---*- C++ -*-===//
+//===- Expressions.h - Symbolic scalars of a schedule -----------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
-//
-// Scalars as expressions of which there is one copy each: two roles that
-// compute the same scalar have the same expression. Integers are sums of atoms
-// with coefficients and a constant, of 32 bits each; a sum that needs larger
-// ones is an atom. Overflow in the kernel is left out of account.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_EXPRESSIONS_H
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_EXPRESSIONS_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
-#include <map>
+#include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace tilews::verifier {
 
-/// A number in a table; 0 is no expression.
+/// The number of an expression in an ExpressionTable; 0 is no expression.
 using Expr = uint32_t;
 using VariableSet = llvm::SmallDenseSet<Expr, 32>;
 
+/// The first word of an atom's name: where its value comes from. The other
+/// words of the name distinguish atoms of one kind.
+struct AtomKind {
+  enum : int64_t {
+    /// An SSA value that the slice does not compute, such as an argument.
+    OutsideValue = 1,
+    /// The result of an operation without effects, of the operands.
+    PureResult = 2,
+    /// The result of an operation that may differ each time it runs.
+    OpaqueResult = 3,
+    /// What is different in each thread. Operations such as gpu.thread_id have
+    /// it as an operand.
+    ThreadPlace = 4,
+    /// The induction variable of a group of loops.
+    Induction = 5,
+    /// A loop-carried value, by group and by class.
+    Carried = 6,
+    /// The final value of a loop-carried one.
+    LoopResult = 7,
+    /// An element in memory; the operands are its indices.
+    Element = 8,
+    /// A quotient, rounded down; the second word is the divisor.
+    Quotient = 9,
+    /// A sum whose coefficients do not fit into 32 bits.
+    LargeSum = 10,
+    /// A product of two sums that are no constants.
+    ProductOfSums = 11,
+    /// An SSA value whose expression grew too large.
+    OpaqueValue = 12,
+  };
+};
+
+/// All expressions of a proof. The table has one copy of each (hash-consing:
+/// Filliatre and Conchon, "Type-safe modular hash-consing", 2006), so two roles
+/// that compute the same scalar have the same `Expr`:
+///
+///     role @load: %a = arith.addi %i, %c1       // {i: 1} + 1
+///                 %b = arith.addi %a, %n        // {i: 1, n: 1} + 1
+///     role @math: %c = arith.addi %n, %i        // {i: 1, n: 1} + 0
+///                 %d = arith.addi %c, %c1       // the same Expr as %b
+///
+/// Integers are sums of atoms with coefficients and a constant, of 32 bits
+/// each. A sum that needs larger numbers is an atom. Overflow in the kernel is
+/// not modelled. Conditions compare a sum with 0: `%x < %y` is `y - x > 0`.
 class ExpressionTable {
 public:
   enum class Kind {
-    /// A sum: coefficients of atoms and a constant.
+    /// A sum: coefficients of atoms, and a constant.
     Linear,
-    /// What is known by its name and operands only.
+    /// A name and operands, of which nothing else is known.
     Atom,
-    /// Conditions: a sum is positive, or zero; a negation, both, either.
+    /// A sum is greater than 0.
     Positive,
+    /// A sum is 0.
     Zero,
     Not,
     And,
     Or
   };
-  /// The first word of the names of elements in memory, whose operands are
-  /// indices.
-  static constexpr int64_t kElement = 8;
-  /// The first word of the names of quotients, rounded down; then the divisor.
-  static constexpr int64_t kQuotient = 9;
-  /// The first word of the names of products, whose operands are sums.
-  static constexpr int64_t kProduct = 11;
-  /// The first word of the names of sums with large numbers.
-  static constexpr int64_t kLarge = 10;
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
   ExpressionTable() : nodes(1), buckets(1024) {}
 
   Expr getConstant(int64_t value) { return getLinear({}, value); }
-  /// What is named by `name`. A variable changes its value: see `mentions`.
+  /// The atom of this name and these operands. The value of a variable changes
+  /// on a path, that of other atoms does not: see `mentions`.
   Expr getAtom(llvm::ArrayRef<int64_t> name, llvm::ArrayRef<Expr> operands,
                bool isVariable = false);
-  /// The sum of one atom.
+  /// The sum `1 * atom`.
   Expr getInteger(Expr atom) { return getLinear({{atom, 1}}, 0); }
   /// a + factor * b, of sums.
   Expr add(Expr a, Expr b, int64_t factor = 1);
@@ -74,37 +102,45 @@ public:
   Expr getPositive(Expr sum);
   Expr getZero(Expr sum);
   Expr getNot(Expr condition);
+  /// Conjunction, or disjunction.
   Expr getBoth(Expr a, Expr b, bool isAnd);
 
   Kind getKind(Expr e) const { return nodes[e].kind; }
   std::optional<int64_t> getConstantValue(Expr e) const;
-  /// Sums: the terms in order of their atoms, and the constant.
+  /// The terms of a sum, in the order of their atoms.
   Terms getTerms(Expr sum) const;
+  /// The constant of a sum.
   int64_t getOffset(Expr sum) const { return nodes[sum].words[0]; }
   /// The coefficient of an atom in a sum.
   int64_t getFactor(Expr sum, Expr atom) const;
   /// The sum without its constant.
   Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
-  /// An atom's name.
   llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
+  /// The number of nodes of `e` written out as a tree, at most UINT32_MAX.
+  uint32_t getTreeSize(Expr e) const { return nodes[e].treeSize; }
 
-  /// Whether the value of `e` depends on the variable `atom`: a variable on
-  /// itself.
+  /// Whether the value of `e` depends on the variable `atom`. A variable
+  /// depends on itself.
   bool mentions(Expr e, Expr atom) const;
   /// The variables that the value of `e` depends on, sorted.
   llvm::ArrayRef<Expr> getVariables(Expr e) const { return nodes[e].variables; }
-  /// `e` with the sum `by` in the place of the variable `atom`.
+  /// `e` with the sum `by` in place of the variable `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
+
+  /// Prints `e` in the notation of this header: `2*i0 + n + 3`, `i0 - n > 0`.
+  void print(Expr e, llvm::raw_ostream &os) const;
 
 private:
   struct Node {
     Kind kind = Kind::Atom;
-    /// Linear: the constant, then a coefficient for each operand.
+    /// Linear: the constant, then a coefficient for each operand. Atom: its
+    /// name.
     llvm::SmallVector<int64_t, 2> words;
     llvm::SmallVector<Expr, 2> operands;
     /// The variables that it depends on, sorted.
     llvm::SmallVector<Expr, 2> variables;
+    uint32_t treeSize = 1;
     uint64_t hash = 0;
   };
 
@@ -112,6 +148,8 @@ private:
   Expr substituteInTerm(Expr term, Expr atom, Expr by);
   Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
               llvm::ArrayRef<Expr> operands, bool isVariable = false);
+  void printAtom(Expr atom, llvm::raw_ostream &os) const;
+  void printSum(Expr sum, llvm::raw_ostream &os) const;
 
   void addToBuckets(Expr expr);
   Expr &getBucket(uint64_t number) {
@@ -119,110 +157,11 @@ private:
   }
 
   std::vector<Node> nodes;
-  /// Each expression is in the bucket that its hash tells, or in one behind;
-  /// at least half of them are free. Nothing else is looked up so often.
+  /// A hash table with open addressing: an expression is in the bucket of its
+  /// hash or in one of the next ones, and at least half of the buckets are
+  /// free. No other table is read as often.
   std::vector<Expr> buckets;
 };
-
-/// A sum as a factor of 1 or -1 and a sum that begins with a positive term.
-struct Oriented {
-  Oriented(ExpressionTable &table, Expr sum) : offset(table.getOffset(sum)) {
-    homogeneous = table.getHomogeneous(sum);
-    auto terms = table.getTerms(sum);
-    if (!terms.empty() && terms.front().second < 0) {
-      sign = -1;
-      homogeneous = table.add(table.getConstant(0), homogeneous, -1);
-    }
-  }
-  Expr homogeneous;
-  int64_t offset;
-  int64_t sign = 1;
-};
-
-/// Appends a number to a key, small ones in one byte.
-void appendTo(std::string &key, int64_t value);
-
-/// What conditions ask for that depends on a counter.
-class OpenConditions {
-public:
-  /// Adds an open condition; returns whether there is something new about it.
-  bool add(ExpressionTable &table, Expr condition, Expr counter);
-  /// The sums and flags that are asked for.
-  const std::set<Expr> &get() const { return subjects; }
-  /// Whether a sum with the counter will soon be asked whether it is zero: each
-  /// turn takes away `step` times its factor, and less than `reach` is soon.
-  bool mayFollow(ExpressionTable &table, Expr sum, Expr counter, int64_t step,
-                 int64_t reach) const;
-  /// The constants that `sum`, which has none, is asked with, in order.
-  llvm::SmallVector<int64_t> getConstants(ExpressionTable &table, Expr sum,
-                                          Expr counter) const;
-
-private:
-  struct Constants {
-    std::set<int64_t> all, forZero;
-  };
-  std::set<Expr> subjects;
-  /// By what a sum is without the counter and a constant, and the counter's
-  /// factor.
-  std::map<std::pair<Expr, int64_t>, Constants> asked;
-};
-
-/// What is known about conditions on one path.
-class PathFacts {
-public:
-  /// Bounds of a sum, both included.
-  struct Interval {
-    int64_t low = INT64_MIN, high = INT64_MAX;
-  };
-
-  std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
-  /// A part of `condition` that has to be decided for it to be.
-  Expr findUndecided(ExpressionTable &table, Expr condition) const;
-  /// Learns a part that was undecided.
-  void assume(ExpressionTable &table, Expr part, bool holds);
-
-  Interval getInterval(ExpressionTable &table, Expr sum) const;
-  /// Sets what is known of a sum that is no constant.
-  void setInterval(ExpressionTable &table, Expr sum, Interval interval);
-
-  /// Forgets what depends on the variable `atom`.
-  void forget(const ExpressionTable &table, Expr atom);
-  /// Forgets what depends on variables that are not in `variables`.
-  void keepOnly(const ExpressionTable &table, const VariableSet &variables);
-  /// `atom` has become what was `atom + step` before: `by` is `atom - step`.
-  void shift(ExpressionTable &table, Expr atom, Expr by);
-  /// The variable `counter` begins at `first` and moves by `step`: what is
-  /// known of `first` becomes known of it, as far as `questions` ask for that
-  /// in one of so many turns.
-  void enter(ExpressionTable &table, Expr counter, Expr first, Expr step,
-             int64_t turns, const OpenConditions &questions);
-  /// The variable `atom` begins as the sum `value`: bounds of elements counted
-  /// by `counter` become bounds of their differences from `atom`, too.
-  void relate(ExpressionTable &table, Expr counter, Expr atom, Expr value);
-  /// Forgets what depends on `atom` and on no element counted by `counter`.
-  void keepElements(const ExpressionTable &table, Expr counter, Expr atom);
-  /// Forgets what is known of elements before `counter`, which began `start`
-  /// from 0 and moves by `step`, bounds that are further than `reach` from what
-  /// is asked for, unless it `isShort`, and what nobody asks any more.
-  void trim(ExpressionTable &table, Expr counter, Expr step, int64_t start,
-            int64_t reach, bool isShort, const OpenConditions &questions);
-  void appendTo(std::string &key) const;
-
-private:
-  /// std::erase_if is of C++20.
-  template <typename MapT, typename FnT>
-  static void eraseIf(MapT &map, FnT matches) {
-    for (auto it = map.begin(); it != map.end();)
-      it = matches(*it) ? map.erase(it) : std::next(it);
-  }
-
-  std::map<Expr, Interval> bounds;
-  std::map<Expr, bool> truths;
-};
-
-/// The result of an integer operation, if it can be computed from constants.
-std::optional<int64_t> foldIntegers(mlir::Operation *op,
-                                    llvm::ArrayRef<int64_t> operands);
 
 } // namespace tilews::verifier
 

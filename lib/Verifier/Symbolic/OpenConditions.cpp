@@ -1,77 +1,100 @@
-//===- OpenConditions.cpp - What is asked of loops' counters --------------===//
+//===- OpenConditions.cpp - Conditions on induction variables -------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Conditions that differ in a constant only are kept together: each sum is
+// split into the induction variable with its coefficient, the other terms, and
+// the constant. The other terms (or, if there are none, the coefficient) are
+// brought to a positive sign, so that `2 - i > 0` and `i - 5 > 0` are constants
+// of one entry. Lookups bring the constants back to the sign of the sum they
+// are for.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Verifier/Symbolic/Expressions.h"
+#include "Verifier/Symbolic/OpenConditions.h"
+
+#include "Verifier/Symbolic/OrientedSum.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace tilews::verifier;
 
 namespace {
-/// A sum as a multiple of a counter and the rest.
+/// A sum as `sign * (factor * variable + homogeneous + offset)`.
 struct Split {
-  Split(ExpressionTable &table, Expr sum, Expr counter)
-      : factor(table.getFactor(sum, counter)) {
-    Oriented rest(table, table.add(sum, table.getInteger(counter), -factor));
+  Split(ExpressionTable &table, Expr sum, Expr variable)
+      : factor(table.getFactor(sum, variable)) {
+    OrientedSum rest(table,
+                     table.add(sum, table.getInteger(variable), -factor));
     homogeneous = rest.homogeneous;
     bool isAlone = table.getTerms(homogeneous).empty();
     sign = isAlone && factor < 0 ? -1 : rest.sign;
     factor *= sign;
     offset = rest.offset * sign;
   }
+
   Expr homogeneous;
   int64_t factor, offset, sign;
 };
 } // namespace
 
-bool OpenConditions::add(ExpressionTable &table, Expr condition, Expr counter) {
+bool OpenConditions::add(ExpressionTable &table, Expr condition,
+                         Expr variable) {
   if (table.getKind(condition) == ExpressionTable::Kind::Atom)
     return subjects.insert(condition).second;
   Expr sum = table.getOperands(condition)[0];
   bool isNew = subjects.insert(sum).second;
-  // Of an element that is compared with a carried number: see
-  // PathFacts::relate.
+  // An element may be compared with a loop-carried value, as in
+  // `row[i] - base > 0`: InductionFacts::relate then needs bounds of the
+  // element alone.
   for (auto [atom, factor] : table.getTerms(sum))
-    if (atom != counter && table.mentions(atom, counter))
+    if (atom != variable && table.mentions(atom, variable))
       subjects.insert(table.getInteger(atom));
-  Split split(table, sum, counter);
-  Constants &constants = asked[{split.homogeneous, split.factor}];
-  constants.all.insert(split.offset);
+  Split split(table, sum, variable);
+  Constants &own = constants[{split.homogeneous, split.factor}];
+  own.all.insert(split.offset);
   if (table.getKind(condition) == ExpressionTable::Kind::Zero)
-    isNew |= constants.forZero.insert(split.offset).second;
+    isNew |= own.forZero.insert(split.offset).second;
   return isNew;
 }
 
 SmallVector<int64_t> OpenConditions::getConstants(ExpressionTable &table,
                                                   Expr sum,
-                                                  Expr counter) const {
-  Split split(table, sum, counter);
-  auto it = asked.find({split.homogeneous, split.factor});
-  if (it == asked.end())
+                                                  Expr variable) const {
+  Split split(table, sum, variable);
+  auto it = constants.find({split.homogeneous, split.factor});
+  if (it == constants.end())
     return {};
-  SmallVector<int64_t> constants(it->second.all.begin(), it->second.all.end());
+  SmallVector<int64_t> found(it->second.all.begin(), it->second.all.end());
   if (split.sign < 0) {
-    std::reverse(constants.begin(), constants.end());
-    for (int64_t &constant : constants)
+    std::reverse(found.begin(), found.end());
+    for (int64_t &constant : found)
       constant = -constant;
   }
-  return constants;
+  return found;
 }
 
-bool OpenConditions::mayFollow(ExpressionTable &table, Expr sum, Expr counter,
-                               int64_t step, int64_t reach) const {
-  Split split(table, sum, counter);
-  auto it = asked.find({split.homogeneous, split.factor});
-  return it != asked.end() &&
+bool OpenConditions::mayAskForZero(ExpressionTable &table, Expr sum,
+                                   Expr variable, int64_t step,
+                                   int64_t reach) const {
+  Split split(table, sum, variable);
+  auto it = constants.find({split.homogeneous, split.factor});
+  return it != constants.end() &&
          llvm::any_of(it->second.forZero, [&](int64_t constant) {
            int64_t distance = split.offset - constant;
            if (split.factor * step < 0)
              distance = -distance;
            return distance >= 0 && distance < reach;
          });
+}
+
+void OpenConditions::print(const ExpressionTable &table,
+                           raw_ostream &os) const {
+  llvm::interleaveComma(subjects, os,
+                        [&](Expr subject) { table.print(subject, os); });
 }

@@ -1,15 +1,28 @@
-//===- PathFacts.cpp - What is known on a way through a schedule ----------===//
+//===- PathFacts.cpp - The path condition ---------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An abstract domain of intervals (Cousot and Cousot, "Abstract
+// interpretation", 1977) over sums, and of truth values for all other
+// conditions. `sum > 0` and `sum == 0` are decided by the interval of the sum;
+// `sum == 0` also by its truth value, since "not 0" is no interval. Negations,
+// conjunctions and disjunctions are decided by their operands. The facts are
+// ordered by expression, so equal facts append equal bytes to a key.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Verifier/Symbolic/Expressions.h"
+#include "Verifier/Symbolic/PathFacts.h"
+
+#include "Verifier/Symbolic/OrientedSum.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
+using namespace tilews;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
@@ -26,9 +39,9 @@ PathFacts::Interval PathFacts::getInterval(ExpressionTable &table,
                                            Expr sum) const {
   if (std::optional<int64_t> value = table.getConstantValue(sum))
     return {*value, *value};
-  Oriented oriented(table, sum);
-  auto it = bounds.find(oriented.homogeneous);
-  Interval interval = it == bounds.end() ? Interval() : it->second;
+  OrientedSum oriented(table, sum);
+  auto it = intervals.find(oriented.homogeneous);
+  Interval interval = it == intervals.end() ? Interval() : it->second;
   if (oriented.sign < 0)
     interval = {negateBound(interval.high), negateBound(interval.low)};
   return {addBound(interval.low, oriented.offset),
@@ -37,15 +50,15 @@ PathFacts::Interval PathFacts::getInterval(ExpressionTable &table,
 
 void PathFacts::setInterval(ExpressionTable &table, Expr sum,
                             Interval interval) {
-  Oriented oriented(table, sum);
+  OrientedSum oriented(table, sum);
   interval = {addBound(interval.low, -oriented.offset),
               addBound(interval.high, -oriented.offset)};
   if (oriented.sign < 0)
     interval = {negateBound(interval.high), negateBound(interval.low)};
-  if (interval.low == INT64_MIN && interval.high == INT64_MAX)
-    bounds.erase(oriented.homogeneous);
+  if (interval.isFull())
+    intervals.erase(oriented.homogeneous);
   else
-    bounds[oriented.homogeneous] = interval;
+    intervals[oriented.homogeneous] = interval;
 }
 
 std::optional<bool> PathFacts::decide(ExpressionTable &table,
@@ -84,6 +97,10 @@ std::optional<bool> PathFacts::decide(ExpressionTable &table,
   default:
     break;
   }
+  return getTruth(condition);
+}
+
+std::optional<bool> PathFacts::getTruth(Expr condition) const {
   auto it = truths.find(condition);
   return it == truths.end() ? std::nullopt : std::optional(it->second);
 }
@@ -121,43 +138,65 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
   setInterval(table, sum, interval);
 }
 
+//===----------------------------------------------------------------------===//
+// Forgetting and renaming
+//===----------------------------------------------------------------------===//
+
+/// std::erase_if is part of C++20.
+template <typename MapT, typename FnT>
+static void eraseEntries(MapT &map, FnT matches) {
+  for (auto it = map.begin(); it != map.end();)
+    it = matches(*it) ? map.erase(it) : std::next(it);
+}
+
+void PathFacts::eraseTruthsIf(llvm::function_ref<bool(Expr)> isStale) {
+  eraseEntries(truths, [&](auto &entry) { return isStale(entry.first); });
+}
+
+void PathFacts::eraseIntervalsIf(
+    llvm::function_ref<bool(Expr, Interval &)> isStale) {
+  eraseEntries(intervals,
+               [&](auto &entry) { return isStale(entry.first, entry.second); });
+}
+
+void PathFacts::eraseIf(llvm::function_ref<bool(Expr)> isStale) {
+  eraseIntervalsIf([&](Expr sum, Interval &) { return isStale(sum); });
+  eraseTruthsIf(isStale);
+}
+
 void PathFacts::forget(const ExpressionTable &table, Expr atom) {
-  auto depends = [&](const auto &entry) {
-    return table.mentions(entry.first, atom);
-  };
-  eraseIf(bounds, depends);
-  eraseIf(truths, depends);
+  eraseIf([&](Expr e) { return table.mentions(e, atom); });
 }
 
 void PathFacts::keepOnly(const ExpressionTable &table,
                          const VariableSet &variables) {
-  auto depends = [&](const auto &entry) {
-    return llvm::any_of(table.getVariables(entry.first), [&](Expr variable) {
+  eraseIf([&](Expr e) {
+    return llvm::any_of(table.getVariables(e), [&](Expr variable) {
       return !variables.count(variable);
     });
-  };
-  eraseIf(bounds, depends);
-  eraseIf(truths, depends);
+  });
 }
 
-void PathFacts::shift(ExpressionTable &table, Expr atom, Expr by) {
-  std::map<Expr, Interval> oldBounds = std::move(bounds);
-  std::map<Expr, bool> oldTruths = std::move(truths);
-  bounds.clear();
-  truths.clear();
-  for (auto &[sum, interval] : oldBounds) {
-    Expr shifted = table.substitute(sum, atom, by);
-    if (!table.getConstantValue(shifted))
-      setInterval(table, shifted, interval);
+void PathFacts::substitute(ExpressionTable &table, Expr atom, Expr by) {
+  std::map<Expr, Interval> oldIntervals = std::exchange(intervals, {});
+  std::map<Expr, bool> oldTruths = std::exchange(truths, {});
+  for (auto &[sum, interval] : oldIntervals) {
+    Expr renamed = table.substitute(sum, atom, by);
+    if (!table.getConstantValue(renamed))
+      setInterval(table, renamed, interval);
   }
   for (auto &[condition, holds] : oldTruths) {
-    Expr shifted = table.substitute(condition, atom, by);
-    if (!table.getConstantValue(shifted))
-      truths[shifted] = holds;
+    Expr renamed = table.substitute(condition, atom, by);
+    if (!table.getConstantValue(renamed))
+      truths[renamed] = holds;
   }
 }
 
-void tilews::verifier::appendTo(std::string &key, int64_t value) {
+//===----------------------------------------------------------------------===//
+// Keys and printing
+//===----------------------------------------------------------------------===//
+
+void verifier::appendTo(std::string &key, int64_t value) {
   constexpr int64_t kEscape = -128;
   bool isShort = value > kEscape && value <= 127;
   key.push_back(char(isShort ? value : kEscape));
@@ -167,12 +206,31 @@ void tilews::verifier::appendTo(std::string &key, int64_t value) {
 
 void PathFacts::appendTo(std::string &key) const {
   auto append = [&](int64_t value) { verifier::appendTo(key, value); };
-  append(bounds.size());
-  for (auto &[sum, interval] : bounds) {
+  append(intervals.size());
+  for (auto &[sum, interval] : intervals) {
     append(sum);
     append(interval.low);
     append(interval.high);
   }
   for (auto [condition, holds] : truths)
     append(int64_t(condition) * 2 + holds);
+}
+
+void PathFacts::print(const ExpressionTable &table, raw_ostream &os) const {
+  llvm::ListSeparator separator;
+  for (auto &[sum, interval] : intervals) {
+    os << separator;
+    table.print(sum, os);
+    os << " in [";
+    if (interval.low != INT64_MIN)
+      os << interval.low;
+    os << ", ";
+    if (interval.high != INT64_MAX)
+      os << interval.high;
+    os << "]";
+  }
+  for (auto [condition, holds] : truths) {
+    os << separator << (holds ? "" : "not ");
+    table.print(condition, os);
+  }
 }

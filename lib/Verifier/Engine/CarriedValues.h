@@ -1,0 +1,97 @@
+//===- CarriedValues.h - Loop-carried values of groups ----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H
+#define TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H
+
+#include "Verifier/Engine/InductionVariables.h"
+#include "Verifier/Engine/PathValues.h"
+
+#include <set>
+
+namespace tilews::verifier {
+
+/// The loops of several tasks that run together: those of `tasks`, in their
+/// order.
+struct LoopGroup {
+  int number = 0;
+  llvm::SmallVector<unsigned> tasks;
+  llvm::SmallVector<mlir::Operation *> loops;
+};
+
+/// The arguments of a loop's first region that it carries.
+mlir::Block::BlockArgListType getCarried(mlir::Operation *loop);
+
+/// Names the loop-carried values of groups in each iteration, so that finitely
+/// many names are enough. Slots, phases and small counts stay constants. Other
+/// values are partitioned into classes; the values of a class are always the
+/// same and get one variable as their name:
+///
+///     role @load: for i ... iter_args(%p = 0, %sum = %a)
+///     role @math: for i ... iter_args(%q = 0, %acc = %a)
+///
+///     iteration 0: %p = %q = 0      %sum = %acc = carried0.0
+///     iteration 1: %p = %q = 1      %sum = %acc = carried0.0
+///
+/// If %sum and %acc differ at the end of an iteration they get two classes, and
+/// the search starts over.
+class CarriedValues {
+public:
+  /// With `relatesCounts` the values of a class may differ by small constants:
+  /// %sum = carried0.0, %acc = carried0.0 + 2.
+  CarriedValues(ProofContext &context, const PathValues &values,
+                const InductionVariables &inductions, bool relatesCounts)
+      : context(context), values(values), inductions(inductions),
+        relatesCounts(relatesCounts) {}
+
+  /// Adds the values of the group with the next number.
+  void add(const LoopGroup &group);
+  /// Whether a group carries numbers that may be related.
+  bool hasCounts() const;
+
+  /// Gives up constants that have become too large; true if the search then
+  /// starts over. `carried` are the values that the loops pass on.
+  bool widen(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
+  /// Gives values that have become different different classes; true if the
+  /// search then starts over.
+  bool split(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
+
+  /// Sets the values with which an iteration begins.
+  void begin(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> carried,
+             bool isFirst);
+  /// Sets the results of the loops; `wasEntered` if they had an iteration.
+  void end(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> results,
+           bool wasEntered);
+
+private:
+  /// The loop-carried values of a group.
+  struct Record {
+    llvm::SmallVector<mlir::Value> values;
+    /// By place: the class of each value. Empty before the first iteration.
+    std::vector<int64_t> classes;
+    /// The places of numbers that have become too large for constants.
+    std::set<unsigned> widened;
+  };
+
+  bool isConstant(const Record &record, unsigned place, Expr value) const;
+  bool fitOneClass(mlir::Value carried, Expr a, Expr b) const;
+  Expr rename(mlir::Value carried, Expr atom, Expr value, Expr base) const;
+  void moveClass(Path &path, const LoopGroup &group, Expr atom, Expr value,
+                 bool isFirst);
+  Expr getFinalCount(const Path &path, mlir::Operation *loop,
+                     unsigned number) const;
+
+  ProofContext &context;
+  const PathValues &values;
+  const InductionVariables &inductions;
+  bool relatesCounts;
+  std::vector<Record> records;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H

@@ -1,0 +1,150 @@
+//===- InductionVariables.cpp - Induction variables of groups -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An induction variable i of unknown length is an atom. Three abstractions keep
+// what conditions need of its value, and each is as fine as the conditions that
+// paths have come to:
+//
+//   * facts about the sums and flags that conditions ask for (OpenConditions);
+//   * i modulo the least common multiple of all divisors of i (the congruence
+//     domain: Granger, "Static analysis of arithmetical congruences", 1989),
+//     known in each iteration if i begins with a constant;
+//   * i itself, in loops with few iterations and constant bounds whose variable
+//     is divided.
+//
+// A condition that asks for more than is kept makes the search start over.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/InductionVariables.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+
+#include <numeric>
+
+#define DEBUG_TYPE "tile-verify-schedule"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::verifier;
+
+void InductionVariables::add(bool isCounted) {
+  Variable variable;
+  variable.atom = context.table.getAtom(
+      {AtomKind::Induction, int64_t(variables.size())}, {},
+      /*isVariable=*/true);
+  variable.isCounted = isCounted;
+  variables.push_back(std::move(variable));
+}
+
+bool InductionVariables::note(Expr condition) {
+  ExpressionTable &table = context.table;
+  bool isNew = false;
+  for (Variable &variable : variables) {
+    if (!variable.isCounted || !table.mentions(condition, variable.atom))
+      continue;
+    isNew |= variable.asked.add(table, condition, variable.atom);
+    if (table.getKind(condition) == ExpressionTable::Kind::Atom)
+      continue;
+    for (auto [atom, factor] : table.getTerms(table.getOperands(condition)[0]))
+      if (table.getName(atom)[0] == AtomKind::Quotient &&
+          table.mentions(atom, variable.atom) &&
+          !std::exchange(variable.isDivided, true))
+        isNew = true;
+  }
+  return isNew;
+}
+
+//===----------------------------------------------------------------------===//
+// Values in an iteration
+//===----------------------------------------------------------------------===//
+
+/// The remainder of a division that is rounded down.
+static int64_t getFloorRemainder(int64_t value, int64_t divisor) {
+  return (value % divisor + divisor) % divisor;
+}
+
+void InductionVariables::begin(Path &path, int group, Expr first) const {
+  path.remainders.erase(group);
+  std::optional<int64_t> modulus = variables[group].modulus;
+  std::optional<int64_t> start = context.table.getConstantValue(first);
+  if (modulus && start)
+    path.remainders[group] = getFloorRemainder(*start, *modulus);
+}
+
+void InductionVariables::step(Path &path, int group, Expr step) const {
+  auto known = path.remainders.find(group);
+  if (known == path.remainders.end())
+    return;
+  if (std::optional<int64_t> width = context.table.getConstantValue(step))
+    known->second = (known->second + *width) % *variables[group].modulus;
+  else
+    path.remainders.erase(known);
+}
+
+std::optional<int> InductionVariables::findGroup(Expr atom) const {
+  for (auto [group, variable] : llvm::enumerate(variables))
+    if (variable.atom == atom)
+      return group;
+  return std::nullopt;
+}
+
+/// The remainder of a sum of induction variables.
+std::optional<int64_t>
+InductionVariables::getRemainder(const Path &path, Expr sum, int64_t divisor) {
+  int64_t remainder = context.table.getOffset(sum);
+  for (auto [atom, factor] : context.table.getTerms(sum)) {
+    std::optional<int> group = findGroup(atom);
+    if (!group)
+      return std::nullopt;
+    std::optional<int64_t> &modulus = variables[*group].modulus;
+    modulus = modulus.value_or(1);
+    if (factor * *modulus % divisor != 0) {
+      modulus = std::lcm(*modulus, divisor);
+      LDBG() << "induction variable of group " << *group << " is kept modulo "
+             << *modulus;
+      context.startOver();
+      return std::nullopt;
+    }
+    auto known = path.remainders.find(*group);
+    if (known == path.remainders.end())
+      return std::nullopt;
+    remainder += factor * known->second;
+  }
+  return getFloorRemainder(remainder, divisor);
+}
+
+Expr InductionVariables::divideEvenly(const Path &path, Expr sum) {
+  ExpressionTable &table = context.table;
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    ArrayRef<int64_t> name = table.getName(atom);
+    if (name[0] != AtomKind::Quotient || factor % name[1] != 0)
+      continue;
+    int64_t divisor = name[1];
+    Expr dividend = table.getOperands(atom)[0];
+    std::optional<int64_t> remainder = getRemainder(path, dividend, divisor);
+    if (!remainder)
+      continue;
+    Expr rest = table.add(sum, table.getInteger(atom), -factor);
+    sum = table.add(rest, table.addConstant(dividend, -*remainder),
+                    factor / divisor);
+  }
+  return sum;
+}
+
+std::optional<int64_t> InductionVariables::getExact(const Path &path,
+                                                    Expr sum) const {
+  for (auto [atom, factor] : context.table.getTerms(sum)) {
+    std::optional<int> group = findGroup(atom);
+    if (!group || !variables[*group].isShort)
+      return std::nullopt;
+  }
+  PathFacts::Interval interval = path.facts.getInterval(context.table, sum);
+  return interval.low == interval.high ? std::optional(interval.low)
+                                       : std::nullopt;
+}

@@ -1,0 +1,74 @@
+//===- LoopGroups.h - Loops that run together -------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H
+#define TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H
+
+#include "Verifier/Engine/CarriedValues.h"
+#include "Verifier/Engine/LoopPeeling.h"
+
+namespace tilews::verifier {
+
+/// Runs loops of several tasks together, iteration by iteration. Loops that use
+/// a link (a channel or a barrier) in common and have the same bounds are a
+/// group:
+///
+///     role @load: for i = 0 to n: acquire, copy, commit      \ one group, one
+///     role @math: for i = 0 to n: wait, read, release        / variable i0
+///
+/// All tasks end iteration 1 before one begins iteration 2, so a path is at one
+/// value of i0 at a time, and how far one task is ahead of another is finite.
+class LoopGroups {
+public:
+  LoopGroups(ProofContext &context, const PathValues &values,
+             PathConditions &conditions, InductionVariables &inductions,
+             CarriedValues &carried, LoopPeeling &peeling)
+      : context(context), values(values), conditions(conditions),
+        inductions(inductions), carried(carried), peeling(peeling) {}
+
+  /// Takes a task on to the next iteration, or into a loop, that no other task
+  /// has a part in.
+  Progress advanceAlone(Path &path, unsigned task);
+  /// The same for the first group whose tasks all stand at the end of an
+  /// iteration, or else before their loops.
+  Progress advanceTogether(Path &path);
+
+private:
+  std::optional<LoopGroup> find(const Path &path, unsigned task) const;
+  bool haveSameBounds(const Path &path, mlir::Operation *a,
+                      mlir::Operation *b) const;
+  int getNumber(LoopGroup group);
+  bool isCounted(const LoopGroup &group) const;
+  bool hasFewIterations(const Path &path, mlir::scf::ForOp loop) const;
+
+  Progress enter(Path &path, int number);
+  Progress enterFor(Path &path, const LoopGroup &group, mlir::scf::ForOp loop,
+                    llvm::ArrayRef<Expr> inits);
+  Progress iterate(Path &path, int number);
+  Progress iterateFor(Path &path, const LoopGroup &group);
+  Progress iterateWhile(Path &path, const LoopGroup &group);
+  Progress decideWhile(Path &path, const LoopGroup &group);
+  llvm::SmallVector<Expr> collectPassed(const Path &path,
+                                        const LoopGroup &group) const;
+  void beginIteration(Path &path, const LoopGroup &group,
+                      llvm::ArrayRef<Expr> passed, bool isFirst);
+  void leave(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> results,
+             bool wasEntered);
+
+  ProofContext &context;
+  const PathValues &values;
+  PathConditions &conditions;
+  InductionVariables &inductions;
+  CarriedValues &carried;
+  LoopPeeling &peeling;
+  std::vector<LoopGroup> groups;
+  std::map<std::vector<mlir::Operation *>, int> numbers;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H

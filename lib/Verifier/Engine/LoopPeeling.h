@@ -1,0 +1,55 @@
+//===- LoopPeeling.h - Iterations that a task runs alone --------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H
+#define TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H
+
+#include "Verifier/Engine/PathConditions.h"
+
+namespace tilews::verifier {
+
+/// Peels first iterations off loops, so that loops of different tasks have the
+/// same bounds:
+///
+///     role @load: for i = 0 to n: fill(i)     // peeled once: fill(0), then
+///     the
+///                                             // rest of the loop is 1 to n
+///     role @math: read(0)
+///                 for i = 1 to n: read(i)
+///
+/// Also answers where a loop begins on a path, as it may be the rest of a
+/// peeled one.
+class LoopPeeling {
+public:
+  LoopPeeling(ProofContext &context, const PathValues &values,
+              PathConditions &conditions)
+      : context(context), values(values), conditions(conditions) {}
+
+  /// The first value of the induction variable, and of the loop-carried values.
+  Expr getLower(const Path &path, mlir::scf::ForOp loop) const;
+  llvm::SmallVector<Expr> getInits(const Path &path,
+                                   mlir::Operation *loop) const;
+
+  /// Begins a peeled iteration in one of the tasks that stand before a loop;
+  /// `None` if no loop is left to peel.
+  Progress peel(Path &path);
+  /// Ends the peeled iteration of a task, which then stands before the rest of
+  /// the loop.
+  void endIteration(Path &path, unsigned task);
+
+private:
+  bool isAhead(const Path &path, unsigned task) const;
+  Progress beginIteration(Path &path, unsigned task);
+
+  ProofContext &context;
+  const PathValues &values;
+  PathConditions &conditions;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H

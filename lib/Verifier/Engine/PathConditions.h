@@ -1,0 +1,43 @@
+//===- PathConditions.h - Decide conditions on paths ------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_PATHCONDITIONS_H
+#define TILEWS_LIB_VERIFIER_ENGINE_PATHCONDITIONS_H
+
+#include "Verifier/Engine/InductionVariables.h"
+#include "Verifier/Engine/PathValues.h"
+
+namespace tilews::verifier {
+
+/// Decides conditions on a path, which forks where a condition is open:
+///
+///     role @load: if (mask[i]) copy    // open: one path assumes mask[i], a
+///                                      // fork of it assumes not mask[i]
+///     role @math: if (mask[i]) read    // decided on both paths
+class PathConditions {
+public:
+  PathConditions(ProofContext &context, InductionVariables &inductions,
+                 const PathValues &values)
+      : context(context), inductions(inductions), values(values) {}
+
+  /// Whether `condition` holds on `path`. Where it is open, `path` goes on with
+  /// the parts that hold, and the forks with those that do not. The result does
+  /// not count if the search starts over.
+  bool decide(Path &path, Expr condition);
+  /// Whether all threads that execute `op` agree on `condition`. If not, this
+  /// is an obstacle that is certain.
+  bool checkUniform(mlir::Operation *op, Expr condition);
+
+private:
+  ProofContext &context;
+  InductionVariables &inductions;
+  const PathValues &values;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_PATHCONDITIONS_H

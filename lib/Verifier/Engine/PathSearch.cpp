@@ -1,0 +1,213 @@
+//===- PathSearch.cpp - A search through all paths ------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Explicit-state model checking (Holzmann, "The model checker SPIN", 1997) of a
+// program with symbolic data. A worklist holds the paths yet to follow. A path
+// is followed until it ends, fails, or comes to a state that was seen before:
+// states are compared at the end of loop iterations, where every path that does
+// not end comes by.
+//
+// Tasks run in a fixed order, each as far as it can go alone. That is a
+// partial-order reduction (Godefroid, "Partial-Order Methods for the
+// Verification of Concurrent Systems", 1996) with one order for all: events of
+// different tasks commute, and no event of a task makes another task wait that
+// could go on. docs/verifier.md has the proof.
+//
+// Where happens-before knowledge is joined, a state is visited by all paths
+// that differ in knowledge only. The visit keeps the intersection of what they
+// know, and one path goes on from it with that. If a later path has less the
+// visit is opened again: a fixpoint iteration over a finite lattice of bit
+// sets.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/PathSearch.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+Path PathSearch::getFirstPath() const {
+  Path first;
+  first.tasks.resize(context.program.getTasks().size());
+  first.values.assign(context.program.getNumValues(), 0);
+  first.state = context.rules.getInitial();
+  const Task &kernel = context.program.getTasks().front();
+  first.tasks[0].push_back({kernel.op, &kernel.body->front()});
+  return first;
+}
+
+bool PathSearch::run() {
+  context.begin();
+  context.fork(getFirstPath());
+  while (!context.startsOver() && (context.hasForks() || !open.empty())) {
+    Path path = takePath();
+    if (advance(path) == Progress::Failed)
+      return false;
+  }
+  return true;
+}
+
+/// Takes paths that come to a visit before those that go on from one.
+Path PathSearch::takePath() {
+  if (context.hasForks())
+    return context.takeFork();
+  Path path = *std::exchange(visits[open.front()].path, std::nullopt);
+  open.pop_front();
+  return path;
+}
+
+//===----------------------------------------------------------------------===//
+// One path
+//===----------------------------------------------------------------------===//
+
+/// Follows `path` until it ends or fails.
+Progress PathSearch::advance(Path &path) {
+  for (;;) {
+    bool made = false;
+    for (unsigned task : order) {
+      Progress progress = advanceTask(path, task);
+      if (progress == Progress::Failed || progress == Progress::Ended ||
+          context.startsOver())
+        return progress;
+      made |= progress == Progress::Made;
+    }
+    if (made)
+      continue;
+    Progress progress = advanceTogether(path);
+    if (progress != Progress::Made)
+      return progress;
+  }
+}
+
+/// Runs a task, with the loops that only it has a part in; `None` if it has
+/// performed no operation.
+Progress PathSearch::advanceTask(Path &path, unsigned task) {
+  bool made = false;
+  for (;;) {
+    Progress progress = machine.advance(path, task);
+    if (progress == Progress::Failed || context.startsOver())
+      return progress;
+    made |= progress == Progress::Made;
+    progress = endIteration(path, loops.advanceAlone(path, task));
+    if (progress == Progress::None)
+      return made ? Progress::Made : Progress::None;
+    if (progress != Progress::Made || context.startsOver())
+      return progress;
+  }
+}
+
+/// Goes on where no task can go on alone.
+Progress PathSearch::advanceTogether(Path &path) {
+  if (llvm::all_of(path.tasks, [](auto &frames) { return frames.empty(); })) {
+    Finding end;
+    return context.rules.finish(path.state, end)
+               ? Progress::Ended
+               : context.failByRule(std::move(end));
+  }
+  Progress progress = endIteration(path, loops.advanceTogether(path));
+  if (progress != Progress::None)
+    return progress;
+  // A deadlock is described as it was before peeling tried to resolve it.
+  if (!path.hasPeeled())
+    path.stuck = describeStuck(path);
+  Progress peeled = peeling.peel(path);
+  return peeled == Progress::None ? context.fail(path.stuck) : peeled;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// Compares the path with others if `progress` is the end of an iteration.
+Progress PathSearch::endIteration(Path &path, Progress progress) {
+  return progress == Progress::Iterated ? visit(path) : progress;
+}
+
+/// Ends a path for which another one stands that was in its state before. Where
+/// knowledge is joined the path ends here in any case and goes on later, as
+/// more paths may come here before.
+Progress PathSearch::visit(Path &path) {
+  if (!context.countState())
+    return Progress::Made;
+  auto [it, isNew] = seen.try_emplace(key.get(path), seen.size());
+  LDBG() << "state " << it->second << (isNew ? "" : ", seen before");
+  if (!joinsKnowledge)
+    return isNew ? Progress::Made : Progress::Ended;
+  if (isNew)
+    visits.emplace_back();
+  Visit &visit = visits[it->second];
+  if (!isNew && !join(path.state, visit.known))
+    return Progress::Ended;
+  if (isNew)
+    for (unsigned word : context.rules.getKnowledge())
+      visit.known.push_back(path.state[word]);
+  if (!visit.path)
+    open.push_back(it->second);
+  visit.path = std::move(path);
+  return Progress::Ended;
+}
+
+/// Leaves in `state` and in `known` what both have; false if `known` has no
+/// more than `state`.
+bool PathSearch::join(State &state, State &known) {
+  bool isLess = false, isReal = true;
+  for (auto [before, word] : llvm::zip(known, context.rules.getKnowledge())) {
+    int64_t both = before & state[word];
+    isLess |= both != before;
+    isReal &= both == state[word];
+    before = state[word] = both;
+  }
+  hasLost |= isLess && !isReal;
+  if (isLess)
+    LDBG() << "paths join, with less knowledge than before";
+  return isLess;
+}
+
+//===----------------------------------------------------------------------===//
+// Deadlocks
+//===----------------------------------------------------------------------===//
+
+/// The operation at which a task stands, and what it waits for.
+std::string PathSearch::describeTask(const Path &path, unsigned task,
+                                     Operation *op) const {
+  const std::string &name = context.program.getTasks()[task].name;
+  if (!context.rules.isEvent(op))
+    return name + " is at '" + op->getName().getStringRef().str() + "'";
+  State copy = path.state;
+  SmallVector<int64_t> inputs;
+  for (Value input : context.rules.getInputs(op))
+    inputs.push_back(
+        context.table.getConstantValue(values.get(path, input)).value_or(0));
+  Finding finding;
+  bool isBlocked =
+      context.rules.step(copy, task, op, inputs, finding) == Outcome::Blocked;
+  return isBlocked ? name + " " + finding.text : name;
+}
+
+/// Where the tasks stand that cannot go on.
+Finding PathSearch::describeStuck(const Path &path) const {
+  Finding stuck;
+  for (auto [task, frames] : llvm::enumerate(path.tasks)) {
+    if (frames.empty() || isa_and_present<SpecializeOp>(frames.back().next))
+      continue;
+    Operation *op = frames.back().next ? frames.back().next : frames.back().op;
+    std::string text = describeTask(path, task, op);
+    if (!stuck.op)
+      stuck = {op, text};
+    else if (!stuck.other)
+      stuck = {stuck.op, stuck.text, op, text};
+  }
+  stuck.text = "no order of the roles' events was found in which all go on: " +
+               stuck.text;
+  return stuck;
+}

@@ -1,0 +1,227 @@
+//===- ScalarEvaluator.cpp - Symbolic execution of scalars ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first rule that fits an operation gives its result:
+//
+//   1. constants, cursors, and operations whose operands are all constants;
+//   2. a select whose condition is decided; it is decided by a fork if the
+//      result is a slot or a phase, or both sides are constants;
+//   3. sums, comparisons, quotients and conditions as expressions;
+//   4. other operations without effects, and reads of memory that stays as it
+//      is, are atoms named by the operation and its operands: two roles that
+//      load mask[i] get one atom;
+//   5. anything else is a variable that has a new value each time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/ScalarEvaluator.h"
+
+#include "Verifier/Symbolic/FoldIntegers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+//===----------------------------------------------------------------------===//
+// Known results
+//===----------------------------------------------------------------------===//
+
+/// The constant that `op` computes, or 0. A dividend whose iteration is known
+/// is replaced by its value.
+Expr ScalarEvaluator::fold(Path &path, Operation *op,
+                           MutableArrayRef<Expr> operands) {
+  ExpressionTable &table = context.table;
+  if (isa<CursorOp>(op))
+    return table.getConstant(0);
+  SmallVector<int64_t> constants;
+  for (Expr operand : operands)
+    if (std::optional<int64_t> value = table.getConstantValue(operand))
+      constants.push_back(*value);
+  if (auto advance = dyn_cast<AdvanceOp>(op);
+      advance && constants.size() == 1) {
+    int64_t depth = advance.getCursor().getType().getDepth();
+    return table.getConstant((constants[0] + 1) % (2 * depth));
+  }
+  if (isa<arith::FloorDivSIOp>(op))
+    if (std::optional<int64_t> exact = inductions.getExact(path, operands[0]))
+      operands[0] = table.getConstant(*exact);
+  if (constants.size() == operands.size())
+    if (std::optional<int64_t> folded = foldIntegers(op, constants))
+      return table.getConstant(*folded);
+  return 0;
+}
+
+/// The operand that a select with a decided condition takes, or 0.
+Expr ScalarEvaluator::select(Path &path, arith::SelectOp op,
+                             ArrayRef<Expr> operands) {
+  if (!op.getCondition().getType().isInteger(1))
+    return 0;
+  ExpressionTable &table = context.table;
+  std::optional<bool> known = path.facts.decide(table, operands[0]);
+  if (!known && (context.program.isTracked(op.getResult()) ||
+                 (table.getConstantValue(operands[1]) &&
+                  table.getConstantValue(operands[2]))))
+    known = conditions.decide(path, operands[0]);
+  return known ? operands[*known ? 1 : 2] : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Expressions
+//===----------------------------------------------------------------------===//
+
+static Expr getComparison(ExpressionTable &table,
+                          arith::CmpIPredicate predicate, Expr left,
+                          Expr right) {
+  using arith::CmpIPredicate;
+  Expr difference = table.add(left, right, -1);
+  Expr minus = table.add(right, left, -1);
+  switch (predicate) {
+  case CmpIPredicate::eq:
+    return table.getZero(difference);
+  case CmpIPredicate::ne:
+    return table.getNot(table.getZero(difference));
+  case CmpIPredicate::slt:
+    return table.getPositive(minus);
+  case CmpIPredicate::sle:
+    return table.getPositive(table.addConstant(minus, 1));
+  case CmpIPredicate::sgt:
+    return table.getPositive(difference);
+  case CmpIPredicate::sge:
+    return table.getPositive(table.addConstant(difference, 1));
+  default:
+    return 0;
+  }
+}
+
+/// The sum or condition that `op` computes; 0 for other operations.
+static Expr getArithmetic(ExpressionTable &table, Operation *op,
+                          ArrayRef<Expr> v) {
+  using namespace arith;
+  bool ofSums = op->getNumOperands() > 0 && isSum(op->getOperand(0).getType());
+  if (auto cmp = dyn_cast<CmpIOp>(op); cmp && ofSums)
+    return getComparison(table, cmp.getPredicate(), v[0], v[1]);
+  if (isa<AddIOp, SubIOp>(op) && ofSums)
+    return table.add(v[0], v[1], isa<SubIOp>(op) ? -1 : 1);
+  if (isa<MulIOp>(op) && ofSums)
+    return table.getProduct(v[0], v[1]);
+  if (isa<FloorDivSIOp>(op))
+    if (std::optional<int64_t> divisor = table.getConstantValue(v[1]);
+        divisor && *divisor > 0)
+      return table.getQuotient(v[0], *divisor);
+  if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
+      ofSums && isSum(op->getResult(0).getType()))
+    return v[0];
+  if (isa<AndIOp, OrIOp>(op) && !ofSums &&
+      op->getResult(0).getType().isInteger(1))
+    return table.getBoth(v[0], v[1], isa<AndIOp>(op));
+  if (isa<XOrIOp>(op) && op->getResult(0).getType().isInteger(1))
+    for (auto [a, b] : {std::pair(v[0], v[1]), std::pair(v[1], v[0])})
+      if (std::optional<int64_t> value = table.getConstantValue(b))
+        return *value ? table.getNot(a) : a;
+  if (isa<ConvertLayoutOp>(op))
+    return v[0];
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Atoms
+//===----------------------------------------------------------------------===//
+
+/// The atom of a result that its operation's operands determine; a read of what
+/// `copy` brought is determined by the copy and where it copied from.
+Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
+                                  CopyOp copy) const {
+  Operation *op = result.getOwner();
+  Identity identity = getIdentity(result);
+  SmallVector<Expr> operands;
+  for (OpFoldResult operand : identity.operands) {
+    auto value = dyn_cast<Value>(operand);
+    operands.push_back(
+        value ? values.get(path, value)
+              : context.table.getConstant(*getConstantIntValue(operand)));
+  }
+  if (copy) {
+    llvm::append_range(operands, values.getAll(path, copy.getSourceOffsets()));
+    identity.words.push_back(reinterpret_cast<int64_t>(copy.getOperation()));
+  }
+  if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
+    operands.push_back(values.getThread());
+  identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
+                                                    ? AtomKind::Element
+                                                    : AtomKind::PureResult);
+  return context.table.getAtom(identity.words, operands);
+}
+
+/// Sets a result of which the operands, or the operation alone, are known.
+void ScalarEvaluator::nameResult(Path &path, OpResult result) {
+  Operation *op = result.getOwner();
+  CopyOp copy = context.program.getCopyOf(op);
+  bool isDetermined =
+      op->getNumRegions() == 0 &&
+      (isMemoryEffectFree(op) || copy || context.program.readsStableMemory(op));
+  Expr atom;
+  if (isDetermined) {
+    atom = getPureAtom(path, result, copy);
+  } else {
+    atom = context.table.getAtom({AtomKind::OpaqueResult,
+                                  reinterpret_cast<int64_t>(op),
+                                  int64_t(result.getResultNumber())},
+                                 {}, /*isVariable=*/true);
+    path.facts.forget(context.table, atom);
+  }
+  Expr value = isSum(result.getType()) ? context.table.getInteger(atom) : atom;
+  if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op))
+    path.facts.setInterval(context.table, value,
+                           {isa<gpu::GridDimOp>(op), INT64_MAX});
+  values.set(path, result, value);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
+  if (llvm::none_of(op->getResults(), [&](Value result) {
+        return context.program.getNumber(result) >= 0;
+      }))
+    return true;
+  IntegerAttr constant;
+  if (matchPattern(op, m_Constant(&constant))) {
+    values.set(path, op->getResult(0),
+               context.table.getConstant(getNumber(constant.getValue())));
+    return true;
+  }
+  SmallVector<Expr> operands = values.getAll(path, op->getOperands());
+  Expr result = fold(path, op, operands);
+  if (auto choice = dyn_cast<arith::SelectOp>(op); choice && !result)
+    result = select(path, choice, operands);
+  if (context.startsOver())
+    return false;
+  if (result) {
+    values.set(path, op->getResult(0), result);
+    return true;
+  }
+  if (Expr sum = getArithmetic(context.table, op, operands)) {
+    if (isSum(op->getResult(0).getType()))
+      sum = inductions.divideEvenly(path, sum);
+    if (context.startsOver())
+      return false;
+    values.set(path, op->getResult(0), sum);
+    return true;
+  }
+  for (OpResult result : op->getResults())
+    nameResult(path, result);
+  return true;
+}

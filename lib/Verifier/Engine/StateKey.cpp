@@ -1,0 +1,142 @@
+//===- StateKey.cpp - Canonical form of a state ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A key is a string of numbers: where the tasks are, the expressions of live
+// values, peeled loops, remainders of induction variables, the words of the
+// rules' state, and the path condition. Expressions are hash-consed, so a
+// number stands for each.
+//
+// Before that the state is brought to a canonical form (symmetry reduction: Ip
+// and Dill, "Better verification through symmetry", 1996). A link treats all of
+// its slots alike, so the next slot of each link is renamed to slot 0, in the
+// state and in the values that are places of the link. This holds unless a
+// cursor of the link may yet begin, at slot 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/StateKey.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+StateKey::StateKey(ProofContext &context, const PathValues &values,
+                   const InductionVariables &inductions, bool joinsKnowledge)
+    : context(context), values(values), inductions(inductions),
+      joinsKnowledge(joinsKnowledge), liveness(context.program) {
+  llvm::DenseSet<unsigned> joined;
+  if (joinsKnowledge)
+    joined.insert_range(context.rules.getKnowledge());
+  unsigned numWords = context.rules.getInitial().size();
+  for (unsigned word = 0; word < numWords; ++word)
+    if (!joined.contains(word))
+      words.push_back(word);
+}
+
+/// Whether an operation that makes a cursor of `link` may yet be executed.
+bool StateKey::mayBegin(const Path &path, unsigned link) const {
+  const TaskProgram &program = context.program;
+  return llvm::any_of(program.getCursors(), [&](CursorOp op) {
+    unsigned number = program.getNumber(op.getCursor());
+    return program.getPlacesOf(number).contains(link) &&
+           (!path.values[number] || op->getParentOfType<LoopLikeOpInterface>());
+  });
+}
+
+/// Counts the places of each link from the next one on; returns these.
+SmallVector<int64_t> StateKey::rotateLinks(const Path &path,
+                                           State &state) const {
+  SmallVector<int64_t> bases;
+  for (unsigned link = 0; link < context.rules.getNumLinks(); ++link) {
+    // The carried values of a peeled loop are not renamed.
+    bool isSymmetric = path.peeled.empty() && !mayBegin(path, link);
+    bases.push_back(isSymmetric ? context.rules.getBase(state, link) : 0);
+    context.rules.rotate(state, link, bases.back());
+  }
+  return bases;
+}
+
+/// Appends the expressions of live values.
+void StateKey::appendValues(const Path &path, ArrayRef<unsigned> live,
+                            ArrayRef<int64_t> bases, std::string &key) const {
+  for (unsigned number : live) {
+    Expr value = path.values[number];
+    appendTo(key, value != 0);
+    if (!value)
+      continue;
+    std::optional<int64_t> place = context.table.getConstantValue(value);
+    const auto &links = context.program.getPlacesOf(number);
+    if (!place || links.empty()) {
+      appendTo(key, value);
+      continue;
+    }
+    for (unsigned link : links)
+      appendTo(key, context.rules.rotateInput(*place, link, bases[link]));
+  }
+}
+
+void StateKey::appendPeeled(const Path &path, std::string &key) const {
+  for (const PeeledLoop &rest : path.peeled) {
+    appendTo(key, reinterpret_cast<int64_t>(rest.loop));
+    appendTo(key, rest.lower);
+    for (Expr value : rest.carried)
+      appendTo(key, value);
+  }
+}
+
+/// The variables that a condition may depend on from here on.
+VariableSet StateKey::getVariables(const Path &path,
+                                   ArrayRef<unsigned> live) const {
+  VariableSet variables;
+  variables.insert(values.getThread());
+  for (const auto &frames : path.tasks)
+    for (const Frame &frame : frames)
+      if (frame.group >= 0)
+        variables.insert(inductions.get(frame.group));
+  auto add = [&](Expr value) {
+    auto own = context.table.getVariables(value);
+    variables.insert(own.begin(), own.end());
+  };
+  for (unsigned number : live)
+    if (Expr value = path.values[number])
+      add(value);
+  for (const PeeledLoop &rest : path.peeled) {
+    add(rest.lower);
+    llvm::for_each(rest.carried, add);
+  }
+  return variables;
+}
+
+std::string StateKey::get(Path &path) {
+  std::string key;
+  appendTo(key, path.rolesBegun);
+  for (const auto &frames : path.tasks) {
+    appendTo(key, frames.size());
+    for (const Frame &frame : frames)
+      appendTo(key, reinterpret_cast<int64_t>(frame.next));
+  }
+  const std::vector<unsigned> &live = liveness.get(path, key);
+  State state = path.state;
+  context.rules.reduce(state, path.rolesBegun);
+  if (!joinsKnowledge)
+    context.rules.dropKnown(state);
+  SmallVector<int64_t> bases = rotateLinks(path, state);
+  appendValues(path, live, bases, key);
+  appendPeeled(path, key);
+  for (auto [group, remainder] : path.remainders) {
+    appendTo(key, group);
+    appendTo(key, remainder);
+  }
+  for (unsigned word : words)
+    appendTo(key, state[word]);
+  path.facts.keepOnly(context.table, getVariables(path, live));
+  path.facts.appendTo(key);
+  return key;
+}

@@ -1,0 +1,207 @@
+//===- InductionFacts.cpp - Facts about an induction variable -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Facts enter a loop by renaming: each condition that the loop is known to ask
+// for is looked up with the first value of the induction variable in its place.
+// At the end of an iteration the caller renames i to i - step, and `trim`
+// widens (Cousot and Cousot, "Abstract interpretation", 1977) what is left, or
+// a loop of unknown length would have a new state in each iteration:
+//
+//   * an element at an index that i has passed is not read again;
+//   * `i - 7 == 0` is settled once i is beyond 7;
+//   * an interval of i - n is widened up to the next constant at which the
+//     answer to a condition changes, give or take the reach.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Symbolic/InductionFacts.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tilews::verifier;
+using Kind = ExpressionTable::Kind;
+
+//===----------------------------------------------------------------------===//
+// Loop-carried values
+//===----------------------------------------------------------------------===//
+
+/// Whether `e` depends on an element, not on the variable alone.
+bool InductionFacts::hasElement(Expr e) const {
+  if (table.getKind(e) == Kind::Atom)
+    return e != variable && table.mentions(e, variable);
+  return llvm::any_of(table.getOperands(e),
+                      [&](Expr operand) { return hasElement(operand); });
+}
+
+void InductionFacts::relate(Expr atom, Expr value) {
+  Expr zero = table.add(table.getInteger(atom), value, -1);
+  for (auto [sum, interval] :
+       std::map<Expr, PathFacts::Interval>(facts.getIntervals()))
+    for (auto [element, factor] : table.getTerms(sum))
+      if (hasElement(element)) {
+        // The sign makes it the difference of the element and the atom.
+        facts.setInterval(table, table.add(sum, zero, factor > 0 ? -1 : 1),
+                          interval);
+        break;
+      }
+}
+
+void InductionFacts::keepElements(Expr atom) {
+  facts.eraseIf(
+      [&](Expr e) { return table.mentions(e, atom) && !hasElement(e); });
+}
+
+//===----------------------------------------------------------------------===//
+// Entering a loop
+//===----------------------------------------------------------------------===//
+
+/// Whether `e` is computed from an element of a memory.
+static bool readsMemory(const ExpressionTable &table, Expr e) {
+  bool isAtom = table.getKind(e) == Kind::Atom;
+  return (isAtom && table.getName(e)[0] == AtomKind::Element) ||
+         llvm::any_of(table.getOperands(e), [&](Expr operand) {
+           return readsMemory(table, operand);
+         });
+}
+
+void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
+                           const OpenConditions &asked) {
+  PathFacts entered = facts;
+  // An element is asked for by its new name from here on.
+  auto enterFlag = [&](Expr flag, Expr former) {
+    std::optional<bool> holds = facts.getTruth(former);
+    if (!holds || flag == former)
+      return;
+    entered.setTruth(flag, *holds);
+    entered.eraseTruth(former);
+  };
+  auto enterSum = [&](Expr sum, Expr former) {
+    if (table.getConstantValue(sum))
+      return;
+    PathFacts::Interval interval = facts.getInterval(table, former);
+    if (!interval.isFull())
+      entered.setInterval(table, sum, interval);
+    if (table.getConstantValue(former))
+      return;
+    enterFlag(table.getZero(sum), table.getZero(former));
+    if (readsMemory(table, former))
+      entered.setInterval(table, former, {});
+  };
+  for (Expr subject : asked.getSubjects())
+    for (int64_t k = -iterations; k <= iterations; ++k) {
+      Expr moved = table.add(table.getInteger(variable), step, -k);
+      Expr now = table.substitute(subject, variable, moved);
+      Expr former = table.substitute(now, variable, first);
+      if (table.getKind(subject) == Kind::Atom)
+        enterFlag(now, former);
+      else
+        enterSum(now, former);
+    }
+  facts = std::move(entered);
+}
+
+//===----------------------------------------------------------------------===//
+// Next iterations
+//===----------------------------------------------------------------------===//
+
+/// Whether `e` depends on a sum that lies before the variable, as mask[i - 1]
+/// does in a loop that counts up: no later iteration reads such an element.
+bool InductionFacts::liesBefore(Expr e, Expr step, bool isIndex) const {
+  if (!table.mentions(e, variable))
+    return false;
+  if (isIndex && table.getKind(e) == Kind::Linear) {
+    int64_t factor = 0, ahead = table.getOffset(e);
+    auto terms = table.getTerms(e);
+    for (auto [atom, f] : terms)
+      if (atom == variable)
+        factor = f;
+    for (auto [stepAtom, stepFactor] : table.getTerms(step))
+      for (auto [atom, f] : terms)
+        if (atom == stepAtom)
+          ahead = std::min(ahead * factor, f * stepFactor * factor) * factor;
+    if (ahead * factor < 0)
+      return true;
+  }
+  bool isAtom = table.getKind(e) == Kind::Atom;
+  return llvm::any_of(table.getOperands(e), [&](Expr operand) {
+    return operand != variable && liesBefore(operand, step, isAtom);
+  });
+}
+
+/// Whether `condition` compares a sum of the variable with 0, and no later
+/// iteration asks for that.
+bool InductionFacts::isSettled(Expr condition, const Window &window,
+                               const OpenConditions &asked) const {
+  if (table.getKind(condition) != Kind::Zero)
+    return false;
+  Expr sum = table.getOperands(condition)[0];
+  bool isTerm = false;
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    isTerm |= atom == variable;
+    if (atom != variable && table.mentions(atom, variable))
+      return false;
+  }
+  std::optional<int64_t> width = table.getConstantValue(window.step);
+  return isTerm && !(width && asked.mayAskForZero(table, sum, variable, *width,
+                                                  window.reach));
+}
+
+/// Gives up bounds that are further than `reach` from all numbers at which the
+/// answer to a condition changes, and moves the others up to these numbers.
+static void loosen(PathFacts::Interval &interval, ArrayRef<int64_t> constants,
+                   int64_t reach) {
+  PathFacts::Interval loose;
+  for (int64_t constant : constants) {
+    int64_t change = -constant;
+    if (interval.low >= change - reach)
+      loose.low = std::max(loose.low, std::min(interval.low, change + reach));
+    if (interval.high <= change + reach)
+      loose.high =
+          std::min(loose.high, std::max(interval.high, change - reach));
+  }
+  interval = loose;
+}
+
+/// Widens the interval of a sum; returns whether nothing is left of it.
+bool InductionFacts::widen(Expr sum, PathFacts::Interval &interval,
+                           const Window &window,
+                           const OpenConditions &asked) const {
+  if (!table.mentions(sum, variable))
+    return false;
+  if (window.isShort && interval.low == interval.high)
+    return false;
+  auto constants = asked.getConstants(table, sum, variable);
+  // Where the answers to all conditions stay the same from now on, the distance
+  // from the last constant does not matter.
+  std::optional<int64_t> width = table.getConstantValue(window.step);
+  if (!constants.empty() && width) {
+    bool grows = table.getFactor(sum, variable) * *width > 0;
+    if (grows && interval.low > -constants.front())
+      interval = {-constants.front() + 1, INT64_MAX};
+    if (!grows && interval.high < -constants.back())
+      interval = {INT64_MIN, -constants.back() - 1};
+  }
+  if (constants.empty())
+    loosen(interval, {0}, window.start + window.reach);
+  else
+    loosen(interval, constants, window.reach);
+  return interval.isFull();
+}
+
+void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
+  facts.eraseTruthsIf([&](Expr condition) {
+    return liesBefore(condition, window.step) ||
+           isSettled(condition, window, asked);
+  });
+  facts.eraseIntervalsIf([&](Expr sum, PathFacts::Interval &) {
+    return liesBefore(sum, window.step, /*isIndex=*/true);
+  });
+  facts.eraseIntervalsIf([&](Expr sum, PathFacts::Interval &interval) {
+    return widen(sum, interval, window, asked);
+  });
+}

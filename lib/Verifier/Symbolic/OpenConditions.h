@@ -1,0 +1,57 @@
+//===- OpenConditions.h - Conditions on induction variables -----*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_OPENCONDITIONS_H
+#define TILEWS_LIB_VERIFIER_SYMBOLIC_OPENCONDITIONS_H
+
+#include "Verifier/Symbolic/Expressions.h"
+
+#include <map>
+#include <set>
+
+namespace tilews::verifier {
+
+/// The conditions on one induction variable that were open (undecided) when a
+/// path came to them. They say which facts about the variable are worth
+/// keeping. A loop over i with two guards
+///
+///     if (mask[i + 3]) ...        // flag
+///     if (i + tile == 2) ...      // sum
+///
+/// has the subjects `mask[i + 3]` and `i + tile - 2`, and the sum `i + tile` is
+/// asked with the constant -2, in a comparison with zero.
+class OpenConditions {
+public:
+  /// Adds an open condition; returns whether anything about it is new.
+  bool add(ExpressionTable &table, Expr condition, Expr variable);
+  /// The sums and flags that conditions depend on.
+  const std::set<Expr> &getSubjects() const { return subjects; }
+  /// Whether a condition `sum + c == 0` may be asked within the next
+  /// iterations: each adds `step` to `variable`, and the sum then comes to its
+  /// zero after it has moved by less than `reach`.
+  bool mayAskForZero(ExpressionTable &table, Expr sum, Expr variable,
+                     int64_t step, int64_t reach) const;
+  /// The constants that conditions add to `sum`, which has none, ascending.
+  llvm::SmallVector<int64_t> getConstants(ExpressionTable &table, Expr sum,
+                                          Expr variable) const;
+
+  void print(const ExpressionTable &table, llvm::raw_ostream &os) const;
+
+private:
+  struct Constants {
+    std::set<int64_t> all, forZero;
+  };
+
+  std::set<Expr> subjects;
+  /// The constants of a sum, by what the sum is without the variable and the
+  /// constant, and by the coefficient of the variable.
+  std::map<std::pair<Expr, int64_t>, Constants> constants;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_SYMBOLIC_OPENCONDITIONS_H

@@ -1,0 +1,84 @@
+//===- PathFacts.h - The path condition -------------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_PATHFACTS_H
+#define TILEWS_LIB_VERIFIER_SYMBOLIC_PATHFACTS_H
+
+#include "Verifier/Symbolic/Expressions.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <map>
+#include <string>
+
+namespace tilews::verifier {
+
+/// The path condition (King, "Symbolic execution and program testing", 1976):
+/// what the branches taken on one path imply. It is a conjunction of intervals
+/// of sums and of truth values of conditions:
+///
+///     if (n > 0)          // then: n in [1, inf)
+///       if (mask[i])      // else: mask[i] is false
+///         ...
+///       if (n + 2 > 0)    // decided: n + 2 in [3, inf)
+///
+/// Intervals are kept by sums without constant and sign (see OrientedSum), so
+/// nothing is inferred from two different sums.
+class PathFacts {
+public:
+  /// The bounds of a sum, both included; INT64_MIN and INT64_MAX are infinite.
+  struct Interval {
+    int64_t low = INT64_MIN, high = INT64_MAX;
+    bool isFull() const { return low == INT64_MIN && high == INT64_MAX; }
+  };
+
+  /// The value of `condition`, if the facts imply it.
+  std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
+  /// A part of the undecided `condition` whose value it depends on, without
+  /// negation, conjunction and disjunction.
+  Expr findUndecided(ExpressionTable &table, Expr condition) const;
+  /// Adds the value of a part that was undecided.
+  void assume(ExpressionTable &table, Expr part, bool holds);
+
+  Interval getInterval(ExpressionTable &table, Expr sum) const;
+  /// Replaces the interval of a sum that is no constant.
+  void setInterval(ExpressionTable &table, Expr sum, Interval interval);
+  std::optional<bool> getTruth(Expr condition) const;
+  void setTruth(Expr condition, bool holds) { truths[condition] = holds; }
+  void eraseTruth(Expr condition) { truths.erase(condition); }
+  /// The intervals that are not full, by homogeneous sum.
+  const std::map<Expr, Interval> &getIntervals() const { return intervals; }
+
+  /// Forgets what depends on the variable `atom`.
+  void forget(const ExpressionTable &table, Expr atom);
+  /// Forgets what depends on variables that are not in `variables`.
+  void keepOnly(const ExpressionTable &table, const VariableSet &variables);
+  /// Forgets facts about expressions that `isStale` holds for.
+  void eraseIf(llvm::function_ref<bool(Expr)> isStale);
+  /// Forgets truth values, or intervals; `isStale` may widen an interval.
+  void eraseTruthsIf(llvm::function_ref<bool(Expr)> isStale);
+  void eraseIntervalsIf(llvm::function_ref<bool(Expr, Interval &)> isStale);
+  /// Renames after an assignment: what was called `atom` is now called `by`.
+  /// After `i = i + 1`, `by` is `i - 1`, and a fact about mask[i + 3] becomes
+  /// one about mask[i + 2].
+  void substitute(ExpressionTable &table, Expr atom, Expr by);
+
+  /// Appends the facts to the key of a state.
+  void appendTo(std::string &key) const;
+  void print(const ExpressionTable &table, llvm::raw_ostream &os) const;
+
+private:
+  std::map<Expr, Interval> intervals;
+  std::map<Expr, bool> truths;
+};
+
+/// Appends a number to the key of a state: small ones in one byte.
+void appendTo(std::string &key, int64_t value);
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_SYMBOLIC_PATHFACTS_H
