@@ -2,7 +2,8 @@
 
 docs/dialect.md and docs/passes.md come from the .td files, docs/pipeline.md from the
 output of the compiler (pipeline.py), and docs/timeline.svg from the simulator
-(timeline.py).
+(timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
+verifier.
 """
 
 import argparse
@@ -59,6 +60,30 @@ def render(build: Path) -> dict[str, str]:
     return pages
 
 
+#: The row of a case: | `channels/transactions.edits`: `missing_wait` | the error |
+CASE_ROW = re.compile(r"^\| `([\w/-]+\.edits)`: `(\w+)` \|.*$", re.M)
+WRONG = re.compile(r"^  WRONG at .*?`(?: #\d+)?[^:`]*: (.*)$", re.M)
+
+
+def sync_errors(page: str) -> str:
+    """The page with the error that each case of an .edits file expects.
+
+    Raises ValueError if a file has no such case, or its schedule is right.
+    """
+    return CASE_ROW.sub(_error_row, page)
+
+
+def _error_row(match: re.Match) -> str:
+    path, case = match.groups()
+    text = (ROOT / "test/lit/Verifier" / path).read_text()
+    found = re.search(rf"^CASE {case}\b.*\n((?:  .*\n|\s*\n)*)", text, re.M)
+    wrong = found and WRONG.search(found[1])
+    if not wrong:
+        raise ValueError(f"{path}: no case {case} with a wrong schedule")
+    error = wrong[1].replace("|", "\\|")
+    return f"| `{path}`: `{case}` | `{error}` |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Writes the generated pages")
     default = os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev")
@@ -68,6 +93,8 @@ def main() -> None:
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
     pages["timeline.svg"] = importlib.import_module("timeline").render()
+    rationale = ROOT / "docs/rationale.md"
+    pages["rationale.md"] = sync_errors(rationale.read_text())
     for name, text in pages.items():
         (ROOT / "docs" / name).write_text(text)
 
