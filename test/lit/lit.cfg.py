@@ -23,8 +23,8 @@ path = [config.tilews_tools_dir, config.llvm_tools_dir, config.environment["PATH
 config.environment["PATH"] = os.pathsep.join(path)
 config.environment["PYTHONPATH"] = config.tilews_python_path
 if config.sanitizer:
-    # Inline code of ours poisons memory that code in libLLVM, compiled without
-    # the sanitizer, then uses.
+    # Inline code of LLVM's headers poisons memory here. libLLVM, which is compiled
+    # without the sanitizer, then uses that memory.
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"
 
 config.substitutions.append(("%python", config.python_executable))
@@ -35,6 +35,6 @@ if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
     filecheck = f"{config.python_executable} -m filecheck"
     config.substitutions.append((r"\bFileCheck\b", filecheck))
 
-# `REQUIRES: ptxas` keeps a test from running where CUDA's assembler is missing.
+# `REQUIRES: ptxas` skips a test where CUDA's assembler is missing.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
