@@ -1,214 +1,240 @@
-//===- BarrierAccesses.cpp - What barriers order --------------------------===//
+//===- BarrierAccesses.cpp - Accesses that barriers order -----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Race detection with vector clocks. A read must come after the last writes to
+// its places, a write after the last writes of other tasks and all reads. Both
+// must also be ordered within the task, whose threads run apart; accesses
+// through the asynchronous proxy need a fence after ordinary writes; and no
+// write may come while a matmul or copy that the task started still reads.
+// An access that passes becomes the last of its kind: all other clocks forget
+// its places in its row.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Verifier/Barriers/BarrierRules.h"
+#include "Verifier/Barriers/BarrierAccesses.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-Outcome BarrierRules::access(State &state, unsigned task, Operation *op,
-                             const Event &event, ArrayRef<int64_t> inputs,
-                             Finding &finding) const {
+Outcome BarrierAccesses::access(State &state, unsigned task, const Event &event,
+                                ArrayRef<int64_t> inputs,
+                                Finding &finding) const {
   State before = state;
-  auto undo = [&](Outcome outcome) {
-    if (outcome != Outcome::Done)
-      state = std::move(before);
-    return outcome;
-  };
+  Operation *op = model.eventOps[event.number];
   unsigned next = 0;
-  Places allRead = 0;
-  for (const Access &access : event.accesses) {
-    int64_t slot = access.slot ? inputs[next] : 0;
-    if (slot < 0 || slot >= buffers[access.buffer].versions)
-      return undo(fail(finding, op,
-                       "accesses version " + Twine(slot) +
-                           " of a buffer that has " +
-                           Twine(buffers[access.buffer].versions)));
-    Places places = getPlaces(access, inputs, next);
-    if (access.reads) {
+  PlaceSet allRead = 0;
+  for (const BarrierModel::Access &access : event.accesses) {
+    std::optional<int64_t> version;
+    if (access.slot)
+      version = inputs[next++];
+    int64_t versions = model.places.getBuffers()[access.buffer].versions;
+    Outcome outcome = Outcome::Done;
+    PlaceSet places = 0;
+    if (version.value_or(0) < 0 || version.value_or(0) >= versions)
+      outcome = fail(finding, op,
+                     "accesses version " + Twine(*version) +
+                         " of a buffer that has " + Twine(versions));
+    else
+      places = getPlaces(access, version);
+    if (outcome == Outcome::Done && access.reads) {
       allRead |= places;
-      Outcome outcome = read(state, task, event, places, finding);
-      if (outcome != Outcome::Done)
-        return undo(outcome);
+      outcome = read(state, task, event, places, finding);
     }
-    if (!access.writes)
-      continue;
-    Outcome outcome =
-        event.barrierSlot
-            ? startCopy(state, task, event, places, inputs.back(), finding)
-            : write(state, task, event, places, finding);
-    if (outcome != Outcome::Done)
-      return undo(outcome);
+    if (outcome == Outcome::Done && access.writes)
+      outcome = event.barrierSlot
+                    ? startLoad(state, task, event, places,
+                                {event.barrier, inputs.back()}, finding)
+                    : write(state, task, event, places, finding);
+    if (outcome != Outcome::Done) {
+      state = std::move(before);
+      return outcome;
+    }
   }
   auto gemm = dyn_cast<GemmOp>(op);
-  if (!gemm || !gemm.getAsync())
-    return Outcome::Done;
-  AsyncProducts(&state[getProducts(task)]).start(allRead, event.number);
+  if (gemm && gemm.getAsync())
+    parts.copies.getMatmuls(state, task).start(allRead, event.number);
   return Outcome::Done;
 }
 
-BarrierRules::Places BarrierRules::getPlaces(const Access &access,
-                                             ArrayRef<int64_t> inputs,
-                                             unsigned &next) const {
-  if (access.slot)
-    return Places(1) << (buffers[access.buffer].first + inputs[next++]);
+PlaceSet BarrierAccesses::getPlaces(const BarrierModel::Access &access,
+                                    std::optional<int64_t> version) const {
+  unsigned first = model.places.getBuffers()[access.buffer].first;
+  if (version)
+    return PlaceSet(1) << (first + *version);
   if (access.part)
-    return Places(1) << (buffers[access.buffer].first + *access.part);
-  return getVersions(access.buffer);
+    return PlaceSet(1) << (first + *access.part);
+  return model.places.getAll(access.buffer);
 }
 
-/// The versions among `places` that hold nothing yet, of buffers of which
-/// others do. What no turn fills a loop without turns does not fill either.
-BarrierRules::Places BarrierRules::getUnwritten(const State &state,
-                                                Places places) const {
-  Places unwritten = places & ~state[written];
-  for (auto [i, buffer] : llvm::enumerate(buffers))
-    if (buffer.versions == 1 || !(getVersions(i) & state[written]))
-      unwritten &= ~getVersions(i);
-  return unwritten;
-}
+//===----------------------------------------------------------------------===//
+// Reads
+//===----------------------------------------------------------------------===//
 
-Outcome BarrierRules::read(State &state, unsigned task, const Event &event,
-                           Places places, Finding &finding) const {
-  Operation *op = eventOps[event.number];
-  if (Places unwritten = getUnwritten(state, places))
+Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
+                                   const Event &event, PlaceSet places,
+                                   Finding &finding) const {
+  Operation *op = model.eventOps[event.number];
+  std::string reads = model.taskNames[task] + " reads ";
+  auto getName = [&](PlaceSet some) { return model.places.getName(some); };
+  if (PlaceSet unwritten = parts.history.getUnwritten(state, places))
     return fail(finding, op,
-                taskNames[task] + " reads " + getName(unwritten) +
+                reads + getName(unwritten) +
                     " that nothing has been written to");
-  const int64_t *known = &state[getKnown(task)];
-  std::string who = taskNames[task];
-  if (Places unknown = places & ~(known[OfThreads] & known[OfCopies]))
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  if (PlaceSet unordered = clock.getMissing(ClockRows::OfThreads, places) |
+                           clock.getMissing(ClockRows::OfCopies, places))
     return fail(finding, op,
-                who + " reads " + getName(unknown) +
+                reads + getName(unordered) +
                     " without waiting for what was written there");
-  // By other threads of the same role.
-  bool isAsync = event.unit == Unit::Tma || event.unit == Unit::Wgmma;
-  if (Places unmet = places & state[getTaskWord(task, UnmetWrites)])
+  // Other threads of the same task may have written it.
+  if (PlaceSet own = places & parts.history.getWrites(state, task))
     return fail(finding, op,
-                who + " reads " + getName(unmet) +
+                reads + getName(own) +
                     " that its threads have written, and have not met since at "
                     "a tile.barrier");
-  if (isAsync)
-    for (unsigned writer = 0; writer < tasks; ++writer)
-      if (Places unseen = places & getUnfenced(state, writer))
-        return fail(finding, op,
-                    who + " reads " + getName(unseen) +
-                        " by the asynchronous proxy, which may not see what "
-                        "threads wrote: no proxy fence lies between");
-  forget(state, OfReads + task, places, getKnown(task));
-  state[getTaskWord(task, UnmetReads)] |= places;
-  if (event.unit == Unit::Tma)
-    state[getTaskWord(task, StoreReads)] |= places;
+  if (!event.isAsyncProxy())
+    return Outcome::Done;
+  for (unsigned writer = 0; writer < model.getNumTasks(); ++writer)
+    if (PlaceSet unfenced = places & parts.proxy.getUnfenced(state, writer))
+      return fail(finding, op,
+                  reads + getName(unfenced) +
+                      " by the asynchronous proxy, which may not see what "
+                      "threads wrote: no proxy fence lies between");
   return Outcome::Done;
 }
 
-/// Whether all accesses to `places` are known that must not overlap a write.
-static bool knowsAll(const int64_t *known, uint64_t places, unsigned words) {
-  for (unsigned i = 0; i < words; ++i)
-    if (places & ~known[i])
-      return false;
-  return true;
+Outcome BarrierAccesses::read(State &state, unsigned task, const Event &event,
+                              PlaceSet places, Finding &finding) const {
+  Outcome outcome = checkRead(state, task, event, places, finding);
+  if (outcome != Outcome::Done)
+    return outcome;
+  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task),
+                         places, task);
+  parts.history.addReads(state, task, places);
+  if (event.executor == BarrierModel::Executor::Tma)
+    parts.copies.startStore(state, task, places);
+  return Outcome::Done;
 }
 
-Outcome BarrierRules::write(State &state, unsigned task, const Event &event,
-                            Places places, Finding &finding) const {
-  Operation *op = eventOps[event.number];
-  const int64_t *known = &state[getKnown(task)];
-  std::string who = taskNames[task];
-  bool isCopy = event.unit == Unit::CpAsync;
-  // One task's writes to a version are parts of one fill.
-  Places others = places & ~state[getTaskWord(task, Owned)];
-  if (!knowsAll(known, others, OfReads) ||
-      !knowsAll(known + OfReads, places, tasks))
+//===----------------------------------------------------------------------===//
+// Writes
+//===----------------------------------------------------------------------===//
+
+/// Whether all accesses to `places` that must not overlap a write by `task`
+/// happen-before it.
+bool BarrierAccesses::isOrderedBefore(const State &state, unsigned task,
+                                      PlaceSet places) const {
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  PlaceSet others = places & ~parts.history.getOwned(state, task);
+  bool isOrdered = clock.contains(ClockRows::OfThreads, others) &&
+                   clock.contains(ClockRows::OfCopies, others);
+  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
+    isOrdered &=
+        clock.contains(parts.knowledge.getRows().getReads(reader), places);
+  return isOrdered;
+}
+
+Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
+                                    const Event &event, PlaceSet places,
+                                    Finding &finding) const {
+  Operation *op = model.eventOps[event.number];
+  std::string writes = model.taskNames[task] + " writes to ";
+  auto getName = [&](PlaceSet some) { return model.places.getName(some); };
+  if (!isOrderedBefore(state, task, places))
     return fail(finding, op,
-                who + " writes to " + getName(places) +
-                    " while others may still access it");
-  if (Places running = places & getRunningReads(state, task))
+                writes + getName(places) + " while others may still access it");
+  if (PlaceSet running = places & parts.copies.getRunningReads(state, task))
     return fail(finding, op,
-                who + " writes to " + getName(running) +
+                writes + getName(running) +
                     " while an asynchronous product or copy may still read it");
-  if (Places unmet = places & state[getTaskWord(task, UnmetReads)])
+  if (PlaceSet own = places & parts.history.getReads(state, task))
     return fail(finding, op,
-                who + " writes to " + getName(unmet) +
+                writes + getName(own) +
                     " that others of its threads may still read: they have not "
                     "met since at a tile.barrier");
-  forget(state, isCopy ? OfCopies : OfThreads, places,
-         isCopy ? ~0u : getKnown(task));
-  for (unsigned other = 0; other < tasks; ++other) {
-    state[getTaskWord(other, Owned)] &= ~places;
-    if (other != task)
-      state[getTaskWord(other, Copies)] &= ~places;
-  }
-  state[getTaskWord(task, Owned)] |= places;
-  state[written] |= places;
-  state[getTaskWord(task, isCopy ? UnfencedCopies : UnfencedStores)] |= places;
-  state[getTaskWord(task, Untold)] |= places;
-  if (isCopy) {
-    state[getTaskWord(task, Copies)] |= places;
-    for (unsigned place = 0; place < numPlaces && !hasRoles(); ++place)
-      if (places >> place & 1)
-        state[getAge(place)] = kOpenGroup;
-  } else {
-    state[getTaskWord(task, UnmetWrites)] |= places;
-  }
   return Outcome::Done;
 }
 
-/// A TMA load: its bytes land some time later.
-Outcome BarrierRules::startCopy(State &state, unsigned task, const Event &event,
-                                Places places, int64_t number,
-                                Finding &finding) const {
-  Operation *op = eventOps[event.number];
-  if (!checkUse(state, op, event.barrier, number, finding))
+Outcome BarrierAccesses::write(State &state, unsigned task, const Event &event,
+                               PlaceSet places, Finding &finding) const {
+  Outcome outcome = checkWrite(state, task, event, places, finding);
+  if (outcome != Outcome::Done)
+    return outcome;
+  bool isCopy = event.executor == BarrierModel::Executor::CpAsync;
+  // Even the task itself has to wait for a copy.
+  if (isCopy)
+    parts.knowledge.forget(state, ClockRows::OfCopies, places);
+  else
+    parts.knowledge.forget(state, ClockRows::OfThreads, places, task);
+  parts.history.takeOver(state, task, places);
+  parts.copies.overwrite(state, places, task);
+  parts.proxy.addWrites(state, task, places, /*byCpAsync=*/isCopy);
+  if (isCopy)
+    parts.copies.startCopy(state, task, places);
+  else
+    parts.history.addWrites(state, task, places);
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// TMA loads
+//===----------------------------------------------------------------------===//
+
+Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
+                                   const Event &event, PlaceSet places,
+                                   BarrierSlot slot, Finding &finding) const {
+  Operation *op = model.eventOps[event.number];
+  std::string writes = model.taskNames[task] + " lets a copy write to ";
+  auto getName = [&](PlaceSet some) { return model.places.getName(some); };
+  if (!parts.phases.checkUse(state, op, slot, finding))
     return Outcome::Wrong;
-  const int64_t *known = &state[getKnown(task)];
-  std::string who = taskNames[task];
-  Places others = places & ~state[getTaskWord(task, Owned)];
-  if (!knowsAll(known, others, OfReads) ||
-      !knowsAll(known + OfReads, places, tasks) ||
-      (places & getRunningReads(state, task)))
+  if (!isOrderedBefore(state, task, places) ||
+      (places & parts.copies.getRunningReads(state, task)))
     return fail(finding, op,
-                who + " lets a copy write to " + getName(places) +
-                    " while others may still access it");
-  // One thread starts it, while others of the role may be late.
+                writes + getName(places) + " while others may still access it");
+  // One thread starts the copy while others of the task may still read. An
+  // elected role is one thread.
   auto role = op->getParentOfType<RoleOp>();
-  Places unmet = places & state[getTaskWord(task, UnmetReads)];
-  if (unmet && !(role && role.getElected()))
+  PlaceSet own = places & parts.history.getReads(state, task);
+  if (own && !(role && role.getElected()))
     return fail(finding, op,
-                who + " lets a copy write to " + getName(unmet) +
+                writes + getName(own) +
                     " that its threads may still read: they have not met since "
                     "at a tile.barrier");
-  // What the task has written since it last told of its writes are parts of the
-  // same fill.
-  for (unsigned writer = 0; writer < tasks; ++writer) {
-    Places parts = writer == task ? state[getTaskWord(task, Untold)] : 0;
-    if (places & getUnfenced(state, writer) & ~parts)
+  for (unsigned writer = 0; writer < model.getNumTasks(); ++writer) {
+    PlaceSet sameFill =
+        writer == task ? parts.proxy.getUnreleased(state, task) : 0;
+    if (places & parts.proxy.getUnfenced(state, writer) & ~sameFill)
       return fail(finding, op,
-                  who + " lets a copy write to " + getName(places) +
+                  writes + getName(places) +
                       " behind ordinary writes, without a proxy fence");
   }
+  PlaceSet others = places & ~parts.history.getOwned(state, task);
   if ((event.peers &&
-       !checkPeers(state, task, event, places, others, finding)) ||
-      !checkReach(state, task, op, event.peers, event.barrier, number,
-                  finding) ||
-      !checkPhase(state, task, op, event.barrier, number, finding))
+       !parts.peers.checkCopy(state, task, op, places, others, finding)) ||
+      !parts.peers.checkReach(state, task, op, event.peers, slot, finding) ||
+      !parts.phases.checkPhase(state, task, op, slot, finding))
     return Outcome::Wrong;
-  forget(state, OfCopies, places, ~0u);
-  for (unsigned other = 0; other < tasks; ++other) {
-    state[getTaskWord(other, Owned)] &= ~places;
-    state[getTaskWord(other, Copies)] &= ~places;
-  }
-  state[getTaskWord(task, Owned)] |= places;
-  state[written] |= places;
-  unsigned slot = getSlot(event.barrier, number);
-  state[slot + InFlight] |= places;
-  state[slot + Landing] += event.bytes;
-  send(state, task, slot, event.peers);
+  return Outcome::Done;
+}
+
+/// A TMA load: its bytes land when a task waits for them.
+Outcome BarrierAccesses::startLoad(State &state, unsigned task,
+                                   const Event &event, PlaceSet places,
+                                   BarrierSlot slot, Finding &finding) const {
+  Outcome outcome = checkLoad(state, task, event, places, slot, finding);
+  if (outcome != Outcome::Done)
+    return outcome;
+  parts.knowledge.forget(state, ClockRows::OfCopies, places);
+  parts.history.takeOver(state, task, places);
+  parts.copies.overwrite(state, places);
+  parts.copies.startLoad(state, slot, places, event.bytes);
+  parts.peers.send(state, task, slot, event.peers);
   return Outcome::Done;
 }

@@ -1,0 +1,97 @@
+//===- AccessHistory.cpp - Accesses within tasks, and who wrote -----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sets of places for each task, to which accesses add and synchronization
+// points subtract. To keep the number of states small, a set is cut down to the
+// places for which a later step asks: unsynchronized reads matter only where
+// the task writes, unsynchronized writes only where it reads, and both
+// everywhere if a single thread of the task may arrive for all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/AccessHistory.h"
+
+#include "Verifier/Engine/VectorClock.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+AccessHistory::AccessHistory(const BarrierModel &model, StateLayout &layout)
+    : model(model), first(layout.reserve(model.getNumTasks() * NumTaskRows)),
+      written(layout.reserve(1)), checkedReads(model.getNumTasks(), 0),
+      checkedWrites(model.getNumTasks(), 0),
+      neverShared(model.getNumTasks(), ~PlaceSet(0)) {
+  findUses();
+}
+
+void AccessHistory::findUses() {
+  for (const auto &[op, event] : model.events) {
+    unsigned task = getTask(op);
+    auto arrive = dyn_cast<MBarrierArriveOp>(op);
+    if (arrive && arrive.getBy() == Agents::Thread)
+      checkedReads[task] = checkedWrites[task] = ~PlaceSet(0);
+    for (const BarrierModel::Access &access : event.accesses) {
+      PlaceSet places = model.places.getAll(access.buffer);
+      if (access.reads)
+        checkedWrites[task] |= places;
+      if (!access.writes)
+        continue;
+      checkedReads[task] |= places;
+      for (unsigned other = 0; other < model.getNumTasks(); ++other)
+        if (other != task)
+          neverShared[other] &= ~places;
+    }
+  }
+}
+
+void AccessHistory::initialize(State &state) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    state[getWord(task, Owned)] = neverShared[task];
+}
+
+void AccessHistory::synchronize(State &state, unsigned task) const {
+  state[getWord(task, UnsynchronizedReads)] = 0;
+  state[getWord(task, UnsynchronizedWrites)] = 0;
+}
+
+void AccessHistory::takeOver(State &state, unsigned task,
+                             PlaceSet places) const {
+  for (unsigned other = 0; other < model.getNumTasks(); ++other)
+    state[getWord(other, Owned)] &= ~places;
+  state[getWord(task, Owned)] |= places;
+  state[written] |= places;
+}
+
+PlaceSet AccessHistory::getUnwritten(const State &state,
+                                     PlaceSet places) const {
+  PlaceSet unwritten = places & ~state[written];
+  for (auto [i, buffer] : llvm::enumerate(model.places.getBuffers()))
+    if (buffer.versions == 1 || !(model.places.getAll(i) & state[written]))
+      unwritten &= ~model.places.getAll(i);
+  return unwritten;
+}
+
+void AccessHistory::reduce(State &state) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
+    state[getWord(task, UnsynchronizedReads)] &= checkedReads[task];
+    state[getWord(task, UnsynchronizedWrites)] &= checkedWrites[task];
+  }
+}
+
+void AccessHistory::print(raw_ostream &os, const State &state) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
+    os << "task " << task << ": unsynchronized reads ";
+    VectorClockRef::printPlaces(os, getReads(state, task));
+    os << ", unsynchronized writes ";
+    VectorClockRef::printPlaces(os, getWrites(state, task));
+    os << ", wrote last ";
+    VectorClockRef::printPlaces(os, getOwned(state, task));
+    os << "\n";
+  }
+}

@@ -1,0 +1,51 @@
+//===- BarrierModel.cpp - What a kernel does with barriers ----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enumerates and prints the model that BuildBarrierModel.cpp makes. A printed
+// model lists tasks, places, barriers and events in their numbers, which are
+// the ones that a printed state uses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/BarrierModel.h"
+
+#include "Verifier/Engine/VectorClock.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+void BarrierModel::forEachSlot(llvm::function_ref<void(BarrierSlot)> fn) const {
+  for (auto [i, barrier] : llvm::enumerate(barriers))
+    for (int64_t slot = 0; slot < barrier.depth; ++slot)
+      fn({unsigned(i), slot});
+}
+
+void BarrierModel::print(raw_ostream &os) const {
+  for (auto [task, name] : llvm::enumerate(taskNames))
+    os << "task " << task << ": " << name << "\n";
+  places.print(os);
+  for (auto [i, barrier] : llvm::enumerate(barriers)) {
+    os << "barrier " << i << ": " << barrier.depth << " slots from "
+       << barrier.firstSlot << ", counts to " << barrier.count
+       << ", awaited by tasks ";
+    VectorClockRef::printPlaces(os, barrier.waiters);
+    if (barrier.phasePlaces)
+      os << ", phases have places from " << *barrier.phasePlaces;
+    os << ", unit " << barrier.unit << "\n";
+  }
+  for (auto [number, op] : llvm::enumerate(eventOps)) {
+    const Event &event = events.at(op);
+    os << "event " << number << ": " << op->getName() << " by task "
+       << getTask(op);
+    for (const Access &access : event.accesses)
+      os << (access.reads ? " reads" : "") << (access.writes ? " writes" : "")
+         << " buffer " << access.buffer;
+    os << "\n";
+  }
+}

@@ -1,0 +1,114 @@
+//===- BarrierSelection.cpp - The events that a proof looks at ------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A unit's events are the operations on its barriers and the accesses to its
+// buffers; of an operation that also accesses other units' buffers only its own
+// accesses are kept. Fences, groups and barriers of all threads belong to every
+// unit. A lean selection leaves out those of them that stand under branches
+// which the unit does not have, so that its proof need not fork there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/BarrierSelection.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+using Access = BarrierModel::Access;
+using Barrier = BarrierModel::Barrier;
+using Event = BarrierModel::Event;
+
+int64_t BarrierSelection::findDepth(std::optional<unsigned> unit) const {
+  int64_t depth = 1;
+  for (auto [buffer, own] :
+       llvm::zip(model.places.getBuffers(), model.bufferUnits))
+    if (!unit || own == *unit)
+      depth = std::max(depth, buffer.versions);
+  for (const Barrier &barrier : model.barriers)
+    if (!unit || barrier.unit == *unit)
+      depth = std::max(depth, barrier.depth);
+  return depth;
+}
+
+/// Gives each slot of the selected barriers a bit; in clusters each slot of all
+/// barriers, because blocks tell each other about all of them.
+void BarrierSelection::numberSlots(
+    llvm::function_ref<bool(const Barrier &)> isSelected) {
+  unsigned slots = 0;
+  firstBits.assign(model.barriers.size(), 0);
+  for (auto [i, barrier] : llvm::enumerate(model.barriers))
+    if (model.hasPeers() || isSelected(barrier)) {
+      firstBits[i] = slots;
+      slots += barrier.depth;
+    }
+  limit.reset();
+  if (slots > SharedPlaces::kMax)
+    limit =
+        Finding{model.kernel, "its barriers have more than 62 slots in all"};
+}
+
+void BarrierSelection::selectAll() {
+  numberSlots([](const Barrier &) { return true; });
+  events = model.events;
+  isLean = false;
+  depth = findDepth(std::nullopt);
+}
+
+void BarrierSelection::select(unsigned unit, bool isLean) {
+  depth = findDepth(isLean ? std::optional(unit) : std::nullopt);
+  this->isLean = isLean;
+  events.clear();
+  Branches branches;
+  // Where tasks alternate, barriers without buffers order them.
+  bool alternates = llvm::any_of(model.barriers, [&](const Barrier &barrier) {
+    return barrier.unit == unit && barrier.phasePlaces;
+  });
+  auto isOfUnit = [&](const Barrier &barrier) {
+    return barrier.unit == unit ||
+           (alternates && model.isWithoutBuffers(barrier));
+  };
+  numberSlots(isOfUnit);
+  for (const auto &[op, event] : model.events) {
+    Event own = event;
+    llvm::erase_if(own.accesses, [&](const Access &access) {
+      return model.bufferUnits[access.buffer] != unit;
+    });
+    Value barrier;
+    if (BarrierModel::isStep(op))
+      barrier = op->getOperand(0);
+    else if (isa<MBarrierOp>(op))
+      barrier = op->getResult(0);
+    bool isStep =
+        barrier &&
+        isOfUnit(model.barriers[model.barrierNumbers.lookup(barrier)]);
+    if (isStep || !own.accesses.empty()) {
+      branches.add(op);
+      events[op] = std::move(own);
+    }
+  }
+  for (const auto &[op, event] : model.events)
+    if (event.isCommon && !events.contains(op) &&
+        (!isLean || branches.haveAllOf(op))) {
+      events[op] = event;
+      events[op].accesses.clear();
+    }
+}
+
+SmallVector<Value> BarrierSelection::getInputs(Operation *op) const {
+  if (BarrierModel::isStep(op))
+    return llvm::to_vector(op->getOperands().drop_front());
+  const Event &event = events.at(op);
+  SmallVector<Value> inputs;
+  for (const Access &access : event.accesses)
+    if (access.slot)
+      inputs.push_back(access.slot);
+  if (event.barrierSlot)
+    inputs.push_back(event.barrierSlot);
+  return inputs;
+}

@@ -1,0 +1,63 @@
+//===- BarrierState.h - The parts of a state with barriers ------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_BARRIERS_BARRIERSTATE_H
+#define TILEWS_LIB_VERIFIER_BARRIERS_BARRIERSTATE_H
+
+#include "Verifier/Barriers/AccessHistory.h"
+#include "Verifier/Barriers/ClusterPeers.h"
+#include "Verifier/Barriers/CopyState.h"
+#include "Verifier/Barriers/PhaseState.h"
+#include "Verifier/Barriers/ProxyState.h"
+#include "Verifier/Barriers/TaskKnowledge.h"
+
+namespace tilews::verifier {
+
+/// The words of a `State` with barriers, by what they are about. A part has no
+/// state of its own: it knows where its words are and what they mean, and is
+/// given the `State` with each call.
+///
+/// Example: with two tasks, two places, and one barrier of one slot,
+///
+///     knowledge  words 0 to 23   two clocks of tasks, two of the slot, 6 rows
+///     phases     words 24 to 31  2 of the barrier, 6 of the slot
+///     history    words 32 to 38  3 of each task, 1 of all
+///     ...
+///
+/// and `parts.phases.countUnseen(state, 1, {0, 0})` reads word 31.
+class BarrierState {
+public:
+  BarrierState(const BarrierModel &model, const BarrierSelection &selection,
+               StateLayout layout = StateLayout());
+
+  State getInitial() const;
+  /// All threads of a task synchronize: those of the block if it is task 0.
+  void synchronize(State &state, unsigned task) const;
+  /// Drops what no later step asks for. `inRoles`: the roles have begun, and
+  /// the kernel's body waits for them to end.
+  void reduce(State &state, bool inRoles) const;
+  void dropKnown(State &state) const;
+  /// The words that hold knowledge, which may be cleared bit by bit.
+  llvm::SmallVector<unsigned> findKnowledge() const;
+  void print(llvm::raw_ostream &os, const State &state) const;
+
+  const TaskKnowledge knowledge;
+  const PhaseState phases;
+  const AccessHistory history;
+  const ProxyState proxy;
+  const CopyState copies;
+  const ClusterPeers peers;
+
+private:
+  unsigned numWords;
+  /// Whether anything happens in the kernel's body after its roles.
+  bool continuesAfterRoles = false;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_BARRIERS_BARRIERSTATE_H

@@ -1,0 +1,309 @@
+//===- BuildBarrierModel.cpp - The events of barriers in memory -----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads a kernel in one pre-order walk. Operations on barriers, accesses to
+// places, fences, groups and barriers of all threads become events, numbered in
+// program order. Three relations are then derived:
+//
+// * Units: a union-find joins barriers and buffers that are used with the same
+//   SSA value as slot number, and a TMA load's buffer with the barrier that
+//   counts its bytes. Each class is a unit, which can be proved alone.
+// * Subjects: the places that an arrival at a slot is about are those that are
+//   accessed by the same slot number. A lean proof passes on no others.
+// * Peers: the cluster ranks that arrive at a barrier, or copy to a place, of
+//   the first block.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/BarrierModel.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+using Access = BarrierModel::Access;
+using Barrier = BarrierModel::Barrier;
+using Event = BarrierModel::Event;
+using Executor = BarrierModel::Executor;
+
+namespace {
+/// Fills in the parts of a model, each from those before.
+class BarrierModelBuilder {
+public:
+  explicit BarrierModelBuilder(BarrierModel &model) : model(model) {}
+  void build();
+
+private:
+  void findForm();
+  void addBarriers();
+  void addEvents();
+  void addEvent(Operation *op);
+  void addAccesses(Operation *op);
+  bool addSignal(CopyOp copy, Event &event);
+  void findUnits();
+  void findSubjects();
+  void findPeers();
+  void setObstacle(Operation *op, StringRef text) {
+    model.obstacle = Finding{op, text.str()};
+  }
+
+  BarrierModel &model;
+};
+} // namespace
+
+BarrierModel BarrierModel::build(gpu::GPUFuncOp kernel) {
+  BarrierModel model(kernel);
+  BarrierModelBuilder(model).build();
+  return model;
+}
+
+void BarrierModelBuilder::build() {
+  findForm();
+  if (!model.isBarrierForm || model.obstacle)
+    return;
+  model.places = SharedPlaces(model.kernel);
+  if (model.places.size() > SharedPlaces::kMax || model.getNumTasks() > 16)
+    return setObstacle(model.kernel,
+                       "its buffers have more than 62 versions in all, or it "
+                       "has more than 15 roles");
+  addBarriers();
+  if (model.places.size() > SharedPlaces::kMax)
+    return setObstacle(model.kernel,
+                       "its buffers, and the barriers that several roles wait "
+                       "for, have more than 62 versions and slots in all");
+  addEvents();
+  if (model.obstacle)
+    return;
+  findUnits();
+  findPeers();
+  findSubjects();
+}
+
+/// Names the tasks and decides whether the kernel is one with barriers.
+void BarrierModelBuilder::findForm() {
+  bool hasChannels = false, hasCopies = false;
+  gpu::GPUFuncOp kernel = model.kernel;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto role = dyn_cast<RoleOp>(op))
+      model.taskNames.push_back(("role @" + role.getName()).str());
+    model.isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
+    hasCopies |= hasInst(op, InstKind::CpAsync);
+    hasChannels |= isa<ChannelOp>(op);
+  });
+  // Until memory is planned, copies outside of channels are synchronous.
+  if (kernel->hasAttr(TileDialect::kSharedBytes) && !hasChannels)
+    model.isBarrierForm |= hasCopies;
+  if (model.isBarrierForm && hasChannels)
+    setObstacle(kernel, "it has channels and barriers in memory");
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+void BarrierModelBuilder::addBarriers() {
+  model.kernel.walk([&](MBarrierOp op) {
+    model.barrierNumbers[op.getBarrier()] = model.barriers.size();
+    Barrier barrier{op, op.getBarrier().getType().getDepth(),
+                    int64_t(op.getCount()), model.numSlots};
+    model.numSlots += barrier.depth;
+    for (Operation *user : op.getBarrier().getUsers())
+      if (isa<MBarrierWaitOp>(user))
+        barrier.waiters |= uint64_t(1) << getTask(user);
+    if (llvm::popcount(barrier.waiters) > 1) {
+      barrier.phasePlaces = model.places.addOthers(barrier.depth);
+      if (model.places.size() <= SharedPlaces::kMax)
+        model.phasePlaces |= ((PlaceSet(1) << barrier.depth) - 1)
+                             << *barrier.phasePlaces;
+    }
+    model.barriers.push_back(barrier);
+  });
+}
+
+void BarrierModelBuilder::addEvents() {
+  model.kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { addEvent(op); });
+  for (auto &[wait, matmuls] : findAwaitedProducts(model.kernel))
+    for (Operation *matmul : matmuls)
+      model.events[wait].matmuls.push_back(model.events[matmul].number);
+}
+
+void BarrierModelBuilder::addEvent(Operation *op) {
+  Event event{unsigned(model.eventOps.size())};
+  event.synchronizes = meetsInScratch(op);
+  auto gemm = dyn_cast<GemmOp>(op);
+  event.isCommon =
+      isa<MBarrierReadyOp, ClusterBarrierOp, ProxyFenceOp, CopyGroupWaitOp,
+          CommitGroupOp, BarrierOp, gpu::BarrierOp, GemmWaitOp>(op) ||
+      (gemm && gemm.getAsync()) || event.synchronizes;
+  if (BarrierModel::isStep(op) &&
+      !model.barrierNumbers.contains(op->getOperand(0)))
+    setObstacle(op, "its barrier is passed on as a value");
+  if (event.isCommon || isa<MBarrierOp>(op) || BarrierModel::isStep(op))
+    model.events[op] = event;
+  addAccesses(op);
+  if (model.events.contains(op))
+    model.eventOps.push_back(op);
+}
+
+void BarrierModelBuilder::addAccesses(Operation *op) {
+  // Atomic combinations commute: they need no order among each other.
+  if (isa<AtomicRMWOp>(op))
+    return;
+  for (const SharedAccess &shared : getSharedAccesses(op)) {
+    Value buffer = shared.operand->get();
+    Value slotNumber;
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+      buffer = view.getViewSource();
+      if (auto slot = dyn_cast<SlotOp>(view.getOperation()))
+        slotNumber = slot.getCursor();
+    }
+    std::optional<unsigned> number = model.places.findBuffer(buffer);
+    if (!number) {
+      if (!buffer.getDefiningOp<AllocSharedOp>())
+        setObstacle(op, "the shared buffer that it accesses is selected or "
+                        "carried by control flow");
+      continue;
+    }
+    Event &event =
+        model.events.try_emplace(op, Event{unsigned(model.eventOps.size())})
+            .first->second;
+    event.accesses.push_back({*number, slotNumber, shared.reads(),
+                              shared.writes(),
+                              model.places.findPart(*number, shared)});
+    if (hasInst(op, InstKind::Tma))
+      event.executor = Executor::Tma;
+    else if (hasInst(op, InstKind::Wgmma))
+      event.executor = Executor::Wgmma;
+    else if (hasInst(op, InstKind::CpAsync))
+      event.executor = Executor::CpAsync;
+    auto copy = dyn_cast<CopyOp>(op);
+    bool isLoad = copy && event.executor == Executor::Tma && shared.writes();
+    if (isLoad && !addSignal(copy, event))
+      setObstacle(op, "is a TMA copy that signals no barrier");
+  }
+}
+
+/// Notes the barrier that counts the bytes of a TMA load, and how many they
+/// are. False if there is none.
+bool BarrierModelBuilder::addSignal(CopyOp copy, Event &event) {
+  auto it = model.barrierNumbers.find(copy.getSignal());
+  if (!copy.getSignal() || it == model.barrierNumbers.end())
+    return false;
+  event.barrier = it->second;
+  event.barrierSlot = copy.getSignalSlot();
+  int64_t bits = getStorageBits(getElementType(copy.getDest()));
+  for (int64_t size : copy.getDestRegion().sizes)
+    bits *= size;
+  event.bytes = bits / 8;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Relations
+//===----------------------------------------------------------------------===//
+
+void BarrierModelBuilder::findUnits() {
+  unsigned first = model.places.getBuffers().size();
+  llvm::IntEqClasses classes(first + model.barriers.size());
+  llvm::DenseMap<Value, unsigned> bySlot;
+  auto join = [&](Value slot, unsigned member) {
+    if (!slot || matchPattern(slot, m_Constant()))
+      return;
+    auto [it, isNew] = bySlot.try_emplace(slot, member);
+    if (!isNew)
+      classes.join(it->second, member);
+  };
+  for (auto &[op, event] : model.events) {
+    if (BarrierModel::isStep(op))
+      join(op->getOperand(1), first + model.getBarrierOf(op));
+    for (const Access &access : event.accesses) {
+      join(access.slot, access.buffer);
+      if (event.barrierSlot && access.writes)
+        classes.join(access.buffer, first + event.barrier);
+    }
+  }
+  classes.compress();
+  model.numUnits = classes.getNumClasses();
+  for (unsigned i = 0; i < first; ++i)
+    model.bufferUnits.push_back(classes[i]);
+  for (auto [i, barrier] : llvm::enumerate(model.barriers))
+    barrier.unit = classes[first + i];
+}
+
+void BarrierModelBuilder::findSubjects() {
+  PlaceSet always = 0;
+  // By slot number: the ranges of places that it selects one of, as the first
+  // place and how many there are.
+  using Range = std::pair<unsigned, int64_t>;
+  llvm::DenseMap<Value, llvm::SmallSet<Range, 4>> byNumber;
+  for (const auto &[op, event] : model.events) {
+    for (const Access &access : event.accesses) {
+      const SharedPlaces::Buffer &buffer =
+          model.places.getBuffers()[access.buffer];
+      if (access.slot)
+        byNumber[access.slot].insert({buffer.first, buffer.versions});
+      else
+        always |= model.places.getAll(access.buffer);
+    }
+    if (!isa<MBarrierArriveOp, MBarrierWaitOp>(op))
+      continue;
+    const Barrier &barrier = model.barriers[model.getBarrierOf(op)];
+    if (barrier.phasePlaces)
+      byNumber[op->getOperand(1)].insert({*barrier.phasePlaces, barrier.depth});
+  }
+  for (Barrier &barrier : model.barriers) {
+    // Barriers without buffers order tasks that alternate: their arrivals tell
+    // which phases the others have waited for.
+    bool ordersPhases = model.isWithoutBuffers(barrier);
+    barrier.subjects.assign(barrier.depth,
+                            always | (ordersPhases ? model.phasePlaces : 0));
+    for (Operation *user : barrier.op.getBarrier().getUsers()) {
+      if (!isa<MBarrierArriveOp, MBarrierWaitOp>(user))
+        continue;
+      for (auto [first, count] : byNumber[user->getOperand(1)])
+        for (auto [slot, subject] : llvm::enumerate(barrier.subjects))
+          subject |= count == barrier.depth
+                         ? PlaceSet(1) << (first + slot)
+                         : ((PlaceSet(1) << count) - 1) << first;
+    }
+  }
+}
+
+void BarrierModelBuilder::findPeers() {
+  model.cluster = Cluster::get(model.kernel);
+  model.placePeers.assign(model.places.size(), 0);
+  for (Operation *op : model.eventOps) {
+    Event &event = model.events.find(op)->second;
+    auto arrive = dyn_cast<MBarrierArriveOp>(op);
+    auto copy = dyn_cast<CopyOp>(op);
+    uint32_t peers = 0;
+    if (arrive && arrive.getPeers()) {
+      peers = model.cluster.getPeers(arrive.getPeerDims(), /*rank=*/0);
+      model.barriers[model.getBarrierOf(op)].peers |= peers;
+    } else if (copy && copy.getMulticast() && event.barrierSlot) {
+      peers = model.cluster.getPeers(*copy.getMulticast(), /*rank=*/0);
+      event.peers = peers;
+      model.barriers[event.barrier].peers |= peers;
+      for (const Access &access : event.accesses) {
+        const auto &buffer = model.places.getBuffers()[access.buffer];
+        for (unsigned place = 0; place < buffer.getNumPlaces(); ++place)
+          model.placePeers[buffer.first + place] |= peers;
+      }
+    } else {
+      continue;
+    }
+    if (!model.reaching)
+      model.reaching = op;
+  }
+}

@@ -1,0 +1,71 @@
+//===- ClockRows.h - The rows of a clock of barriers ------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_BARRIERS_CLOCKROWS_H
+#define TILEWS_LIB_VERIFIER_BARRIERS_CLOCKROWS_H
+
+namespace tilews::verifier {
+
+/// The rows of a vector clock in a kernel with barriers, and what bit b of each
+/// says. "Known" stands for "happens-before the next step of the clock's
+/// owner".
+///
+///     row            bit b   set if
+///     OfThreads      place   the last write to b by threads is known
+///     OfCopies       place   the last write to b by copies is known
+///     getReads(t)    place   all reads of b by task t are known
+///     getCompleted() slot    the last complete phase of slot b is known to be
+///                            complete
+///     getAwaited()   slot    the one task that waits for slot b is known to
+///                            have waited for its last complete phase
+///
+/// Bits of the first rows are numbers of `SharedPlaces`, those of the last two
+/// are `BarrierSelection::getPhaseBit`.
+///
+/// Where several tasks wait for a barrier, "the task that waits" does not
+/// exist. Each of its slots then has a place p of its own
+/// (`Barrier::phasePlaces`), for which the first rows say other things:
+///
+///     OfThreads      p       the last complete phase is known to be complete
+///     OfCopies       p       the phase before that one is
+///     getReads(t)    p       the last wait of task t for the slot is known
+///
+/// Example, two tasks and one place: the kernel stored to place 0 and then
+/// synchronized with task 1, which has read it since. The clock of the kernel
+/// is OfThreads {0}, OfCopies {0}, getReads(0) {0}, getReads(1) {}: it may read
+/// place 0, and may not write to it.
+///
+/// In kernels whose blocks reach into other blocks of the cluster the rows come
+/// twice. Those of the second half, `getPeer(row)`, say the same of the peers'
+/// memory and barriers.
+class ClockRows {
+public:
+  static constexpr unsigned OfThreads = 0, OfCopies = 1;
+
+  ClockRows(unsigned tasks, bool hasPeers) : tasks(tasks), hasPeers(hasPeers) {}
+
+  unsigned getReads(unsigned task) const { return OfCopies + 1 + task; }
+  unsigned getCompleted() const { return getReads(tasks); }
+  unsigned getAwaited() const { return getCompleted() + 1; }
+  /// Whether the bits of a row, of either half, are slots of barriers.
+  bool isOfSlots(unsigned row) const {
+    return row % getNumOwn() >= getCompleted();
+  }
+
+  /// How many rows are about the block itself.
+  unsigned getNumOwn() const { return getAwaited() + 1; }
+  unsigned getPeer(unsigned row) const { return getNumOwn() + row; }
+  unsigned size() const { return getNumOwn() * (hasPeers ? 2 : 1); }
+
+private:
+  unsigned tasks;
+  bool hasPeers;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_BARRIERS_CLOCKROWS_H

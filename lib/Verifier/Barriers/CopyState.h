@@ -1,0 +1,127 @@
+//===- CopyState.h - Copies and matmuls under way ---------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_BARRIERS_COPYSTATE_H
+#define TILEWS_LIB_VERIFIER_BARRIERS_COPYSTATE_H
+
+#include "Verifier/Barriers/AccessHistory.h"
+#include "Verifier/Barriers/TaskKnowledge.h"
+
+namespace tilews::verifier {
+
+/// What runs on beside the threads that started it, and still reads or writes
+/// places:
+///
+///     started by           accesses       complete after
+///     tile.copy, cp.async  writes places  tile.copy_group_wait for its group,
+///                                         or an arrival by `copies`
+///     tile.copy, TMA load  writes places  a wait for the barrier that counts
+///                                         its bytes
+///     tile.copy, TMA store reads places   tile.barrier with drain_copies
+///     tile.gemm, async     reads places   tile.gemm_wait
+///
+/// Example: groups of cp.async, without roles. The age of a place is the number
+/// of groups that were closed after the one with the copy to it.
+///
+///     step                              age of place 0  age of place 1
+///     copy to 0, tile.commit_group      0               landed
+///     copy to 1, tile.commit_group      1               0
+///     tile.copy_group_wait 1            landed          0
+class CopyState {
+public:
+  CopyState(const BarrierModel &model, const TaskKnowledge &knowledge,
+            const AccessHistory &history, StateLayout &layout);
+  void initialize(State &state) const;
+
+  //===--------------------------------------------------------------------===//
+  // Reads under way
+  //===--------------------------------------------------------------------===//
+
+  /// Places that matmuls and copies of `task` may still read.
+  PlaceSet getRunningReads(const State &state, unsigned task) const;
+  void startStore(State &state, unsigned task, PlaceSet places) const {
+    state[getWord(task, StoreReads)] |= places;
+  }
+  /// The asynchronous matmuls of `task`.
+  AsyncProducts getMatmuls(State &state, unsigned task) const {
+    return AsyncProducts(&state[getWord(task, Matmuls)]);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // cp.async
+  //===--------------------------------------------------------------------===//
+
+  /// `task` starts a copy to `places`.
+  void startCopy(State &state, unsigned task, PlaceSet places) const;
+  /// `places` are written otherwise, and so no longer what copies of other
+  /// tasks than `task` wrote.
+  void overwrite(State &state, PlaceSet places,
+                 std::optional<unsigned> task = std::nullopt) const;
+  /// An arrival stands for the copies of `task` so far: returns their places.
+  PlaceSet releaseCopies(State &state, unsigned task) const;
+  void closeGroup(State &state) const;
+  /// All groups but the last `pending` land; with `openToo` also copies that
+  /// are in no group yet.
+  void landGroups(State &state, int64_t pending, bool openToo) const;
+  /// All that `task` has started ends.
+  void drain(State &state, unsigned task) const;
+
+  //===--------------------------------------------------------------------===//
+  // TMA loads
+  //===--------------------------------------------------------------------===//
+
+  /// A load to `places` begins, whose bytes `slot` counts.
+  void startLoad(State &state, BarrierSlot slot, PlaceSet places,
+                 int64_t bytes) const;
+  /// All loads that `slot` counts land: returns how many bytes they are, and
+  /// the slot's clock contains their writes.
+  int64_t landLoads(State &state, BarrierSlot slot) const;
+  /// Whether no load is under way when all tasks have ended.
+  bool finish(const State &state, BarrierSlot slot, Finding &finding) const;
+
+  void print(llvm::raw_ostream &os, const State &state) const;
+
+private:
+  enum TaskRow : unsigned {
+    /// Written by copies by cp.async that no arrival stands for.
+    Copies,
+    /// Read by TMA stores that may be under way.
+    StoreReads,
+    /// The words of `AsyncProducts`.
+    Matmuls,
+    NumTaskRows = Matmuls + AsyncProducts::kWords
+  };
+  enum SlotRow : unsigned {
+    /// The places of loads under way, and their bytes.
+    InFlight,
+    Landing,
+    NumSlotRows
+  };
+  static constexpr int64_t kLanded = -1, kOpenGroup = 1000;
+
+  unsigned getWord(unsigned task, TaskRow row) const {
+    return firstTask + task * NumTaskRows + row;
+  }
+  unsigned getWord(BarrierSlot slot, SlotRow row) const {
+    return firstSlot + model.getIndex(slot) * NumSlotRows + row;
+  }
+  llvm::MutableArrayRef<int64_t> getAges(State &state) const {
+    return llvm::MutableArrayRef(state).slice(firstAge, model.places.size());
+  }
+
+  const BarrierModel &model;
+  const TaskKnowledge &knowledge;
+  const AccessHistory &history;
+  unsigned firstTask, firstSlot;
+  /// By place: how many groups were closed after the one that the copy to it is
+  /// in, or one of the constants above.
+  unsigned firstAge;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_BARRIERS_COPYSTATE_H

@@ -1,0 +1,152 @@
+//===- SharedPlaces.cpp - Places of shared memory as bits -----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One walk over the kernel collects, for each allocation, the tasks that access
+// it, whether an asynchronous unit does, whether it is used through tile.slot,
+// and the constant regions that operations name. A second walk over the
+// allocations then gives places to those that barriers have to order: one place
+// for each version, or, if all named regions of a buffer without versions are
+// disjoint, one for each region and one for the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/SharedPlaces.h"
+
+#include "Verifier/Engine/Rules.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+namespace {
+/// Offset and size of a region in each dimension.
+using PartRegion = SmallVector<std::pair<int64_t, int64_t>, 4>;
+} // namespace
+
+/// The part of an allocation that an access names; nullopt if its offsets are
+/// not constants, or if it is all of the allocation.
+static std::optional<PartRegion> getRegion(const SharedAccess &access) {
+  auto alloc = access.operand->get().getDefiningOp<AllocSharedOp>();
+  if (!alloc || !access.region)
+    return std::nullopt;
+  PartRegion region;
+  for (auto [offset, size] :
+       llvm::zip_equal(access.region->offsets, access.region->sizes)) {
+    std::optional<int64_t> begin = getConstantIntValue(offset);
+    if (!begin)
+      return std::nullopt;
+    region.push_back({*begin, size});
+  }
+  if (access.region->sizes == alloc.getBuffer().getType().getShape())
+    return std::nullopt;
+  return region;
+}
+
+static bool areDisjoint(ArrayRef<PartRegion> regions) {
+  auto overlap = [](const PartRegion &a, const PartRegion &b) {
+    return llvm::all_of(llvm::zip_equal(a, b), [](auto dims) {
+      auto [x, y] = dims;
+      return x.first < y.first + y.second && y.first < x.first + x.second;
+    });
+  };
+  for (size_t i = 0; i < regions.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(regions[i], regions[j]))
+        return false;
+  return true;
+}
+
+struct SharedPlaces::Uses {
+  explicit Uses(gpu::GPUFuncOp kernel) {
+    kernel.walk([&](Operation *op) {
+      for (const SharedAccess &access : getSharedAccesses(op))
+        add(op, access);
+    });
+  }
+
+  void add(Operation *op, const SharedAccess &access) {
+    Value buffer = access.operand->get();
+    std::optional<PartRegion> region = getRegion(access);
+    if (region && !llvm::is_contained(regions[buffer], *region))
+      regions[buffer].push_back(*region);
+    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+      buffer = view.getViewSource();
+      if (isa<SlotOp>(view))
+        versioned.insert(buffer);
+    }
+    users[buffer].insert(getTask(op));
+    if (hasInst(op, InstKind::Tma) || hasInst(op, InstKind::Wgmma) ||
+        hasInst(op, InstKind::CpAsync))
+      asynchronous.insert(buffer);
+  }
+
+  bool needsPlaces(Value buffer) const {
+    auto it = users.find(buffer);
+    return versioned.contains(buffer) || asynchronous.contains(buffer) ||
+           (it != users.end() && it->second.size() > 1);
+  }
+
+  llvm::DenseMap<Value, llvm::SmallSet<unsigned, 4>> users;
+  llvm::DenseSet<Value> versioned, asynchronous;
+  llvm::DenseMap<Value, SmallVector<PartRegion>> regions;
+};
+
+SharedPlaces::SharedPlaces(gpu::GPUFuncOp kernel) {
+  Uses uses(kernel);
+  kernel.walk([&](AllocSharedOp alloc) {
+    if (uses.needsPlaces(alloc.getBuffer()))
+      addBuffer(alloc, uses);
+  });
+}
+
+void SharedPlaces::addBuffer(AllocSharedOp alloc, const Uses &uses) {
+  Value buffer = alloc.getBuffer();
+  bool isVersioned = uses.versioned.contains(buffer);
+  int64_t versions =
+      isVersioned ? alloc.getBuffer().getType().getDimSize(0) : 1;
+  numbers[buffer] = buffers.size();
+  buffers.push_back({alloc, numPlaces, versions});
+  SmallVector<PartRegion> regions = uses.regions.lookup(buffer);
+  if (!isVersioned && areDisjoint(regions))
+    buffers.back().parts = std::move(regions);
+  numPlaces += buffers.back().getNumPlaces();
+}
+
+std::optional<unsigned> SharedPlaces::findBuffer(Value alloc) const {
+  auto it = numbers.find(alloc);
+  return it == numbers.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<unsigned>
+SharedPlaces::findPart(unsigned number, const SharedAccess &access) const {
+  const auto &parts = buffers[number].parts;
+  std::optional<PartRegion> region = getRegion(access);
+  if (!region || parts.empty())
+    return std::nullopt;
+  return llvm::find(parts, *region) - parts.begin();
+}
+
+std::string SharedPlaces::getName(PlaceSet places) const {
+  for (const Buffer &buffer : buffers)
+    for (unsigned v = 0; v < buffer.getNumPlaces(); ++v)
+      if (places >> (buffer.first + v) & 1)
+        return buffer.versions > 1
+                   ? "slot " + std::to_string(v) + " of a buffer"
+                   : std::string("a buffer");
+  return "nothing";
+}
+
+void SharedPlaces::print(raw_ostream &os) const {
+  for (const Buffer &buffer : buffers)
+    os << "places " << buffer.first << " to "
+       << buffer.first + buffer.getNumPlaces() - 1 << ": "
+       << (buffer.parts.empty() ? "versions" : "parts") << " of a "
+       << AllocSharedOp(buffer.alloc).getBuffer().getType() << "\n";
+}
