@@ -1,9 +1,9 @@
 """Writes the generated pages; `make docs` runs this.
 
 docs/dialect.md and docs/passes.md come from the .td files, docs/pipeline.md from the
-output of the compiler (pipeline.py), and docs/timeline.svg from the simulator
-(timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
-verifier.
+output of the compiler (pipeline.py), docs/debugging.md from the output of the tools
+(debugging.py), and docs/timeline.svg from the simulator (timeline.py). The errors in
+the tables of docs/rationale.md come from the tests of the verifier.
 """
 
 import argparse
@@ -92,6 +92,7 @@ def main() -> None:
     # Needs the built package on PYTHONPATH.
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
+    pages["debugging.md"] = importlib.import_module("debugging").render()
     pages["timeline.svg"] = importlib.import_module("timeline").render()
     rationale = ROOT / "docs/rationale.md"
     pages["rationale.md"] = sync_errors(rationale.read_text())
