@@ -442,13 +442,8 @@ def main() -> None:
         print(cases[name].text(), end="")
         return
     build = pathlib.Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
-    command = [
-        build / "bin/tilews-opt",
-        "-",
-        f"--pass-pipeline={PASS}",
-        "-o",
-        os.devnull,
-    ]
+    command = [build / "bin/tilews-opt", "-", f"--pass-pipeline={PASS}"]
+    command += ["-o", os.devnull, "--mlir-print-op-on-diagnostic=false"]
     module = "\n".join(cases[name].kernel.lines)
     sys.exit(subprocess.run(command, input=module, text=True).returncode)
 
