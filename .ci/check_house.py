@@ -47,7 +47,7 @@ FIXED_NAMES = {
 }
 #: The C interface has the names of what it gives access to.
 _C_INTERFACE = "dialect/tilews-c/"
-_SOURCES = {".cpp", ".h", ".td", ".py", ".mlir"}
+_SOURCES = {".cpp", ".h", ".td", ".py", ".mlir", ".edits"}
 
 Finding = tuple[str, int, str]
 

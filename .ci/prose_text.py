@@ -310,7 +310,7 @@ def read(path: Path) -> Iterator[Paragraph]:
     suffix = path.suffix
     if path.name.endswith(".md.in") or suffix == ".md":
         yield from markdown(text)
-    elif suffix in {".cpp", ".h", ".mlir"}:
+    elif suffix in {".cpp", ".h", ".mlir", ".edits"}:
         yield from cpp(text)
     elif suffix == ".td":
         yield from cpp(text, tablegen=True)

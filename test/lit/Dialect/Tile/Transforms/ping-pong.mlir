@@ -56,7 +56,7 @@
 // CHECK: tile.role @math1
 // CHECK: tile.store %{{.*}} to %[[S1]]
 
-// The counter of iterations also counts those of the other role.
+// The number of an iteration also counts the iterations of the other role.
 // CHECK-LABEL: gpu.func @counted
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[N:.*]] = %c0, %{{.*}}, %{{.*}})
 // CHECK: } else {
