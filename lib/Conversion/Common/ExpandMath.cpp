@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -155,7 +156,7 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
 
   void runOnOperation() override {
     FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
-    if (failed(target))
+    if (failed(target) || failed(checkThreadCode(getOperation())))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);

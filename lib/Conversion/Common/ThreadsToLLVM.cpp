@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
+#include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -68,6 +69,8 @@ struct ConvertThreadsToLLVMPass
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(checkThreadCode(getOperation())))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     TileTypeConverter converter(context, indexBitwidth);
     RewritePatternSet patterns(context);
