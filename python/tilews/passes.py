@@ -15,95 +15,23 @@ Every function returns the warnings and remarks as a list of str. What fails rai
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-import importlib.resources
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from . import _observers, ir
 from ._mlir_libs import _tilews
 from .errors import CompileError
+from .pass_list import Pass, read_passes
 from .passmanager import PassManager
+from .pipeline_text import flag_of, inside, split
 
 Messages = list[str]
 
-
-@dataclasses.dataclass(frozen=True)
-class _Pass:
-    """A pass or pipeline: its flag, what it does, and its options by flag.
-
-    Passes run on each ``gpu.module``, pipelines on the module that holds them.
-    """
-
-    flag: str
-    summary: str
-    description: str = ""
-    options: dict[str, str] = dataclasses.field(default_factory=dict)
-    is_pipeline: bool = False
-
-    @property
-    def name(self) -> str:
-        """The Python function's name."""
-        return re.sub("^(tile|tilews)-", "", self.flag).replace("-", "_")
-
-
-_BITS = {"index-bitwidth": "Width of index arithmetic, 32 or 64"}
-_CHIP = {"chip": "The chip, such as sm_90a; by default that of the gpu.module"}
-#: What TableGen has no records of: upstream's passes and our pipelines.
-_OTHERS = (
-    _Pass("canonicalize", "fold, simplify and clean up"),
-    _Pass("cse", "merge operations that compute the same"),
-    _Pass(
-        "tilews-clean-up",
-        "canonicalize and cse, as the pipelines to GPUs run them",
-        is_pipeline=True,
-    ),
-    *(
-        _Pass(
-            f"tilews-{start}to-{dialect}",
-            f"lower {what} to the LLVM dialect for {vendor} GPUs",
-            options=options,
-            is_pipeline=True,
-        )
-        for dialect, vendor in (("nvvm", "NVIDIA"), ("rocdl", "AMD"))
-        for start, what, options in (
-            ("", "tile kernels", _CHIP | _BITS),
-            ("laid-out-", "kernels with layouts, a memory plan and barriers", _BITS),
-        )
-    ),
-)
-
-
-def _read_page(text: str) -> Iterator[_Pass]:
-    """The passes of a page that TableGen wrote."""
-    for section in re.split(r"^### ", text, flags=re.M)[1:]:
-        head, _, options = section.partition("\n#### Options\n")
-        flag, summary, description = re.fullmatch(
-            r"`-(\S+)`\s+_(.*?)_\n(.*)", head, flags=re.S
-        ).groups()
-        yield _Pass(
-            flag,
-            summary,
-            description.strip(),
-            dict(re.findall(r"^-(\S+?)\s+: (.*)$", options, flags=re.M)),
-        )
-
-
-def _read_passes() -> dict[str, _Pass]:
-    """All passes and pipelines by function name."""
-    folder = importlib.resources.files(__package__) / "_pass_pages"
-    found = [
-        one
-        for page in sorted(folder.iterdir(), key=lambda page: page.name)
-        for one in _read_page(page.read_text())
-    ]
-    return {one.name: one for one in sorted((*found, *_OTHERS), key=lambda p: p.name)}
-
-
-_PASSES = _read_passes()
+_PASSES = {one.name: one for one in read_passes()}
+_PIPELINES = frozenset(one.flag for one in _PASSES.values() if one.is_pipeline)
 
 
 # --- Running -------------------------------------------------------------------
@@ -151,15 +79,10 @@ def expand(pipeline: str) -> list[str]:
     with ir.Context():
         manager = _parse(pipeline)
     found = []
-    for element in _split(_inside(str(manager))):
+    for element in split(inside(str(manager))):
         is_nest = element.startswith("gpu.module(")
-        found += _split(_inside(element)) if is_nest else [element]
+        found += split(inside(element)) if is_nest else [element]
     return found
-
-
-def _inside(text: str) -> str:
-    """What is in the parentheses of ``builtin.module(...)``."""
-    return text[text.index("(") + 1 : text.rindex(")")]
 
 
 def _run(manager: PassManager, module: ir.Module) -> Messages:
@@ -188,32 +111,18 @@ def _restore(module: ir.Module, copy: ir.Operation) -> None:
 def _parse(pipeline: str) -> PassManager:
     text = pipeline.strip()
     if not text.startswith("builtin.module("):
-        text = f"builtin.module({','.join(map(_nest, _split(text)))})"
+        text = f"builtin.module({','.join(map(_nest, split(text)))})"
     try:
         return PassManager.parse(text)
     except ValueError as error:
         raise CompileError(_explain(pipeline, str(error))) from None
 
 
-def _split(text: str) -> list[str]:
-    """The elements of a list in which braces and parentheses hold commas."""
-    elements, depth = [""], 0
-    for character in text:
-        depth += (character in "({") - (character in ")}")
-        if character == "," and depth == 0:
-            elements.append("")
-        else:
-            elements[-1] += character
-    return [element.strip() for element in elements if element.strip()]
-
-
 def _nest(element: str) -> str:
     """Nests a pass in ``gpu.module``; pipelines and nested elements stay."""
-    flag = re.match(r"[^{(]*", element).group()
+    flag = flag_of(element)
     is_nested = element.startswith(f"{flag}(")
-    if is_nested or any(p.flag == flag for p in _OTHERS if p.is_pipeline):
-        return element
-    return f"gpu.module({element})"
+    return element if is_nested or flag in _PIPELINES else f"gpu.module({element})"
 
 
 def _explain(pipeline: str, error: str) -> str:
@@ -242,7 +151,7 @@ def _to_text(value: Any) -> str:
     return str(value)
 
 
-def _make_function(one: _Pass) -> Callable[..., Messages]:
+def _make_function(one: Pass) -> Callable[..., Messages]:
     """The function of a pass."""
     flags = {flag.replace("-", "_"): flag for flag in one.options}
 
@@ -276,7 +185,7 @@ def _make_function(one: _Pass) -> Callable[..., Messages]:
     return function
 
 
-def _docstring(one: _Pass, flags: dict[str, str]) -> str:
+def _docstring(one: Pass, flags: dict[str, str]) -> str:
     parts = [f"{one.summary[0].upper()}{one.summary[1:]} (``--{one.flag}``)."]
     if one.description:
         parts.append(one.description)

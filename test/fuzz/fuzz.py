@@ -12,6 +12,7 @@ import concurrent.futures
 import dataclasses
 import multiprocessing
 import os
+import random
 import resource
 import signal
 import sys
@@ -26,18 +27,36 @@ ROOT = Path(__file__).parents[2]
 BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
 sys.path.insert(0, str(BUILD / "python_packages"))
 
-#: The passes up to a target's own code, each on the result of the one before.
-LOWERING = (
-    "tile-lower-persistent tile-rasterize-blocks tilews-clean-up "
-    "tile-annotate-instructions tile-infer-layouts tile-plan-shared-memory "
-    "tile-insert-barriers"
-).split()
 #: From tile IR to the LLVM dialect, each for its own vendor's targets.
 PIPELINES = ("tilews-to-nvvm", "tilews-to-rocdl")
 
+
+def list_passes() -> tuple[list[str], list[str]]:
+    """The passes to run alone, and the passes to run one after the other.
+
+    All passes of tilews run alone. Those of the pipeline for NVIDIA up to the
+    conversion to code of one thread run one after the other, with their options.
+    """
+    from tilews import pass_list, passes
+
+    alone = [one.flag for one in pass_list.read_passes() if one.description]
+    steps = passes.expand(PIPELINES[0])
+    conversion = next(i for i, s in enumerate(steps) if s.startswith("convert-tile-"))
+    return alone, steps[:conversion]
+
+
+ALONE, LOWERING = list_passes()
+#: How many of the passes that run alone each input is tried on.
+SAMPLE = 8
+
 #: Where an input can end: the parser or a verifier refuses it, a pass stops with an
 #: error, or it is converted to the LLVM dialect.
-STAGES = ("refused", *LOWERING, "conversion", "converted")
+STAGES = (
+    "refused",
+    *dict.fromkeys(step.partition("{")[0] for step in LOWERING),
+    "conversion",
+    "converted",
+)
 DESCRIPTIONS = {
     "refused": "refused by the parser or a verifier",
     "converted": "converted to the LLVM dialect",
@@ -81,10 +100,17 @@ class Checker:
         self.handler = self.context.attach_diagnostic_handler(lambda _: True)
         with self.context:
             self.managers = {
-                name: self.passmanager.PassManager.parse(f"builtin.module({name})")
-                for name in (*LOWERING, *PIPELINES)
+                name: self._parse(name) for name in (*ALONE, *LOWERING, *PIPELINES)
             }
         self.used = 0
+
+    def _parse(self, name: str):
+        """A pass on everything in a module, or on the operations that it is for."""
+        parse = self.passmanager.PassManager.parse
+        try:
+            return parse(f"builtin.module({name})")
+        except ValueError:
+            return parse(f"builtin.module(gpu.module({name}))")
 
     def _run(self, name: str, operation) -> bool:
         try:
@@ -104,12 +130,14 @@ class Checker:
             except self.ir.MLIRError:
                 return "refused"
             module.operation.get_asm(print_generic_op_form=True)
-            for name in LOWERING:
+            # A text is always tried on the same passes.
+            choice = random.Random(text)
+            for name in choice.sample(ALONE, SAMPLE):
                 self._run(name, module.operation.clone())
             lowered = module.operation.clone()
             for name in LOWERING:
                 if not self._run(name, lowered):
-                    return name
+                    return name.partition("{")[0]
             whole = [self._run(name, module.operation.clone()) for name in PIPELINES]
         return "converted" if any(whole) else "conversion"
 

@@ -12,6 +12,7 @@ import numpy as np
 from .. import ir
 from ..errors import CompileError
 from ..passmanager import PassManager
+from ..pipeline_text import flag_of, inside, split
 from ._launch import SimulationError, find_kernel, run
 from ._options import RunOptions
 
@@ -74,25 +75,12 @@ def list_passes(pipeline: str) -> list[tuple[str, str]]:
 
 def _flatten(text: str, anchors: list[str]) -> Iterator[tuple[str, str]]:
     """The passes of a pipeline that is nested in operations named `anchors`."""
-    for item in _split(text):
+    for item in split(text):
         if item.endswith(")"):
-            anchor, _, inner = item[:-1].partition("(")
-            yield from _flatten(inner, [*anchors, anchor])
-        elif item:
+            yield from _flatten(inside(item), [*anchors, flag_of(item)])
+        else:
             prefix = "".join(f"{anchor}(" for anchor in anchors)
             yield item, prefix + item + ")" * len(anchors)
-
-
-def _split(text: str) -> Iterator[str]:
-    """The parts between commas that stand in no brackets."""
-    depth = start = 0
-    for i, character in enumerate(text):
-        depth += character in "({"
-        depth -= character in ")}"
-        if character == "," and depth == 0:
-            yield text[start:i].strip()
-            start = i + 1
-    yield text[start:].strip()
 
 
 def differential(

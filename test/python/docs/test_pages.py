@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tilews import passes
 from tilews.compiler import find_ptxas
 
 ROOT = Path(__file__).parents[3]
@@ -165,3 +166,26 @@ def test_readme_figures_are_those_of_the_results():
         peers = [values[name] for name in ("torch", "triton", "tilelang")]
         numbers = [float(p) for p in peers if re.fullmatch(r"[\d.]+", p)]
         assert float(peer) == max(numbers), case
+
+
+def _passes_of(pipeline: str) -> list[str]:
+    return [step.partition("{")[0] for step in passes.expand(pipeline)]
+
+
+@pytest.mark.parametrize("dialect", ["nvvm", "rocdl"])
+def test_the_table_of_lowering_has_the_passes_of_the_pipelines(dialect):
+    other = {"nvvm": "rocdl", "rocdl": "nvvm"}[dialect]
+    ran = _passes_of(f"tilews-to-{dialect}")
+    foreign = {*_passes_of(f"tilews-to-{other}")} - {*ran}
+    table = read("docs/lowering.md").partition("| flag |")[2].partition("\n\n")[0]
+    listed = [
+        step
+        for row in table.splitlines()[2:]
+        for flag in re.findall(r"`--([\w-]+)`", row.split("|")[1])
+        for step in _passes_of(flag)
+        if step not in foreign
+    ]
+    assert {*listed} == {*ran}
+    rest = iter(ran)  # that the order is the same: each is found after the one before
+    for step in listed:
+        assert step in rest, f"{step} is listed too late, or too early"

@@ -1,14 +1,17 @@
 """Passes and pipelines as functions on live modules."""
 
 import inspect
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tilews._mlir_libs import _tilews
 
 from kernels.gemm import gemm
-from tilews import CompileError, compiler, ir, passes, sim
+from tilews import CompileError, compiler, ir, pass_list, passes, sim
 
 ROOT = Path(__file__).parents[3]
 
@@ -167,11 +170,48 @@ def test_every_documented_pass_is_a_function():
         function = getattr(passes, flag.removeprefix("tile-").replace("-", "_"))
         assert function.__doc__.startswith(summary[0].upper() + summary[1:])
         assert f"--{flag}" in function.__doc__
-    assert list(inspect.signature(passes.to_nvvm).parameters) == [
-        "module",
-        "chip",
-        "index_bitwidth",
-    ]
+
+
+#: A value for an option of each type.
+VALUES = {"integer": 64, "boolean": True, "string": ""}
+
+
+@pytest.mark.parametrize(
+    ("flag", "options"), [(flag, options) for flag, _, options in _tilews.pipelines()]
+)
+def test_functions_of_pipelines_take_every_option(flag, options):
+    function = getattr(passes, flag.removeprefix("tilews-").replace("-", "_"))
+    names = [name.replace("-", "_") for name, _, _ in options]
+    assert list(inspect.signature(function).parameters) == ["module", *names]
+    with ir.Context():
+        module = ir.Module.parse("module {}")
+    for name, (_, type_, _) in zip(names, options, strict=True):
+        assert function(module, **{name: VALUES[type_]}) == []
+
+
+def test_pipelines_have_the_options_that_the_compiler_registers():
+    found = {flag: [name for name, *_ in o] for flag, _, o in _tilews.pipelines()}
+    assert found["tilews-to-nvvm"] == ["index-bitwidth", "chip", "one-role"]
+    assert found["tilews-laid-out-to-rocdl"] == ["index-bitwidth"]
+    assert found["tilews-clean-up"] == []
+    tool = Path(os.environ["TILEWS_BUILD_DIR"], "bin/tilews-opt")
+    help_ = subprocess.run([tool, "--help"], capture_output=True, text=True)
+    section = help_.stdout.partition("Pass Pipelines:")[2]
+    registered = re.findall(r"^ +--(tilews-\S+)", section, flags=re.M)
+    assert sorted(registered) == sorted(found)
+
+
+def test_kernels_without_roles_on_request():
+    module = gemm.build("sm_90a")
+    passes.to_nvvm(module, one_role=True)
+    assert "setmaxnreg" not in str(module)
+    steps = passes.expand("tilews-to-nvvm{one-role=true}")
+    assert "tile-specialize-warps{one-role=true}" in steps
+
+
+def test_every_pass_has_a_pass_of_its_flag():
+    for one in pass_list.read_passes():
+        assert passes.expand(one.flag), one.flag
 
 
 def test_example_of_the_documentation():
