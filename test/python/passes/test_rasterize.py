@@ -65,7 +65,7 @@ def run_persistent(attributes, lowered, blocks, shape, extents=None):
         [block, iteration, *reversed(extents or shape)],
         (1, blocks, 1),
     )
-    return block, turn
+    return block, iteration
 
 
 @settings(max_examples=40, deadline=None)

@@ -219,7 +219,7 @@ def with_a_stray_store():
     [
         (
             lambda: schedule.annotate_instructions(unplanned()[1][0]),
-            r"products.py:\d+:\d+: error: is not a kernel; expected a gpu.func, found "
+            r"matmuls.py:\d+:\d+: error: is not a kernel; expected a gpu.func, found "
             r"'scf.for'$",
         ),
         (
@@ -231,7 +231,7 @@ def with_a_stray_store():
         (lambda: schedule.plan_pipeline([]), r"expected at least one loop$"),
         (
             lambda: schedule.plan_pipeline(unplanned()[1], num_stages=0),
-            r"products.py:\d+:\d+: error: num_stages is an integer from 1 to "
+            r"matmuls.py:\d+:\d+: error: num_stages is an integer from 1 to "
             r"2147483647, found the Python value 0$",
         ),
         (
@@ -250,7 +250,7 @@ def with_a_stray_store():
             lambda: schedule.plan_pipeline(
                 unplanned()[1], stage=[0, 0, 2**32 + 2], order=[0, 1, 2]
             ),
-            r"products.py:\d+:\d+: error: stage is .* found the Python value 42949672",
+            r"matmuls.py:\d+:\d+: error: stage is .* found the Python value 42949672",
         ),
         (
             lambda: schedule.plan_pipeline(unplanned()[1], stage="002", order="012"),
@@ -285,7 +285,7 @@ def with_a_stray_store():
             lambda: schedule.plan_pipeline(
                 unplanned()[1], stage=[2, 2, 0], order=[0, 1, 2]
             ),
-            r"products.py:\d+:\d+: error: .*it has stage 0 and order 2, but has to "
+            r"matmuls.py:\d+:\d+: error: .*it has stage 0 and order 2, but has to "
             r"come after 'tile.copy' with stage 2",
         ),
         (part_of_the_loops, r"its buffer is also used outside of the loop"),
