@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A coordinate is `base(thread) + constant(register)`. The base is computed
+// from the digits of the thread's number: each thread mode of the layout with
+// stride s and extent e adds `thread / step % e * s`. In global memory the
+// offset is linear in coordinates, so each register adds a constant to one
+// address.
+//
+// In shared memory a layout may have several modes for a dimension, and a
+// swizzle. The offset is then still separable if base and constant have no bit
+// in common: offset(base + constant) = offset(base) XOR offset(constant). Bits
+// that only the constant can have are added as an immediate. Otherwise the
+// whole offset is computed for each register. A register past an extent gets a
+// mask, an unsigned comparison.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Indexing.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
@@ -36,7 +51,8 @@ static Value createMul(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
                                arith::IntegerOverflowFlags::nsw);
 }
 
-/// An integer in the width that addresses of this memory are computed in.
+/// Extends or truncates an integer to the type that addresses of this memory
+/// are computed in.
 static Value createResize(ImplicitLocOpBuilder &b, Value value, Type type) {
   if (!value || value.getType() == type)
     return value;
@@ -47,7 +63,8 @@ static Value createResize(ImplicitLocOpBuilder &b, Value value, Type type) {
 
 static bool isPowerOf2(int64_t value) { return llvm::isPowerOf2_64(value); }
 
-/// The bits that the digit of a mode may set in its coordinate, or -1.
+/// Returns the bits that the digit of a mode may set in its coordinate, or -1
+/// if they are not a bit field.
 static int64_t getBits(int64_t extent, int64_t stride) {
   if (!isPowerOf2(extent) || (stride != 0 && !isPowerOf2(stride)))
     return -1;
@@ -80,7 +97,7 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
     bases[mode.dim] = createAdd(b, bases[mode.dim], digit);
     int64_t bits = getBits(mode.extent, mode.stride);
     int64_t &known = baseBits[mode.dim];
-    // Digits that share bits add with carries.
+    // The sum of digits with common bits has carries, so any bit may be set.
     known = bits < 0 || known < 0 || (known & bits) ? -1 : known | bits;
   }
 }
@@ -96,7 +113,8 @@ RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
     : b(b), type(type), buffer(buffer), maxVector(maxVector), indexer(indexer),
       elementBytes(llvm::divideCeil(getElementBits(type.getElementType()), 8)),
       shared(isShared(type)), dims(type.getRank()) {
-  // The region's and the fragment's dimensions that are not one agree in order.
+  // The dimensions of the region with an extent other than 1 are those of the
+  // fragment, in the same order.
   SmallVector<int64_t> fragmentDims;
   for (auto [dim, extent] : llvm::enumerate(indexer.getShape()))
     if (extent != 1 || indexer.overCovers(dim))
@@ -107,8 +125,8 @@ RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
 
   unsigned next = 0;
   for (auto [d, dim] : llvm::enumerate(dims)) {
-    // A fragment dimension of extent one that the layout over-covers has no
-    // counterpart of a size other than one; it is checked separately below.
+    // A fragment dimension of extent 1 that the layout over-covers has no
+    // dimension of the region. `getMask` checks it by itself.
     while (sizes[d] != 1 && next < fragmentDims.size() &&
            indexer.getShape()[fragmentDims[next]] == 1)
       ++next;
@@ -178,8 +196,8 @@ Value tilews::createOffset(ImplicitLocOpBuilder &b, ArrayRef<Axis> axes,
   return offset;
 }
 
-/// The offset in elements, without the swizzle, of coordinates that are given
-/// as values (null for zero).
+/// Returns the offset in elements before the swizzle of coordinates that are
+/// values (null for zero).
 Value RegionAccess::getLinearOffset(ArrayRef<Value> coords) {
   Value offset;
   for (auto [d, coord] : llvm::enumerate(coords)) {
@@ -207,8 +225,9 @@ static Value createSwizzle(ImplicitLocOpBuilder &b, Value bytes, Swizzle s) {
 void RegionAccess::initShared() {
   layout = tile::getSharedLayout(type);
   Swizzle s = layout.getSwizzle();
-  // Thread and register parts are separable if the digits of each dimension are
-  // bit fields, or if the dimension has one stride and no swizzle follows.
+  // The parts of thread and register are separable if the digits of each
+  // dimension are bit fields, or if the dimension has one stride and there is
+  // no swizzle.
   separable = true;
   SmallVector<Value> coords;
   for (auto [d, dim] : llvm::enumerate(dims)) {
@@ -239,8 +258,8 @@ void RegionAccess::initShared() {
                      : createInt(b, indexType, 0);
 }
 
-/// Whether the offset of the thread's part plus `constants` is that of one plus
-/// (with a swizzle: XOR) that of the other.
+/// Returns whether offset(thread part + constants) is offset(thread part) plus
+/// offset(constants); with a swizzle, their XOR.
 bool RegionAccess::isSeparable(ArrayRef<int64_t> constants) const {
   if (!separable)
     return false;
@@ -265,7 +284,8 @@ Value RegionAccess::getSharedAddress(ArrayRef<int64_t> constants) {
   if (isSeparable(bufferConstants)) {
     int64_t bytes =
         layout.getOffset(bufferConstants, elementBytes * 8) * elementBytes;
-    // Bits that the thread's part may have too are XORed, others added.
+    // Bits that the thread's part may also have are flipped by an XOR. The
+    // other bits are added, as an immediate offset of the access.
     int64_t common = bytes & baseBits;
     Value &base = swizzledBases[common];
     if (!base) {
@@ -364,7 +384,7 @@ Value RegionAccess::getExtent(const Dim &dim) {
 Value RegionAccess::getMask(ArrayRef<int64_t> constants) {
   Value mask;
   auto require = [&](Value coord, Value extent) {
-    // Unsigned, so that a negative coordinate is outside too.
+    // The comparison is unsigned, so negative coordinates are outside as well.
     Value inside =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
     mask = mask ? arith::AndIOp::create(b, mask, inside).getResult() : inside;

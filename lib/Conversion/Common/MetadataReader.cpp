@@ -1,8 +1,16 @@
 //===- MetadataReader.cpp - Metadata of sparse matmuls --------------------===//
-//----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The metadata of a 2:4 sparse left operand says which two of four neighboring
+// elements are stored, two bits for each stored element. A matrix instruction
+// takes 32-bit words of it. All metadata that a thread needs is loaded at once;
+// `read` then joins the registers of a repeat to words. In layouts with halves
+// two neighboring lanes share a register, and each takes its 16 bits by a
+// shift.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +23,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Loads all metadata a thread holds.
+/// Loads all metadata that a thread needs.
 static SmallVector<Value> load(ImplicitLocOpBuilder &b, MemRefType type,
                                Value buffer, const FragmentLayout &layout,
                                Value threadId) {
@@ -25,7 +33,7 @@ static SmallVector<Value> load(ImplicitLocOpBuilder &b, MemRefType type,
   bool masked = !access.isAlwaysInside();
   Value padding;
   if (masked) {
-    // Of rows that are not there, the first two elements.
+    // Rows past the end keep their first two elements of four.
     int64_t bits = type.getElementTypeBitWidth();
     APInt places = APInt::getSplat(bits, APInt(4, 0b0100));
     padding = arith::ConstantOp::create(

@@ -21,74 +21,79 @@
 
 namespace tilews {
 
-/// Name of the arena's symbol in its gpu.module.
+/// Name of the symbol, in the gpu.module, of the arena: the one array in shared
+/// memory that holds all buffers.
 constexpr llvm::StringLiteral kArenaName = "tile_shared";
 
 /// The widest vector of any access, in elements of one byte.
 constexpr int64_t kMaxVector = 16;
 
-/// The number of the thread in `threads`.
+/// Returns the number of the thread in `threads`, an i32 from 0 on.
 mlir::Value createThreadId(mlir::ImplicitLocOpBuilder &b,
                            const TargetLowering &target,
                            const ThreadGroup &threads);
 
-/// A pointer to byte `offset` of the arena of shared memory.
+/// Returns a pointer to byte `offset` of the arena.
 mlir::Value createArenaPointer(mlir::ImplicitLocOpBuilder &b, int64_t offset);
 
-/// The registers of a vector, and a vector of registers.
+/// `unpack` returns the elements of a vector; `pack` makes a vector of
+/// elements.
 llvm::SmallVector<mlir::Value> unpack(mlir::ImplicitLocOpBuilder &b,
                                       mlir::Value vector);
 mlir::Value pack(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
                  llvm::ArrayRef<mlir::Value> registers);
 
-/// Whether this is the first thread of those numbered by `threadId`.
+/// Returns whether `threadId` is 0, an i1.
 mlir::Value isFirstThread(mlir::ImplicitLocOpBuilder &b, mlir::Value threadId);
 
-/// Splits offsets into values of the index width and constants.
+/// Splits the offsets of a region into values of the index width and constants.
 llvm::SmallVector<SplitOffset>
 splitOffsets(mlir::ImplicitLocOpBuilder &b,
              llvm::ArrayRef<int64_t> staticOffsets, mlir::ValueRange dynamic,
              int64_t rank);
 
-/// A pointer `index * stride` bytes behind `base`.
+/// Returns the pointer `base + index * stride`, in bytes.
 mlir::Value createElementPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value base, mlir::Value index,
                                  int64_t stride);
 
-/// Loads `count` neighbours as values of `element`, and stores them.
+/// Load `count` neighbors as a vector of `element`, and store such a vector.
 mlir::Value createLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
                        mlir::Type element, int64_t count);
 void createStore(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                  mlir::Value address, mlir::Type element, int64_t count);
-/// Emits `then` where `mask` holds, everywhere if it is null.
+/// Emits `then` under the condition `mask`, or without a condition if it is
+/// null.
 void createGuarded(mlir::ImplicitLocOpBuilder &b, mlir::Value mask,
                    llvm::function_ref<void()> then);
-/// Whether a thread is the first of those that hold the same elements of a
-/// fragment; null if each element is one thread's. Others need not store it.
+/// Returns whether a thread is the first one that holds its elements of a
+/// fragment; the other threads need not store them. Null if no two threads hold
+/// the same element.
 mlir::Value getOwnerPredicate(mlir::ImplicitLocOpBuilder &b,
                               const FragmentLayout &layout,
                               mlir::Value threadId);
-/// Emits `body(masked)`: once for regions inside the buffer without masks and
-/// once with, as far as both can happen.
+/// Emits `body(false)` for a region that lies inside the buffer and
+/// `body(true)` for one that does not, each only if that can happen; with both,
+/// under an `scf.if`.
 void createVersions(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                     llvm::function_ref<void(bool)> body);
-/// Loads registers `first` to `first + count` of a fragment; with `masked`,
-/// those that may not be touched become `padding`.
+/// Loads registers `first` to `first + count` of a fragment. With `masked`,
+/// registers whose element may not be accessed become `padding`.
 llvm::SmallVector<mlir::Value>
 loadRegisters(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
               const FragmentIndexer &indexer, mlir::Type element,
               mlir::Value padding, int64_t first, int64_t count, bool masked);
-/// Loads all registers of a fragment; those that may not be touched become
-/// `padding` (zero if it is null).
+/// Loads all registers of a fragment. Registers whose element may not be
+/// accessed become `padding`, or zero if it is null.
 mlir::Value loadFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                          const FragmentIndexer &indexer, mlir::Type element,
                          mlir::Value padding);
-/// Stores the registers of a fragment where the region allows.
+/// Stores the registers of a fragment whose elements may be accessed.
 void storeFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                    const FragmentIndexer &indexer, mlir::Value vector);
 
-/// The registers of a fragment, a vector, in another layout: by an exchange
-/// within each warp.
+/// Returns the registers of a fragment, a vector, in another layout. All
+/// elements move by shuffles among the lanes of a warp.
 mlir::Value createWarpExchange(mlir::ImplicitLocOpBuilder &b,
                                const TargetLowering &target,
                                const WarpExchange &exchange, mlir::Value vector,

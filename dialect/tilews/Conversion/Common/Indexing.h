@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Coordinates of a fragment's registers split into a part that depends on the
-// thread and a part that depends on the register. The first is computed once,
-// the second is a constant, so that most accesses become one address and an
-// immediate offset.
+// The coordinates of a fragment's registers are split into a part that depends
+// on the thread and a part that depends on the register. The first part is
+// computed once and the second is a constant, so most accesses become one
+// address and an immediate offset.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,12 @@ namespace tilews {
 
 struct Axis;
 
-/// Coordinates of a fragment's registers.
+/// The coordinates of a fragment's registers. For the layout
+///
+///     #tile.fragment<thread = (8, 4):(1*d0, 2*d1), value = (2):(1*d1)>
+///
+/// of an 8x8 tile, `getBase(0)` is `thread % 8`, `getBase(1)` is
+/// `thread / 8 % 4 * 2`, and `getConstants(1)` is (0, 1).
 class FragmentIndexer {
 public:
   FragmentIndexer(mlir::ImplicitLocOpBuilder &b, const FragmentLayout &layout,
@@ -35,15 +40,18 @@ public:
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   const FragmentLayout &getLayout() const { return layout; }
 
-  /// The thread's part of the coordinate along `dim`, an i32.
+  /// Returns the thread's part of the coordinate along `dim`, an i32; null for
+  /// 0.
   mlir::Value getBase(int64_t dim) const { return bases[dim]; }
-  /// The register's part of the coordinates.
+  /// Returns the constant part of the coordinates of register `value`.
   llvm::SmallVector<int64_t> getConstants(int64_t value) const {
     return layout.getValueCoords(value, getRank());
   }
-  /// The bits a base may have set, or -1 if any.
+  /// Returns a mask of the bits that the base along `dim` may have set, or -1
+  /// if any bit may be set.
   int64_t getBaseBits(int64_t dim) const { return baseBits[dim]; }
-  /// Whether some coordinates along `dim` are past the fragment's extent.
+  /// Returns whether the layout has coordinates past the fragment's extent
+  /// along `dim`, as a layout of 8 rows has for a fragment of 5.
   bool overCovers(int64_t dim) const { return cover[dim] > shape[dim]; }
 
 private:
@@ -52,7 +60,8 @@ private:
   llvm::SmallVector<mlir::Value> bases;
 };
 
-/// The offset that a layout with these leaves gives to an index, null for zero.
+/// Returns the offset that a layout with the leaves `axes` maps `index` to: the
+/// sum of the index's digits times their strides. Null for zero.
 mlir::Value createOffset(mlir::ImplicitLocOpBuilder &b,
                          llvm::ArrayRef<Axis> axes, mlir::Value index);
 
@@ -63,40 +72,47 @@ struct SplitOffset {
   int64_t constant = 0;
 };
 
-/// A region of a buffer as a thread sees it: for each register of a fragment
-/// the address of its element, and whether it may be touched.
+/// A region of a buffer as one thread accesses it: the address of the element
+/// of each register of a fragment, and the mask under which it may be accessed.
+/// For the 8x8 region of a row-major 64x64 f16 buffer at (16, %j) and the
+/// layout above, register 1 is at `base + 2`, where `base` is the address of
+/// element (16 + thread % 8, %j + thread / 8 % 4 * 2).
 class RegionAccess {
 public:
-  /// `buffer` is the converted buffer: a pointer for shared memory, else a
-  /// memref descriptor. `offsets` and `sizes` have one entry a dimension.
-  /// Runs of `maxVector` elements, from a multiple of that number on, are
-  /// adjacent and aligned in memory as far as the offsets go, and inside the
-  /// buffer or outside as a whole (Divisibility::getVectorElements).
+  /// `buffer` is the converted buffer: a pointer for shared memory, otherwise a
+  /// memref descriptor. `offsets` and `sizes` have one entry for each
+  /// dimension. The offsets allow vectors of `maxVector` elements: such a run,
+  /// from a multiple of its length on, is contiguous and aligned in memory, and
+  /// lies inside the buffer or outside as a whole
+  /// (Divisibility::getVectorElements).
   RegionAccess(mlir::ImplicitLocOpBuilder &b, mlir::MemRefType type,
                mlir::Value buffer, llvm::ArrayRef<SplitOffset> offsets,
                llvm::ArrayRef<int64_t> sizes, int64_t maxVector,
                const FragmentIndexer &indexer);
 
-  /// Forgets values made in another block, which need not dominate this one.
+  /// Forgets values that were created in another block and may not dominate the
+  /// present one.
   void enterBlock() { swizzledBases.clear(); }
-  /// The address of the element with the register's constant coordinates.
+  /// Returns the address of the element whose register has these constant
+  /// coordinates.
   mlir::Value getAddress(llvm::ArrayRef<int64_t> constants);
-  /// Whether the element may be touched; null if that is certain.
+  /// Returns whether the element lies in the buffer and the fragment, an i1.
+  /// Null if it always does.
   mlir::Value getMask(llvm::ArrayRef<int64_t> constants);
 
-  /// Promises that the region lies in the buffer and the fragment has no
-  /// register past its extents.
+  /// Drops all masks: the caller guarantees that the region lies in the buffer,
+  /// and that the fragment has no register past its extents.
   void assumeInside();
-  /// Whether every register holds an element that may be touched.
+  /// Returns whether no register ever needs a mask.
   bool isAlwaysInside() const { return alwaysInside; }
-  /// Whether the whole region lies in the buffer, the same for all threads;
-  /// null if some registers hold no element in any case.
+  /// Returns whether the whole region lies in the buffer, an i1 that is the
+  /// same in all threads. Null if some registers need a mask in any case.
   mlir::Value getInsidePredicate();
 
-  /// Registers that can be accessed at once: neighbours in memory at an
+  /// Returns how many registers one access can move: neighbors in memory at an
   /// aligned address, at most 16 bytes.
   int64_t getVectorElements() const;
-  /// Whether such a run is inside or outside as a whole.
+  /// Returns whether all elements of such a vector have the same mask.
   bool isMaskUniform(int64_t vectorElements) const;
 
 private:
@@ -113,7 +129,7 @@ private:
     mlir::Value extent, stride;
     /// Shared memory: whether offsets are a multiple of the coordinate.
     bool isLinear = false;
-    /// Whether coordinates may pass the buffer's end, or the fragment's.
+    /// Whether coordinates may lie outside of the buffer, or of the fragment.
     bool checkBuffer = false, checkFragment = false;
   };
 
@@ -142,13 +158,15 @@ private:
   SharedLayout layout;
   /// The thread's address; registers add a constant to it.
   mlir::Value basePointer;
-  /// Shared memory: whether register and thread parts of the offset can be
-  /// computed apart where they have no digit in common, and the bits that the
-  /// thread's part may have before the swizzle (in elements) and behind it (in
-  /// bytes); none without a swizzle.
+  /// Shared memory: whether the offset of thread part plus register part is the
+  /// sum (with a swizzle: the XOR) of their two offsets, wherever the parts
+  /// have no bit in common. `linearBits` are the bits that the thread's part
+  /// may have before the swizzle, in elements; `baseBits` those after it, in
+  /// bytes. Both are zero without a swizzle.
   bool separable = false;
   mlir::Value baseBytes;
   int64_t linearBits = 0, baseBits = 0;
+  /// The thread's address with some bits flipped, by these bits.
   llvm::DenseMap<int64_t, mlir::Value> swizzledBases;
 };
 

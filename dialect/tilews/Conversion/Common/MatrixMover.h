@@ -17,12 +17,14 @@
 
 namespace tilews {
 
-/// Moves a fragment between registers and shared memory in 8x8 matrices.
+/// Moves a fragment between registers and shared memory in 8x8 matrices of
+/// 16-bit words, by `ldmatrix` and `stmatrix`. A 16x16 f16 tile in the layout
+/// of an accumulator is one instruction of four matrices.
 class MatrixMover {
 public:
-  /// None if the target has no such instruction, if the layouts of fragment and
-  /// buffer do not fit it, or if elements have to be masked. The arguments are
-  /// those of RegionAccess.
+  /// Returns none if the target has no such instruction, if the layouts of
+  /// fragment and buffer do not fit it, or if elements must be masked. The
+  /// arguments are those of RegionAccess.
   static std::optional<MatrixMover>
   get(mlir::ImplicitLocOpBuilder &b, const TargetLowering &target,
       mlir::MemRefType type, mlir::Value buffer,
@@ -34,7 +36,8 @@ public:
   void store(mlir::Value vector);
 
 private:
-  /// The addresses of the rows; the region refers to the indexer.
+  /// The addresses of the rows of matrices. `region` has a reference to
+  /// `indexer`.
   struct Rows {
     Rows(mlir::ImplicitLocOpBuilder &b, mlir::MemRefType type,
          mlir::Value buffer, llvm::ArrayRef<SplitOffset> offsets,

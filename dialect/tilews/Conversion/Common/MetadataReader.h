@@ -15,19 +15,20 @@
 
 namespace tilews {
 
-/// Reads the metadata of a sparse product, from shared memory or a fragment, as
-/// the words that its instructions take.
+/// Reads the metadata of a 2:4 sparse matmul, from shared memory or a fragment,
+/// as the 32-bit words that its instructions take: 16 positions of 2 bits in
+/// each.
 class MetadataReader {
 public:
-  /// The converted operand is `metadata`.
+  /// `metadata` is the converted operand.
   MetadataReader(mlir::ImplicitLocOpBuilder &b, tile::MatmulOpInterface op,
                  const tile::MatmulPlan &plan, mlir::Value metadata,
                  mlir::Value threadId);
 
-  /// The words along K of one repeat along M, each an i32.
+  /// Returns the words along K of one repeat along M, each an i32.
   llvm::SmallVector<mlir::Value> read(int64_t repeat);
-  /// How many steps along K take their metadata from one word: with selectors
-  /// from zero on.
+  /// Returns how many steps along K read the same word. Step i of them has
+  /// selector i.
   int64_t getStepsPerWord() const { return layout.stepsPerWord; }
 
 private:
@@ -35,7 +36,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   MetadataLayout layout;
-  /// Of a repeat along M, and of a word.
+  /// The number of registers for a repeat along M, and for a word.
   int64_t perRepeat, perWord;
   llvm::SmallVector<mlir::Value> registers;
   mlir::Value threadId;

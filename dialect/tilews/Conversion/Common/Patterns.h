@@ -22,18 +22,20 @@
 
 namespace tilews {
 
-/// Converts fragments, shared buffers and all that LLVM's converter knows.
+/// Converts fragments to vectors and shared buffers to pointers, and has
+/// upstream's conversions to LLVM for all other types.
 class TileTypeConverter : public mlir::LLVMTypeConverter {
 public:
   TileTypeConverter(mlir::MLIRContext *context, unsigned indexBitwidth);
 };
 
-/// What patterns know beside the operation at hand.
+/// Facts about the kernel and the target that patterns need besides the
+/// operation.
 struct LoweringContext {
   LoweringContext(const TargetLowering &target, mlir::gpu::GPUFuncOp kernel);
 
-  /// The threads that run `op`. Known from before the conversion, so that it
-  /// does not matter whether the role around `op` is converted already.
+  /// Returns the threads that run `op`. They are recorded before the conversion
+  /// starts, because the role around `op` may be converted first.
   const ThreadGroup &getThreads(mlir::Operation *op) const {
     auto role = roles.find(op);
     return role == roles.end() ? block : role->second;
@@ -63,7 +65,7 @@ public:
 protected:
   const TargetLowering &getTarget() const { return lowering.target; }
   int64_t getNumThreads(OpT op) const { return lowering.getThreads(op).count; }
-  /// The number of the thread among those that run `op`.
+  /// Returns the number of the thread among those that run `op`.
   mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b, OpT op) const {
     return createThreadId(b, getTarget(), lowering.getThreads(op));
   }
@@ -73,7 +75,7 @@ protected:
   LoweringContext &lowering;
 };
 
-/// A conversion pattern for dense and sparse matrix products.
+/// A conversion pattern for dense and sparse matmuls.
 class MatmulPattern
     : public TilePattern<
           tile::MatmulOpInterface,
@@ -82,7 +84,7 @@ public:
   using TilePattern::TilePattern;
 
 protected:
-  /// The converted operand.
+  /// Returns the converted operand.
   static mlir::Value getConverted(mlir::OpOperand &operand,
                                   llvm::ArrayRef<mlir::Value> operands) {
     return operands[operand.getOperandNumber()];
@@ -113,7 +115,7 @@ void populateScanPatterns(const TileTypeConverter &converter,
 void populateConvertLayoutPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    mlir::RewritePatternSet &patterns);
-/// Matrix products by warp-wide instructions, and by plain arithmetic.
+/// Matmuls by instructions of a warp, and by scalar arithmetic.
 void populateMatmulPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);

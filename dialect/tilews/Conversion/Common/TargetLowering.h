@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The conversions to NVVM and to ROCDL share how tiles become per-thread code.
-// What they do not share stands behind this interface.
+// The conversions to NVVM and to ROCDL share the patterns that make per-thread
+// code of tiles. This interface has the instructions that differ between the
+// two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +21,9 @@
 
 namespace tilews {
 
-/// One matrix instruction of a warp: element types and extents, and of a sparse
-/// one the metadata, an i32, and the selector of the lanes that hold it.
+/// One matrix instruction of a warp: its element types and extents. A sparse
+/// one also has the metadata, an i32, and the selector of the lanes that hold
+/// it.
 struct MmaOperands {
   mlir::Type lhsElement, rhsElement, accElement;
   MmaInstruction mma;
@@ -29,7 +31,7 @@ struct MmaOperands {
   int64_t selector = 0;
 };
 
-/// A shared memory operand of a matrix product that warps read piece by piece.
+/// An operand of a matmul in shared memory, which warps read piece by piece.
 struct SharedOperand {
   mlir::MemRefType type;
   mlir::Value buffer;
@@ -40,7 +42,7 @@ struct SharedOperand {
   WarpGrid grid;
   /// The extent along M or N, and along K.
   int64_t extent, extentK;
-  /// The thread's number among those that compute the product.
+  /// The thread's number among the threads that compute the matmul.
   mlir::Value threadId;
 };
 
@@ -48,22 +50,26 @@ struct SharedOperand {
 class OperandReader {
 public:
   virtual ~OperandReader() = default;
-  /// Registers of repeat `repeat` along M or N and step `step` along K.
+  /// Returns the registers of repeat `repeat` along M or N and step `step`
+  /// along K.
   virtual llvm::SmallVector<mlir::Value> read(int64_t repeat, int64_t step) = 0;
 };
 
 /// The threads that run an operation: the block's, or those of a role.
 struct ThreadGroup {
-  /// The number of the first of them in the block, and how many there are.
+  /// The number of the first thread in the block, and the number of threads.
   int64_t first = 0, count = 0;
-  /// The hardware's barrier at which they meet: 0 is the block's, role `i`
-  /// (from 0) of a `tile.specialize` has `i + 1`. Others have to number theirs
-  /// from 15 down.
+  /// The number of the hardware barrier at which the threads synchronize. 0 is
+  /// the barrier of the block; role i (from 0) of a `tile.specialize` has i
+  /// + 1. Code that needs further barriers must take numbers from 15 down.
   int64_t barrier = 0;
-  /// Whether one of them alone runs the operation.
+  /// Whether a single one of the threads runs the operation.
   bool elected = false;
 };
 
+/// The instructions of a target. Functions that return a null value or false
+/// say that the target has no such instruction; the shared patterns then emit
+/// others.
 class TargetLowering {
 public:
   TargetLowering(const TargetInfo &info, unsigned indexBitwidth)
@@ -73,46 +79,52 @@ public:
   const TargetInfo info;
   const unsigned indexBitwidth;
 
-  /// The thread's number in its block, an i32. Patterns ask for the number
-  /// among the threads of their operation instead: `TilePattern::getThreadId`.
+  /// Returns the thread's number in its block, an i32. Patterns use
+  /// `TilePattern::getThreadId` instead, the number among the operation's
+  /// threads.
   virtual mlir::Value getThreadId(mlir::ImplicitLocOpBuilder &b) const = 0;
-  /// The block's number in the grid, and the grid's extent, along `dim`, i32.
+  /// Return the block's number in the grid, and the grid's extent, along `dim`,
+  /// as i32.
   virtual mlir::Value getBlockId(mlir::ImplicitLocOpBuilder &b,
                                  mlir::gpu::Dimension dim) const = 0;
   virtual mlir::Value getGridDim(mlir::ImplicitLocOpBuilder &b,
                                  mlir::gpu::Dimension dim) const = 0;
-  /// The threads of a group meet; their shared and global memory is ordered.
+  /// Synchronizes the threads of a group: their accesses of shared and global
+  /// memory before the barrier happen-before those after it.
   virtual void emitBarrier(mlir::ImplicitLocOpBuilder &b,
                            const ThreadGroup &threads) const = 0;
   /// Waits for the asynchronous copies this thread has started.
   virtual void emitDrainCopies(mlir::ImplicitLocOpBuilder &b) const {}
-  /// Closes a group of these copies, and waits for all but the last `pending`.
+  /// Closes a group of asynchronous copies; waits for all but the last
+  /// `pending` groups.
   virtual void emitCommitGroup(mlir::ImplicitLocOpBuilder &b) const {}
   virtual void emitWaitGroup(mlir::ImplicitLocOpBuilder &b,
                              int64_t pending) const {}
   /// Orders this thread's shared memory writes before reads by other proxies.
   virtual void emitProxyFence(mlir::ImplicitLocOpBuilder &b) const {}
-  /// The 32-bit integer `value` of the lane whose number differs in the bits
-  /// of `mask`.
+  /// Returns the 32-bit integer `value` of the lane whose number is this lane's
+  /// XOR `mask`.
   virtual mlir::Value emitShuffleXor(mlir::ImplicitLocOpBuilder &b,
                                      mlir::Value value, int64_t mask) const = 0;
-  /// The 32-bit integer `value` of lane `lane` of the warp.
+  /// Returns the 32-bit integer `value` of lane `lane` of the warp.
   virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b,
                                   mlir::Value value,
                                   mlir::Value lane) const = 0;
-  /// `acc + lhs * rhs` by one warp-wide instruction: operands are vectors of
-  /// the registers of one lane, in the order of the instruction's layouts.
+  /// Returns `acc + lhs * rhs`, computed by one instruction of a warp. Operands
+  /// are vectors of one lane's registers, in the order of the instruction's
+  /// layouts.
   virtual mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b,
                               const MmaOperands &op, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
-  /// A reader by the target's own instructions, null if plain loads have to do.
+  /// Returns a reader that uses instructions of the target (ldmatrix). Null if
+  /// the operand must be read by ordinary loads.
   virtual std::unique_ptr<OperandReader>
   createOperandReader(mlir::ImplicitLocOpBuilder &b,
                       const SharedOperand &operand) const {
     return nullptr;
   }
-  /// Loads and stores 1, 2 or 4 matrices (MatrixAccess.h), of each of which a
-  /// lane holds a word.
+  /// Load and store 1, 2 or 4 matrices (MatrixAccess.h). A lane holds one
+  /// 32-bit word of each matrix.
   virtual llvm::SmallVector<mlir::Value>
   emitMatrixLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
                  int64_t count, bool transposed) const {
@@ -123,15 +135,16 @@ public:
                                bool transposed) const {
     llvm_unreachable("target has no stores of matrices");
   }
-  /// Copies `bytes` (4, 8 or 16) from global to shared memory, asynchronously;
-  /// where `predicate` (may be null) is false, writes zeros.
+  /// Copies `bytes` (4, 8 or 16) from global to shared memory, asynchronously.
+  /// Writes zeros where `predicate` is false; it may be null.
   virtual void emitAsyncCopy(mlir::ImplicitLocOpBuilder &b, mlir::Value dest,
                              mlir::Value source, int64_t bytes,
                              mlir::Value predicate) const {
     llvm_unreachable("target has no asynchronous copies");
   }
-  /// Converts a vector between fp8 (as i8) and f32, saturating as
-  /// `arith.truncf` does; null where the target has no instruction.
+  /// Convert a vector between fp8 (as i8) and f32, and saturate as
+  /// `arith.truncf` does in the dialect. Null if the target has no instruction
+  /// for it.
   virtual mlir::Value emitTruncFp8(mlir::ImplicitLocOpBuilder &b,
                                    mlir::Value value, mlir::Type fp8) const {
     return {};
@@ -140,18 +153,19 @@ public:
                                  mlir::Value value, mlir::Type fp8) const {
     return {};
   }
-  /// Prints by C's printf rules; numbers are i32, i64 or f64. False if the
-  /// target cannot print.
+  /// Prints `values` (i32, i64 or f64) by the rules of C's printf. Returns
+  /// false if the target cannot print.
   virtual bool emitPrintf(mlir::ImplicitLocOpBuilder &b, llvm::StringRef format,
                           mlir::ValueRange values) const {
     return false;
   }
-  /// The memory scope of a block (`shared`) or of the device in atomics.
+  /// Returns LLVM's name for the memory scope of atomics: the block for shared
+  /// memory, otherwise the device.
   virtual llvm::StringRef getSyncScope(bool shared) const = 0;
-  /// Marks `kernel` as one, with its number of threads and its cluster.
+  /// Marks `kernel` as a kernel, with its number of threads and its cluster.
   virtual void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                                    int64_t threads) const = 0;
-  /// Marks the parameters that are tensor maps, and prepares their use.
+  /// Marks the parameters that are tensor maps, and prefetches them.
   virtual void
   setTensorMapParameters(mlir::ImplicitLocOpBuilder &b,
                          mlir::LLVM::LLVMFuncOp kernel,
