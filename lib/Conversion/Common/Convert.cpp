@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -189,8 +188,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateDebugPatterns(converter, lowering, patterns);
   if (addPatterns && failed(addPatterns(kernel, converter, lowering, patterns)))
     return failure();
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       legal);
+  populateRegionPatterns(converter, patterns, legal);
   legal.addIllegalDialect<TileDialect, tensor::TensorDialect>();
   legal.addIllegalOp<gpu::GPUFuncOp, gpu::ReturnOp, gpu::BlockIdOp,
                      gpu::GridDimOp>();

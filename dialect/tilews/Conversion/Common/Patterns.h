@@ -95,6 +95,11 @@ protected:
 void populateKernelPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);
+/// The results of structured control flow. Operations of scf are legal in
+/// `legal` when their operands and results have types of thread code.
+void populateRegionPatterns(const mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns,
+                            mlir::ConversionTarget &legal);
 /// arith and math on fragments, constants, splats, shape changes, iota.
 void populateElementwisePatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
