@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A region of a memref is read and written row by row: a row is a run along the
+// last dimension, so that one call of `MemRef::read` moves it. A region may
+// reach past the memref on all sides. The part of a row that lies outside is
+// padded in reads and dropped in writes; a row of a coordinate outside is
+// empty:
+//
+//   memref 4 x 4, offsets (3, -1), sizes (2, 3)
+//     row (3, -1..1): elements 1 and 2 of the row exist, [low, high) = [1, 3)
+//     row (4, -1..1): outside, low = high
+//
+// Offsets come from the kernel and can be any number, so sums of them are
+// formed without signed overflow.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Access.h"
 #include "BlockState.h"

@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The race detector. Each access becomes an event with a component and a time,
+// as in the vector clocks of Clock.h. The shadow memory holds, for each byte,
+// the last write and the reads since. An access conflicts with one of these if
+// its agent's clock does not reach that event's time, whatever the order in
+// which the simulator executed the two (Flanagan and Freund, "FastTrack:
+// Efficient and Precise Dynamic Race Detection", 2009).
+//
+// Shadow memory has the bytes of the layout: two buffers that share a
+// `tile.offset` share bytes, and swizzled elements have the bytes that the
+// hardware gives them. The elements of a row are joined to runs of bytes, so
+// that a row-major row is one look-up.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Access.h"
 #include "BlockState.h"

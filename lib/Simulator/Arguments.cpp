@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Checks the arguments of a launch against the signature of the kernel before
+// anything runs: shapes, strides, promised divisors, and extents that share a
+// symbol. For example `memref<?x?xf32>` with `tile.symbols` M and K, and an
+// array of 512 x 64, bind M = 512; a later array whose dimension M has 256
+// elements is an error that names both arguments.
+//
+// The grid is the one of the launch or the value of the map `tile.grid`, whose
+// symbols are the dynamic extents and the integers among the arguments, in
+// order.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Program.h"
 

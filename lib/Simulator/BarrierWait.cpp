@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Waits and arrivals at the barriers of a block, for channels and for
+// `tile.mbarrier` alike. A wait hands the scheduler a condition and a text: if
+// no step of the block is possible any more, the texts of all waiting agents
+// make up the report of the deadlock. Arrivals join the clock of the arriving
+// agent into the clock of the phase; the wait joins that of the complete phase
+// into the clock of its agent.
+//
+// An arrival of copies, and the bytes of a copy by TMA, are asynchronous
+// operations of their own, so that the policy decides when they happen.
+//
+//===----------------------------------------------------------------------===//
 
 #include "BarrierWait.h"
 #include "BlockState.h"

@@ -6,10 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // The search for the worst timing runs a block again and again from the same
-// memory. A run is its choices; where they end, each takes its first
-// possibility. From each run others are made that differ from it in one more
-// choice behind its own ones, so that no run is made twice and those with few
-// unusual choices, which most faults need, come first.
+// memory. A run is given by its choices; where the given ones end, the first
+// possibility is taken. From each run others are made that differ from it in
+// one choice after the given ones:
+//
+//   run 1: given {}       made choices 0 0 0, of 2, 1 and 3 possibilities
+//   next:  {1}, {0 0 1}, {0 0 2}
+//
+// So no run is made twice, and runs with few unusual choices, which suffice for
+// most faults, come first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Vector clocks of the agents of a block. An agent may be many threads, so it
+// has two clocks. `all` holds what happens before the next step of every one of
+// its threads. `each` also holds what happens before the next step of some of
+// them only, such as the copies that a thread started and waited for by itself.
+// A barrier of the agent's threads makes the clocks equal:
+//
+//   tile.copy_group_wait    each[copies] = 3, all[copies] = 2
+//   tile.barrier            all = each: a thread may read the copies of others
+//
+// Before barriers are inserted, and in roles of one thread, an agent counts as
+// one thread and the clocks are kept equal.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ClusterState.h"
 

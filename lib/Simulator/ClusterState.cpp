@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocks of a cluster are agents of one scheduler. With several blocks, agent 0
+// only starts one agent for each block and waits for them. Their barrier is a
+// generation count: the last block to arrive publishes the joined clock of all
+// and increments the generation, on which the others wait.
+//
+// If no step is possible, the scheduler calls back here. The report names the
+// operation of the first waiting agent and adds, for each waiting agent, a note
+// with its barrier, the missing arrivals, and the operations that arrive there.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ClusterState.h"
 

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Makes agents follow a list of (agent, operation) pairs. Only operations that
+// occur in the list are held back: an agent waits before such an operation
+// until the next entry names the agent, and the entry must then name the same
+// operation.
+//
+//   order: (load, acquire) (load, commit) (math, wait)
+//   role @math comes to `wait` first: it waits until two entries are consumed.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Follower.h"
 #include "BlockState.h"

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Entry point of the simulator: translates the kernel, binds arguments and the
+// grid, and runs the blocks on several CPU threads. Blocks are independent, so
+// a queue hands out their numbers in order. After a failure, blocks with larger
+// numbers are skipped, and the failure of the block with the smallest number is
+// reported: the result does not depend on the number of CPU threads.
+//
+// Kernels that print or update memory atomically, and searches, which restore
+// the memory between runs, use one CPU thread.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Simulator/Interpreter.h"
 #include "BlockRunner.h"

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Chooses a number among the steps that are possible next: first the agents
+// that can run, then the asynchronous operations that can complete. With two
+// agents and one copy in flight the numbers are
+//
+//   0, 1: continue an agent      2: complete the copy
+//
+// `earliest` takes the last kind as soon as there is one, `latest` only if no
+// agent can run. Random, searched and replayed runs record each choice, so that
+// a run can be repeated from the list.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Policy.h"
 

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Executes translated instructions. A frame is an array of values, one slot for
+// each SSA value of the kernel, and `run` calls the handler of one instruction
+// after the other. A region is executed by the handler of its operation: that
+// of `scf.for` calls `run` on the body once an iteration.
+//
+// A role gets a copy of the frame of its block: it sees all values from
+// outside, and what it computes remains its own.
+//
+//===----------------------------------------------------------------------===//
 
 #include "BlockState.h"
 #include "Follower.h"

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Coroutines made of operating-system threads: each agent has a thread, and
+// exactly one of them runs, the one whose number is in `current`. An agent
+// gives up control in `yield` and `waitUntil`. `pick` then lists the possible
+// steps, asks the policy for one, completes asynchronous operations as long as
+// the policy chooses these, and returns the agent to continue. So no other
+// state needs a lock, and a run depends on the choices alone.
+//
+// After a failure every agent is resumed once and returns from its wait with an
+// error, children before their parents.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Scheduler.h"
 #include "Program.h"

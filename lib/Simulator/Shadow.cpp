@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Neighbouring bytes mostly have the same history: the same last write and the
+// same readers. Sets of readers are therefore shared and numbered, and a cell
+// is two numbers. If a byte has the same cell as the byte before it in the same
+// access, the check and the new cell are those of that byte.
+//
+//   store of bytes 0-63 (event 1), load of bytes 0-31 (event 2):
+//     cells 0-31: write 1, reads {2}      cells 32-63: write 1, reads {}
+//
+// A set keeps one reader of each component: a later read of the same component
+// is known to come after the earlier one.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Shadow.h"
 

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Translates a kernel once, before any block runs. SSA values get slots in a
+// frame, operations get the handler of their name, and everything that depends
+// on the operation alone is computed here: element types, constants, and the
+// addresses at which a layout places the elements of a shared buffer. What the
+// simulator cannot run is an error here, with the place of the operation:
+//
+//   %x = arith.addf %a, %b : tensor<16xf32>
+//     handler of arith.addf, operands in slots 3 and 4, result in slot 5
+//
+//===----------------------------------------------------------------------===//
 
 #include "Program.h"
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Elements in memory have the bits of their type; in fragments and scalars they
+// are doubles or sign-extended 64-bit integers. `MemRef::read` and `write`
+// convert between the two: a codec turns bits into numbers, a carrier is the
+// integer of the size of the element. Elements of less than a byte are packed,
+// the first one in the lowest bits:
+//
+//   i4 elements 5, -3 (packed): one byte 0xd5
+//
+// Rounding to odd makes two roundings equal to one. The first rounding sets the
+// last bit if anything was lost, so the second one never sees a false tie.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Simulator/Values.h"
 

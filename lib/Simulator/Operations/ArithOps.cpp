@@ -6,7 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Operations of arith and their twins in the index dialect. Integers add and
-// multiply as unsigned numbers, where C++ defines the overflow.
+// multiply as unsigned numbers, where C++ defines the overflow, and wrap to
+// their width afterwards. Elements are kept sign-extended: that keeps the
+// unsigned order, too, so unsigned comparisons of int64_t values compare narrow
+// integers correctly. What upstream calls poison has a value here: a shift by
+// the width or more shifts everything out. Division by zero is an error.
 //
 //===----------------------------------------------------------------------===//
 

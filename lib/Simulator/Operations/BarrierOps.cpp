@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Explicit barriers: `tile.mbarrier` and its operations, barriers of threads
+// and clusters, waits for groups of copies, and proxy fences. Agents that are
+// many threads arrive with several arrivals. The first is made at once and the
+// others become one asynchronous operation, so that the policy can delay the
+// threads that are late:
+//
+//   tile.mbarrier_arrive %b[%s] {by = threads}, 128 threads
+//     1 arrival now; 127 at any time before the agent next uses slot %s
+//
+// An arrival at other blocks of the cluster is asynchronous as a whole.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/BarrierWait.h"
 #include "Simulator/ClusterState.h"

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Conversions between element types. Values are doubles or 64-bit integers
+// already, so most conversions are the identity followed by the rounding or
+// wrapping that each result gets. Two cases need more. An integer of more than
+// 53 bits would be rounded twice on the way to f32 (first to double), so it is
+// rounded to odd first. Conversions to integers saturate, and NaN becomes zero,
+// where upstream's semantics are poison.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/Elementwise.h"
 

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Control flow runs regions through `Frame::run`: a loop passes the carried
+// values as arguments and takes what the terminator yields. The number of
+// iterations of `scf.for` is computed first, in unsigned arithmetic, so that a
+// bound near the largest integer does not overflow the induction variable.
+//
+// A block of `tile.persistent` takes the tiles b, b + grid, b + 2 * grid, ...
+// for its linear number b. Grid queries, affine maps, assertions and prints are
+// here as well.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/Program.h"
 

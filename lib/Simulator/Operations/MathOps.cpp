@@ -5,7 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions are computed in double precision and rounded to their type.
+// Functions of the math dialect by the C library, in double precision, and
+// rounded to the element type. For types of at most 24 bits the result is
+// almost always the correctly rounded one.
+//
+// A fused multiply-add of a narrow type needs no `fma`: the double holds the
+// product exactly, and the sum is rounded to odd, so that the final rounding is
+// the only one that counts.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,10 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Products are exact (a double holds the product of two elements of 24 bits)
-// and added up in double precision, or as integers modulo 2^64. The sum is
-// rounded to the accumulator's type once. Whatever order an instruction sums
-// in, and in whatever precision, this is what it approximates.
+// Matmuls are exact up to one rounding. A double holds the scalar product of
+// two elements of 24 bits exactly; sums are formed in double precision, or as
+// integers modulo 2^64, and rounded to the type of the accumulator once.
+// Whatever order an instruction sums in, and in whatever precision, this is the
+// value that it approximates.
+//
+// An asynchronous matmul is checked when it starts and computed when it
+// completes. Its event reads the operands until the agent waits for it, and its
+// result carries the number of the matmul: uses before the wait are errors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Scalar accesses, atomic updates, views, and tensors that are made of scalars.
+// An access of one element is a region of one element, so it takes the same
+// path as tiles: bounds, "never written", and the order of accesses are checked
+// in one place.
+//
+// A view shares the buffer and has its own offset, shape and strides:
+// `memref.subview %m[2, 0][4, 8][1, 1]` of a 16 x 8 memref has offset 16 and
+// strides (8, 1).
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/Access.h"
 #include "Simulator/Numbers.h"

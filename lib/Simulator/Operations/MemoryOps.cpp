@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Shared buffers, and copies, loads and stores of tiles. Loads and stores are
+// done at once. A copy is done at once, or it is an asynchronous operation if
+// the hardware's instruction is:
+//
+//   tile.inst = tma, to shared    lands on a barrier (its own or its channel's)
+//   tile.inst = tma, to global    completes for a wait of the agent's threads
+//   tile.inst = cp_async          completes for a wait for its group
+//
+// The bytes of an asynchronous copy move when it completes, but its event is
+// checked and recorded when it starts: from then on it may happen. With
+// `multicast` there is one operation for each block that receives the tile.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/Access.h"
 #include "Simulator/BarrierWait.h"

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `tile.specialize` starts one agent for each role and waits until all have
+// ended. Each role gets a copy of the frame, so values from outside are visible
+// and no value is shared. The clock of a role starts as that of the block; at
+// the end the clocks of all roles are joined into the block's.
+//
+// When the roles have ended, copies in flight are completed, because they refer
+// to the frames of the roles. Copies by TMA that no agent waited for are an
+// error.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/BlockState.h"
 

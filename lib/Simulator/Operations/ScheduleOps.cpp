@@ -5,9 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A channel behaves as the barriers that it becomes, with one arrival a role.
-// In a kernel without roles the threads that wait are those that copy: a wait
-// is for groups of copies, and the threads meet there.
+// Channels behave like the two barriers per slot that they become, with one
+// arrival of each role that commits or releases. A cursor is the number of
+// transactions before it, so for a channel of depth D
+//
+//   slot = cursor % D        parity = cursor / D % 2
+//
+// `tile.wait` waits for the phase of that parity of `full`, `tile.acquire` for
+// that of the opposite parity of `empty`: the first D acquires return at once.
+//
+// In a kernel without roles the threads that wait are those that copied: a wait
+// is for groups of copies, and the threads synchronize there.
 //
 //===----------------------------------------------------------------------===//
 

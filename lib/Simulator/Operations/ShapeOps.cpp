@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reductions, scans and changes of shape of fragments. A reduction walks the
+// lines of elements along its axis; sums keep double precision and are rounded
+// once. Broadcasts, transposes and slices are one loop: the element of the
+// result at coordinate c is the source's at the inner product of c with one
+// stride a dimension, which is 0 where the source is repeated:
+//
+//   broadcast 1 x 8 -> 4 x 8: strides (0, 1)
+//   transpose 4 x 8 -> 8 x 4: strides (1, 8)
+//
+//===----------------------------------------------------------------------===//
 
 #include "Simulator/Numbers.h"
 #include "Simulator/Program.h"
