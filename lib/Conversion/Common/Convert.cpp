@@ -4,6 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The conversion of all kernels of a module, shared by the targets. Each kernel
+// is checked first, so that an error names the pass that has not run: every
+// fragment needs a layout over the threads that execute it, channels must have
+// become barriers, constants must fit the width of indices. Facts that need the
+// whole kernel are computed before the rewriting starts: the threads of each
+// role, and the widest vector that alignment allows for each access.
+//
+// Then one dialect conversion replaces fragments by vectors of registers:
+//
+//   tensor<64x64xf32, layout of 128 threads>  ->  vector<32xf32>
+//   memref<?x64xf32> as an argument           ->  pointer and one extent
+//
+// Annotations that no pass has used become remarks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `tile.convert_layout` and `tile.reshape`, by the plan of ConversionPlan.h. If
+// every element stays in its warp, registers are exchanged by shuffles.
+// Otherwise the fragment goes through scratch memory:
+//
+//   store in the old layout; barrier; load in the new layout
+//
+// Each side prefers wide accesses. Registers that are neighbours along the last
+// dimension of the scratch buffer are brought next to each other first
+// (`RunsFirst`), and the loads of the other side are put back into the order of
+// the layout.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"

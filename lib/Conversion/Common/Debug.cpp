@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `tile.print` and `tile.assert` become calls of the device's printf. A
+// fragment is printed by all threads, one line for each register, with the
+// coordinates of its element:
+//
+//   tile.print "x" %x : tensor<4x8xf32>   ->   x [0, 3] 1.5
+//
+// Registers past the extents of the fragment, which layouts of more threads
+// than elements have, print nothing. A failed assertion prints its message and
+// traps.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 

@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operations on registers alone. An elementwise operation of arith or math on
+// fragments of one layout is the same operation on the vectors of registers.
+// Shape changes select registers and compute nothing: the coordinates that a
+// register adds to those of its thread say which register of the source holds
+// the element.
+//
+//   slice of columns 8-15 of tensor<16x16>, register (0, 8) + thread
+//     -> vector.shuffle that takes the source's registers with column >= 8
+//
+// fp8 types are integers of 8 bits here; only casts compute with them, by way
+// of f32.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 

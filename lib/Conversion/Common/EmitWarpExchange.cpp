@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Emits the exchange that `getWarpExchange` plans. Registers are packed into
+// 32-bit words. In each round a lane offers one word of each group and reads
+// what one other lane offers, by one shuffle a word. The transpose of 2 x 2
+// elements in lanes 0 and 1 takes two rounds:
+//
+//   round 0: lane l offers register l and keeps it
+//   round 1: lane l offers register l ^ 1 and reads that of lane l ^ 1
+//
+// Which register a lane offers depends on bits of its number. Indexing
+// registers by a value would move them to memory, so the choice is a tree of
+// selects: `swap` and `fold` handle one bit each, before the shuffles (`offer`)
+// and after them (`take`).
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 

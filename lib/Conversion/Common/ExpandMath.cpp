@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Functions of the math dialect by the instructions of GPUs, so that no call of
+// a library remains. Functions of f16 and bf16 are computed in f32.
+// Exponentials and logarithms become those of base two, which have
+// instructions:
+//
+//   exp(x) = exp2(x * log2(e))        log(x) = log2(x) * ln(2)
+//
+// Others are expanded by upstream's patterns: identities, or polynomials. What
+// remains of f64 without an instruction is an error.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Conversion/Common/ThreadCode.h"

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Loads and stores of the registers of a fragment, in runs as wide as layout,
+// alignment and masks allow. An access that may reach past its buffer has two
+// versions, chosen once by a branch on the region:
+//
+//   if (the whole region lies in the buffer)   wide accesses without masks
+//   else                                       a mask for each run
+//
+// A run whose elements could differ in their mask is accessed element by
+// element. Stores of a fragment that several threads hold are executed by the
+// first of them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Signatures of kernels. A memref becomes its base pointer, its dynamic extents
+// and its dynamic strides, in the order that the launch manifest lists; tensor
+// maps of TMA follow the arguments. In the body a memref descriptor is built
+// from the parameters, so that upstream's patterns for memref operations apply:
+//
+//   gpu.func @k(%a: memref<?x64xf16>)  ->  llvm.func @k(%ptr, %extent0)
+//
+// Descriptors hold generic pointers; LLVM's address space inference turns
+// accesses through them into accesses to global memory.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/IR/Kernel.h"

@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matmuls by instructions of one warp (mma.sync, mfma, wmma) and by plain
+// arithmetic. The layouts of the operands repeat the fragment of one
+// instruction, so the registers of one instruction are a slice of the registers
+// of a thread:
+//
+//   for each step along K: read rows and columns once, then for each (m, n):
+//     acc[m, n] = mma(row[m], column[n], acc[m, n])
+//
+// Operands in shared memory are read per step, by ldmatrix where the layout
+// allows. Without a matrix instruction a loop over K updates every element that
+// a thread holds. wgmma has a pattern of its own in the conversion to NVVM.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/MetadataReader.h"
 #include "tilews/Conversion/Common/Patterns.h"

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Loads and stores of fragments by ldmatrix and stmatrix. `getMatrixAccess`
+// finds 8x8 matrices in the layout; here each instruction gets the address of
+// the row that a lane provides, and its 32-bit words are split into the
+// registers that they hold. The access is used only if the whole region lies in
+// the buffer, because a matrix instruction has no mask.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/MatrixMover.h"
 #include "tilews/Conversion/Common/Patterns.h"

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Shared buffers, and loads, stores and copies of tiles. A buffer is a pointer
+// into the arena at its planned offset. An access uses, in this order: matrix
+// instructions, for fragments whose layout holds 8x8 matrices; vectors as wide
+// as the layout, the memory layout and the alignment allow; single elements.
+//
+// A copy is a load and a store of a fragment that exists in registers only for
+// it, or cp.async if its vectors have 4, 8 or 16 bytes. The layout of the copy
+// spreads the region over all threads:
+//
+//   copy of 64 x 64 f16 by 128 threads: 4 vectors of 8 elements a thread
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/MatrixMover.h"
 #include "tilews/Conversion/Common/Patterns.h"

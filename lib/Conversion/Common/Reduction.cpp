@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reductions in three steps, each for the digits of the axis that one place
+// holds (AxisDigits.h): registers of a thread, lanes of a warp by butterfly
+// shuffles, and threads of different warps through scratch memory.
+//
+//   row sum of 16 x 64, layout 4 lanes and 2 warps along the row:
+//     8 registers are added; shuffles by 1 and 2; two partial sums per row
+//     are written to scratch memory, and every thread adds both
+//
+// Registers past the extent along the axis hold the identity of the operation
+// first.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Reduction.h"
 

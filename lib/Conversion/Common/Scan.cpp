@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Inclusive scans, digit by digit of the coordinate along the axis, the lowest
+// first (AxisDigits.h). Elements that agree in all digits not yet handled form
+// a block. The scanner keeps, for each element, the combination of its block up
+// to and including itself, and for each block the total. Handling a digit joins
+// blocks:
+//
+//   values          1 2 3 4     blocks {1}{2}{3}{4}
+//   digit 0         1 3 3 7     blocks {1 2}{3 4}, totals 3 and 7
+//   digit 1         1 3 6 10    one block, total 10
+//
+// A digit of lanes costs one shuffle of the totals per bit, a digit across
+// warps a round through scratch memory.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Reduction.h"
 

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The last conversion: code of one thread to the LLVM dialect, by upstream's
+// patterns with the type converter of the tile conversion. One pattern is our
+// own. LLVM needs time quadratic in the length of a chain of insertelement to
+// turn it into scalars, so vectors of more than 16 elements are built from
+// halves:
+//
+//   vector.from_elements of 64  ->  4 x 16 elements, joined by 3 shuffles
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Conversion/Common/ThreadCode.h"

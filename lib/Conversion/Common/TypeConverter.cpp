@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Types of the code of one thread. A fragment is the vector of the registers of
+// a thread, a shared buffer or a barrier a pointer to shared memory, an index
+// an integer of the chosen width:
+//
+//   tensor<64x64xf32, #layout>  ->  vector<32xf32> for 128 threads
+//   memref<64x64xf16, shared>   ->  !llvm.ptr<3>
+//
+// Helpers that most patterns need follow: packing of registers, pointers into
+// the arena, offsets, and the number of the thread in its role.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Conversion/Common/Patterns.h"
 

@@ -5,8 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// mfma (CDNA) and wmma (RDNA): which operation of the rocdl dialect computes a
-// product, and in which types it takes the registers of a lane.
+// Matrix instructions of AMD GPUs: mfma (CDNA) and wmma (RDNA). An instruction
+// is an operation of the rocdl dialect, chosen by its name, which is composed
+// of the types and extents:
+//
+//   f16 x f16 -> f32, 32x32x8    rocdl.mfma.f32.32x32x8f16
+//   fp8 x bf8 -> f32, 16x16x32   rocdl.mfma.f32.16x16x32.fp8.bf8
+//
+// If the dialect has no such operation, the result is null and the matmul
+// reports that the chip has no instruction. Registers of a lane are bitcast to
+// the type that the operation takes.
 //
 //===----------------------------------------------------------------------===//
 

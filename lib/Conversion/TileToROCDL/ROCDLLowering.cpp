@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The hooks of the shared conversion for AMD GPUs. Shuffles by XOR use the
+// cheapest instruction for the mask: data parallel primitives (DPP) within rows
+// of 16 lanes, ds_swizzle within 32 lanes, ds_bpermute otherwise.
+//
+//   mask 1-3: quad permutation       mask 8: row rotation by 8
+//   mask 4 before gfx10: half mirror (lane ^ 7), then quad permutation by 3
+//
+// Conversions to fp8 clamp to the largest finite number first, because the
+// instructions overflow to NaN or infinity.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ROCDLLowering.h"
 

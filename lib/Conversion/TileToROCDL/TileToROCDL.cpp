@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The pass --convert-tile-to-rocdl. The patterns are those of the shared
+// conversion; `ROCDLLowering` provides the instructions of the target. The pass
+// checks that the module has an AMD target and that the width of indices is 32
+// or 64, and converts every kernel of the module.
+//
+//===----------------------------------------------------------------------===//
 
 #include "ROCDLLowering.h"
 #include "tilews/Conversion/Passes.h"
