@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Layouts of the algebra: construction with checks, evaluation, and
+// simplification. A layout is a function of its index, so `coalesce` may
+// replace it by any layout with the same values:
+//
+//   (2,4,8):(1,2,8) = 64:1       (4,8):(1,8) has a gap and stays
+//
+// All numbers stay below 2^40 and products saturate above that, so that no sum
+// or product in the algebra overflows.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/Algebra.h"
 

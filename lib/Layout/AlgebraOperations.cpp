@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Composition, complement, division and product. Composition is the core: the
+// offsets of the inner layout are numbers whose digits, in the radices of the
+// outer layout's extents, weigh the outer strides. It is a layout as long as no
+// step of a leaf, and no sum of leaves, carries from one digit into the next:
+//
+//   (4,8):(8,1) o 16:2: steps of 2 are digits (2,0), then carry after 2 steps,
+//   so 16:2 is cut into (2,8):(2,4) = digits (2,0) and (0,1): (2,8):(16,1)
+//
+// Division composes with a tile and its complement, a product composes the
+// complement with the layout that repeats.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/Algebra.h"
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Inverses, injectivity, recasts, slices and versions. Most walk the leaves in
+// the order of their strides: the right inverse takes leaves as long as each
+// continues where the ones before end, a gap is the first offset that no leaf
+// reaches.
+//
+// Injectivity is a subset sum. Two coordinates collide if differences d_i, not
+// all 0 and each below its extent, have sum d_i * stride_i = 0. The search sets
+// the largest leaf first and bounds the rest by what smaller leaves can reach
+// and by their common divisor. Visited states are kept, and the search gives up
+// after 2^18 of them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/Algebra.h"
 

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Sorts the modes along one axis by their stride. If each begins where the one
+// before ends, they are the digits of the coordinate, the lowest first. A mode
+// of threads is cut at the end of a warp, because lanes exchange by shuffles
+// and warps through memory:
+//
+//   register mode 2:1, thread modes 4:2 and 64:8 (extent:stride), warps of 32
+//     digits: 2 registers, 4 lanes of step 1, 8 lanes of step 4, 8 warps
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/AxisDigits.h"
 

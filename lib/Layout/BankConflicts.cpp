@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Counts the cycles in which the 32 banks of shared memory serve an access.
+// Threads are served in phases: as many as move 128 bytes together. In a phase
+// each bank delivers one 4-byte word a cycle; threads that need the same word
+// share it. So a phase takes as many cycles as the busiest bank has different
+// words:
+//
+//   32 threads, 4 bytes each, 8 bytes apart: words 0 and 32 share bank 0,
+//   degree 2, two wavefronts instead of one
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/SwizzledLayout.h"
 

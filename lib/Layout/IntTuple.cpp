@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Nested tuples: flattening, printing and parsing. `nest` is the inverse of
+// `flatten` for a given nesting: ((2,4),8) flattens to 2, 4, 8, and nesting 1,
+// 2, 8 like it gives ((1,2),8). The parser works on tokens that its caller
+// supplies, so MLIR's attribute parser and plain text share it. Nesting is
+// limited, because all functions recurse over it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/IntTuple.h"
 

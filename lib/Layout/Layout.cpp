@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Layouts of shared buffers and of fragments as lists of modes. The offset of
+// an element is found digit by digit: each mode takes the next digit of its
+// coordinate.
+//
+//   modes 8:1 and 4:512 along the columns of a 64-row panel layout:
+//   column 19 = 3 + 2 * 8 has offset 3 * 1 + 2 * 512
+//
+// `view` and `coalesce` work on the same digits. Blocked layouts are found by
+// dynamic programming over dimensions: the distribution of threads that leaves
+// each the fewest registers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/Layout.h"
 

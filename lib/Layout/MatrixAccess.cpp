@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Recognizes 8x8 matrices in the layout of a fragment. The modes of lanes and
+// registers are cut into bits, then each matrix instruction is a pattern of
+// bits:
+//
+//   plain:      lane bits 0-1 step over the words of a row, bits 2-4 over rows
+//   transposed: lane bits 2-4 step along the row, bits 0-1 and one register
+//               bit over rows
+//
+// The remaining register bits select the matrices, two bits per instruction at
+// most, and the instructions. Rows must start at multiples of 16 bytes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/MatrixAccess.h"
 

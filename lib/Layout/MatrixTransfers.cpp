@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Tables of the instructions that move matrices, from the PTX ISA. A layout is
+// written as modes {extent, stride, dimension} of the lane and of the register,
+// so the table can be compared with the figures of the document:
+//
+//   ldmatrix .m8n8: lane {4, 2, column} {8, 1, row}, value {2, 1, column}
+//     lane 5 holds columns 2 and 3 of row 1
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/MatrixTransfers.h"
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Register fragments of the matrix instructions, from the ISA documents, and
+// their repetition over a grid of warps. An accumulator of a block repeats the
+// instruction's fragment: further value modes step over the instructions of a
+// warp, further thread modes over the warps.
+//
+//   mma.m16n8 in a 64 x 64 accumulator, 4 warps along M, 8 repeats along N:
+//     thread {4, 2, n} {8, 1, m} {4, 16, m}
+//     value {2, 1, n} {2, 8, m} {8, 8, n}
+//
+// The grid is the one with the fewest instructions per warp.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/MmaLayouts.h"
 

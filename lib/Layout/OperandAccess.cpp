@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Searches a layout of a shared operand without bank conflicts. The reads of a
+// warp, by ldmatrix or by single registers, and the writes of the copy that
+// fills the buffer are evaluated on the candidate, one phase of threads after
+// the other. Candidates are panels of 128 bytes down to 16 and plain rows, each
+// with all swizzles that stay within the panel. The first candidate without
+// conflicts wins, or else the one with the fewest wavefronts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/OperandAccess.h"
 

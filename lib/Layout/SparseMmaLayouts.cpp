@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matrix instructions with a 2:4 sparse left operand, and the layout of their
+// metadata. A field of metadata says which two of four elements along K are
+// stored. The documents show metadata as bits of a word of certain lanes; here
+// a field is an element of a fragment, so that metadata is loaded like any
+// other operand:
+//
+//   mma.sp m16n8k32 with 16-bit operands: a word has 8 fields of 4 bits, for
+//   4 groups along K of each of two rows that are 8 apart; a selector picks
+//   the lanes whose words the instruction takes
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/SparseMmaLayouts.h"
 

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Connects the two notations of layouts. Attributes hold modes with dimensions
+// and a swizzle of bytes; the algebra has nested shapes and, around them, a
+// swizzle and an offset in elements:
+//
+//   8 x 64 f16 in 128-byte rows, Sw<3,4,3> of bytes = Sw<3,3,3> o (8,64):(64,1)
+//
+// A swizzle is converted by moving its bits by the width of an element.
+// Versions of a buffer are a new leading mode whose stride is a multiple of the
+// swizzle's atom, so that each version has the same pattern.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/SwizzledLayout.h"
 

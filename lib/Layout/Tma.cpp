@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Finds the TMA instructions for a region of a shared buffer. The layout of the
+// region is cut into steps, digits that move by a fixed distance in shared and
+// in global memory, and sorted by the shared distance. The box starts with the
+// innermost step, which must be contiguous in both memories, and takes each
+// further step that continues it without a gap. Steps that do not fit are
+// repeats, one instruction for each combination:
+//
+//   64 x 128 f16 in two panels of 64 columns: steps 64 columns (shared 1),
+//   64 rows (shared 64), 2 panels (shared 4096)
+//     box 64 x 64, two instructions
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/Tma.h"
 

@@ -4,6 +4,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Plans the conversion of a fragment from one layout to another by shuffles.
+// Both layouts are cut into the same prime digits of the coordinates. What
+// happens to a digit depends on its two homes:
+//
+//   register -> register   kept, the register is renamed
+//   register -> lane       exchanged: a round for each value of the digit
+//   lane -> register       exchanged the other way around
+//   lane -> lane, warp     read from another lane
+//   register -> warp       picked: a select by the number of the warp
+//   warp -> elsewhere      impossible, scratch memory is needed
+//
+// A bit that leaves the register's number is paired with one that enters it, so
+// that one round serves both. This is how a transpose by butterfly shuffles
+// works, for any two layouts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/WarpExchange.h"
 

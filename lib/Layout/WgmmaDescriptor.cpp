@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Derives the matrix descriptor of wgmma from the layout of a shared operand.
+// The layout is divided by the instruction's extents into one instruction's
+// part and the starts of the parts. From the part, steps are taken in the order
+// of the canonical layouts of the PTX ISA: 16-byte chunks, the 8 rows of a core
+// matrix, groups of 8 rows. Each must have one stride; the strides of chunks
+// and groups are the leading and stride byte offsets.
+//
+//   128 x 64 f16 in 128-byte rows with Sw<3,4,3>, K along the rows:
+//     rows 128 bytes apart, groups 1024 bytes apart: stride offset 1024
+//
+// An error says which part of the layout wgmma cannot read.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Layout/WgmmaDescriptor.h"
 
