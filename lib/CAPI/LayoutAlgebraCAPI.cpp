@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The layout algebra in C. A handle owns a `SwizzledLayout`. Functions that can
+// fail take a `TilewsReport`: on failure its callback receives the message, and
+// the result is null. Operations on plain layouts apply to a swizzled one where
+// the swizzle can stay outside:
+//
+//   flatten(Sw o L) = Sw o flatten(L)       inverses need a plain layout
+//
+// Texts are sent to a callback, so no string changes its owner.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/LayoutAlgebra.h"
 

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Layouts of shared buffers and fragments, and the tables of matrix
+// instructions, in C. A handle owns a layout, and the caller destroys it.
+// Arguments are not checked here: shapes, dimensions and modes must be valid,
+// as the Python bindings make sure. A function that finds no layout returns a
+// null handle.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Layout.h"
 

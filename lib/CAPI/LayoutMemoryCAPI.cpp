@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// How TMA and wgmma access a layout, in C. The boxes of TMA are a list of
+// varying length, so they are a handle with functions that read its parts. A
+// descriptor of wgmma is a struct; the two layouts in it, which say where the
+// instructions start, belong to the caller. Failures send their message to the
+// report.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/LayoutMemory.h"
 

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Schedules made by hand, step by step: the C interface of the passes that plan
+// loops, give buffers versions, split kernels into roles, and insert operations
+// on channels. Each function checks its operands and reports what is wrong as a
+// diagnostic at the operation, for example a loop without `tile.num_stages`.
+// The IR is changed only after all checks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Schedule.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Converts the options of a run from C structs to `LaunchOptions`, and recorded
+// events back. Operations of an order are given by their number in a preorder
+// walk of the kernel, which is how a counterexample file names them. Callbacks
+// are called while the kernel runs, possibly from other threads than the
+// caller's.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Simulator.h"
 #include "tilews/Simulator/Interpreter.h"

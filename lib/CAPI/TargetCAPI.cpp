@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Targets and compilations in C. `tilewsForEachTarget` lists the facts about
+// each known chip. A compilation is a handle; its outputs and its manifest are
+// sent to a callback as bytes. Errors are diagnostics of the context of the
+// module, and the functions then return a failure or a null handle.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Target.h"
 #include "tilews/Target/Assemble.h"

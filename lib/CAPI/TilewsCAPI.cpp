@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Registration and version. MLIR's Python package fills every new context
+// through these functions, so that dialects and passes of tilews are known
+// there and a file with tile operations can be parsed at once.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tilews.h"
 #include "tilews/InitAll.h"

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Gives Python the collector of diagnostics. The collector keeps the context
+// alive, because it detaches its handler from it at the end:
+//
+//   collector = _tilews.DiagnosticCollector(context)
+//   ...; collector.detach(); print(collector.lines)
+//
+//===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
 

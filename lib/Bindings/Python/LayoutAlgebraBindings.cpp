@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The class `Layout` of Python: a layout of the algebra with Python's
+// protocols. Arguments that stand for layouts may be a layout, its text, or
+// nested tuples; all are turned into text and parsed by the library, so there
+// is one parser and one set of messages:
+//
+//   Layout((4, 8), (8, 1)), Layout("(4,8):(8,1)")
+//
+//===----------------------------------------------------------------------===//
 
 #include "LayoutObject.h"
 

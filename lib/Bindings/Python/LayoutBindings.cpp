@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The classes `SharedLayout` and `FragmentLayout` of Python, the layouts that
+// attributes of the dialect hold. The C interface does not check its arguments,
+// so every value from Python is checked here before the call, and errors are
+// ValueErrors that say what was expected and found.
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttributeLayouts.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// How hardware accesses a layout, in Python: the TMA boxes of a region and the
+// wgmma descriptor of an operand. Results are copied into plain Python objects,
+// and the handles of the C interface are destroyed here. If a layout does not
+// fit the hardware, the message of the library becomes a ValueError.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/LayoutMemory.h"
 

@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Second part of the class `Layout`: layouts that are derived from one
+// (inverses, recasts, slices, versions), questions (collisions, gaps, bank
+// conflicts), and pictures. Pictures are drawn by functions of
+// tilews.layout._pictures, which is imported when the first one is asked for.
+//
+//===----------------------------------------------------------------------===//
 
 #include "LayoutObject.h"
 

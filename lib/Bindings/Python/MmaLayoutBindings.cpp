@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Matrix instructions in Python: the fragments of mma.sync, wgmma, mfma and
+// wmma, of their sparse forms, and of ldmatrix and stmatrix. An instruction
+// owns the layouts of its operands and shares them with Python, so that a
+// layout outlives its instruction:
+//
+//   mma = mma_sync(16); mma.layout("acc", (2, 2), 64, 64)
+//
+//===----------------------------------------------------------------------===//
 
 #include "AttributeLayouts.h"
 

@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The raw interface behind tilews.schedule.
+// The raw interface of tilews.schedule: one function for each step of a
+// schedule made by hand. A collector gathers the diagnostics of a call. If the
+// call fails they become a CompileError; otherwise warnings and remarks are
+// returned as lines, and tilews.schedule passes them on.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The raw interface behind tilews.sim, which checks types and reads arrays.
+// The raw interface of tilews.sim, which checks types and reads arrays. The
+// interpreter lock is released while a kernel runs, as blocks may run on other
+// threads, and taken again for each call of a Python function: prints, events
+// and progress. Arrays are passed as addresses with shapes and strides;
+// tilews.sim keeps them alive.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Targets and compilations in Python. A compilation holds a reference to its
+// module, and by that to the context. Its methods release the interpreter lock,
+// so other Python threads run while LLVM and ptxas work. Diagnostics of a
+// failed call are raised as one CompileError; those of a successful call are
+// kept as messages of the compilation.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
 #include "tilews-c/Target.h"

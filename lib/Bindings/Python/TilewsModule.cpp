@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The extension module _tilews. Each file of this folder fills it with the
+// classes and functions of one area. All of them use the C interface of tilews
+// and of MLIR only: the library is built once with MLIR's Python package, and
+// C++ objects do not cross its boundary.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tilews.h"
 
