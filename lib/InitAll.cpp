@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Registers the dialects, extensions, translations and passes that every tool
+// and the Python module offer: all of upstream's, the tile dialect, its passes,
+// the conversions and the pipelines. Passes are registered once per process, as
+// upstream treats a second registration as an error.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/InitAll.h"
 

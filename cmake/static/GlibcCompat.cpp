@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Debian 12's LLVM calls arc4random of glibc 2.36, its only symbol newer than
-// 2.34. A definition of our own lets a static build run with the older one.
+// A static build contains Debian 12's LLVM, which calls arc4random. That is its
+// only symbol that glibc has since 2.36 and not before 2.34. This definition,
+// hidden from other libraries, lets the build run with the older glibc.
 //
 //===----------------------------------------------------------------------===//
 

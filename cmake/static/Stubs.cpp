@@ -4,6 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Symbols that LLVM's static archives refer to and that a static build does not
+// link. LLVMLTO, which lld needs, asks for the plugin of Polly. lld initializes
+// every target that its LLVM was configured with, and only those for NVIDIA and
+// AMD GPUs are linked; the others get functions that do nothing.
+//
+//===----------------------------------------------------------------------===//
 
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"

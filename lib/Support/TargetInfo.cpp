@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Facts about a chip, from its name alone: the vendor, the architecture number,
+// the warp size, the largest shared memory of a block, and the features that
+// LLVM is given. A suffix `a` or `f` of an NVIDIA chip enables instructions of
+// that architecture only, such as wgmma on sm_90a. Chips that are not in the
+// list are errors, so that no kernel is compiled with guessed limits.
+//
+// The chip of a module is the first target of its gpu.module.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Support/TargetInfo.h"
 

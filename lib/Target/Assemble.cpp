@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Runs the tools that make binaries: ptxas as a process of its own, with
+// temporary files, and lld in this process. ptxas is looked for in PATH, then
+// under CUDA_HOME and CUDA_PATH, then in the directories that the caller adds.
+// Its verbose output is kept: it says how many registers a kernel uses and
+// whether it spills. lld has global state, so one thread at a time links, and
+// after a crash inside lld no further link is tried.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Assemble.h"
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A compilation lowers a copy of the module once, when it is created. Outputs
+// are made when they are asked for, and each is kept, as each is made from the
+// one before:
+//
+//   tile dialect -> LLVM dialect -> LLVM IR -> assembly -> object -> binary
+//
+// A module in any phase is accepted: `getPipeline` chooses the passes from what
+// is left to do. Printing a phase in the middle lowers another copy with an
+// instrumentation that prints the module when it reaches the phase. Pass times
+// are recorded by another instrumentation.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Compile.h"
 

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// LLVM as a library: translation to LLVM IR, optimization, and code for the
+// target. LLVM reports some failures by calling a fatal error handler that must
+// not return. Each call of LLVM is therefore guarded by setjmp: the handler
+// jumps back, the objects of LLVM are leaked, because they may be in any state,
+// and the failure becomes a diagnostic at the location of the module.
+//
+//   run("optimize", step): setjmp; step(); or a jump with the message
+//
+// Later calls on the same module fail at once.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Emit.h"
 

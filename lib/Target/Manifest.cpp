@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes the launch manifest, a JSON object that says how to call a kernel: its
+// arguments as the user passes them, the parameters as the GPU takes them, the
+// recipe of each tensor map, the grid as an expression of the parameters, and
+// shared memory and registers. For example the parameter
+//
+//   {"kind": "extent", "dtype": "i32", "argument": 0, "dimension": 1}
+//
+// is dimension 1 of argument 0, as a 32-bit integer. The manifest is the only
+// thing that the Python runtime needs besides the binary.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Target/Manifest.h"
 

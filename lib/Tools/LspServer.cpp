@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// tilews-lsp-server: upstream's MLIR language server with all dialects that
+// tilews-opt reads. An editor then shows diagnostics of the verifiers while the
+// user types, and finds definitions and uses of values in .mlir files.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"

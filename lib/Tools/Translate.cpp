@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// tilews-translate: compiles the gpu.module of a file to device code or to its
+// launch manifest. The options are read into a `Request` before anything runs,
+// because lld, which runs in this process, resets all command line options of
+// LLVM. With --save-temps every intermediate form is written, named after the
+// input:
+//
+//   gemm.mlir -> gemm.tile.mlir, gemm.target.mlir, gemm.ll, gemm.ptx
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
