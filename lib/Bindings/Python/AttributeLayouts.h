@@ -51,12 +51,12 @@ inline void checkBits(int64_t bits) {
 //===----------------------------------------------------------------------===//
 
 /// Owns a layout of the C interface.
-class SharedLayout {
+class PySharedLayout {
 public:
-  explicit SharedLayout(TilewsSharedLayout layout)
+  explicit PySharedLayout(TilewsSharedLayout layout)
       : owner(layout.ptr, [](void *ptr) { tilewsSharedLayoutDestroy({ptr}); }) {
   }
-  static SharedLayout create(const Modes &modes, const ModeTuple &swizzle) {
+  static PySharedLayout create(const Modes &modes, const ModeTuple &swizzle) {
     std::vector<TilewsMode> checked = checkModes(modes);
     for (size_t i = 0; i < checked.size(); ++i)
       require(checked[i].dim == (i == 0 ? 0 : checked[i - 1].dim) ||
@@ -67,24 +67,25 @@ public:
                 bits + base + shift <= 20,
             "a swizzle (bits, base, shift) needs 0 <= bits <= shift, 0 <= base "
             "and a sum of at most 20");
-    return SharedLayout(tilewsSharedLayoutCreate(checked.size(), checked.data(),
-                                                 {bits, base, shift}));
+    return PySharedLayout(tilewsSharedLayoutCreate(
+        checked.size(), checked.data(), {bits, base, shift}));
   }
-  static SharedLayout rowMajor(const Ints &shape) {
+  static PySharedLayout rowMajor(const Ints &shape) {
     checkShape(shape);
-    return SharedLayout(tilewsSharedLayoutRowMajor(shape.size(), shape.data()));
+    return PySharedLayout(
+        tilewsSharedLayoutRowMajor(shape.size(), shape.data()));
   }
-  static SharedLayout panels(const Ints &shape, int64_t bits, int64_t span,
-                             int64_t chunk) {
+  static PySharedLayout panels(const Ints &shape, int64_t bits, int64_t span,
+                               int64_t chunk) {
     checkRows(shape, bits, chunk);
     require(span == 0 || span == 16 || span == 32 || span == 64 || span == 128,
             "expected a span of 0, 16, 32, 64 or 128 bytes");
-    return SharedLayout(tilewsSharedLayoutPanels(shape.size(), shape.data(),
-                                                 bits, span, chunk));
+    return PySharedLayout(tilewsSharedLayoutPanels(shape.size(), shape.data(),
+                                                   bits, span, chunk));
   }
-  static SharedLayout padded(const Ints &shape, int64_t bits, int64_t chunk) {
+  static PySharedLayout padded(const Ints &shape, int64_t bits, int64_t chunk) {
     checkRows(shape, bits, chunk);
-    return SharedLayout(
+    return PySharedLayout(
         tilewsSharedLayoutPadded(shape.size(), shape.data(), bits, chunk));
   }
 
@@ -120,8 +121,8 @@ public:
     return tilewsSharedLayoutGetOffset(get(), coords.size(), coords.data(),
                                        bits);
   }
-  std::optional<SharedLayout> view(const Ints &shape, int64_t from,
-                                   int64_t to) const {
+  std::optional<PySharedLayout> view(const Ints &shape, int64_t from,
+                                     int64_t to) const {
     checkShape(shape);
     checkBits(from);
     checkBits(to);
@@ -135,24 +136,24 @@ public:
         tilewsSharedLayoutView(get(), shape.size(), shape.data(), from, to);
     if (!result.ptr)
       return std::nullopt;
-    return SharedLayout(result);
+    return PySharedLayout(result);
   }
 
-  SharedLayout expand(int64_t versions, int64_t bits) const {
+  PySharedLayout expand(int64_t versions, int64_t bits) const {
     Report report;
     TilewsSharedLayout result =
         tilewsSharedLayoutExpand(get(), versions, bits, report.get());
     report.check(result.ptr);
-    return SharedLayout(result);
+    return PySharedLayout(result);
   }
-  SharedLayout getSlot(int64_t bits) const {
+  PySharedLayout getSlot(int64_t bits) const {
     checkBits(bits);
     require(!getShape().empty(), "expected a leading dimension of versions");
     Report report;
     TilewsSharedLayout result =
         tilewsSharedLayoutGetSlot(get(), bits, report.get());
     report.check(result.ptr);
-    return SharedLayout(result);
+    return PySharedLayout(result);
   }
 
 private:
@@ -172,22 +173,22 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Owns a layout of the C interface.
-class FragmentLayout {
+class PyFragmentLayout {
 public:
-  explicit FragmentLayout(TilewsFragmentLayout layout)
+  explicit PyFragmentLayout(TilewsFragmentLayout layout)
       : owner(layout.ptr,
               [](void *ptr) { tilewsFragmentLayoutDestroy({ptr}); }) {}
-  static FragmentLayout create(const Modes &thread, const Modes &value) {
+  static PyFragmentLayout create(const Modes &thread, const Modes &value) {
     std::vector<TilewsMode> t = checkModes(thread), v = checkModes(value);
-    return FragmentLayout(
+    return PyFragmentLayout(
         tilewsFragmentLayoutCreate(t.size(), t.data(), v.size(), v.data()));
   }
-  static FragmentLayout blocked(const Ints &shape, int64_t threads,
-                                int64_t vector) {
+  static PyFragmentLayout blocked(const Ints &shape, int64_t threads,
+                                  int64_t vector) {
     checkShape(shape);
     require(threads >= 1 && threads <= 1024, "expected 1 to 1024 threads");
     require(vector >= 1, "expected a vector of at least one element");
-    return FragmentLayout(tilewsFragmentLayoutBlocked(
+    return PyFragmentLayout(tilewsFragmentLayoutBlocked(
         shape.size(), shape.data(), threads, vector));
   }
 
@@ -224,7 +225,7 @@ public:
         data.release(), {size_t(threads), size_t(values), size_t(rank)},
         holder);
   }
-  FragmentLayout transpose(const Ints &permutation) const {
+  PyFragmentLayout transpose(const Ints &permutation) const {
     checkRank(permutation.size());
     std::vector<bool> seen(permutation.size(), false);
     for (int64_t dim : permutation) {
@@ -232,11 +233,11 @@ public:
               "expected a permutation of the dimensions");
       seen[dim] = true;
     }
-    return FragmentLayout(tilewsFragmentLayoutTranspose(
+    return PyFragmentLayout(tilewsFragmentLayoutTranspose(
         get(), permutation.size(), permutation.data()));
   }
-  std::optional<FragmentLayout> reshape(const Ints &from,
-                                        const Ints &to) const {
+  std::optional<PyFragmentLayout> reshape(const Ints &from,
+                                          const Ints &to) const {
     checkShape(from);
     checkShape(to);
     checkRank(from.size());
@@ -250,7 +251,7 @@ public:
         get(), from.size(), from.data(), to.size(), to.data());
     if (!result.ptr)
       return std::nullopt;
-    return FragmentLayout(result);
+    return PyFragmentLayout(result);
   }
 
 private:

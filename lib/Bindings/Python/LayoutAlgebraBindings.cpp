@@ -19,86 +19,89 @@
 using namespace tilews::python;
 
 /// What a layout consists of, and its extents.
-static void bindParts(nb::class_<Layout> &c) {
-  c.def(nb::new_(&Layout::create), nb::arg("shape"),
+static void bindParts(nb::class_<PyLayout> &c) {
+  c.def(nb::new_(&PyLayout::create), nb::arg("shape"),
         nb::arg("stride") = nb::none())
       .def_prop_ro(
           "shape",
-          [](const Layout &l) {
+          [](const PyLayout &l) {
             return toTuple(l.write(tilewsLayoutPrintShape));
           },
           "The nested extents.")
       .def_prop_ro(
           "stride",
-          [](const Layout &l) {
+          [](const PyLayout &l) {
             return toTuple(l.write(tilewsLayoutPrintStride));
           },
           "The nested strides, in elements.")
       .def_prop_ro(
           "swizzle",
-          [](const Layout &l) {
+          [](const PyLayout &l) {
             TilewsSwizzle s = tilewsLayoutGetSwizzle(l.get());
             return ModeTuple(s.bits, s.base, s.shift);
           },
           "(bits, base, shift) of the swizzle of offsets; bits 0 for none.")
       .def_prop_ro(
           "offset",
-          [](const Layout &l) { return tilewsLayoutGetOffset(l.get()); },
+          [](const PyLayout &l) { return tilewsLayoutGetOffset(l.get()); },
           "What is added to offsets before the swizzle.")
       .def_prop_ro(
-          "rank", [](const Layout &l) { return tilewsLayoutGetRank(l.get()); },
+          "rank",
+          [](const PyLayout &l) { return tilewsLayoutGetRank(l.get()); },
           "The number of modes.")
       .def_prop_ro(
           "depth",
-          [](const Layout &l) { return tilewsLayoutGetDepth(l.get()); },
+          [](const PyLayout &l) { return tilewsLayoutGetDepth(l.get()); },
           "Levels of nesting; 0 for a single leaf.")
       .def_prop_ro(
-          "size", [](const Layout &l) { return tilewsLayoutGetSize(l.get()); },
+          "size",
+          [](const PyLayout &l) { return tilewsLayoutGetSize(l.get()); },
           "The number of elements.")
       .def_prop_ro(
           "cosize",
-          [](const Layout &l) { return tilewsLayoutGetCosize(l.get()); },
+          [](const PyLayout &l) { return tilewsLayoutGetCosize(l.get()); },
           "One more than the largest offset; with a swizzle, rounded up to "
           "its\n"
           "atom.");
 }
 
 /// A layout as a function of coordinates, and Python's protocols.
-static void bindCalls(nb::class_<Layout> &c) {
-  c.def("__len__", [](const Layout &l) { return tilewsLayoutGetRank(l.get()); })
-      .def("__getitem__", &Layout::getMode, nb::arg("mode"),
+static void bindCalls(nb::class_<PyLayout> &c) {
+  c.def("__len__",
+        [](const PyLayout &l) { return tilewsLayoutGetRank(l.get()); })
+      .def("__getitem__", &PyLayout::getMode, nb::arg("mode"),
            "A mode as a layout, without swizzle and offset.")
       .def(
           "__call__",
-          [](const Layout &l, nb::args coord) {
+          [](const PyLayout &l, nb::args coord) {
             return l.at(toText(coord.size() == 1 ? nb::object(coord[0])
                                                  : nb::object(coord)));
           },
           "The offset at an index, or at a coordinate whose parts may be\n"
           "indices of whole modes. Raises ValueError outside of the shape.")
-      .def("coord", &Layout::getCoord, nb::arg("index"),
+      .def("coord", &PyLayout::getCoord, nb::arg("index"),
            "The coordinate of an index; the first leaf is the fastest.")
-      .def("offsets", &Layout::getOffsets,
+      .def("offsets", &PyLayout::getOffsets,
            "The offsets of all indices, an int64 array of shape (size,).")
       .def(
           "__eq__",
-          [](const Layout &a, nb::handle b) {
-            return nb::isinstance<Layout>(b) &&
-                   a.str() == nb::cast<Layout>(b).str();
+          [](const PyLayout &a, nb::handle b) {
+            return nb::isinstance<PyLayout>(b) &&
+                   a.str() == nb::cast<PyLayout>(b).str();
           },
           nb::arg("other").none())
       .def("__hash__",
-           [](const Layout &l) { return std::hash<std::string>()(l.str()); })
-      .def("__str__", &Layout::str)
+           [](const PyLayout &l) { return std::hash<std::string>()(l.str()); })
+      .def("__str__", &PyLayout::str)
       .def("__repr__",
-           [](const Layout &l) { return "Layout('" + l.str() + "')"; });
+           [](const PyLayout &l) { return "Layout('" + l.str() + "')"; });
 }
 
 /// Operations on one layout.
-static void bindTransforms(nb::class_<Layout> &c) {
+static void bindTransforms(nb::class_<PyLayout> &c) {
   auto transform = [&](const char *name, TilewsLayoutUnary kind,
                        const char *doc) {
-    c.def(name, [kind](const Layout &l) { return l.transform(kind); }, doc);
+    c.def(name, [kind](const PyLayout &l) { return l.transform(kind); }, doc);
   };
   transform("coalesce", TilewsLayoutCoalesce,
             "The same offsets by index with as few leaves as it takes.");
@@ -115,16 +118,16 @@ static void bindTransforms(nb::class_<Layout> &c) {
 
 /// Composition and divisions. A tile is one layout for all modes, or a sequence
 /// with one layout for each mode.
-static void bindDivisions(nb::class_<Layout> &c) {
+static void bindDivisions(nb::class_<PyLayout> &c) {
   auto combine = [&](const char *name, TilewsLayoutBinary kind,
                      TilewsLayoutByMode byMode, const char *doc) {
     c.def(
         name,
-        [=](const Layout &l, nb::object other) {
+        [=](const PyLayout &l, nb::object other) {
           if (nb::isinstance<nb::tuple>(other) ||
               nb::isinstance<nb::list>(other))
             return l.tile(byMode, other);
-          return l.combine(kind, Layout::create(other, nb::none()));
+          return l.combine(kind, PyLayout::create(other, nb::none()));
         },
         nb::arg("other"), doc);
   };
@@ -143,7 +146,7 @@ static void bindDivisions(nb::class_<Layout> &c) {
   auto tile = [&](const char *name, TilewsLayoutByMode kind, const char *doc) {
     c.def(
         name,
-        [kind](const Layout &l, nb::typed<nb::sequence, nb::object> tiles) {
+        [kind](const PyLayout &l, nb::typed<nb::sequence, nb::object> tiles) {
           return l.tile(kind, tiles);
         },
         nb::arg("tiles"), doc);
@@ -155,13 +158,13 @@ static void bindDivisions(nb::class_<Layout> &c) {
 }
 
 /// Products of the layout algebra: repetitions of a layout.
-static void bindProducts(nb::class_<Layout> &c) {
+static void bindProducts(nb::class_<PyLayout> &c) {
   auto product = [&](const char *name, TilewsLayoutBinary kind,
                      const char *doc) {
     c.def(
         name,
-        [kind](const Layout &l, nb::object by) {
-          return l.combine(kind, Layout::create(by, nb::none()));
+        [kind](const PyLayout &l, nb::object by) {
+          return l.combine(kind, PyLayout::create(by, nb::none()));
         },
         nb::arg("by"), doc);
   };
@@ -175,7 +178,7 @@ static void bindProducts(nb::class_<Layout> &c) {
 }
 
 void populateLayoutAlgebra(nb::module_ &layout) {
-  nb::class_<Layout> c(
+  nb::class_<PyLayout> c(
       layout, "Layout",
       "A hierarchical layout: a function from coordinates to offsets.\n\n"
       "Written `((2,4),8):((1,16),2)`, with the strides left out for a layout\n"

@@ -17,74 +17,74 @@
 using namespace tilews::python;
 
 static void bindSharedLayout(nb::module_ &m) {
-  nb::class_<SharedLayout>(
+  nb::class_<PySharedLayout>(
       m, "SharedLayout",
       "Where each element of a shared memory buffer lies.\n\n"
       "Modes are (extent, stride, dimension), grouped by dimension, a group's\n"
       "first mode fastest. The swizzle (bits, base, shift) XORs bits of the\n"
       "byte offset. Raises ValueError for modes that are no layout.")
-      .def(nb::new_(&SharedLayout::create), nb::arg("modes"),
+      .def(nb::new_(&PySharedLayout::create), nb::arg("modes"),
            nb::arg("swizzle") = ModeTuple(0, 4, 3))
-      .def_static("row_major", &SharedLayout::rowMajor, nb::arg("shape"),
+      .def_static("row_major", &PySharedLayout::rowMajor, nb::arg("shape"),
                   "The layout without gaps, last dimension fastest.")
-      .def_static("panels", &SharedLayout::panels, nb::arg("shape"),
+      .def_static("panels", &PySharedLayout::panels, nb::arg("shape"),
                   nb::arg("element_bits"), nb::arg("span_bytes"),
                   nb::arg("chunk_bytes") = 16,
                   "Rows cut into panels of `span_bytes`, whose chunks are\n"
                   "swizzled; row-major where the span does not divide a row.")
-      .def_static("padded", &SharedLayout::padded, nb::arg("shape"),
+      .def_static("padded", &PySharedLayout::padded, nb::arg("shape"),
                   nb::arg("element_bits"), nb::arg("chunk_bytes") = 16,
                   "Rows that begin at odd multiples of `chunk_bytes`.")
-      .def_prop_ro("modes", &SharedLayout::getModes)
-      .def_prop_ro("swizzle", &SharedLayout::getSwizzle)
-      .def_prop_ro("shape", &SharedLayout::getShape)
-      .def("offset", &SharedLayout::getOffset, nb::arg("coords"),
+      .def_prop_ro("modes", &PySharedLayout::getModes)
+      .def_prop_ro("swizzle", &PySharedLayout::getSwizzle)
+      .def_prop_ro("shape", &PySharedLayout::getShape)
+      .def("offset", &PySharedLayout::getOffset, nb::arg("coords"),
            nb::arg("element_bits"), "The offset of an element, in elements.")
       .def(
           "cosize",
-          [](const SharedLayout &self, int64_t bits) {
+          [](const PySharedLayout &self, int64_t bits) {
             checkBits(bits);
             return tilewsSharedLayoutGetCosize(self.get(), bits);
           },
           nb::arg("element_bits"), "One more than the largest offset.")
       .def(
           "contiguity",
-          [](const SharedLayout &self, int64_t bits) {
+          [](const PySharedLayout &self, int64_t bits) {
             checkBits(bits);
             return tilewsSharedLayoutGetContiguity(self.get(), bits);
           },
           nb::arg("element_bits"),
           "Elements along the last dimension that are adjacent and aligned,\n"
           "starting at any multiple of that number.")
-      .def("view", &SharedLayout::view, nb::arg("shape"), nb::arg("from_bits"),
-           nb::arg("to_bits"),
+      .def("view", &PySharedLayout::view, nb::arg("shape"),
+           nb::arg("from_bits"), nb::arg("to_bits"),
            "The layout that places the same bytes under another shape and\n"
            "element width; None if there is none.")
       .def(
-          "expand", &SharedLayout::expand, nb::arg("versions"),
+          "expand", &PySharedLayout::expand, nb::arg("versions"),
           nb::arg("element_bits"),
           "The layout of versions behind a new leading dimension; a slot is a\n"
           "multiple of the swizzle's atom and of 128 bytes.")
-      .def("slot", &SharedLayout::getSlot, nb::arg("element_bits"),
+      .def("slot", &PySharedLayout::getSlot, nb::arg("element_bits"),
            "The layout of one version. Raises ValueError if slots are no\n"
            "multiple of the swizzle's atom.")
-      .def("__eq__", [](const SharedLayout &a, const SharedLayout &b) {
+      .def("__eq__", [](const PySharedLayout &a, const PySharedLayout &b) {
         return a.getModes() == b.getModes() && a.getSwizzle() == b.getSwizzle();
       });
 }
 
 /// Layouts that are derived from a fragment's layout, and its pictures.
-static void bindDerivedLayouts(nb::class_<FragmentLayout> &c) {
+static void bindDerivedLayouts(nb::class_<PyFragmentLayout> &c) {
   auto derive = [](auto function) {
-    return [function](const FragmentLayout &self, int64_t dim) {
+    return [function](const PyFragmentLayout &self, int64_t dim) {
       require(dim >= 0, "expected a dimension that is not negative");
-      return FragmentLayout(function(self.get(), dim));
+      return PyFragmentLayout(function(self.get(), dim));
     };
   };
   c.def(
        "coalesce",
-       [](const FragmentLayout &self) {
-         return FragmentLayout(tilewsFragmentLayoutCoalesce(self.get()));
+       [](const PyFragmentLayout &self) {
+         return PyFragmentLayout(tilewsFragmentLayoutCoalesce(self.get()));
        },
        "The same map with as few modes as it takes.")
       .def("collapse_dim", derive(tilewsFragmentLayoutCollapseDim),
@@ -109,46 +109,47 @@ static void bindDerivedLayouts(nb::class_<FragmentLayout> &c) {
           },
           nb::arg("shape"), nb::arg("path"),
           "Writes that picture, .svg or (with matplotlib) .png.")
-      .def("transpose", &FragmentLayout::transpose, nb::arg("permutation"),
+      .def("transpose", &PyFragmentLayout::transpose, nb::arg("permutation"),
            "Dimension i becomes dimension `permutation[i]` of this layout.")
-      .def("reshape", &FragmentLayout::reshape, nb::arg("source"),
+      .def("reshape", &PyFragmentLayout::reshape, nb::arg("source"),
            nb::arg("result"),
            "The layout in which every register keeps its element when the\n"
            "shape changes, row by row; None if there is none.");
 }
 
 static void bindFragmentLayout(nb::module_ &m) {
-  nb::class_<FragmentLayout> c(
+  nb::class_<PyFragmentLayout> c(
       m, "FragmentLayout",
       "Which register of which thread holds which element of a fragment.\n\n"
       "Modes are (extent, stride, dimension), the first one fastest; stride 0\n"
       "repeats. Raises ValueError for modes that are no layout.");
-  c.def(nb::new_(&FragmentLayout::create), nb::arg("thread"), nb::arg("value"))
-      .def_static("blocked", &FragmentLayout::blocked, nb::arg("shape"),
+  c.def(nb::new_(&PyFragmentLayout::create), nb::arg("thread"),
+        nb::arg("value"))
+      .def_static("blocked", &PyFragmentLayout::blocked, nb::arg("shape"),
                   nb::arg("threads"), nb::arg("vector") = 1,
                   "A layout for plain access by vectors along the last\n"
                   "dimension; covers any shape with any number of threads.")
       .def_prop_ro(
           "thread",
-          [](const FragmentLayout &self) { return self.getModes(true); })
+          [](const PyFragmentLayout &self) { return self.getModes(true); })
       .def_prop_ro(
           "value",
-          [](const FragmentLayout &self) { return self.getModes(false); })
+          [](const PyFragmentLayout &self) { return self.getModes(false); })
       .def_prop_ro(
           "threads",
-          [](const FragmentLayout &self) { return self.getSize(true); })
+          [](const PyFragmentLayout &self) { return self.getSize(true); })
       .def_prop_ro(
           "registers",
-          [](const FragmentLayout &self) { return self.getSize(false); })
-      .def("table", &FragmentLayout::getTable, nb::arg("rank"),
+          [](const PyFragmentLayout &self) { return self.getSize(false); })
+      .def("table", &PyFragmentLayout::getTable, nb::arg("rank"),
            "All coordinates as an int64 array (thread, register, dimension).")
       .def(
           "contiguity",
-          [](const FragmentLayout &self, int64_t dim) {
+          [](const PyFragmentLayout &self, int64_t dim) {
             return tilewsFragmentLayoutGetContiguity(self.get(), dim);
           },
           nb::arg("dim"), "Registers that are adjacent along `dim`.")
-      .def("__eq__", [](const FragmentLayout &a, const FragmentLayout &b) {
+      .def("__eq__", [](const PyFragmentLayout &a, const PyFragmentLayout &b) {
         return a.getModes(true) == b.getModes(true) &&
                a.getModes(false) == b.getModes(false);
       });

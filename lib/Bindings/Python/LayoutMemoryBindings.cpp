@@ -24,24 +24,25 @@ using namespace tilews::python;
 
 namespace {
 /// What TMA copies a region with.
-struct TmaBoxes {
+struct PyTmaBoxes {
   Ints dims, extents;
   int64_t swizzle;
   std::vector<std::tuple<int64_t, Ints>> instructions;
 };
 
 /// How wgmma addresses an operand.
-struct WgmmaDescriptor {
+struct PyWgmmaDescriptor {
   TilewsWgmmaDescriptor fields;
   Ints starts, kStarts;
 };
 } // namespace
 
-static TmaBoxes getTmaBoxes(nb::handle shared, int64_t elementBits,
-                            const Ints &globalDims, std::optional<Ints> offsets,
-                            std::optional<Ints> sizes,
-                            std::optional<int64_t> globalRank,
-                            std::optional<int64_t> innerDim) {
+static PyTmaBoxes getTmaBoxes(nb::handle shared, int64_t elementBits,
+                              const Ints &globalDims,
+                              std::optional<Ints> offsets,
+                              std::optional<Ints> sizes,
+                              std::optional<int64_t> globalRank,
+                              std::optional<int64_t> innerDim) {
   if (offsets.has_value() != sizes.has_value() ||
       (sizes && (sizes->size() != globalDims.size() ||
                  offsets->size() != globalDims.size())))
@@ -62,7 +63,7 @@ static TmaBoxes getTmaBoxes(nb::handle shared, int64_t elementBits,
   report.check(found.ptr);
   std::shared_ptr<void> owner(found.ptr,
                               [](void *ptr) { tilewsTmaBoxesDestroy({ptr}); });
-  TmaBoxes result = {
+  PyTmaBoxes result = {
       Ints(rank), Ints(rank), tilewsTmaBoxesGetSwizzle(found), {}};
   for (int64_t i = 0; i < rank; ++i)
     tilewsTmaBoxesGetDim(found, i, &result.dims[i], &result.extents[i]);
@@ -83,9 +84,9 @@ static Ints takeOffsets(TilewsLayout layout) {
   return offsets;
 }
 
-static WgmmaDescriptor getWgmmaDescriptor(nb::handle shared, int64_t bits,
-                                          int64_t kDim, int64_t extent,
-                                          int64_t k) {
+static PyWgmmaDescriptor getWgmmaDescriptor(nb::handle shared, int64_t bits,
+                                            int64_t kDim, int64_t extent,
+                                            int64_t k) {
   SharedOwner layout = takeShared(shared);
   Report report;
   TilewsWgmmaDescriptor found = tilewsGetWgmmaDescriptor(
@@ -95,19 +96,19 @@ static WgmmaDescriptor getWgmmaDescriptor(nb::handle shared, int64_t bits,
 }
 
 static void bindTma(nb::module_ &m) {
-  nb::class_<TmaBoxes>(
+  nb::class_<PyTmaBoxes>(
       m, "TmaBoxes",
       "The TMA instructions that copy a region of shared memory, all with one\n"
       "tensor map.")
-      .def_ro("dims", &TmaBoxes::dims,
+      .def_ro("dims", &PyTmaBoxes::dims,
               "The global dimension of each dimension of the tensor map,\n"
               "innermost first.")
-      .def_ro("extents", &TmaBoxes::extents,
+      .def_ro("extents", &PyTmaBoxes::extents,
               "The box's extents in that order, in elements.")
-      .def_ro("swizzle", &TmaBoxes::swizzle,
+      .def_ro("swizzle", &PyTmaBoxes::swizzle,
               "The swizzle's span in bytes, 0 for none.")
       .def_ro(
-          "instructions", &TmaBoxes::instructions,
+          "instructions", &PyTmaBoxes::instructions,
           "(bytes into the shared buffer, elements from the region's first\n"
           "element by global dimension) of each instruction.");
   m.def("tma_boxes", &getTmaBoxes, nb::arg("shared"), nb::arg("element_bits"),
@@ -124,11 +125,11 @@ static void bindTma(nb::module_ &m) {
 static void bindWgmma(nb::module_ &m) {
   auto get = [](auto member) {
     return
-        [member](const WgmmaDescriptor &self) { return self.fields.*member; };
+        [member](const PyWgmmaDescriptor &self) { return self.fields.*member; };
   };
   using Fields = TilewsWgmmaDescriptor;
-  nb::class_<WgmmaDescriptor>(m, "WgmmaDescriptor",
-                              "How wgmma addresses a shared operand.")
+  nb::class_<PyWgmmaDescriptor>(m, "WgmmaDescriptor",
+                                "How wgmma addresses a shared operand.")
       .def_prop_ro("major_k", get(&Fields::majorK),
                    "Whether rows of 16 bytes run along K.")
       .def_prop_ro("swizzle", get(&Fields::swizzleBytes),
@@ -139,13 +140,13 @@ static void bindWgmma(nb::module_ &m) {
                    "The stride dimension byte offset.")
       .def_prop_ro(
           "bits",
-          [](const WgmmaDescriptor &self) {
+          [](const PyWgmmaDescriptor &self) {
             return uint64_t(self.fields.bits);
           },
           "The descriptor but for its address.")
-      .def_ro("starts", &WgmmaDescriptor::starts,
+      .def_ro("starts", &PyWgmmaDescriptor::starts,
               "Bytes to the part of each instruction along M (or N).")
-      .def_ro("k_starts", &WgmmaDescriptor::kStarts,
+      .def_ro("k_starts", &PyWgmmaDescriptor::kStarts,
               "Bytes that each step along K adds.");
   m.def("wgmma_descriptor", &getWgmmaDescriptor, nb::arg("shared"),
         nb::arg("element_bits"), nb::arg("k_dim"), nb::arg("extent"),

@@ -77,19 +77,19 @@ inline nb::object toTuple(const std::string &text) {
 //===----------------------------------------------------------------------===//
 
 /// Owns a layout of the C interface.
-class Layout {
+class PyLayout {
 public:
-  explicit Layout(TilewsLayout layout)
+  explicit PyLayout(TilewsLayout layout)
       : owner(layout.ptr, [](void *ptr) { tilewsLayoutDestroy({ptr}); }) {}
-  static Layout parse(const std::string &text) {
+  static PyLayout parse(const std::string &text) {
     return call([&](TilewsReport report) {
       return tilewsLayoutParse(toRef(text), report);
     });
   }
   /// A layout, its text, or its shape and, if not without gaps, its strides.
-  static Layout create(nb::object shape, nb::object stride) {
-    if (nb::isinstance<Layout>(shape) && stride.is_none())
-      return nb::cast<Layout>(shape);
+  static PyLayout create(nb::object shape, nb::object stride) {
+    if (nb::isinstance<PyLayout>(shape) && stride.is_none())
+      return nb::cast<PyLayout>(shape);
     if (nb::isinstance<nb::str>(shape) && stride.is_none())
       return parse(nb::cast<std::string>(shape));
     std::string text = toText(shape);
@@ -97,11 +97,11 @@ public:
   }
   /// Calls a function that may fail.
   template <typename Function>
-  static Layout call(Function function) {
+  static PyLayout call(Function function) {
     Report report;
     TilewsLayout result = function(report.get());
     report.check(result.ptr);
-    return Layout(result);
+    return PyLayout(result);
   }
 
   TilewsLayout get() const { return {owner.get()}; }
@@ -114,18 +114,18 @@ public:
   }
   std::string str() const { return write(tilewsLayoutPrint); }
 
-  Layout transform(TilewsLayoutUnary kind) const {
+  PyLayout transform(TilewsLayoutUnary kind) const {
     return call([&](TilewsReport report) {
       return tilewsLayoutTransform(kind, get(), report);
     });
   }
-  Layout combine(TilewsLayoutBinary kind, const Layout &other) const {
+  PyLayout combine(TilewsLayoutBinary kind, const PyLayout &other) const {
     return call([&](TilewsReport report) {
       return tilewsLayoutCombine(kind, get(), other.get(), report);
     });
   }
-  Layout tile(TilewsLayoutByMode kind, nb::handle tilers) const {
-    std::vector<Layout> owned;
+  PyLayout tile(TilewsLayoutByMode kind, nb::handle tilers) const {
+    std::vector<PyLayout> owned;
     std::vector<TilewsLayout> operands;
     for (nb::handle tiler : tilers) {
       owned.push_back(create(nb::borrow(tiler), nb::none()));
@@ -136,11 +136,11 @@ public:
                               report);
     });
   }
-  Layout getMode(int64_t i) const {
+  PyLayout getMode(int64_t i) const {
     int64_t rank = tilewsLayoutGetRank(get());
     if (i < -rank || i >= rank)
       throw nb::index_error("the layout has no such mode");
-    return Layout(tilewsLayoutGetMode(get(), i < 0 ? i + rank : i));
+    return PyLayout(tilewsLayoutGetMode(get(), i < 0 ? i + rank : i));
   }
   int64_t at(const std::string &coord) const {
     Report report;
@@ -193,7 +193,7 @@ public:
     int64_t gap = tilewsLayoutFindGap(get());
     return gap < 0 ? std::nullopt : std::optional(gap);
   }
-  int64_t getCommonVector(const Layout &other, int64_t limit) const {
+  int64_t getCommonVector(const PyLayout &other, int64_t limit) const {
     Report report;
     int64_t vector;
     report.check(tilewsLayoutGetCommonVector(get(), other.get(), limit, &vector,
@@ -206,7 +206,7 @@ private:
 };
 
 /// Adds what derives other layouts and answers questions.
-void bindLayoutQueries(nb::class_<Layout> &c);
+void bindLayoutQueries(nb::class_<PyLayout> &c);
 
 } // namespace tilews::python
 

@@ -21,14 +21,14 @@ namespace {
 // Other layouts
 //===----------------------------------------------------------------------===//
 
-Layout fromShared(nb::handle shared, int64_t bits) {
+PyLayout fromShared(nb::handle shared, int64_t bits) {
   SharedOwner owner = takeShared(shared);
-  return Layout::call([&](TilewsReport report) {
+  return PyLayout::call([&](TilewsReport report) {
     return tilewsLayoutFromShared({owner.get()}, bits, report);
   });
 }
 
-nb::object toShared(const Layout &layout, int64_t bits) {
+nb::object toShared(const PyLayout &layout, int64_t bits) {
   Report report;
   TilewsSharedLayout shared =
       tilewsLayoutToShared(layout.get(), bits, report.get());
@@ -45,7 +45,7 @@ nb::object toShared(const Layout &layout, int64_t bits) {
   return type(modes, ModeTuple(swizzle.bits, swizzle.base, swizzle.shift));
 }
 
-Layout fromFragment(nb::handle fragment, const Ints &shape) {
+PyLayout fromFragment(nb::handle fragment, const Ints &shape) {
   std::vector<TilewsMode> thread =
       toModes(nb::cast<Modes>(fragment.attr("thread")));
   std::vector<TilewsMode> value =
@@ -54,12 +54,12 @@ Layout fromFragment(nb::handle fragment, const Ints &shape) {
       thread.size(), thread.data(), value.size(), value.data());
   std::shared_ptr<void> owner(
       source.ptr, [](void *ptr) { tilewsFragmentLayoutDestroy({ptr}); });
-  return Layout::call([&](TilewsReport report) {
+  return PyLayout::call([&](TilewsReport report) {
     return tilewsLayoutFromFragment(source, shape.size(), shape.data(), report);
   });
 }
 
-nb::object toFragment(const Layout &layout, const Ints &shape) {
+nb::object toFragment(const PyLayout &layout, const Ints &shape) {
   Report report;
   TilewsFragmentLayout fragment = tilewsLayoutToFragment(
       layout.get(), shape.size(), shape.data(), report.get());
@@ -84,11 +84,11 @@ nb::object getPicture(const char *name) {
 }
 } // namespace
 
-static void bindDerived(nb::class_<Layout> &c) {
+static void bindDerived(nb::class_<PyLayout> &c) {
   c.def(
        "complement",
-       [](const Layout &l, int64_t size) {
-         return Layout::call([&](TilewsReport report) {
+       [](const PyLayout &l, int64_t size) {
+         return PyLayout::call([&](TilewsReport report) {
            return tilewsLayoutComplement(l.get(), size, report);
          });
        },
@@ -96,8 +96,8 @@ static void bindDerived(nb::class_<Layout> &c) {
        "The layout of what this one leaves out of the offsets below `size`.")
       .def(
           "recast",
-          [](const Layout &l, int64_t from, int64_t to) {
-            return Layout::call([&](TilewsReport report) {
+          [](const PyLayout &l, int64_t from, int64_t to) {
+            return PyLayout::call([&](TilewsReport report) {
               return tilewsLayoutRecast(l.get(), from, to, report);
             });
           },
@@ -105,10 +105,10 @@ static void bindDerived(nb::class_<Layout> &c) {
           "The layout of the same bits as elements of another width.")
       .def(
           "slice",
-          [](const Layout &l, nb::args coord) {
+          [](const PyLayout &l, nb::args coord) {
             std::string text = toText(coord.size() == 1 ? nb::object(coord[0])
                                                         : nb::object(coord));
-            return Layout::call([&](TilewsReport report) {
+            return PyLayout::call([&](TilewsReport report) {
               return tilewsLayoutSlice(l.get(), toRef(text), report);
             });
           },
@@ -116,8 +116,8 @@ static void bindDerived(nb::class_<Layout> &c) {
           "add is the result's `offset`.")
       .def(
           "expand",
-          [](const Layout &l, int64_t count, int64_t alignment) {
-            return Layout::call([&](TilewsReport report) {
+          [](const PyLayout &l, int64_t count, int64_t alignment) {
+            return PyLayout::call([&](TilewsReport report) {
               return tilewsLayoutExpand(l.get(), count, alignment, report);
             });
           },
@@ -139,39 +139,40 @@ static nb::dict toDict(const TilewsBankConflicts &found) {
   return result;
 }
 
-static void bindQueries(nb::class_<Layout> &c) {
-  c.def("find_collision", &Layout::findCollision,
+static void bindQueries(nb::class_<PyLayout> &c) {
+  c.def("find_collision", &PyLayout::findCollision,
         "(coordinate, coordinate, offset) of two elements in one place; None\n"
         "if the layout is injective. Raises ValueError where many leaves with\n"
         "unrelated strides take too long to decide.")
       .def_prop_ro(
           "is_injective",
-          [](const Layout &l) { return !l.findCollision().has_value(); },
+          [](const PyLayout &l) { return !l.findCollision().has_value(); },
           "Whether no two elements share an offset.")
-      .def("find_gap", &Layout::findGap,
+      .def("find_gap", &PyLayout::findGap,
            "The smallest offset below the cosize that no element has, or None.")
       .def_prop_ro(
           "is_surjective",
-          [](const Layout &l) { return !l.findGap().has_value(); },
+          [](const PyLayout &l) { return !l.findGap().has_value(); },
           "Whether every offset below the cosize belongs to an element.")
       .def(
           "find_swizzled",
-          [](const Layout &l) -> std::optional<int64_t> {
+          [](const PyLayout &l) -> std::optional<int64_t> {
             int64_t index = tilewsLayoutFindSwizzled(l.get());
             return index < 0 ? std::nullopt : std::optional(index);
           },
           "An index whose offset the swizzle changes; None if it changes none.")
       .def(
           "common_vector",
-          [](const Layout &l, nb::object other, int64_t limit) {
-            return l.getCommonVector(Layout::create(other, nb::none()), limit);
+          [](const PyLayout &l, nb::object other, int64_t limit) {
+            return l.getCommonVector(PyLayout::create(other, nb::none()),
+                                     limit);
           },
           nb::arg("other"), nb::arg("limit") = 1024,
           "The most elements that both layouts hold side by side, in the same\n"
           "order, at multiples of their number.")
       .def(
           "bank_conflicts",
-          [](const Layout &l, int64_t bits, int64_t vector, int64_t warp) {
+          [](const PyLayout &l, int64_t bits, int64_t vector, int64_t warp) {
             Report report;
             TilewsBankConflicts found;
             report.check(tilewsLayoutGetBankConflicts(
@@ -183,7 +184,7 @@ static void bindQueries(nb::class_<Layout> &c) {
           "a dict of `phases`, `wavefronts`, `degree` and `clash`.");
 }
 
-static void bindConversions(nb::class_<Layout> &c) {
+static void bindConversions(nb::class_<PyLayout> &c) {
   c.def_static("from_shared", &fromShared, nb::arg("shared"),
                nb::arg("element_bits"), "A SharedLayout, one mode a dimension.")
       .def("to_shared", &toShared, nb::arg("element_bits"),
@@ -205,7 +206,7 @@ static void bindConversions(nb::class_<Layout> &c) {
           nb::arg("path"), "Writes a picture, .svg or (with matplotlib) .png.");
 }
 
-void tilews::python::bindLayoutQueries(nb::class_<Layout> &c) {
+void tilews::python::bindLayoutQueries(nb::class_<PyLayout> &c) {
   bindDerived(c);
   bindQueries(c);
   bindConversions(c);

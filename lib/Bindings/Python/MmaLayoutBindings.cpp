@@ -23,11 +23,11 @@ namespace {
 struct Mma {
   explicit Mma(TilewsMma mma) : mma(mma), lhs(mma.lhs), acc(mma.acc) {
     if (mma.rhs.ptr)
-      rhs = FragmentLayout(mma.rhs);
+      rhs = PyFragmentLayout(mma.rhs);
   }
-  FragmentLayout getLayout(const std::string &operand,
-                           std::tuple<int64_t, int64_t> grid, int64_t rows,
-                           int64_t columns) const {
+  PyFragmentLayout getLayout(const std::string &operand,
+                             std::tuple<int64_t, int64_t> grid, int64_t rows,
+                             int64_t columns) const {
     TilewsMmaOperand which = TilewsMmaOperandAcc;
     if (operand == "lhs")
       which = TilewsMmaOperandLhs;
@@ -40,7 +40,8 @@ struct Mma {
     auto [m, n] = grid;
     require(m > 0 && n > 0 && rows > 0 && columns > 0,
             "expected positive extents");
-    return FragmentLayout(tilewsMmaGetLayout(mma, which, m, n, rows, columns));
+    return PyFragmentLayout(
+        tilewsMmaGetLayout(mma, which, m, n, rows, columns));
   }
   std::tuple<int64_t, int64_t> getGrid(int64_t groups, int64_t m, int64_t n,
                                        const std::string &policy) const {
@@ -54,8 +55,8 @@ struct Mma {
   }
 
   TilewsMma mma;
-  FragmentLayout lhs, acc;
-  std::optional<FragmentLayout> rhs;
+  PyFragmentLayout lhs, acc;
+  std::optional<PyFragmentLayout> rhs;
 };
 
 /// A sparse matrix instruction.
@@ -64,19 +65,19 @@ struct SparseMma : Mma {
       : Mma(sparse.mma), metadata(sparse.metadata), fieldBits(sparse.fieldBits),
         fieldK(sparse.fieldK) {}
 
-  FragmentLayout metadata;
+  PyFragmentLayout metadata;
   int64_t fieldBits, fieldK;
 };
 
 /// An ldmatrix or a stmatrix.
-struct MatrixTransfer {
-  explicit MatrixTransfer(const TilewsMatrixTransfer &transfer)
+struct PyMatrixTransfer {
+  explicit PyMatrixTransfer(const TilewsMatrixTransfer &transfer)
       : matrices(transfer.matrices), rows(transfer.rows),
         columns(transfer.columns), registers(transfer.registers),
         addresses(transfer.addresses) {}
 
   int64_t matrices, rows, columns;
-  FragmentLayout registers, addresses;
+  PyFragmentLayout registers, addresses;
 };
 } // namespace
 
@@ -170,15 +171,15 @@ static void bindSparseMma(nb::module_ &m) {
 }
 
 static void bindTransfers(nb::module_ &m) {
-  nb::class_<MatrixTransfer>(
+  nb::class_<PyMatrixTransfer>(
       m, "MatrixTransfer",
       "Matrices that a warp moves between shared memory and registers.")
-      .def_ro("matrices", &MatrixTransfer::matrices)
-      .def_ro("rows", &MatrixTransfer::rows, "Rows as in shared memory.")
-      .def_ro("columns", &MatrixTransfer::columns)
-      .def_ro("registers", &MatrixTransfer::registers,
+      .def_ro("matrices", &PyMatrixTransfer::matrices)
+      .def_ro("rows", &PyMatrixTransfer::rows, "Rows as in shared memory.")
+      .def_ro("columns", &PyMatrixTransfer::columns)
+      .def_ro("registers", &PyMatrixTransfer::registers,
               "(matrix, row, column) of what a lane holds.")
-      .def_ro("addresses", &MatrixTransfer::addresses,
+      .def_ro("addresses", &PyMatrixTransfer::addresses,
               "(matrix, row) that a lane gives the address of.");
   auto checkCount = [](int64_t matrices, bool allowsFour) {
     require(matrices == 1 || matrices == 2 || (matrices == 4 && allowsFour),
@@ -188,7 +189,7 @@ static void bindTransfers(nb::module_ &m) {
       "matrix_8x8",
       [=](int64_t matrices, bool transposed) {
         checkCount(matrices, true);
-        return MatrixTransfer(tilewsMatrix8x8(matrices, transposed));
+        return PyMatrixTransfer(tilewsMatrix8x8(matrices, transposed));
       },
       nb::arg("matrices"), nb::arg("transposed") = false,
       "ldmatrix and stmatrix of 8x8 matrices of 16-bit elements.");
@@ -196,14 +197,14 @@ static void bindTransfers(nb::module_ &m) {
       "matrix_16x16",
       [=](int64_t matrices) {
         checkCount(matrices, false);
-        return MatrixTransfer(tilewsMatrix16x16(matrices));
+        return PyMatrixTransfer(tilewsMatrix16x16(matrices));
       },
       nb::arg("matrices"), "ldmatrix of 16x16 transposed bytes.");
   m.def(
       "matrix_16x8",
       [=](int64_t matrices) {
         checkCount(matrices, true);
-        return MatrixTransfer(tilewsMatrix16x8(matrices));
+        return PyMatrixTransfer(tilewsMatrix16x8(matrices));
       },
       nb::arg("matrices"), "stmatrix of 16x8 transposed bytes.");
   m.def(
@@ -214,7 +215,7 @@ static void bindTransfers(nb::module_ &m) {
         require(repeat >= 1 && repeat <= 128, "expected 1 to 128 repeats");
         for (int i = 0; i < 5; ++i)
           if (shape == names[i])
-            return FragmentLayout(tilewsTensorMemoryTransfer(i, repeat));
+            return PyFragmentLayout(tilewsTensorMemoryTransfer(i, repeat));
         fail("expected '32x32b', '16x64b', '16x128b', '16x256b' or '16x32bx2', "
              "found '" +
              shape + "'");

@@ -44,11 +44,11 @@ static void assign(MlirStringRef text, void *string) {
 namespace {
 /// Owns a compilation, and its context through the Python module. Methods let
 /// other Python threads run; what fails raises CompileError.
-class Compilation {
+class PyCompilation {
 public:
-  Compilation(nb::object module, const std::string &chip,
-              unsigned indexBitwidth, const std::string &tilePasses,
-              const std::vector<std::string> &directories)
+  PyCompilation(nb::object module, const std::string &chip,
+                unsigned indexBitwidth, const std::string &tilePasses,
+                const std::vector<std::string> &directories)
       : module(module) {
     auto handle = nb::cast<MlirModule>(module);
     context = mlirModuleGetContext(handle);
@@ -61,8 +61,8 @@ public:
                              : mlirLogicalResultFailure();
     });
   }
-  Compilation(const Compilation &) = delete;
-  ~Compilation() { tilewsCompilationDestroy(compilation); }
+  PyCompilation(const PyCompilation &) = delete;
+  ~PyCompilation() { tilewsCompilationDestroy(compilation); }
 
   std::string getChip() {
     MlirStringRef chip = tilewsCompilationGetChip(compilation);
@@ -171,18 +171,18 @@ void populateTarget(nb::module_ &m) {
       .value("OBJECT", TilewsOutputObject)
       .value("BINARY", TilewsOutputBinary);
 
-  nb::class_<Compilation>(m, "Compilation",
-                          "A module on its way to device code")
+  nb::class_<PyCompilation>(m, "Compilation",
+                            "A module on its way to device code")
       .def(nb::init<nb::object, std::string, unsigned, std::string,
                     std::vector<std::string>>(),
            nb::arg("module"), nb::arg("chip"), nb::arg("index_bitwidth"),
            nb::arg("tile_passes"), nb::arg("tool_directories"))
-      .def_prop_ro("chip", &Compilation::getChip)
-      .def_prop_ro("times", &Compilation::getTimes)
-      .def_prop_ro("messages", &Compilation::getMessages)
-      .def("get", &Compilation::get, nb::arg("output"))
-      .def("print", &Compilation::print, nb::arg("phase"))
-      .def("manifest", &Compilation::getManifest, nb::arg("kernel"));
+      .def_prop_ro("chip", &PyCompilation::getChip)
+      .def_prop_ro("times", &PyCompilation::getTimes)
+      .def_prop_ro("messages", &PyCompilation::getMessages)
+      .def("get", &PyCompilation::get, nb::arg("output"))
+      .def("print", &PyCompilation::print, nb::arg("phase"))
+      .def("manifest", &PyCompilation::getManifest, nb::arg("kernel"));
 
   m.def("targets", &getTargets, nb::arg("context"), "All chips there are");
   m.def("find_ptxas", &findPtxas, nb::arg("directories"),
