@@ -8,7 +8,7 @@
 #ifndef TILEWS_TARGET_COMPILE_H
 #define TILEWS_TARGET_COMPILE_H
 
-#include "tilews/Target/Emit.h"
+#include "tilews/Target/DeviceModule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,12 +1,12 @@
-//===- Emit.h - From LLVM dialect to device code ----------------*- C++ -*-===//
+//===- DeviceModule.h - From LLVM dialect to device code --------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_TARGET_EMIT_H
-#define TILEWS_TARGET_EMIT_H
+#ifndef TILEWS_TARGET_DEVICEMODULE_H
+#define TILEWS_TARGET_DEVICEMODULE_H
 
 #include "tilews/Support/TargetInfo.h"
 #include "tilews/Target/Resources.h"
@@ -87,4 +87,4 @@ private:
 
 } // namespace tilews
 
-#endif // TILEWS_TARGET_EMIT_H
+#endif // TILEWS_TARGET_DEVICEMODULE_H

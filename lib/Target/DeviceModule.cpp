@@ -1,4 +1,4 @@
-//===- Emit.cpp - From LLVM dialect to device code ------------------------===//
+//===- DeviceModule.cpp - From LLVM dialect to device code ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Target/Emit.h"
+#include "tilews/Target/DeviceModule.h"
 
 #include "tilews/Target/Assemble.h"
 
