@@ -34,27 +34,28 @@ using llvm::Expected;
 using llvm::SmallVector;
 
 namespace {
-/// A leaf with more than one element, and what one step of it adds to an index.
-struct Place {
+/// A leaf with more than one element. One step of it adds `weight` to the index
+/// and `stride` to the offset.
+struct WeighedLeaf {
   int64_t extent, stride, weight;
-  size_t leaf;
+  size_t number;
 };
 } // namespace
 
 /// The leaves that move, by stride; at equal strides the longest first.
-static SmallVector<Place> getPlaces(const Layout &layout) {
-  SmallVector<Place> places;
+static SmallVector<WeighedLeaf> getLeaves(const Layout &layout) {
+  SmallVector<WeighedLeaf> leaves;
   int64_t weight = 1;
-  for (auto [leaf, axis] : llvm::enumerate(layout.getAxes())) {
+  for (auto [number, axis] : llvm::enumerate(layout.getAxes())) {
     if (axis.extent > 1)
-      places.push_back({axis.extent, axis.stride, weight, leaf});
+      leaves.push_back({axis.extent, axis.stride, weight, number});
     weight *= axis.extent;
   }
-  llvm::sort(places, [](const Place &a, const Place &b) {
-    return std::tuple(a.stride, -a.extent, a.leaf) <
-           std::tuple(b.stride, -b.extent, b.leaf);
+  llvm::sort(leaves, [](const WeighedLeaf &a, const WeighedLeaf &b) {
+    return std::tuple(a.stride, -a.extent, a.number) <
+           std::tuple(b.stride, -b.extent, b.number);
   });
-  return places;
+  return leaves;
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,37 +65,37 @@ static SmallVector<Place> getPlaces(const Layout &layout) {
 Layout tilews::rightInverse(const Layout &layout) {
   SmallVector<Axis> result;
   int64_t next = 1;
-  for (const Place &place : getPlaces(coalesce(layout))) {
-    if (place.stride != next)
+  for (const WeighedLeaf &leaf : getLeaves(coalesce(layout))) {
+    if (leaf.stride != next)
       continue;
-    result.push_back({place.extent, place.weight});
-    next *= place.extent;
+    result.push_back({leaf.extent, leaf.weight});
+    next *= leaf.extent;
   }
   // Indices of the layout, each at most once: no larger than it.
   return coalesce(llvm::cantFail(Layout::getFlat(result)));
 }
 
 Expected<Layout> tilews::leftInverse(const Layout &layout) {
-  SmallVector<Place> places = getPlaces(layout);
+  SmallVector<WeighedLeaf> leaves = getLeaves(layout);
   SmallVector<Axis> result;
-  if (!places.empty() && places.front().stride > 1)
-    result.push_back({places.front().stride, 0});
-  for (size_t i = 0; i < places.size(); ++i) {
-    const Place &place = places[i];
-    int64_t extent = place.extent;
-    if (i + 1 < places.size()) {
-      int64_t above = places[i + 1].stride;
-      if (place.stride == 0 || above % place.stride != 0 ||
-          above < place.extent * place.stride)
+  if (!leaves.empty() && leaves.front().stride > 1)
+    result.push_back({leaves.front().stride, 0});
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const WeighedLeaf &leaf = leaves[i];
+    int64_t extent = leaf.extent;
+    if (i + 1 < leaves.size()) {
+      int64_t above = leaves[i + 1].stride;
+      if (leaf.stride == 0 || above % leaf.stride != 0 ||
+          above < leaf.extent * leaf.stride)
         return makeLayoutError(
-            "the layout ", layout.str(), " has no left inverse: ", place.extent,
-            ":", place.stride, " does not fit below the step of ", above);
-      extent = above / place.stride;
-    } else if (place.stride == 0) {
+            "the layout ", layout.str(), " has no left inverse: ", leaf.extent,
+            ":", leaf.stride, " does not fit below the step of ", above);
+      extent = above / leaf.stride;
+    } else if (leaf.stride == 0) {
       return makeLayoutError("the layout ", layout.str(),
                              " has no left inverse: it repeats offset 0");
     }
-    result.push_back({extent, place.weight});
+    result.push_back({extent, leaf.weight});
   }
   Expected<Layout> inverse = Layout::getFlat(result);
   if (!inverse)
@@ -111,23 +112,23 @@ namespace {
 /// extents, not all 0, whose steps cancel.
 class CollisionSearch {
 public:
-  explicit CollisionSearch(const Layout &layout) : places(getPlaces(layout)) {
+  explicit CollisionSearch(const Layout &layout) : leaves(getLeaves(layout)) {
     int64_t reach = 0, divisor = 0;
-    for (const Place &place : places) {
+    for (const WeighedLeaf &leaf : leaves) {
       reaches.push_back(reach);
       divisors.push_back(divisor);
-      reach += (place.extent - 1) * place.stride;
-      divisor = std::gcd(divisor, place.stride);
+      reach += (leaf.extent - 1) * leaf.stride;
+      divisor = std::gcd(divisor, leaf.stride);
     }
-    differences.resize(places.size(), 0);
+    differences.resize(leaves.size(), 0);
   }
 
-  /// Differences of the places, or none.
+  /// Differences of the leaves, or none.
   bool run() {
     // The largest leaf that differs is taken to differ upwards.
-    for (size_t i = 0; i < places.size(); ++i) {
-      for (int64_t d = 1; d < places[i].extent; ++d) {
-        int64_t rest = d * places[i].stride;
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      for (int64_t d = 1; d < leaves[i].extent; ++d) {
+        int64_t rest = d * leaves[i].stride;
         if (rest > reaches[i])
           break;
         differences[i] = d;
@@ -141,11 +142,11 @@ public:
 
   /// Whether `run` ended without an answer.
   bool isGivenUp() const { return tried.size() > maxTried; }
-  ArrayRef<Place> getPlacesSearched() const { return places; }
+  ArrayRef<WeighedLeaf> getSearchedLeaves() const { return leaves; }
   ArrayRef<int64_t> getDifferences() const { return differences; }
 
 private:
-  /// Lets the places below `count` add up to `-rest`.
+  /// Lets the leaves below `count` add up to `-rest`.
   bool cancel(size_t count, int64_t rest) {
     if (rest == 0) {
       std::fill_n(differences.begin(), count, 0);
@@ -155,18 +156,18 @@ private:
       return false;
     if (isGivenUp() || !tried.insert({int64_t(count), rest}).second)
       return false;
-    const Place &place = places[count - 1];
-    if (place.stride == 0)
+    const WeighedLeaf &leaf = leaves[count - 1];
+    if (leaf.stride == 0)
       return false;
-    // Only differences that leave what the places below can make up for.
+    // Only differences that leave what the leaves below can make up for.
     int64_t below = reaches[count - 1];
-    int64_t first = ceilDiv(-below - rest, place.stride);
-    int64_t last = floorDiv(below - rest, place.stride);
-    first = std::max(first, -(place.extent - 1));
-    last = std::min(last, place.extent - 1);
+    int64_t first = ceilDiv(-below - rest, leaf.stride);
+    int64_t last = floorDiv(below - rest, leaf.stride);
+    first = std::max(first, -(leaf.extent - 1));
+    last = std::min(last, leaf.extent - 1);
     for (int64_t d = first; d <= last; ++d) {
       differences[count - 1] = d;
-      if (cancel(count - 1, rest + d * place.stride))
+      if (cancel(count - 1, rest + d * leaf.stride))
         return true;
     }
     return false;
@@ -179,8 +180,8 @@ private:
   }
   static int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
 
-  SmallVector<Place> places;
-  SmallVector<int64_t> reaches;  // what the places before each one span
+  SmallVector<WeighedLeaf> leaves;
+  SmallVector<int64_t> reaches;  // what the leaves before each one span
   SmallVector<int64_t> divisors; // of all they make
   SmallVector<int64_t> differences;
   llvm::DenseSet<std::pair<int64_t, int64_t>> tried;
@@ -198,10 +199,10 @@ Expected<std::optional<Collision>> tilews::findCollision(const Layout &layout) {
     return std::nullopt;
   SmallVector<int64_t> first(layout.getAxes().size(), 0), second = first;
   int64_t offset = 0;
-  for (auto [place, difference] :
-       llvm::zip(search.getPlacesSearched(), search.getDifferences())) {
-    (difference > 0 ? first : second)[place.leaf] = std::abs(difference);
-    offset += std::max<int64_t>(difference, 0) * place.stride;
+  for (auto [leaf, difference] :
+       llvm::zip(search.getSearchedLeaves(), search.getDifferences())) {
+    (difference > 0 ? first : second)[leaf.number] = std::abs(difference);
+    offset += std::max<int64_t>(difference, 0) * leaf.stride;
   }
   const IntTuple &shape = layout.getShape();
   return std::optional(
@@ -210,11 +211,11 @@ Expected<std::optional<Collision>> tilews::findCollision(const Layout &layout) {
 
 std::optional<int64_t> tilews::findGap(const Layout &layout) {
   int64_t reached = 0; // every offset up to here is
-  for (const Place &place : getPlaces(layout)) {
+  for (const WeighedLeaf &leaf : getLeaves(layout)) {
     // Later leaves step at least as far.
-    if (place.stride > reached + 1)
+    if (leaf.stride > reached + 1)
       return reached + 1;
-    reached += (place.extent - 1) * place.stride;
+    reached += (leaf.extent - 1) * leaf.stride;
   }
   return std::nullopt;
 }
@@ -238,8 +239,8 @@ Expected<Layout> tilews::upcast(const Layout &layout, int64_t factor) {
     return makeLayoutError("expected a positive factor, found ", factor);
   SmallVector<Axis> axes = layout.getAxes();
   int64_t unit = 1; // elements of a unit that the leaves so far make up
-  for (const Place &place : getPlaces(layout)) {
-    Axis &axis = axes[place.leaf];
+  for (const WeighedLeaf &leaf : getLeaves(layout)) {
+    Axis &axis = axes[leaf.number];
     if (axis.stride == unit && unit < factor) {
       int64_t count = std::min(axis.extent, factor / unit);
       if (factor % (unit * count) != 0 || axis.extent % count != 0)
@@ -375,7 +376,7 @@ Expected<int64_t> tilews::getCommonVector(const Layout &a, const Layout &b,
   for (int64_t count = std::min(limit, inverse.getSize()); count > 1; --count) {
     if (!succeeds(upcast(a, count)) || !succeeds(upcast(b, count)))
       continue;
-    // The indices that `b` places first; `a` has to place them in their order.
+    // The indices that `b` maps to 0, 1, ...; `a` must map them to the same.
     Expected<Layout> run =
         compose(inverse, llvm::cantFail(Layout::get(count, 1)));
     if (!run || !(run = compose(a, *run))) {

@@ -17,20 +17,14 @@
 
 #include "tilews/Layout/AxisDigits.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include "PlacedModes.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
 using namespace tilews;
 using llvm::SmallVector;
-
-namespace {
-struct PlacedMode {
-  int64_t stride, extent, step;
-  bool isThread;
-};
-} // namespace
 
 /// Splits a mode of threads at the end of a warp.
 static void addThreadDigits(const PlacedMode &mode, int64_t warpSize,
@@ -50,22 +44,9 @@ static void addThreadDigits(const PlacedMode &mode, int64_t warpSize,
 std::optional<SmallVector<AxisDigit>>
 tilews::getAxisDigits(const FragmentLayout &layout, int64_t axis,
                       int64_t warpSize) {
-  SmallVector<PlacedMode> modes;
-  for (bool isThread : {true, false}) {
-    int64_t step = 1;
-    for (const Mode &mode :
-         isThread ? layout.getThreadModes() : layout.getValueModes()) {
-      if (mode.stride != 0 && mode.dim == axis && mode.extent > 1)
-        modes.push_back({mode.stride, mode.extent, step, isThread});
-      step *= mode.extent;
-    }
-  }
-  llvm::sort(modes, [](const PlacedMode &a, const PlacedMode &b) {
-    return a.stride < b.stride;
-  });
   SmallVector<AxisDigit> digits;
   int64_t reach = 1;
-  for (const PlacedMode &mode : modes) {
+  for (const PlacedMode &mode : getPlacedModes(layout, axis)) {
     if (mode.stride != reach)
       return std::nullopt;
     reach *= mode.extent;

@@ -159,19 +159,48 @@ bool SharedLayout::isRowMajor() const {
   return swizzle.isIdentity() && modes == getRowMajor(getShape()).modes;
 }
 
-std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
-                                               int64_t fromBits,
-                                               int64_t toBits) const {
-  if (llvm::product_of(getShape(), fromBits) != llvm::product_of(shape, toBits))
-    return std::nullopt;
-  if (isRowMajor())
-    return getRowMajor(shape);
-  // The digits of the row-major number, least significant first, in bits.
+namespace {
+/// The digits of the row-major number of a bit in a buffer, the lowest first.
+///
+/// Example: 4 x 8 elements of 16 bits with rows 256 bits apart have the digits
+/// 128:1 (a row of bits without a gap) and 4:256.
+class BitDigits {
+public:
   struct Digit {
     int64_t extent, bits;
   };
-  SmallVector<Digit> digits;
-  auto add = [&](Digit digit) {
+
+  BitDigits(const SharedLayout &layout, int64_t elementBits) {
+    // An element is itself a row of bits.
+    add({elementBits, 1});
+    for (int64_t dim = layout.getRank() - 1; dim >= 0; --dim)
+      for (const Mode &mode : layout.getModes(dim))
+        add({mode.extent, mode.stride * elementBits});
+  }
+
+  /// Takes the next digits, whose extents have the product `extent`. Nothing if
+  /// there is no such group, because `extent` does not divide a digit.
+  std::optional<SmallVector<Digit>> take(int64_t extent) {
+    SmallVector<Digit> taken;
+    while (extent > 1) {
+      if (next == digits.size())
+        return std::nullopt;
+      Digit &digit = digits[next];
+      int64_t part = std::gcd(extent, digit.extent);
+      if (part != extent && part != digit.extent)
+        return std::nullopt;
+      taken.push_back({part, digit.bits});
+      extent /= part;
+      digit = {digit.extent / part, digit.bits * part};
+      if (digit.extent == 1)
+        ++next;
+    }
+    return taken;
+  }
+
+private:
+  /// Adds a digit, merged with the one before if it continues it.
+  void add(Digit digit) {
     if (digit.extent == 1)
       return;
     if (!digits.empty() &&
@@ -179,43 +208,34 @@ std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
       digits.back().extent *= digit.extent;
     else
       digits.push_back(digit);
-  };
-  // An element of `fromBits` is itself a row of bits.
-  add({fromBits, 1});
-  for (int64_t dim = getRank() - 1; dim >= 0; --dim)
-    for (const Mode &mode : getModes(dim))
-      add({mode.extent, mode.stride * fromBits});
+  }
 
-  // Takes the next digits with a product of `extent`.
+  SmallVector<Digit> digits;
   size_t next = 0;
-  auto take = [&](int64_t extent, SmallVectorImpl<Digit> &taken) {
-    while (extent > 1) {
-      if (next == digits.size())
-        return false;
-      Digit &digit = digits[next];
-      int64_t part = std::gcd(extent, digit.extent);
-      if (part != extent && part != digit.extent)
-        return false;
-      taken.push_back({part, digit.bits});
-      extent /= part;
-      digit = {digit.extent / part, digit.bits * part};
-      if (digit.extent == 1)
-        ++next;
-    }
-    return true;
-  };
-  SmallVector<Digit> element;
-  if (!take(toBits, element) || element.size() > 1 ||
-      (!element.empty() && element.front().bits != 1))
+};
+} // namespace
+
+std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
+                                               int64_t fromBits,
+                                               int64_t toBits) const {
+  if (llvm::product_of(getShape(), fromBits) != llvm::product_of(shape, toBits))
+    return std::nullopt;
+  if (isRowMajor())
+    return getRowMajor(shape);
+  BitDigits digits(*this, fromBits);
+  std::optional<SmallVector<BitDigits::Digit>> element = digits.take(toBits);
+  if (!element || element->size() > 1 ||
+      (!element->empty() && element->front().bits != 1))
     return std::nullopt;
   SmallVector<SmallVector<Mode>> groups(shape.size());
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
-    SmallVector<Digit> taken;
-    if (!take(shape[dim], taken))
+    std::optional<SmallVector<BitDigits::Digit>> taken =
+        digits.take(shape[dim]);
+    if (!taken)
       return std::nullopt;
-    if (taken.empty())
+    if (taken->empty())
       groups[dim].push_back({1, 0, dim});
-    for (const Digit &digit : taken) {
+    for (const BitDigits::Digit &digit : *taken) {
       if (digit.bits % toBits != 0)
         return std::nullopt;
       groups[dim].push_back({digit.extent, digit.bits / toBits, dim});

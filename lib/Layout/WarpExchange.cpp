@@ -24,6 +24,8 @@
 
 #include "tilews/Layout/WarpExchange.h"
 
+#include "PlacedModes.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -44,15 +46,6 @@ using llvm::SmallVectorImpl;
 namespace {
 enum class Place { Register, Lane, Warp };
 
-/// A mode of a layout with its place in the thread's or register's number.
-struct PlacedMode {
-  bool isThread;
-  int64_t extent, step;
-  /// The extent before it was fitted to the other layout.
-  int64_t modulo;
-  int64_t stride; // of the coordinate
-};
-
 /// A prime digit of a mode.
 struct Digit {
   Place place;
@@ -61,30 +54,6 @@ struct Digit {
   int64_t getStep() const { return digit.step * digit.part; }
 };
 } // namespace
-
-/// The modes along `dim` by stride (replication: `dim` is -1), without those
-/// that hold a single value.
-static SmallVector<PlacedMode> getModes(const FragmentLayout &layout,
-                                        int64_t dim) {
-  SmallVector<PlacedMode> result;
-  for (bool isThread : {true, false}) {
-    int64_t step = 1;
-    for (const Mode &mode :
-         isThread ? layout.getThreadModes() : layout.getValueModes()) {
-      bool along =
-          dim < 0 ? mode.stride == 0 : mode.stride != 0 && mode.dim == dim;
-      if (along && mode.extent > 1)
-        result.push_back(
-            {isThread, mode.extent, step, mode.extent, mode.stride});
-      step *= mode.extent;
-    }
-  }
-  llvm::sort(result, [](const PlacedMode &a, const PlacedMode &b) {
-    return std::tie(a.stride, a.isThread, a.step) <
-           std::tie(b.stride, b.isThread, b.step);
-  });
-  return result;
-}
 
 /// Cuts registers past the extent off. False if the modes are no digits, each
 /// beginning where the one before ends.
@@ -208,8 +177,8 @@ public:
 
 private:
   bool addDim(int64_t dim) {
-    SmallVector<PlacedMode> source = getModes(from, dim),
-                            dest = getModes(to, dim);
+    SmallVector<PlacedMode> source = getPlacedModes(from, dim),
+                            dest = getPlacedModes(to, dim);
     if (!fitToExtent(source, shape[dim]) || !fitToExtent(dest, shape[dim]))
       return false;
     extendTo(source, getReach(dest));
@@ -266,7 +235,7 @@ private:
 
   /// Lanes that hold copies can each offer another register.
   bool addReplicas() {
-    for (const PlacedMode &mode : getModes(from, -1)) {
+    for (const PlacedMode &mode : getPlacedModes(from, -1)) {
       if (!mode.isThread)
         continue;
       int64_t part = 1, left = mode.extent;
@@ -280,7 +249,7 @@ private:
         }
     }
     // The target's replicas ask for nothing, but have to be lanes and warps.
-    for (const PlacedMode &mode : getModes(to, -1)) {
+    for (const PlacedMode &mode : getPlacedModes(to, -1)) {
       int64_t part = 1, left = mode.extent;
       for (int64_t prime = 2; mode.isThread && left > 1; ++prime)
         for (; left % prime == 0; left /= prime, part *= prime)

@@ -48,9 +48,12 @@ int64_t WgmmaDescriptor::getBits() const {
 }
 
 namespace {
-/// One dimension of the operand: the part of an instruction, from which steps
-/// are taken, and where the parts begin. All in bytes.
-struct Side {
+/// One dimension of the operand, K or M (N): the axes of the part that one
+/// instruction reads, and the starts of the parts. All in bytes.
+///
+/// Example: K of 64 f16 elements along rows of 128 bytes, K = 16 of an
+/// instruction: axes 16:2, starts 4:32.
+struct OperandDim {
   SmallVector<Axis> axes;
   Layout starts;
 
@@ -73,8 +76,9 @@ struct Side {
   }
 };
 
-/// Derives the descriptor from the two sides. The canonical layouts are, in
-/// bytes with w for the swizzle's span (16 without one) and after the swizzle:
+/// Derives the descriptor from the two dimensions. The canonical layouts are,
+/// in bytes with w for the swizzle's span (16 without one) and after the
+/// swizzle:
 ///   along K:     rows (8, M/8) : (w, stride),
 ///                16-byte chunks of K : 16, or leading without a swizzle;
 ///   along M, N:  (w, M/w) : (1, leading), rows of K (8, K/8) : (w, stride),
@@ -88,11 +92,12 @@ public:
 
 private:
   Error check() const;
-  Expected<Side> getSide(int64_t dim, int64_t extent, const char *name) const;
-  Error takeRows(Side &side, const char *name) const;
-  Error deriveMajorK(Side side, Side k);
-  Error deriveMajorMN(Side side, Side k);
-  Error checkStarts(const Side &side, int64_t within) const;
+  Expected<OperandDim> getDim(int64_t dim, int64_t extent,
+                              const char *name) const;
+  Error takeRows(OperandDim &side, const char *name) const;
+  Error deriveMajorK(OperandDim side, OperandDim k);
+  Error deriveMajorMN(OperandDim side, OperandDim k);
+  Error checkStarts(const OperandDim &side, int64_t within) const;
   Error checkDistance(int64_t distance, const char *what) const;
   int64_t getSpan() const {
     return result.swizzleBytes ? result.swizzleBytes : chunkBytes;
@@ -126,8 +131,8 @@ Error Deriver::check() const {
   return Error::success();
 }
 
-Expected<Side> Deriver::getSide(int64_t dim, int64_t extent,
-                                const char *name) const {
+Expected<OperandDim> Deriver::getDim(int64_t dim, int64_t extent,
+                                     const char *name) const {
   Expected<Layout> whole = getDimLayout(operand.layout, dim);
   if (!whole)
     return whole.takeError();
@@ -142,7 +147,7 @@ Expected<Side> Deriver::getSide(int64_t dim, int64_t extent,
     return makeLayoutError("the instruction's ", extent, " elements along ",
                            name, " cut through a part of the layout");
   }
-  Side side;
+  OperandDim side;
   for (Axis axis : coalesce(divided->getMode(0)).getAxes())
     if (axis.extent > 1)
       side.axes.push_back({axis.extent, axis.stride * bytes});
@@ -155,7 +160,7 @@ Expected<Side> Deriver::getSide(int64_t dim, int64_t extent,
 
 /// Parts have to begin where the swizzle's pattern does, but for `within` bytes
 /// of its first row.
-Error Deriver::checkStarts(const Side &side, int64_t within) const {
+Error Deriver::checkStarts(const OperandDim &side, int64_t within) const {
   int64_t pattern = result.swizzleBytes ? coreRows * getSpan() : chunkBytes;
   for (int64_t i = 0, e = side.starts.getSize(); i < e; ++i) {
     int64_t start = side.starts(i);
@@ -177,7 +182,7 @@ Error Deriver::checkDistance(int64_t distance, const char *what) const {
 }
 
 /// Takes the rows of a core matrix.
-Error Deriver::takeRows(Side &side, const char *name) const {
+Error Deriver::takeRows(OperandDim &side, const char *name) const {
   int64_t found = side.getFirstStride();
   if (side.take(coreRows) == getSpan())
     return Error::success();
@@ -185,7 +190,7 @@ Error Deriver::takeRows(Side &side, const char *name) const {
                          getSpan(), " bytes apart, found ", found);
 }
 
-Error Deriver::deriveMajorK(Side side, Side k) {
+Error Deriver::deriveMajorK(OperandDim side, OperandDim k) {
   int64_t span = getSpan();
   k.take(chunkBytes / bytes); // side by side: derive() looked
   int64_t chunks = operand.k * bytes / chunkBytes;
@@ -216,7 +221,7 @@ Error Deriver::deriveMajorK(Side side, Side k) {
   return checkStarts(k, span - 1);
 }
 
-Error Deriver::deriveMajorMN(Side side, Side k) {
+Error Deriver::deriveMajorMN(OperandDim side, OperandDim k) {
   if (operand.elementBits != 16)
     return makeLayoutError("elements of ", operand.elementBits,
                            " bits that are not side by side along K cannot be "
@@ -256,13 +261,14 @@ Expected<WgmmaDescriptor> Deriver::derive() {
     return std::move(error);
   int64_t bits = operand.layout.getSwizzle().bits;
   result.swizzleBytes = bits ? chunkBytes << bits : 0;
-  Expected<Side> side = getSide(1 - operand.kDim, operand.extent, "M or N");
+  Expected<OperandDim> side =
+      getDim(1 - operand.kDim, operand.extent, "M or N");
   if (!side)
     return side.takeError();
-  Expected<Side> k = getSide(operand.kDim, operand.k, "K");
+  Expected<OperandDim> k = getDim(operand.kDim, operand.k, "K");
   if (!k)
     return k.takeError();
-  auto hasChunks = [&](const Side &s) {
+  auto hasChunks = [&](const OperandDim &s) {
     return s.getFirstStride() == bytes &&
            s.axes.front().extent * bytes % chunkBytes == 0;
   };

@@ -58,9 +58,10 @@ static LogicalResult makeChannel(Frame &frame, const Instruction &inst) {
 }
 
 namespace {
-/// A channel and a place in it.
-struct Place {
-  Place(Frame &frame, const Instruction &inst)
+/// The slot of a channel that a cursor refers to, and the parity of its phase.
+/// Depth 3, cursor 4: slot 1, parity 1.
+struct ChannelSlot {
+  ChannelSlot(Frame &frame, const Instruction &inst)
       : state(frame.getState()), agent(state.getAgent(frame.getAgent())),
         channel(*frame.get(inst, 0).channel),
         slot(frame.getInteger(inst, 1) % channel.getDepth()),
@@ -74,32 +75,32 @@ struct Place {
 } // namespace
 
 static LogicalResult acquire(Frame &frame, const Instruction &inst) {
-  Place place(frame, inst);
-  return waitFor(frame, inst, *place.channel.empty, place.slot,
-                 place.parity ^ 1);
+  ChannelSlot target(frame, inst);
+  return waitFor(frame, inst, *target.channel.empty, target.slot,
+                 target.parity ^ 1);
 }
 
 static LogicalResult commit(Frame &frame, const Instruction &inst) {
-  Place place(frame, inst);
-  BlockState &state = place.state;
+  ChannelSlot target(frame, inst);
+  BlockState &state = target.state;
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   // The lowering's fence for what the producer has stored.
-  state.fence(place.agent);
-  Knowledge knowledge = state.tell(place.agent, /*byOneThread=*/false);
+  state.fence(target.agent);
+  Knowledge knowledge = state.tell(target.agent, /*byOneThread=*/false);
   if (frame.isInRole())
-    return arriveBehindCopies(frame, inst, *place.channel.full, place.slot,
+    return arriveBehindCopies(frame, inst, *target.channel.full, target.slot,
                               /*arrivals=*/1, std::move(knowledge));
-  return arrive(frame, inst, *place.channel.full, place.slot, /*arrivals=*/1,
+  return arrive(frame, inst, *target.channel.full, target.slot, /*arrivals=*/1,
                 knowledge);
 }
 
 static LogicalResult wait(Frame &frame, const Instruction &inst) {
-  Place place(frame, inst);
-  BlockState &state = place.state;
-  Agent &agent = place.agent;
-  if (failed(
-          waitFor(frame, inst, *place.channel.full, place.slot, place.parity)))
+  ChannelSlot target(frame, inst);
+  BlockState &state = target.state;
+  Agent &agent = target.agent;
+  if (failed(waitFor(frame, inst, *target.channel.full, target.slot,
+                     target.parity)))
     return failure();
   auto op = cast<tile::WaitOp>(inst.op);
   if (frame.isInRole()) {
@@ -121,15 +122,15 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
 }
 
 static LogicalResult release(Frame &frame, const Instruction &inst) {
-  Place place(frame, inst);
-  BlockState &state = place.state;
+  ChannelSlot target(frame, inst);
+  BlockState &state = target.state;
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   // The lowering's fence for what consumers have stored.
   if (frame.isInRole())
-    state.fence(place.agent);
-  return arrive(frame, inst, *place.channel.empty, place.slot, /*arrivals=*/1,
-                state.tell(place.agent, /*byOneThread=*/false));
+    state.fence(target.agent);
+  return arrive(frame, inst, *target.channel.empty, target.slot, /*arrivals=*/1,
+                state.tell(target.agent, /*byOneThread=*/false));
 }
 
 void sim::registerScheduleHandlers(Registry &registry) {
