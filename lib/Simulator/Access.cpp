@@ -34,7 +34,7 @@ LogicalResult sim::forEachRow(const MemRef &memref, const Box &box,
     return fn({0, 1, memref.offset, {}});
   int64_t size = box.sizes.back(), offset = box.offsets.back();
   int64_t extent = memref.shape.back();
-  // Offsets are arbitrary: no sum of two may overflow.
+  // Offsets are arbitrary numbers, so sums of two of them could overflow.
   int64_t low = offset >= 0 ? 0 : offset <= -size ? size : -offset;
   int64_t high =
       offset >= extent ? 0 : extent - std::max<int64_t>(offset, 0) + low;
@@ -114,7 +114,8 @@ LogicalResult sim::readNow(Frame &frame, const Instruction &inst,
                            const MemRef &memref, const Box &box, T padding,
                            T *values, bool isAsyncProxy) {
   AccessMode mode{/*writes=*/false, isAsyncProxy};
-  if (failed(frame.getState().access(frame, inst, memref, box, mode)))
+  if (failed(
+          frame.getState().getAccesses().check(frame, inst, memref, box, mode)))
     return failure();
   return readBox(frame, inst, memref, box, padding, values);
 }
@@ -124,7 +125,8 @@ LogicalResult sim::writeNow(Frame &frame, const Instruction &inst,
                             const MemRef &memref, const Box &box,
                             const T *values) {
   AccessMode mode{/*writes=*/true};
-  if (failed(frame.getState().access(frame, inst, memref, box, mode)))
+  if (failed(
+          frame.getState().getAccesses().check(frame, inst, memref, box, mode)))
     return failure();
   return writeBox(frame, inst, memref, box, values);
 }
@@ -137,12 +139,13 @@ LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
                              function_ref<T(T, T)> combine) {
   AccessMode mode{/*writes=*/true, /*isAsyncProxy=*/false, kind};
   if (failed(checkWritable(frame, inst, memref)) ||
-      failed(frame.getState().access(frame, inst, memref, box, mode)))
+      failed(
+          frame.getState().getAccesses().check(frame, inst, memref, box, mode)))
     return failure();
   int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
   int64_t stride = getRowStride(memref);
   return forEachRow(memref, box, [&](const Row &row) {
-    // One after the other: a stride of zero repeats an element.
+    // One by one: with a stride of zero an element is updated repeatedly.
     for (int64_t i = row.low; i < row.high; ++i) {
       int64_t element = row.first + (i - row.low) * stride;
       T old = 0;

@@ -14,45 +14,50 @@
 
 namespace tilews::sim {
 
-/// A box of a memref, which may reach past its bounds on all sides.
+/// A region of a memref, which may reach past its bounds on all sides.
+///
+/// Example: offsets (-1, 0), sizes (2, 4) of a 4 x 4 memref is one row outside
+/// and row 0.
 struct Box {
   llvm::SmallVector<int64_t> offsets, sizes;
 
+  /// Returns the region that is the whole memref.
   static Box getWhole(const MemRef &memref) {
     return {llvm::SmallVector<int64_t>(memref.shape.size(), 0), memref.shape};
   }
 };
 
-/// A row of a box: its elements `low` to `high` (exclusive) lie in the memref.
-/// `first` is the element offset of element `low`, `coords` its place.
+/// A row of a region. Its elements `low` to `high` (exclusive) lie in the
+/// memref. `first` is the offset of element `low` in elements, `coords` its
+/// coordinates.
 struct Row {
   int64_t low, high, first;
   llvm::SmallVector<int64_t> coords;
 };
 
-/// Calls `fn` for each row of a box until one fails. Rows outside the memref
-/// are empty.
+/// Calls `fn` for each row of a region until a call fails. Rows outside the
+/// memref are empty: `low == high`.
 mlir::LogicalResult
 forEachRow(const MemRef &memref, const Box &box,
            llvm::function_ref<mlir::LogicalResult(const Row &)> fn);
 
-/// Reads a box row by row into `values`; elements outside the memref become
-/// `padding`. Fails if an element was never written. Whether the access is
-/// ordered is for `BlockState::access` to say.
+/// Reads a region row by row into `values`. Elements outside the memref become
+/// `padding`. Fails if an element was never written. `AccessChecker::check` has
+/// checked the order of the access.
 template <typename T>
 mlir::LogicalResult readBox(Frame &frame, const Instruction &inst,
                             const MemRef &memref, const Box &box, T padding,
                             T *values);
 
-/// Writes `values` row by row to the part of a box that lies in the memref.
-/// Fails if the memory is read-only. Whether the access is ordered is for
-/// `BlockState::access` to say.
+/// Writes `values` row by row to the part of a region that lies in the memref.
+/// Fails if the memory is read-only. `AccessChecker::check` has checked the
+/// order of the access.
 template <typename T>
 mlir::LogicalResult writeBox(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
                              const T *values);
 
-/// The same for accesses that are made and done at once, which it checks.
+/// The same for accesses that are made at once: they are checked here.
 template <typename T>
 mlir::LogicalResult readNow(Frame &frame, const Instruction &inst,
                             const MemRef &memref, const Box &box, T padding,
@@ -62,8 +67,8 @@ mlir::LogicalResult writeNow(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
                              const T *values);
 
-/// Replaces each element of the box that lies in the memref by
-/// `combine(old, value)`. `reads` says whether the old value matters.
+/// Replaces each element of the region that lies in the memref by
+/// `combine(old, value)`. `reads` says whether `combine` uses the old value.
 template <typename T>
 mlir::LogicalResult updateNow(Frame &frame, const Instruction &inst,
                               const MemRef &memref, const Box &box,
@@ -71,7 +76,7 @@ mlir::LogicalResult updateNow(Frame &frame, const Instruction &inst,
                               std::optional<tile::AtomicKind> kind,
                               llvm::function_ref<T(T, T)> combine);
 
-/// Fails if `coords` does not lie in the memref.
+/// Fails if `coords` lies outside the memref.
 mlir::LogicalResult checkBounds(Frame &frame, const Instruction &inst,
                                 const MemRef &memref,
                                 llvm::ArrayRef<int64_t> coords);

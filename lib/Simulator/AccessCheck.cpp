@@ -19,6 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AccessCheck.h"
+
 #include "Access.h"
 #include "BlockState.h"
 
@@ -26,7 +28,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-/// What an earlier access is, in the words of a message about a later one.
+/// Describes an earlier access, for the note of a message about a later one.
 static std::string describe(const Event &event, const std::string &agent,
                             bool isSame) {
   std::string by = isSame ? "this role" : agent;
@@ -41,17 +43,17 @@ static std::string describe(const Event &event, const std::string &agent,
   case AsyncKind::Store:
     return by + " starts a copy from it here, which " +
            (isDone ? "was not waited for" : "has not been waited for");
-  case AsyncKind::Product:
-    return by + " starts a product here that reads it until it is waited for";
+  case AsyncKind::Matmul:
+    return by + " starts a matmul here that reads it until it is waited for";
   case AsyncKind::Arrival:
     break;
   }
   llvm_unreachable("arrivals access nothing");
 }
 
-LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
-                                     const std::string &place, bool writes,
-                                     const Conflict &conflict) {
+LogicalResult AccessChecker::fail(Frame &frame, const Instruction &inst,
+                                  const std::string &place, bool writes,
+                                  const Conflict &conflict) {
   const Event &earlier = conflict.earlier;
   bool isSame = earlier.agent == frame.getAgent();
   std::string what = writes ? "writes " + place : "reads " + place;
@@ -69,8 +71,8 @@ LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
     what += isFilling ? (writes ? ", to which a copy is under way"
                                 : ", to which a copy is under way that was not "
                                   "waited for")
-            : earlier.writes ? ", which nothing orders behind a write of it"
-                             : ", which nothing orders behind a read of it";
+            : earlier.writes ? ", which nothing orders after a write of it"
+                             : ", which nothing orders after a read of it";
     if (!isFilling && isSame && !earlier.op)
       what += " by other threads; expected a tile.barrier";
     break;
@@ -79,17 +81,19 @@ LogicalResult BlockState::failAccess(Frame &frame, const Instruction &inst,
   return frame.fail(
       inst, what,
       {{earlier.inst->op->getLoc(),
-        describe(earlier, getAgent(earlier.agent).name, isSame)}});
+        describe(earlier, block.getAgent(earlier.agent).name, isSame)}});
 }
 
-/// Calls `fn(first, count, i)` for runs of bytes of a row's elements, the first
-/// of which is the row's element `i` behind `row.low`, until it returns false.
+/// Calls `fn(first, count, i)` for each run of bytes of a row, until it returns
+/// false: bytes `first` to `first + count`, which start with element
+/// `row.low + i`. A row in a swizzled layout of 16-byte chunks has a run for
+/// each chunk.
 static void forEachRun(const MemRef &memref, const Row &row,
                        function_ref<bool(int64_t, int64_t, int64_t)> fn) {
   const Buffer &buffer = *memref.buffer;
   int64_t bits = memref.storageBits, count = row.high - row.low;
   int64_t stride = memref.strides.empty() ? 1 : memref.strides.back();
-  // Bytes in the order of the data.
+  // Without a planned layout, bytes are in the order of the data.
   if (!buffer.places) {
     for (int64_t i = 0, n; i < count; i += n) {
       n = stride == 1 ? count - i : 1;
@@ -105,7 +109,7 @@ static void forEachRun(const MemRef &memref, const Row &row,
   int64_t begin = 0, end = 0, first = 0;
   for (int64_t i = 0; i < count; ++i) {
     int64_t bit = (row.first + i * stride) * bits;
-    // A view's element is a part of the buffer's, or some of them.
+    // An element of a view is a part of the buffer's element, or several.
     for (int64_t part = bit; part < bit + bits; part += std::min(bits, own)) {
       int64_t place =
           buffer.firstCell + places.bytes[part / own] + part % own / 8;
@@ -124,9 +128,10 @@ static void forEachRun(const MemRef &memref, const Row &row,
     (void)fn(begin, end - begin, first);
 }
 
-Event BlockState::makeEvent(unsigned number, const Instruction &inst,
-                            const AccessMode &mode, const void *buffer) const {
-  const Agent &agent = getAgent(number);
+Event AccessChecker::makeEvent(unsigned number, const Instruction &inst,
+                               const AccessMode &mode,
+                               const void *buffer) const {
+  const Agent &agent = block.getAgent(number);
   Event event;
   event.inst = &inst;
   event.agent = number;
@@ -140,15 +145,15 @@ Event BlockState::makeEvent(unsigned number, const Instruction &inst,
   return event;
 }
 
-Viewer BlockState::getViewer(unsigned number) const {
-  const Agent &agent = getAgent(number);
-  Viewer viewer{agent.all, std::nullopt, isExplicit};
-  if (!isExplicit || agent.isOneThread)
+Viewer AccessChecker::getViewer(unsigned number) const {
+  const Agent &agent = block.getAgent(number);
+  Viewer viewer{agent.all, std::nullopt, block.isExplicit};
+  if (!block.isExplicit || agent.isOneThread)
     viewer.own = agent.accesses;
   return viewer;
 }
 
-Cells *BlockState::getCells(const Buffer &buffer) {
+Cells *AccessChecker::getCells(const Buffer &buffer) {
   if (buffer.cells)
     return buffer.cells.get();
   if (!buffer.isWritten)
@@ -159,15 +164,16 @@ Cells *BlockState::getCells(const Buffer &buffer) {
   return cells.get();
 }
 
-void BlockState::note(Frame &frame, const Cells &cells, int64_t first,
-                      int64_t count, bool writes) {
-  // A record tells of its own block's memory.
-  Record *record = owns(frame.getAgent()) ? frame.getRecord() : nullptr;
+void AccessChecker::note(Frame &frame, const Cells &cells, int64_t first,
+                         int64_t count, bool writes) {
+  // Records list the memory of their own block only.
+  Record *record = block.owns(frame.getAgent()) ? frame.getRecord() : nullptr;
   if (record)
-    record->add({recorder->getMemory(&cells), first, first + count, writes});
+    record->add(
+        {block.getRecorder()->getMemory(&cells), first, first + count, writes});
 }
 
-LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
+LogicalResult AccessChecker::useScratch(Frame &frame, const Instruction &inst) {
   for (bool writes : {true, false}) {
     AccessMode mode;
     mode.writes = writes;
@@ -176,26 +182,27 @@ LogicalResult BlockState::useScratch(Frame &frame, const Instruction &inst) {
     if (std::optional<Conflict> conflict =
             shadow.touch(*arena, inst.sharedOffset, inst.scratchBytes,
                          getViewer(frame.getAgent())))
-      return failAccess(frame, inst, "its scratch memory", writes, *conflict);
+      return fail(frame, inst, "its scratch memory", writes, *conflict);
     if (writes)
-      meet(getAgent(frame.getAgent()));
+      block.synchronize(block.getAgent(frame.getAgent()));
   }
   return success();
 }
 
-/// Until barriers are placed an agent's own accesses count as ordered: it is
-/// for the barriers to let its products end before it overwrites what they
-/// read.
-bool BlockState::isInOrder(const Conflict &conflict, unsigned agent) const {
+/// Returns whether an access only conflicts with a matmul of its own agent that
+/// still reads. Before barriers are inserted that is no error: the pass that
+/// inserts them makes the agent wait for the matmul.
+bool AccessChecker::isOwnMatmul(const Conflict &conflict,
+                                unsigned agent) const {
   const Event &earlier = conflict.earlier;
-  return !isExplicit && conflict.kind == ConflictKind::Unordered &&
+  return !block.isExplicit && conflict.kind == ConflictKind::Unordered &&
          earlier.agent == agent && earlier.op &&
-         earlier.op->kind == AsyncKind::Product;
+         earlier.op->kind == AsyncKind::Matmul;
 }
 
-LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
-                                 const MemRef &memref, const Box &box,
-                                 const AccessMode &mode) {
+LogicalResult AccessChecker::check(Frame &frame, const Instruction &inst,
+                                   const MemRef &memref, const Box &box,
+                                   const AccessMode &mode) {
   if (Record *record = frame.getRecord())
     record->bytes = std::max<int64_t>(record->bytes, 0) +
                     countElements(box.sizes) * memref.storageBits / 8;
@@ -212,8 +219,8 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
       note(frame, *cells, first, count, mode.writes);
       std::optional<Conflict> conflict =
           shadow.touch(*cells, first, count, viewer);
-      while (conflict && isInOrder(*conflict, frame.getAgent())) {
-        result = finish(frame, AsyncKind::Product, conflict->earlier.time);
+      while (conflict && isOwnMatmul(*conflict, frame.getAgent())) {
+        result = block.finish(frame, AsyncKind::Matmul, conflict->earlier.time);
         if (failed(result))
           return false;
         conflict = shadow.touch(*cells, first, count, viewer);
@@ -224,12 +231,14 @@ LogicalResult BlockState::access(Frame &frame, const Instruction &inst,
       if (!coords.empty())
         coords.back() +=
             skip + (conflict->byte - first) * 8 / memref.storageBits;
-      result = failAccess(
-          frame, inst,
-          "element " + toString(coords) +
-              (buffer.cells ? " of shared memory" : " of global memory") +
-              (owns(frame.getAgent()) ? "" : " of block " + toString(block)),
-          mode.writes, *conflict);
+      result =
+          fail(frame, inst,
+               "element " + toString(coords) +
+                   (buffer.cells ? " of shared memory" : " of global memory") +
+                   (block.owns(frame.getAgent())
+                        ? ""
+                        : " of block " + toString(block.getBlock())),
+               mode.writes, *conflict);
       return false;
     });
     return result;

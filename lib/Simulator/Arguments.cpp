@@ -34,7 +34,7 @@ using tilews::tile::TileDialect;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Checks a kernel's arguments and makes values of them.
+/// Checks the arguments of a launch and converts them to values.
 class Binder {
 public:
   explicit Binder(gpu::GPUFuncOp kernel)
@@ -55,7 +55,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   SmallVector<tile::KernelArgument> declared;
-  /// Extents that have a name, and the argument that gave it first.
+  /// Extents of symbols, and the argument that bound the symbol.
   llvm::StringMap<std::pair<int64_t, unsigned>> symbols;
 };
 } // namespace
@@ -108,7 +108,7 @@ LogicalResult Binder::checkStrides(unsigned index, const MemoryArgument &arg) {
       return emitError(index)
              << type << " starts at offset " << offset << ", expected 0";
   }
-  // Libraries say what they like of the strides of nothing.
+  // Libraries give arbitrary strides to arrays without elements.
   if (llvm::is_contained(arg.shape, 0))
     return success();
   for (auto [extent, stride, wanted] :

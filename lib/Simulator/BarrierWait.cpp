@@ -30,7 +30,7 @@ using namespace tilews::sim;
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// "barrier 1" or "barrier 'full' of slot 1".
+/// "the barrier of slot 1" or "the 'full' barrier of slot 1".
 static std::string getName(const BarrierArray &barriers, int64_t slot) {
   if (barriers.name.empty())
     return ("the barrier of slot " + Twine(slot)).str();
@@ -52,7 +52,7 @@ static std::string describe(const MBarrier &barrier) {
   return text;
 }
 
-/// Whether `op` can make the barrier's phase complete.
+/// Returns whether `op` arrives at the barriers.
 static bool isArrival(const BarrierArray &barriers, Operation *op) {
   if (barriers.name == "full")
     return isa<tile::CommitOp>(op);
@@ -61,7 +61,7 @@ static bool isArrival(const BarrierArray &barriers, Operation *op) {
   return isa<tile::MBarrierArriveOp>(op);
 }
 
-/// Adds notes on who waits and who should arrive.
+/// Adds notes: the operation that waits, and those that arrive at the barrier.
 static void report(const Instruction &inst, const BarrierArray &barriers,
                    int64_t slot, int64_t parity, Failure &failure) {
   const MBarrier &barrier = barriers.slots[slot];
@@ -81,7 +81,7 @@ static void report(const Instruction &inst, const BarrierArray &barriers,
   }
 }
 
-/// Notes in the record of an operation which barrier it is about.
+/// Adds the barrier to the record of the present operation.
 static void note(Frame &frame, const MBarrier &barrier, int64_t slot,
                  int64_t phase) {
   if (Record *record = frame.getRecord()) {
@@ -100,7 +100,7 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
                            int64_t parity) {
   BlockState &state = frame.getState();
   MBarrier &barrier = barriers.slots[slot];
-  // Where the wait never ends, the record says what it waits for.
+  // Set before the wait, so that the record of a wait that never ends has it.
   note(frame, barrier, slot, barrier.phase);
   auto isOver = [&] { return barrier.isComplete(parity); };
   auto describe = [&](Failure &failure) {
@@ -110,16 +110,16 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
   if (failed(state.scheduler.waitUntil(frame.getAgent(), wait)))
     return failure();
   note(frame, barrier, slot, barrier.phase - 1);
-  // Without roles channels are no barriers: their waits order nothing.
+  // Without roles channels do not become barriers: their waits order nothing.
   bool isBarrier = barriers.name.empty() || frame.isInRole();
   if (isBarrier)
-    state.learn(state.getAgent(frame.getAgent()), barrier.complete);
+    state.joinClocks(state.getAgent(frame.getAgent()), barrier.complete);
   return success();
 }
 
 LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
                           BarrierArray &barriers, int64_t slot,
-                          int64_t arrivals, const Knowledge &knowledge) {
+                          int64_t arrivals, const Clocks &clocks) {
   MBarrier &barrier = barriers.slots[slot];
   if (arrivals > barrier.missing)
     return frame.fail(inst, "arrives " + Twine(arrivals) + " times at " +
@@ -127,7 +127,7 @@ LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
                                 describe(barrier));
   note(frame, barrier, slot, barrier.phase);
   barrier.missing -= arrivals;
-  barrier.arriving.join(knowledge);
+  barrier.arriving.join(clocks);
   barrier.update();
   return success();
 }
@@ -140,9 +140,9 @@ Record sim::makeRecord(const BarrierArray &barriers, int64_t slot) {
   return record;
 }
 
-LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
-                                      BarrierArray &barriers, int64_t slot,
-                                      int64_t arrivals, Knowledge knowledge) {
+LogicalResult sim::arriveAfterCopies(Frame &frame, const Instruction &inst,
+                                     BarrierArray &barriers, int64_t slot,
+                                     int64_t arrivals, Clocks clocks) {
   Scheduler &scheduler = frame.getState().scheduler;
   Agent &agent = frame.getState().getAgent(frame.getAgent());
   auto op = std::make_shared<AsyncOp>();
@@ -150,14 +150,14 @@ LogicalResult sim::arriveBehindCopies(Frame &frame, const Instruction &inst,
   op->agent = frame.getAgent();
   op->inst = &inst;
   op->signals = &barriers.slots[slot];
-  for (const std::shared_ptr<AsyncOp> &other : scheduler.getUnderWay())
+  for (const std::shared_ptr<AsyncOp> &other : scheduler.getInFlight())
     if (other->kind == AsyncKind::Copy && other->agent == op->agent)
       op->after.push_back(other);
-  knowledge.done.raise(agent.copies, agent.copiesStarted);
+  clocks.done.raise(agent.copies, agent.copiesStarted);
   if (op->after.empty())
-    return arrive(frame, inst, barriers, slot, arrivals, knowledge);
-  op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
-    return arrive(frame, inst, barriers, slot, arrivals, knowledge);
+    return arrive(frame, inst, barriers, slot, arrivals, clocks);
+  op->complete = [&frame, &inst, &barriers, slot, arrivals, clocks] {
+    return arrive(frame, inst, barriers, slot, arrivals, clocks);
   };
   return frame.getState().start(std::move(op), RecordUnit::Arrival,
                                 makeRecord(barriers, slot));

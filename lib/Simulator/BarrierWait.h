@@ -14,14 +14,15 @@
 
 namespace tilews::sim {
 
-/// The slot that operand `operand + 1` names of the barriers that are operand
-/// `operand`. Fails if there is none, or if the barriers are not ready.
+/// Returns the slot that an instruction uses: operand `operand` is the
+/// barriers, the next one the number of the slot. Fails if the number is out of
+/// range or the barriers are not ready.
 mlir::FailureOr<int64_t> getBarrierSlot(Frame &frame, const Instruction &inst,
                                         unsigned operand);
 
-/// Waits for the phase of parity `parity` of a barrier and learns what those
-/// know who have arrived. Where nobody ever does, the block fails with a report
-/// of all that wait.
+/// Waits for the phase of parity `parity` of a barrier, and joins the clocks of
+/// its arrivals into those of the agent. If the phase never completes, the
+/// block fails with a report of all waiting agents.
 mlir::LogicalResult waitFor(Frame &frame, const Instruction &inst,
                             BarrierArray &barriers, int64_t slot,
                             int64_t parity);
@@ -29,19 +30,19 @@ mlir::LogicalResult waitFor(Frame &frame, const Instruction &inst,
 /// Arrives at a barrier; fails if its phase expects fewer arrivals.
 mlir::LogicalResult arrive(Frame &frame, const Instruction &inst,
                            BarrierArray &barriers, int64_t slot,
-                           int64_t arrivals, const Knowledge &knowledge);
+                           int64_t arrivals, const Clocks &clocks);
 
-/// What a record of an operation under way says of the barrier it arrives at.
+/// Returns a record with the barrier, the slot and the present phase.
 struct Record makeRecord(const BarrierArray &barriers, int64_t slot);
 
-/// Arrives as soon as all copies by cp.async that the agent has started so far
-/// have landed, which those who wait then know.
-mlir::LogicalResult arriveBehindCopies(Frame &frame, const Instruction &inst,
-                                       BarrierArray &barriers, int64_t slot,
-                                       int64_t arrivals, Knowledge knowledge);
+/// Arrives when all copies by cp.async that the agent has started so far have
+/// landed. A wait for the phase is then ordered after these copies.
+mlir::LogicalResult arriveAfterCopies(Frame &frame, const Instruction &inst,
+                                      BarrierArray &barriers, int64_t slot,
+                                      int64_t arrivals, Clocks clocks);
 
-/// Starts a copy of `bytes` bytes by TMA: `move` copies them at any time from
-/// now on, and they then land on the barrier. `op` has been made by `makeLoad`.
+/// Starts a copy of `bytes` bytes by TMA. At any time from now on, `move`
+/// copies them and they land on the barrier. `op` comes from `makeLoad`.
 mlir::LogicalResult startLoad(Frame &frame, std::shared_ptr<AsyncOp> op,
                               BarrierArray &barriers, int64_t slot,
                               int64_t bytes,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, "mbarrier": a barrier counts the arrivals that its present phase
-// still needs, and the bytes that have to land. A wait names the parity of a
-// phase. A channel has two barriers a slot, as its lowering does.
+// Barriers as in the PTX ISA, "mbarrier": a barrier counts pending arrivals and
+// pending bytes of its present phase. A wait names the parity of a phase. A
+// channel has two barriers per slot, like its lowering.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,26 +25,31 @@
 namespace tilews::sim {
 
 /// A barrier in shared memory.
+///
+/// Example: count 2, phase 0. After two arrivals, and when all expected bytes
+/// have landed, `update` starts phase 1: waits for parity 0 return, waits for
+/// parity 1 do not.
 struct MBarrier {
-  /// Arrivals a phase, and those that are missing in the present one.
+  /// Arrivals per phase, and those still missing in the present one.
   int64_t count = 1, missing = 1;
-  /// Expected bytes less those that have landed. Less than zero while bytes
-  /// land before they are expected.
+  /// Expected bytes minus landed bytes. Negative if bytes land before they are
+  /// expected.
   int64_t bytes = 0;
   /// The number of the present phase.
   int64_t phase = 0;
-  /// The component of bytes landing here; those of phase p have time p + 1.
+  /// The component of the bytes that land here; those of phase p have time
+  /// p + 1.
   unsigned component = 0;
-  /// Its number in the block, for records.
+  /// The barrier's number in the block, for records.
   unsigned number = 0;
-  /// What those know who have arrived in the present phase, and what those know
-  /// who have waited for the last complete one.
-  Knowledge arriving, complete;
+  /// The joined clocks of the arrivals in the present phase, and those of the
+  /// last complete phase, which a wait joins into the clocks of its agent.
+  Clocks arriving, complete;
 
   int64_t getParity() const { return phase & 1; }
-  /// Whether a wait for the phase of the given parity returns.
+  /// Returns whether a wait for the phase of this parity is over.
   bool isComplete(int64_t parity) const { return getParity() != parity; }
-  /// Begins the next phase if nothing is missing.
+  /// Starts the next phase if no arrivals and no bytes are missing.
   void update() {
     if (missing > 0 || bytes != 0)
       return;
@@ -56,16 +61,16 @@ struct MBarrier {
   }
 };
 
-/// The barriers that one operation makes, one a slot.
+/// The barriers that one operation makes, one per slot.
 struct BarrierArray {
-  /// What they stand for: "full" and "empty" for those of channels.
+  /// "full" or "empty" for barriers of channels, empty for others.
   std::string name;
   /// The channel or barrier in the kernel.
   mlir::Value value;
   std::vector<MBarrier> slots;
-  /// Whether the initialization is visible to all threads.
+  /// Whether the initialization is visible to all threads of the block.
   bool isReady = true;
-  /// Whether it is to all threads of the cluster.
+  /// Whether it is visible to all threads of the cluster.
   bool isReadyInCluster = false;
 };
 

@@ -29,7 +29,7 @@ using namespace tilews::sim;
 
 std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
   ClusterState cluster(launch, block, policy);
-  // What is under way refers to frames.
+  // Operations in flight refer to frames, so frames outlive the run.
   std::vector<std::unique_ptr<Frame>> frames;
   for (const std::unique_ptr<BlockState> &state : cluster.getBlocks())
     frames.push_back(std::make_unique<Frame>(
@@ -76,7 +76,7 @@ std::optional<Failure> BlockRunner::run(int64_t index) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The memory that a launch may write, as it was.
+/// A copy of the memory that a launch may write.
 class Snapshot {
 public:
   explicit Snapshot(ArrayRef<Datum> arguments) {
@@ -95,7 +95,7 @@ public:
   }
 
 private:
-  /// Strides may be negative.
+  /// Copies the bytes that a memref reaches; its strides may be negative.
   void add(const MemRef &memref) {
     int64_t low = 0, high = 0;
     for (auto [extent, stride] :
@@ -116,7 +116,8 @@ private:
 };
 } // namespace
 
-/// "0,0,0:1.0.2": the block and its choices, as they are given back.
+/// Returns the text of a schedule for `sim.run(schedule=...)`: "0,0,0:1.0.2" is
+/// block (0, 0, 0) and its choices.
 static std::string getSchedule(Int3 block, ArrayRef<unsigned> choices) {
   std::string text;
   llvm::raw_string_ostream os(text);

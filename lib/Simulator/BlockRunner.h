@@ -13,7 +13,10 @@
 
 namespace tilews::sim {
 
-/// Runs the blocks of a launch as its timing says.
+/// Runs single blocks, or clusters, of a launch under its timing policy.
+///
+/// Example: with the policy `worst` and 500 runs, `run(3)` runs block 3 up to
+/// 500 times from the same memory, until a run fails.
 class BlockRunner {
 public:
   BlockRunner(const Launch &launch, const Program &program,
@@ -21,7 +24,7 @@ public:
       : launch(launch), program(program), arguments(arguments), timing(timing) {
   }
 
-  /// Runs block, or cluster, number `index`; returns why it failed if it did.
+  /// Runs block, or cluster, number `index`. Returns the failure, if any.
   std::optional<Failure> run(int64_t index) const;
 
 private:

@@ -28,7 +28,8 @@ using namespace tilews::sim;
 BlockState::BlockState(const Launch &launch, Int3 block, int64_t rank,
                        ClusterState &cluster)
     : scheduler(cluster.scheduler), isExplicit(launch.hasExplicitBarriers),
-      launch(launch), block(block), rank(rank), cluster(cluster) {
+      launch(launch), block(block), rank(rank), cluster(cluster),
+      accesses(*this) {
   main = addRole(nullptr, "the block", /*isOneThread=*/false);
   if (launch.record && block == launch.recordedBlock)
     recorder = std::make_unique<Recorder>();
@@ -50,7 +51,7 @@ unsigned BlockState::addRole(Operation *role, std::string name,
   agent->accesses = cluster.makeComponent();
   agent->copies = cluster.makeComponent();
   agent->stores = cluster.makeComponent();
-  agent->products = cluster.makeComponent();
+  agent->matmuls = cluster.makeComponent();
   if (role)
     agent->all = agent->each = getAgent(main).all;
   return cluster.addAgent(std::move(agent));
@@ -60,7 +61,7 @@ void BlockState::joinRole(unsigned number) {
   Agent &role = getAgent(number), &block = getAgent(main);
   role.each.done.raise(role.accesses, role.time);
   block.each.join(role.each);
-  settle(block);
+  synchronizeImplicitly(block);
 }
 
 std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
@@ -76,7 +77,7 @@ std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
     barrier.component = cluster.makeComponent();
     barrier.number = numBarriers++;
   }
-  // What is under way refers to them.
+  // Operations in flight refer to them, so they live as long as the block.
   this->barriers.push_back(barriers);
   return barriers;
 }
@@ -108,7 +109,8 @@ SmallVector<BlockState *> BlockState::getBlocks(uint32_t ranks) {
   return found;
 }
 
-/// Whether another block can reach into this one.
+/// Fails unless another block can access this one: `isHere` says whether the
+/// buffer or barrier exists already.
 LogicalResult BlockState::checkPresence(Frame &frame, const Instruction &inst,
                                         bool isHere) {
   if (isHere && !hasLeft)
@@ -143,8 +145,8 @@ FailureOr<MemRef> BlockState::getMemRefFor(Frame &frame,
   return own;
 }
 
-/// Others have to be done with the memory of a block that ends, and the block
-/// has to know: a barrier of the cluster lies between.
+/// Accesses by other blocks must happen before the block ends, by a barrier of
+/// the cluster.
 LogicalResult BlockState::leave() {
   const Agent &own = getAgent(main);
   for (const Guest &guest : guests)
@@ -165,41 +167,42 @@ LogicalResult BlockState::leave() {
 // Order
 //===----------------------------------------------------------------------===//
 
-void BlockState::meet(Agent &agent) {
+void BlockState::synchronize(Agent &agent) {
   agent.each.done.raise(agent.accesses, agent.time++);
   agent.all = agent.each;
 }
 
-void BlockState::settle(Agent &agent) {
+void BlockState::synchronizeImplicitly(Agent &agent) {
   if (!isExplicit || agent.isOneThread)
-    meet(agent);
+    synchronize(agent);
 }
 
 void BlockState::fence(Agent &agent) {
   agent.each.done.raise(agent.accesses, agent.time++);
   agent.each.fenced.join(agent.each.done);
-  // All of its threads make the fence: each for what all of them know.
+  // Every thread executes the fence, so it also covers what happens before
+  // every thread.
   agent.all.fenced.join(agent.all.done);
 }
 
-Knowledge BlockState::tell(Agent &agent, bool byOneThread) {
+Clocks BlockState::makeArrivalClocks(Agent &agent, bool byOneThread) {
   bool isAll = !byOneThread || !isExplicit || agent.isOneThread;
   agent.each.done.raise(agent.accesses, agent.time++);
   return isAll ? agent.each : agent.all;
 }
 
-void BlockState::learn(Agent &agent, const Knowledge &knowledge) {
-  agent.each.join(knowledge);
-  agent.all.join(knowledge);
+void BlockState::joinClocks(Agent &agent, const Clocks &clocks) {
+  agent.each.join(clocks);
+  agent.all.join(clocks);
 }
 
 LogicalResult BlockState::finish(Frame &frame, AsyncKind kind, uint32_t count) {
   Agent &agent = getAgent(frame.getAgent());
-  unsigned component = kind == AsyncKind::Product ? agent.products
+  unsigned component = kind == AsyncKind::Matmul  ? agent.matmuls
                        : kind == AsyncKind::Store ? agent.stores
                                                   : agent.copies;
   agent.each.done.raise(component, count);
-  settle(agent);
+  synchronizeImplicitly(agent);
   if (Record *record = frame.getRecord())
     record->number = count;
   return scheduler.complete([&](const AsyncOp &op) {
@@ -242,7 +245,8 @@ LogicalResult BlockState::start(std::shared_ptr<AsyncOp> op, RecordUnit unit,
   return scheduler.start(std::move(op));
 }
 
-/// Multiplications of a product; elements of an operation's fragments.
+/// Returns the multiplications of a matmul; for other operations the elements
+/// of the largest fragment, -1 if there is none.
 static int64_t getWork(Operation *op) {
   if (auto matmul = dyn_cast<tile::MatmulOpInterface>(op))
     return matmul.getM() * matmul.getN() * matmul.getLhsK();

@@ -5,10 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Vector clocks. What happens in a block belongs to components, whose events
-// are numbered: the ordinary accesses of an agent, its copies, its products,
-// the bytes that land on a barrier. Knowing a component up to a time means that
-// all events up to it come before whatever the one who knows does next.
+// Vector clocks (Fidge, "Timestamps in message-passing systems that preserve
+// the partial ordering", 1988). Events belong to components and are numbered
+// there: the ordinary accesses of an agent, its copies, its matmuls, the bytes
+// that land on a barrier. A clock of an agent with entry t for a component
+// means: events 1 to t of the component happen before the agent's next step.
+//
+//   components:  0 accesses of @load   1 bytes on barrier 'full'
+//   clock (3, 1) of @math: the first 3 steps of @load, and the bytes of the
+//   first phase, happen before the next step of @math
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +27,7 @@
 
 namespace tilews::sim {
 
-/// A time for each component; 0 stands for nothing.
+/// A time for each component; 0 if none of its events is ordered before.
 class Clock {
 public:
   uint32_t get(unsigned component) const {
@@ -44,12 +49,12 @@ private:
   llvm::SmallVector<uint32_t, 16> times;
 };
 
-/// What has happened, and which ordinary writes a proxy fence has made visible
-/// to the async proxy.
-struct Knowledge {
+/// Two clocks: `done` for events that happen before the next step, and `fenced`
+/// for ordinary writes that a proxy fence has made visible to the async proxy.
+struct Clocks {
   Clock done, fenced;
 
-  void join(const Knowledge &other) {
+  void join(const Clocks &other) {
     done.join(other.done);
     fenced.join(other.fenced);
   }

@@ -26,8 +26,9 @@ ClusterState::ClusterState(const Launch &launch, Int3 first, Policy &policy)
     : scheduler(policy, [this] { reportDeadlock(); }), launch(launch) {
   if (!launch.order.empty() && first == Int3{0, 0, 0}) {
     follower = std::make_unique<Follower>(launch.order);
-    // What the verifier finds has no more completed than was waited for.
-    scheduler.completeWhatIsAwaited();
+    // In a counterexample of the verifier, operations complete when an agent
+    // waits for them.
+    scheduler.preferAwaited();
   }
   if (launch.cluster.size() > 1)
     (void)addAgent(std::make_unique<Agent>());
@@ -59,7 +60,7 @@ ClusterState::run(function_ref<LogicalResult(BlockState &)> body) {
   return isDone ? std::nullopt : failure;
 }
 
-/// The blocks may not end before the order that they follow.
+/// Fails if the blocks have ended before the order that they follow.
 LogicalResult ClusterState::checkOrder() {
   if (!follower || follower->hasEnded())
     return success();
@@ -67,27 +68,27 @@ LogicalResult ClusterState::checkOrder() {
   return mlir::failure();
 }
 
-LogicalResult ClusterState::meet(Frame &frame, const Instruction &inst) {
+LogicalResult ClusterState::synchronize(Frame &frame, const Instruction &inst) {
   BlockState &block = frame.getState();
   Agent &agent = getAgent(frame.getAgent());
-  // What the block has done in others is done before it meets them.
+  // Arrivals of this block at others are made before it arrives here.
   if (failed(scheduler.yield(frame.getAgent())) ||
       failed(scheduler.complete([&](const AsyncOp &op) {
         return op.kind == AsyncKind::Arrival && block.owns(op.agent);
       })))
     return mlir::failure();
-  block.meet(agent);
+  block.synchronize(agent);
   arriving.join(agent.each);
-  if (++waiting == blocks.size()) {
-    met = std::exchange(arriving, {});
-    waiting = 0;
-    ++meetings;
+  if (++numArrived == blocks.size()) {
+    released = std::exchange(arriving, {});
+    numArrived = 0;
+    ++generation;
   } else {
-    auto isOver = [&, before = meetings] { return meetings != before; };
+    auto isOver = [&, before = generation] { return generation != before; };
     auto describe = [&](Failure &report) {
       report.notes.emplace_back(inst.op->getLoc(),
                                 ("waits here for all blocks of the cluster; " +
-                                 Twine(blocks.size() - waiting) + " of " +
+                                 Twine(blocks.size() - numArrived) + " of " +
                                  Twine(blocks.size()) + " have not come")
                                     .str());
     };
@@ -95,7 +96,7 @@ LogicalResult ClusterState::meet(Frame &frame, const Instruction &inst) {
                                    Wait{&inst, isOver, describe})))
       return mlir::failure();
   }
-  block.learn(agent, met);
+  block.joinClocks(agent, released);
   return success();
 }
 
@@ -107,7 +108,7 @@ void ClusterState::reportDeadlock() {
       wait->describe(report);
     return fail(std::move(report));
   }
-  // What a block itself waits for are its roles.
+  // An agent that only waits for its roles has no wait of its own.
   if (waits.empty())
     return;
   Operation *op = waits.front().second->inst->op;

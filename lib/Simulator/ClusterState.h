@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of a cluster that write into each other's memory run together: their
-// agents are numbered through, and one scheduler chooses among all that can
-// happen in any of them. Other blocks are clusters of their own.
+// Blocks of a cluster that access the memory of each other run together: their
+// agents have consecutive numbers, and one scheduler chooses among the steps of
+// all of them. Other blocks are clusters of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,13 +19,18 @@
 
 namespace tilews::sim {
 
+/// The state of the blocks that run together.
+///
+/// Example: a cluster of 2 x 1 blocks with two roles each has agents 0 (starts
+/// the blocks), 1 and 2 (the blocks), and 3 to 6 (the roles, in the order in
+/// which the blocks start them).
 class ClusterState {
 public:
-  /// The blocks from `first` on; a single one is agent 0, of several agent 0
-  /// does nothing but start them.
+  /// Makes the blocks of the cluster that starts at block `first`. A single
+  /// block is agent 0; with several blocks, agent 0 only starts them.
   ClusterState(const Launch &launch, Int3 first, Policy &policy);
 
-  /// Runs `body` on each block; returns why it failed if it did.
+  /// Runs `body` on each block. Returns the first failure, if any.
   std::optional<Failure>
   run(llvm::function_ref<mlir::LogicalResult(BlockState &)> body);
 
@@ -39,14 +44,14 @@ public:
     agents.push_back(std::move(agent));
     return agents.size() - 1;
   }
-  /// Null unless the blocks follow an order of events.
+  /// Returns null unless the blocks follow an order of events.
   Follower *getFollower() { return follower.get(); }
   unsigned makeComponent() { return numComponents++; }
 
-  /// The threads of all blocks meet.
-  mlir::LogicalResult meet(Frame &frame, const Instruction &inst);
+  /// Synchronizes the threads of all blocks: a barrier of the cluster.
+  mlir::LogicalResult synchronize(Frame &frame, const Instruction &inst);
 
-  /// Stops the blocks; the first reason counts.
+  /// Stops the blocks. The first reason is reported.
   void fail(Failure reason) {
     if (!failure)
       failure = std::move(reason);
@@ -64,10 +69,11 @@ private:
   std::unique_ptr<Follower> follower;
   unsigned numComponents = 0;
   std::optional<Failure> failure;
-  /// How often all have met, how many have come since, and what they know.
-  uint64_t meetings = 0;
-  size_t waiting = 0;
-  Knowledge arriving, met;
+  /// The barrier of the cluster: how often it was complete, the blocks that
+  /// have arrived since, their joined clocks, and those of the last time.
+  uint64_t generation = 0;
+  size_t numArrived = 0;
+  Clocks arriving, released;
 };
 
 } // namespace tilews::sim

@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An elementwise operation is given once, as a function of the elements; it
-// then works on scalars and fragments. Its result is rounded or wrapped to the
-// element type afterwards.
+// An elementwise operation is defined once, as a function of elements, and
+// works on scalars and fragments. Results are rounded or wrapped to the element
+// type afterwards:
+//
+//   addElementwise<math::ExpOp, double, double>(
+//       registry, [](double a) { return std::exp(a); });
 //
 //===----------------------------------------------------------------------===//
 

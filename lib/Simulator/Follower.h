@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A counterexample of the verifier says which agent does what, one after the
-// other. Agents wait for their turn before each operation that the order has
-// events of. Behind the last event they go on as the policy says.
+// A counterexample of the verifier is a list of events: which agent executes
+// which operation, in order. An agent waits before an operation of the list
+// until all earlier events have happened. After the last event the policy
+// decides alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +21,20 @@
 
 namespace tilews::sim {
 
+/// Makes the agents of a block follow an order of events.
+///
+/// Example: with the order (1, acquire) (2, wait), agent 2 stops before its
+/// wait until agent 1 has come to its acquire.
 class Follower {
 public:
   explicit Follower(llvm::ArrayRef<OrderedEvent> order);
 
-  /// Waits until it is the turn of what a frame is about to do, if the order
-  /// speaks of such operations. Fails if something else has to come next.
+  /// Waits until the instruction that the frame is about to execute is the next
+  /// event, if the order has events of that operation. Fails if the agent's
+  /// next event is another operation.
   mlir::LogicalResult follow(Frame &frame, const Instruction &inst);
   bool hasEnded() const { return next == order.size(); }
-  /// Why the block fails if nothing can happen any more before the end.
+  /// Returns the failure for a run that stops before the end of the order.
   Failure getDeparture() const;
 
 private:

@@ -14,7 +14,8 @@
 
 namespace tilews::sim {
 
-/// The larger number; NaN only if both are. Positive zero is the larger zero.
+/// Returns the larger number; NaN only if both are. Positive zero is larger
+/// than negative zero.
 inline double maxNumber(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) ? b : a;
@@ -22,7 +23,8 @@ inline double maxNumber(double a, double b) {
     return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
-/// The smaller number; NaN only if both are. Negative zero is the smaller zero.
+/// Returns the smaller number; NaN only if both are. Negative zero is smaller
+/// than positive zero.
 inline double minNumber(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) ? b : a;
@@ -33,11 +35,11 @@ inline double minNumber(double a, double b) {
 inline int64_t maxNumber(int64_t a, int64_t b) { return std::max(a, b); }
 inline int64_t minNumber(int64_t a, int64_t b) { return std::min(a, b); }
 
-/// The absolute value; integers wrap.
+/// Returns the absolute value; integers wrap.
 inline double getAbsolute(double a) { return std::fabs(a); }
 inline int64_t getAbsolute(int64_t a) { return a < 0 ? 0 - uint64_t(a) : a; }
 
-/// Sums; integers wrap.
+/// Returns the sum; integers wrap.
 inline double add(double a, double b) { return a + b; }
 inline int64_t add(int64_t a, int64_t b) { return uint64_t(a) + uint64_t(b); }
 

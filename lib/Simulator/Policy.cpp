@@ -30,7 +30,7 @@ unsigned Policy::choose(unsigned agents, bool runsOn, unsigned operations) {
   case TimingKind::Earliest:
     return operations > 0 ? agents : 0;
   case TimingKind::Latest:
-    // What was started last lands first, and the agent before takes over.
+    // The newest operation completes; otherwise the previous agent continues.
     if (agents == 0)
       return count - 1;
     return runsOn ? 0 : agents - 1;

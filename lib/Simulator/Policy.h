@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Wherever more than one thing can happen next, a policy chooses: an agent runs
-// on, another one does, or something asynchronous completes.
+// When several steps are possible, a policy chooses one: the present agent
+// continues, another agent does, or an asynchronous operation completes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +19,28 @@
 
 namespace tilews::sim {
 
-/// Makes the choices of one block and remembers them.
+/// Makes the choices of one block and records them.
+///
+/// Example: two agents can run and one copy can complete: `choose(2, true, 1)`
+/// returns 0 (the present agent), 1 (the other one) or 2 (the copy).
 class Policy {
 public:
   Policy(const Timing &timing, uint64_t block)
       : kind(timing.kind), random(timing.seed * 1000003 + block) {}
-  /// Repeats choices; where they end, the first possibility is taken.
+  /// Repeats the given choices, then always takes the first possibility.
   explicit Policy(llvm::ArrayRef<unsigned> choices)
       : kind(TimingKind::Replay), given(choices) {}
 
-  /// Whether agents run on until they have to wait.
+  /// Returns whether agents continue until they must wait.
   bool isEager() const {
     return kind == TimingKind::Earliest || kind == TimingKind::Latest;
   }
-  /// Whether what is asynchronous completes at once.
+  /// Returns whether asynchronous operations complete when they start.
   bool completesAtOnce() const { return kind == TimingKind::Earliest; }
 
-  /// One of `agents` agents that can run, the present one first if `runsOn`,
-  /// or, numbered behind them, of `operations` that can complete.
+  /// Chooses among `agents` agents that can run and `operations` operations
+  /// that can complete; the latter are numbered after the agents. If `runsOn`,
+  /// agent 0 is the present one.
   unsigned choose(unsigned agents, bool runsOn, unsigned operations);
 
   struct Choice {

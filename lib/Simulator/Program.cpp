@@ -71,7 +71,7 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
     if (!inst.takesUnfinished)
       for (unsigned operand : inst.operands)
         if (state.isUnfinished(agent, values[operand]))
-          return fail(inst, "uses the result of an asynchronous product that "
+          return fail(inst, "uses the result of an asynchronous matmul that "
                             "no tile.gemm_wait has waited for");
     if (failed(runOne(inst)))
       return failure();
@@ -85,7 +85,7 @@ LogicalResult Frame::runOne(const Instruction &inst) {
     return failure();
   auto execute = [&]() -> LogicalResult {
     if (inst.scratchBytes > 0 && state.isExplicit &&
-        failed(state.useScratch(*this, inst)))
+        failed(state.getAccesses().useScratch(*this, inst)))
       return failure();
     return (*inst.handler)(*this, inst);
   };

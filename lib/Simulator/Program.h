@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A kernel is translated once into instructions: each has the handler of its
-// operation and, for its operands and results, places in a frame. A frame holds
-// the values of one block. Handlers are registered by operation name.
+// A kernel is translated once into instructions. An instruction has the handler
+// of its operation, and slots in a frame for its operands and results. A frame
+// holds the values of one agent. Handlers are registered by operation name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +29,19 @@ namespace tilews::sim {
 class Frame;
 struct Instruction;
 
-/// The most elements of a fragment or shared buffer: far more than any GPU
-/// holds, and few enough to be allocated.
+/// The largest number of elements of a fragment or a shared buffer: far more
+/// than any GPU holds, and small enough to be allocated.
 constexpr int64_t kMaxElements = int64_t(1) << 26;
-/// Whether something of the given shape has at most that many.
+/// Returns whether a shape has at most that many elements.
 bool isHeld(llvm::ArrayRef<int64_t> shape);
+/// The deepest nesting of regions. Execution recurses over them, on threads
+/// with stacks of the default size.
+constexpr unsigned kMaxDepth = 500;
 
 using Handler =
     std::function<mlir::LogicalResult(Frame &, const Instruction &)>;
 
-/// What a result of an instruction is: a scalar, a fragment, or a memref.
+/// The type of a result of an instruction: a scalar, a fragment, or a memref.
 struct ValueType {
   ElementType element;
   bool isMemRef = false;
@@ -50,13 +53,14 @@ struct ValueType {
   }
 };
 
-/// A block's instructions. The last one's operands are what the block yields;
-/// the instruction around the block reads them.
+/// The instructions of an MLIR block. The operands of the last one are the
+/// values that the block yields to the instruction around it.
 struct BlockCode {
   llvm::SmallVector<unsigned> arguments;
   std::vector<Instruction> body;
 };
 
+/// An operation, prepared for execution.
 struct Instruction {
   mlir::Operation *op = nullptr;
   const Handler *handler = nullptr;
@@ -70,18 +74,19 @@ struct Instruction {
   std::vector<BlockCode> regions;
   /// The value of a constant.
   Datum constant;
-  /// Whether it may be given what an asynchronous product has yet to write.
+  /// Whether its operands may be results of asynchronous matmuls that no agent
+  /// has waited for.
   bool takesUnfinished = false;
   /// Whether a record of the block lists it.
   bool isRecorded = false;
-  /// Where in the block's shared memory the buffer that it makes, or its
-  /// scratch memory, begins; -1 before shared memory is planned.
+  /// The first byte, in shared memory, of the buffer that it makes or of its
+  /// scratch memory; -1 before shared memory is planned.
   int64_t sharedOffset = -1;
   int64_t scratchBytes = 0;
   std::shared_ptr<const Places> places;
 };
 
-/// A kernel's instructions and the number of values in a frame.
+/// The instructions of a kernel and the number of slots of a frame.
 struct Program {
   BlockCode code;
   unsigned numSlots;
@@ -91,13 +96,14 @@ struct Program {
 /// Translates a kernel. Errors are emitted as diagnostics.
 mlir::FailureOr<Program> translateKernel(mlir::gpu::GPUFuncOp kernel);
 
-/// The values of a launch's arguments, which have to fit the kernel's. Errors
-/// are emitted as diagnostics.
+/// Checks the arguments of a launch against the signature of the kernel and
+/// converts them to values. Errors are emitted as diagnostics.
 mlir::LogicalResult bindArguments(mlir::gpu::GPUFuncOp kernel,
                                   llvm::ArrayRef<Argument> arguments,
                                   llvm::SmallVectorImpl<Datum> &values);
 
-/// The grid in `options` or, if there is none, the kernel's `tile.grid`.
+/// Returns the grid in `options` or, if there is none, the value of
+/// `tile.grid`.
 mlir::FailureOr<Int3> getGrid(mlir::gpu::GPUFuncOp kernel,
                               llvm::ArrayRef<Datum> arguments,
                               const LaunchOptions &options);
@@ -105,7 +111,7 @@ mlir::FailureOr<Int3> getGrid(mlir::gpu::GPUFuncOp kernel,
 /// Handlers by operation name.
 class Registry {
 public:
-  /// All handlers there are.
+  /// Returns the handlers of all supported operations.
   static const Registry &get();
 
   void add(llvm::StringRef name, Handler handler);
@@ -113,7 +119,7 @@ public:
   void add(Handler handler) {
     add(OpT::getOperationName(), std::move(handler));
   }
-  /// The operation's handler, null if there is none.
+  /// Returns the handler of an operation, null if there is none.
   const Handler *find(llvm::StringRef name) const;
 
 private:
@@ -136,13 +142,13 @@ void registerTileShapeHandlers(Registry &registry);
 struct Failure {
   mlir::Location location;
   std::string message;
-  /// What else there is to see, and where.
+  /// Further places, with what happens there.
   std::vector<std::pair<mlir::Location, std::string>> notes = {};
 };
 
 class BlockState;
 
-/// What all blocks of a launch share.
+/// What is common to all blocks of a launch.
 struct Launch {
   Int3 grid;
   int64_t threads;
@@ -156,7 +162,10 @@ struct Launch {
   llvm::ArrayRef<OrderedEvent> order;
 };
 
-/// The values of a block or of a role, during its execution.
+/// The values of an agent during its execution.
+///
+/// Example: `%s = arith.addi %a, %b` with slots 0, 1 and 2 sets `values[2]` to
+/// the sum of the integers in `values[0]` and `values[1]`.
 class Frame {
 public:
   Frame(const Launch &launch, Int3 block, std::vector<Datum> values,
@@ -167,21 +176,22 @@ public:
   const Launch &getLaunch() const { return launch; }
   Int3 getBlock() const { return block; }
   BlockState &getState() { return state; }
-  /// The number of the agent whose frame it is; 0 is the block itself.
+  /// Returns the number of the agent whose frame it is.
   unsigned getAgent() const { return agent; }
   bool isInRole() const;
 
-  /// Runs a block's instructions with `arguments`, up to its last.
+  /// Runs the instructions of an MLIR block, except its terminator.
   mlir::LogicalResult run(const BlockCode &code,
                           llvm::ArrayRef<Datum> arguments);
-  /// The values that the block just run yields, from its operand `first` on.
+  /// Returns the values that the block yields after `run`, from operand `first`
+  /// of its terminator on.
   llvm::SmallVector<Datum> getYielded(const BlockCode &code,
                                       unsigned first = 0) const;
 
-  /// The values of an instruction's operands, from `first` on.
   const Datum &get(const Instruction &inst, unsigned operand) const {
     return values[inst.operands[operand]];
   }
+  /// Returns the values of an instruction's operands, from `first` on.
   llvm::SmallVector<Datum> getAll(const Instruction &inst,
                                   unsigned first = 0) const;
   int64_t getInteger(const Instruction &inst, unsigned operand) const {
@@ -190,7 +200,7 @@ public:
   const MemRef &getMemRef(const Instruction &inst, unsigned operand) const {
     return *get(inst, operand).memref;
   }
-  /// Operands as integers, `count` of them from `first` on.
+  /// Returns `count` operands from `first` on, as integers.
   llvm::SmallVector<int64_t> getIntegers(const Instruction &inst,
                                          unsigned first, unsigned count) const;
 
@@ -209,10 +219,10 @@ public:
   fail(const Instruction &inst, const llvm::Twine &message,
        std::vector<std::pair<mlir::Location, std::string>> notes = {});
 
-  /// The record of the operation that is executed; null if there is none.
+  /// Returns the record of the present operation; null if there is none.
   struct Record *getRecord();
 
-  /// The frame of a role of this block: it sees all values there are.
+  /// Returns a frame for a role, with a copy of all values.
   Frame fork(unsigned role) const;
 
 private:
@@ -227,8 +237,8 @@ private:
   std::optional<size_t> record;
 };
 
-/// Registers a handler that has a form for each class of elements. `fn` is
-/// called with an element of the right class, for its type: `auto`.
+/// Registers a handler that is generic in the class of elements. `fn` is called
+/// with a double or an int64_t as its last argument, which only has a type.
 template <typename OpT, typename Fn>
 void addByElement(Registry &registry, Fn fn) {
   registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
@@ -237,21 +247,22 @@ void addByElement(Registry &registry, Fn fn) {
   });
 }
 
-/// Starts an error at an operation. The operation's own function would add the
-/// text of the operation with all its regions.
+/// Starts an error at an operation. Unlike `op->emitOpError`, it does not add
+/// the text of the operation with all its regions.
 mlir::InFlightDiagnostic emitOpErrorAt(mlir::Operation *op);
 
-/// A value of the given type; the elements of a fragment are zero.
+/// Returns a value of the given type; the elements of a fragment are zero.
 Datum makeDatum(const ValueType &type);
 
-/// The operands that stand for `ShapedType::kDynamic` in a list of offsets,
-/// filled in. `operand` is the first one's number and is moved past the last.
+/// Returns a list of offsets with `ShapedType::kDynamic` replaced by operands,
+/// the first of which has number `operand`. Advances `operand` past the last.
 llvm::SmallVector<int64_t> fillDynamic(const Frame &frame,
                                        const Instruction &inst,
                                        llvm::ArrayRef<int64_t> values,
                                        unsigned &operand);
 
-/// The value of an affine expression; nothing if it divides by zero or less.
+/// Returns the value of an affine expression; nothing if it divides by a number
+/// that is not positive.
 std::optional<int64_t> evaluate(mlir::AffineExpr expr,
                                 llvm::ArrayRef<int64_t> dims,
                                 llvm::ArrayRef<int64_t> symbols);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Logical time counts the begins and ends of what is recorded in the block.
+// Events of one block, for timelines. Logical time counts starts and ends: a
+// copy that starts first and ends after the next operation has begin 0, end 3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ namespace tilews::sim {
 
 struct Instruction;
 
-/// An operation of an agent, or what goes on beside it from there on.
+/// An operation of an agent, or an asynchronous operation that it started.
 struct Record {
   const Instruction *inst = nullptr;
   unsigned agent = 0;
@@ -31,7 +32,7 @@ struct Record {
   int64_t barrier = -1, slot = -1, phase = -1, bytes = -1, number = -1;
   llvm::SmallVector<AccessedBytes, 0> accesses;
 
-  /// Notes an access; what follows on another one is one with it.
+  /// Adds an access. It is merged with the last one if it continues it.
   void add(AccessedBytes bytes) {
     if (!accesses.empty() && accesses.back().memory == bytes.memory &&
         accesses.back().isWritten == bytes.isWritten &&
@@ -42,6 +43,7 @@ struct Record {
   }
 };
 
+/// The records of a block, in the order of their starts.
 class Recorder {
 public:
   /// Begins a record and returns its number.
@@ -57,7 +59,7 @@ public:
   void end(size_t number) { records[number].end = time++; }
   Record &get(size_t number) { return records[number]; }
   llvm::ArrayRef<Record> getRecords() const { return records; }
-  /// The number of a memory.
+  /// Returns the number of a memory, which is given at its first access.
   int64_t getMemory(const void *memory) {
     return memories.try_emplace(memory, memories.size()).first->second;
   }

@@ -1,4 +1,4 @@
-//===- Scheduler.cpp - The agents of a block take turns -------------------===//
+//===- Scheduler.cpp - Agents run one at a time ---------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,19 +20,40 @@
 #include "Scheduler.h"
 #include "Program.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
 #include <thread>
+
+#define DEBUG_TYPE "tile-simulator"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
+/// Returns the name and the place of an instruction, for debug output.
+static std::string getName(const Instruction &inst) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "'" << inst.op->getName() << "' at " << inst.op->getLoc();
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
-// Operations under way
+// Operations in flight
 //===----------------------------------------------------------------------===//
 
+Scheduler::~Scheduler() {
+  // Matmuls form a chain, each with a reference to the one before. Without this
+  // their destructors would recurse over the chain.
+  for (const std::shared_ptr<AsyncOp> &op : inFlight)
+    op->after.clear();
+}
+
 LogicalResult Scheduler::completeOne(size_t number) {
-  std::shared_ptr<AsyncOp> op = underWay[number];
-  underWay.erase(underWay.begin() + number);
+  std::shared_ptr<AsyncOp> op = inFlight[number];
+  LDBG() << "completes " << getName(*op->inst) << " of agent " << op->agent;
+  inFlight.erase(inFlight.begin() + number);
   op->isDone = true;
   if (failed(op->complete())) {
     isFailed = true;
@@ -44,15 +65,15 @@ LogicalResult Scheduler::completeOne(size_t number) {
 }
 
 LogicalResult Scheduler::start(std::shared_ptr<AsyncOp> op) {
-  underWay.push_back(std::move(op));
-  if (policy.completesAtOnce() && underWay.back()->canComplete())
-    return completeOne(underWay.size() - 1);
+  inFlight.push_back(std::move(op));
+  if (policy.completesAtOnce() && inFlight.back()->canComplete())
+    return completeOne(inFlight.size() - 1);
   return success();
 }
 
 LogicalResult Scheduler::complete(function_ref<bool(const AsyncOp &)> select) {
-  for (size_t i = 0; i < underWay.size();) {
-    if (!select(*underWay[i]))
+  for (size_t i = 0; i < inFlight.size();) {
+    if (!select(*inFlight[i]))
       ++i;
     else if (failed(completeOne(i)))
       return failure();
@@ -61,10 +82,10 @@ LogicalResult Scheduler::complete(function_ref<bool(const AsyncOp &)> select) {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Control
 //===----------------------------------------------------------------------===//
 
-/// An agent that has not ended, the block itself last.
+/// Returns an agent that has not ended and has no children, the block last.
 unsigned Scheduler::getAnyLive(unsigned agent) const {
   auto canEnd = [&](unsigned i) {
     return agents[i].isLive && agents[i].children == 0;
@@ -77,21 +98,28 @@ unsigned Scheduler::getAnyLive(unsigned agent) const {
   return 0;
 }
 
-/// Whether an agent waits for the barrier that `op` signals, or for one that
-/// what comes behind `op` does.
+/// Returns whether an agent waits for the barrier that `op` signals, or for one
+/// that an operation after `op` signals.
 bool Scheduler::isAwaited(const AsyncOp &op) const {
-  bool isDirect = op.signals && llvm::any_of(agents, [&](const Agent &agent) {
-                    return agent.wait && agent.wait->barrier == op.signals;
-                  });
-  return isDirect || llvm::any_of(underWay, [&](const auto &other) {
-           return llvm::any_of(other->after, [&](const auto &before) {
-             return before.get() == &op && isAwaited(*other);
-           });
-         });
+  llvm::SmallSetVector<const AsyncOp *, 4> reached;
+  reached.insert(&op);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const AsyncOp *next = reached[i];
+    if (next->signals && llvm::any_of(agents, [&](const Agent &agent) {
+          return agent.wait && agent.wait->barrier == next->signals;
+        }))
+      return true;
+    for (const std::shared_ptr<AsyncOp> &other : inFlight)
+      if (llvm::any_of(other->after, [&](const auto &before) {
+            return before.get() == next;
+          }))
+        reached.insert(other.get());
+  }
+  return false;
 }
 
-/// Lets things happen until it is an agent's turn, which is returned. `agent`
-/// had the last one.
+/// Executes steps until an agent continues, and returns that agent. `agent` ran
+/// last.
 unsigned Scheduler::pick(unsigned agent) {
   while (!isFailed) {
     SmallVector<unsigned, 4> ready;
@@ -101,12 +129,12 @@ unsigned Scheduler::pick(unsigned agent) {
         ready.push_back(other);
     }
     SmallVector<size_t> completing;
-    for (auto [i, op] : llvm::enumerate(underWay))
+    for (auto [i, op] : llvm::enumerate(inFlight))
       if (op->canComplete())
         completing.push_back(i);
-    if (isPurposeful && ready.empty()) {
+    if (prefersAwaited && ready.empty()) {
       auto awaited = llvm::to_vector(llvm::make_filter_range(
-          completing, [&](size_t i) { return isAwaited(*underWay[i]); }));
+          completing, [&](size_t i) { return isAwaited(*inFlight[i]); }));
       if (!awaited.empty())
         completing.assign(awaited.begin(), awaited.end());
     }
@@ -117,8 +145,13 @@ unsigned Scheduler::pick(unsigned agent) {
     }
     bool runsOn = !ready.empty() && ready.front() == agent;
     unsigned chosen = policy.choose(ready.size(), runsOn, completing.size());
-    if (chosen < ready.size())
+    if (chosen < ready.size()) {
+      if (!runsOn || chosen != 0)
+        LDBG() << "agent " << ready[chosen] << " continues, of " << ready.size()
+               << " agents that can; " << completing.size()
+               << " operations can complete";
       return ready[chosen];
+    }
     (void)completeOne(completing[chosen - ready.size()]);
   }
   return getAnyLive(agent);
@@ -127,36 +160,36 @@ unsigned Scheduler::pick(unsigned agent) {
 void Scheduler::passTo(unsigned next) {
   std::lock_guard<std::mutex> lock(mutex);
   current = next;
-  agents[next].turn->notify_one();
+  agents[next].resumed->notify_one();
 }
 
-void Scheduler::awaitTurn(unsigned agent) {
+void Scheduler::awaitControl(unsigned agent) {
   std::unique_lock<std::mutex> lock(mutex);
-  std::shared_ptr<std::condition_variable> turn = agents[agent].turn;
-  turn->wait(lock, [&] { return current == agent; });
+  std::shared_ptr<std::condition_variable> resumed = agents[agent].resumed;
+  resumed->wait(lock, [&] { return current == agent; });
 }
 
-/// Lets others run until it is the agent's turn again.
-LogicalResult Scheduler::leaveTurn(unsigned agent) {
+/// Lets others run until `pick` chooses the agent again.
+LogicalResult Scheduler::giveUpControl(unsigned agent) {
   unsigned next = pick(agent);
   if (next != agent) {
     passTo(next);
-    awaitTurn(agent);
+    awaitControl(agent);
   }
   return failure(isFailed);
 }
 
 LogicalResult Scheduler::yield(unsigned agent) {
-  if (policy.isEager() || (agents.size() == 1 && underWay.empty()))
+  if (policy.isEager() || (agents.size() == 1 && inFlight.empty()))
     return success();
-  return leaveTurn(agent);
+  return giveUpControl(agent);
 }
 
 LogicalResult Scheduler::waitUntil(unsigned agent, const Wait &wait) {
   if (policy.isEager() && wait.isOver())
     return success();
   agents[agent].wait = &wait;
-  LogicalResult result = leaveTurn(agent);
+  LogicalResult result = giveUpControl(agent);
   agents[agent].wait = nullptr;
   return result;
 }
@@ -164,7 +197,7 @@ LogicalResult Scheduler::waitUntil(unsigned agent, const Wait &wait) {
 LogicalResult Scheduler::runAgents(unsigned parent, ArrayRef<Body> bodies) {
   unsigned first = agents.size();
   {
-    // Agents that were made before may not have asked for their turn yet.
+    // Threads of agents that were made before may be about to read the list.
     std::lock_guard<std::mutex> lock(mutex);
     agents.resize(first + bodies.size());
   }
@@ -172,19 +205,19 @@ LogicalResult Scheduler::runAgents(unsigned parent, ArrayRef<Body> bodies) {
   std::vector<std::thread> threads;
   for (unsigned agent = first; agent < first + bodies.size(); ++agent)
     threads.emplace_back([this, bodies, parent, first, agent] {
-      awaitTurn(agent);
+      awaitControl(agent);
       if (!isFailed && failed(bodies[agent - first]()))
         isFailed = true;
       agents[agent].isLive = false;
       --agents[parent].children;
       passTo(pick(agent));
     });
-  // The block goes on when its roles have ended.
+  // The parent continues when all of its agents have ended.
   auto isOver = [&] { return agents[parent].children == 0; };
   Wait wait;
   wait.isOver = isOver;
   agents[parent].wait = &wait;
-  LogicalResult result = leaveTurn(parent);
+  LogicalResult result = giveUpControl(parent);
   agents[parent].wait = nullptr;
   for (std::thread &thread : threads)
     thread.join();

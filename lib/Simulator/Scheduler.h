@@ -1,13 +1,14 @@
-//===- Scheduler.h - The agents of a block take turns -----------*- C++ -*-===//
+//===- Scheduler.h - Agents run one at a time -------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The block and its roles are agents, of which one at a time runs. Each has a
-// thread of its own, so that it can stop in the middle of nested loops. Beside
-// them there are operations under way, which the policy completes.
+// The block and its roles are agents. One of them runs at a time. Each has an
+// operating-system thread, so that it can stop in the middle of nested loops.
+// Asynchronous operations in flight run beside them; the policy decides when
+// each completes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,25 +32,29 @@ enum class AsyncKind {
   Copy,
   /// A copy by TMA to global memory.
   Store,
-  /// A product that reads its operands.
-  Product,
+  /// An asynchronous matmul, which reads its operands until it completes.
+  Matmul,
   /// Arrivals at a barrier.
   Arrival
 };
 
-/// An operation that completes at any time from its start on.
+/// An operation that completes at any time after its start.
+///
+/// Example: the second cp.async of role @load has the component of the role's
+/// copies and time 2. An agent whose clock has 2 or more for that component is
+/// ordered after it.
 struct AsyncOp {
   AsyncKind kind;
   unsigned agent = 0;
   const Instruction *inst = nullptr;
-  /// Those who know `component` up to `time` know that it is complete.
+  /// Its completion is event `time` of `component`.
   unsigned component = 0;
   uint32_t time = 0;
-  /// The barrier in memory that it arrives at, or reports bytes to.
+  /// The barrier in memory at which it arrives, or on which its bytes land.
   const MBarrier *signals = nullptr;
-  /// What it does when it completes. It may fail the block.
+  /// Called when it completes. Failure stops the block.
   std::function<mlir::LogicalResult()> complete;
-  /// What has to be complete before.
+  /// Operations that must complete before it.
   llvm::SmallVector<std::shared_ptr<AsyncOp>, 2> after;
   bool isDone = false;
 
@@ -58,57 +63,64 @@ struct AsyncOp {
   }
 };
 
-/// What an agent waits for.
+/// A wait of an agent: the operation, when it is over, and what to report if it
+/// never is.
 struct Wait {
   const Instruction *inst = nullptr;
   llvm::function_ref<bool()> isOver;
-  /// Text and further notes for a report of all who wait.
+  /// Adds notes to a report of all waiting agents.
   llvm::function_ref<void(struct Failure &)> describe;
-  /// The barrier in memory that is waited for, if it is one.
+  /// The barrier in memory that the agent waits for, if it is one.
   const MBarrier *barrier = nullptr;
 };
 
+/// Runs the agents of a block or a cluster, one at a time.
+///
+/// Example: @load starts a copy and waits for a free slot. `waitUntil` asks the
+/// policy, which may complete the copy, continue @math, or do both in either
+/// order, until the wait of @load is over and the policy chooses @load.
 class Scheduler {
 public:
-  /// Calls `fail` when nothing can happen any more.
+  /// Calls `onDeadlock` when no step is possible.
   Scheduler(Policy &policy, std::function<void()> onDeadlock)
       : policy(policy), onDeadlock(std::move(onDeadlock)), agents(1) {}
+  ~Scheduler();
 
-  /// Where no agent can run, lets complete first what one of them waits for.
-  void completeWhatIsAwaited() { isPurposeful = true; }
+  /// When no agent can run, prefers operations that an agent waits for.
+  void preferAwaited() { prefersAwaited = true; }
 
   using Body = std::function<mlir::LogicalResult()>;
-  /// Lets agent `parent` run others beside each other, the first of which gets
-  /// the next number, until all have ended.
+  /// Runs one new agent for each body, concurrently, until all have ended. The
+  /// first gets number `getNextAgent()`. `parent` waits.
   mlir::LogicalResult runAgents(unsigned parent, llvm::ArrayRef<Body> bodies);
   unsigned getNextAgent() const { return agents.size(); }
 
-  /// Lets others run, if the policy says so. Fails if the block has failed.
+  /// Lets the policy continue another agent. Fails if the block has failed.
   mlir::LogicalResult yield(unsigned agent);
-  /// Lets others run until a wait is over.
+  /// Lets other agents run until the wait is over.
   mlir::LogicalResult waitUntil(unsigned agent, const Wait &wait);
 
-  /// Starts an operation.
+  /// Starts an asynchronous operation.
   mlir::LogicalResult start(std::shared_ptr<AsyncOp> op);
-  /// Completes the operations under way that `select` holds for, in the order
-  /// of their start.
+  /// Completes the operations in flight for which `select` returns true, in the
+  /// order of their start.
   mlir::LogicalResult
   complete(llvm::function_ref<bool(const AsyncOp &)> select);
-  llvm::ArrayRef<std::shared_ptr<AsyncOp>> getUnderWay() const {
-    return underWay;
+  llvm::ArrayRef<std::shared_ptr<AsyncOp>> getInFlight() const {
+    return inFlight;
   }
 
-  /// What the agents wait for that have not ended; null for those that do not.
+  /// Returns the waiting agents that have not ended, with their waits.
   llvm::SmallVector<std::pair<unsigned, const Wait *>> getWaits() const;
 
 private:
   struct Agent {
     bool isLive = true;
     const Wait *wait = nullptr;
-    /// The agents that it runs and that have not ended.
+    /// How many of the agents that it started have not ended.
     unsigned children = 0;
-    /// Shared, so that agents can be moved.
-    std::shared_ptr<std::condition_variable> turn =
+    /// Signalled when it may continue. Shared, so that agents can be moved.
+    std::shared_ptr<std::condition_variable> resumed =
         std::make_shared<std::condition_variable>();
 
     bool canRun() const { return isLive && (!wait || wait->isOver()); }
@@ -119,16 +131,16 @@ private:
   unsigned pick(unsigned agent);
   unsigned getAnyLive(unsigned agent) const;
   void passTo(unsigned next);
-  void awaitTurn(unsigned agent);
-  mlir::LogicalResult leaveTurn(unsigned agent);
+  void awaitControl(unsigned agent);
+  mlir::LogicalResult giveUpControl(unsigned agent);
 
   Policy &policy;
   std::function<void()> onDeadlock;
   std::vector<Agent> agents;
-  std::vector<std::shared_ptr<AsyncOp>> underWay;
-  /// Set when the block has failed: agents then end one after the other.
+  std::vector<std::shared_ptr<AsyncOp>> inFlight;
+  /// Whether the block has failed. Agents then end one after the other.
   bool isFailed = false;
-  bool isPurposeful = false;
+  bool prefersAwaited = false;
 
   std::mutex mutex;
   unsigned current = 0;

@@ -27,7 +27,7 @@ using namespace tilews;
 using namespace tilews::sim;
 using tile::AtomicKind;
 
-/// Atomic combinations of one kind commute, but for the exchange.
+/// Atomic updates of one kind commute, except exchanges.
 static bool commute(const Event &a, const Event &b) {
   return a.atomic && a.atomic == b.atomic && *a.atomic != AtomicKind::Exchange;
 }

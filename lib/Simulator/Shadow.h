@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For each byte of memory, the last write and the reads since. Two accesses one
-// of which writes have to be ordered, by a barrier or channel, whatever the
-// order in which they happened to be simulated.
+// Shadow memory: for each byte the last write and the reads since. Two accesses
+// of which one writes must be ordered by a barrier or a channel, whatever the
+// order in which the simulator executed them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,23 +33,25 @@ struct Instruction;
 struct Event {
   const Instruction *inst = nullptr;
   unsigned agent = 0;
-  /// It is known to those who know `component` up to `time`.
+  /// Its number in its component: an agent whose clock has at least `time` for
+  /// `component` is ordered after it.
   unsigned component = 0;
   uint32_t time = 0;
   bool writes = false;
-  /// Whether wgmma or TMA access the memory, on their own.
+  /// Whether wgmma or TMA makes the access, through the async proxy.
   bool isAsyncProxy = false;
   std::optional<tile::AtomicKind> atomic;
-  /// What is under way from the operation on; null if it is done at once.
+  /// The asynchronous operation; null if the access is made at once.
   std::shared_ptr<AsyncOp> op;
-  /// Where the buffer begins: another buffer's values are no values.
+  /// Identifies the buffer. Values of another buffer at the same bytes are no
+  /// values of this one.
   const void *buffer = nullptr;
 };
 
-/// What the access at hand may rely on.
+/// The view of the agent that makes an access.
 struct Viewer {
-  const Knowledge &knowledge;
-  /// The component whose events need no order: the agent's own, where its
+  const Clocks &clocks;
+  /// The component whose events need no order: that of the agent itself if its
   /// threads count as one.
   std::optional<unsigned> own;
   /// Whether ordinary writes need a fence before the async proxy's accesses.
@@ -57,25 +59,25 @@ struct Viewer {
 
   bool sees(const Event &event) const {
     return event.component == own ||
-           knowledge.done.get(event.component) >= event.time;
+           clocks.done.get(event.component) >= event.time;
   }
   bool isFenced(const Event &event) const {
     return !needsFence || event.isAsyncProxy ||
-           knowledge.fenced.get(event.component) >= event.time;
+           clocks.fenced.get(event.component) >= event.time;
   }
 };
 
-/// The bytes of a buffer, or of all buffers that have a place. They are made as
-/// they are touched.
+/// The bytes of a buffer, or of all buffers with a planned offset. Pages of
+/// bytes are allocated at the first access.
 class Cells {
 public:
-  /// The last write and the set of reads since.
+  /// The event of the last write, and the set of the reads since.
   struct Cell {
     uint32_t write = 0, reads = 0;
   };
   static constexpr int64_t kPage = 1024;
 
-  /// Cells `number * kPage` and those behind it.
+  /// Returns cells `number * kPage` to `(number + 1) * kPage`.
   Cell *getPage(int64_t number) {
     std::unique_ptr<Cell[]> &page = pages[number];
     if (!page)
@@ -88,25 +90,29 @@ private:
 };
 
 enum class ConflictKind { Overwritten, Unordered, Unfenced };
-/// Why an access is wrong, and the access before it that it goes wrong with.
+/// Why an access is wrong, and the earlier access that it conflicts with.
 struct Conflict {
   ConflictKind kind;
   Event earlier;
   int64_t byte = 0;
 };
 
-/// The accesses of a block.
+/// The accesses to the memory of a block.
+///
+/// Example: event 1 writes bytes 0-3, event 2 of the same agent reads them,
+/// event 3 of another agent writes them. `touch` for event 3 checks the clock
+/// of that agent against events 1 and 2.
 class Shadow {
 public:
   Shadow() : events(1), readers(1) {}
 
-  /// Numbers an access, of which the bytes follow.
+  /// Begins an access; calls of `touch` with its bytes follow.
   void begin(Event event) {
     events.push_back(std::move(event));
     known.clear();
   }
-  /// Notes that the access touches bytes `first` to `first + count`; finds out
-  /// what is wrong with it.
+  /// Adds bytes `first` to `first + count` to the access. Returns the first
+  /// conflict with an earlier access; later bytes are not added then.
   std::optional<Conflict> touch(Cells &cells, int64_t first, int64_t count,
                                 const Viewer &viewer);
 
@@ -118,7 +124,7 @@ private:
   std::vector<Event> events;
   /// Sets of events; set 0 is empty.
   std::vector<llvm::SmallVector<uint32_t, 3>> readers;
-  /// For this access: the set that each set becomes.
+  /// The set that each set becomes with the present access.
   llvm::SmallVector<std::pair<uint32_t, uint32_t>, 4> known;
 };
 

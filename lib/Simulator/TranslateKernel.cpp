@@ -14,6 +14,9 @@
 //   %x = arith.addf %a, %b : tensor<16xf32>
 //     handler of arith.addf, operands in slots 3 and 4, result in slot 5
 //
+// Regions nested more than `kMaxDepth` deep are an error: translation and
+// execution recurse over them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
@@ -47,18 +50,21 @@ private:
   }
 
   DenseMap<Value, unsigned> slots;
+  /// How many regions are being translated, each in the one before.
+  unsigned depth = 0;
 };
 } // namespace
 
-/// Whether an operation hands on, or waits for, what asynchronous products have
-/// yet to write. A product checks its operands itself.
+/// Returns whether operands of an operation may be results of asynchronous
+/// matmuls in flight: it passes them on or waits for them. Matmuls check their
+/// operands themselves.
 static bool takesUnfinished(Operation &op) {
   return op.getNumRegions() > 0 ||
          isa<tile::GemmWaitOp, tile::MatmulOpInterface>(op);
 }
 
-/// Whether a record of the block lists an operation: all but those on scalars,
-/// and those that make views, barriers and regions.
+/// Returns whether a record of the block lists an operation: all except those
+/// on scalars and those that make views, barriers and regions.
 static bool isRecorded(Operation &op) {
   if (op.getNumRegions() > 0 ||
       isa<ViewLikeOpInterface, arith::ConstantOp, tile::AllocSharedOp,
@@ -71,7 +77,7 @@ static bool isRecorded(Operation &op) {
          llvm::any_of(op.getResultTypes(), isFragment);
 }
 
-/// Where the elements of a buffer are.
+/// Returns the bytes at which the layout of a buffer places its elements.
 static std::shared_ptr<const Places> getPlaces(MemRefType type,
                                                unsigned storageBits) {
   auto places = std::make_shared<Places>();
@@ -87,7 +93,7 @@ static std::shared_ptr<const Places> getPlaces(MemRefType type,
   return places;
 }
 
-/// Fills in what is known of an operation's place in shared memory.
+/// Sets the offsets of an operation's buffer or scratch memory, once planned.
 static void setPlace(Operation &op, Instruction &inst) {
   auto offset = op.getAttrOfType<IntegerAttr>(tile::TileDialect::kOffset);
   if (!offset)
@@ -107,7 +113,7 @@ static void setPlace(Operation &op, Instruction &inst) {
     inst.scratchBytes = tile::getScratchBytes(&op, *target);
 }
 
-/// The element type of a value's type; channels, barriers and cursors count as
+/// Returns the element type of a type. Channels, barriers and cursors count as
 /// integers.
 static std::optional<ElementType> getElement(Type type) {
   if (isa<tile::ChannelType, tile::CursorType, tile::MBarrierType>(type))
@@ -138,7 +144,7 @@ FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
   return result;
 }
 
-/// The value of a constant, whose type is known to be supported.
+/// Returns the value of a constant, whose type has been checked.
 static FailureOr<Datum> getConstant(arith::ConstantOp op,
                                     const ValueType &type) {
   Datum datum = makeDatum(type);
@@ -212,6 +218,10 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
 
 FailureOr<BlockCode> Translator::translate(Region &region) {
   BlockCode code;
+  if (++depth > kMaxDepth)
+    return emitOpErrorAt(region.getParentOp())
+           << "is nested more than " << kMaxDepth
+           << " regions deep, the most that the interpreter runs";
   if (region.empty())
     return code;
   if (!region.hasOneBlock())
@@ -229,6 +239,7 @@ FailureOr<BlockCode> Translator::translate(Region &region) {
   // The last instruction yields; a block without terminator yields nothing.
   if (region.getParentOp()->hasTrait<OpTrait::NoTerminator>())
     code.body.emplace_back();
+  --depth;
   return code;
 }
 

@@ -72,7 +72,7 @@ double sim::addToOdd(double a, double b) {
   double sum = a + b;
   if (!std::isfinite(sum))
     return sum;
-  // The exact error of the sum, which is a double.
+  // The exact error of the sum is a double (Knuth's two-sum).
   double part = sum - a;
   double error = (a - (sum - part)) + (b - part);
   if (error == 0 || (llvm::bit_cast<uint64_t>(sum) & 1))
@@ -127,7 +127,7 @@ int64_t MemRef::getElementOffset(ArrayRef<int64_t> coords) const {
   return element;
 }
 
-/// Calls `fn` with an object that turns codes into elements and back.
+/// Calls `fn` with an object that converts between bits and elements.
 template <typename Fn>
 static void withCodec(ElementType type, int64_t *, Fn fn) {
   struct Codec {
@@ -144,7 +144,7 @@ static void withCodec(ElementType type, double *, Fn fn) {
   withFormat(type.format, fn);
 }
 
-/// Calls `fn` with an integer of the size of a whole-byte element.
+/// Calls `fn` with an unsigned integer of the size of an element.
 template <typename Fn>
 static void withCarrier(unsigned bits, Fn fn) {
   switch (bits) {
@@ -160,12 +160,13 @@ static void withCarrier(unsigned bits, Fn fn) {
   llvm_unreachable("elements have 8, 16, 32 or 64 bits");
 }
 
-/// Byte and bit place of an element that is a part of a byte.
+/// Returns the byte of an element and its first bit there.
 static std::pair<int64_t, unsigned> getPlace(int64_t element, unsigned bits) {
   return {element * bits / 8, unsigned(element * bits % 8)};
 }
 
-/// Number of elements before the first with a bit that was never written.
+/// Returns the number of elements before the first with a bit that was never
+/// written.
 static int64_t countWritten(const MemRef &memref, int64_t first, int64_t stride,
                             int64_t count) {
   const std::vector<uint8_t> &written = memref.buffer->written;

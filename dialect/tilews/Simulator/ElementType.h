@@ -9,8 +9,9 @@
 // integer element as a sign-extended int64_t. After each operation the result
 // is brought back to its element type: rounded to nearest even, or wrapped.
 //
-// For formats of at most 24 significant bits, sums, products, quotients and
-// square roots of doubles that are rounded once more are correctly rounded.
+// Sums and products, quotients and square roots in double precision that are
+// rounded once more to a format of at most 24 significant bits are correctly
+// rounded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,7 @@ struct ElementType {
   }
 };
 
-/// How a format encodes what is not a number.
+/// How a format encodes infinities and NaNs.
 enum class NonFinite {
   /// The largest exponent holds infinities and NaNs.
   IEEE,
@@ -159,7 +160,7 @@ struct SmallFloat {
   }
 };
 
-/// The format of double itself, for code that is written once for all.
+/// The format of double itself, so that code need not treat it apart.
 struct DoubleFloat {
   static constexpr unsigned kWidth = 64;
   static double round(double value) { return value; }
@@ -239,8 +240,9 @@ inline void fromBits(ElementType type, uint64_t bits, double &value) {
       withFormat(type.format, [&](auto format) { return format.decode(bits); });
 }
 
-/// `value` to 53 bits with the last one set if any was lost ("round to odd").
-/// A second rounding, to 51 bits or less, is then as good as a single one.
+/// Returns `magnitude` with 53 bits, the last one set if any bit was lost
+/// ("round to odd"). A second rounding, to 51 bits or less, then gives the same
+/// result as a single one.
 double roundToOdd(uint64_t magnitude);
 /// `a + b`, rounded to odd.
 double addToOdd(double a, double b);

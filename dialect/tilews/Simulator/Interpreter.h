@@ -5,20 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a kernel as it is written: one block after the other, one operation
-// after the other. It defines what every lowering has to compute. Where the
-// dialect leaves a choice, the interpreter takes the most exact one: matrix
-// products and sums add up in double precision (integers modulo 2^64) and are
-// rounded to their type once.
+// Runs a kernel on the CPU, one operation after the other. The results define
+// what every lowering must compute. If the dialect leaves a choice, the
+// interpreter takes the most exact one: matmuls and reductions are summed in
+// double precision (integers modulo 2^64) and rounded to their type once.
 //
-// Where upstream's semantics give poison, there is a value: a shift by the
-// width or more shifts everything out, a conversion to an integer saturates
-// and takes NaN to zero. Reading shared memory that was never written,
+// Operations with poison upstream have a value here: a shift by the width or
+// more shifts everything out, a conversion to an integer saturates and turns
+// NaN into zero. Errors are: reads of shared memory that was never written,
 // accesses of single elements out of bounds, divisions by zero, and signed
-// divisions that overflow are errors.
+// divisions that overflow.
 //
-// Schedules run under a timing policy, which decides when copies, products and
-// arrivals complete and which role runs next; docs/simulator.md has the model.
+// Schedules run under a timing policy. It decides when copies, matmuls and
+// arrivals complete and which role runs next. docs/simulator.md has the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,100 +52,99 @@ struct Argument {
 
 using Int3 = std::array<int64_t, 3>;
 
-/// Who decides what happens next where more than one thing can.
+/// How the simulator chooses among several possible steps.
 enum class TimingKind {
-  /// What is asynchronous completes at once; a role runs until it has to wait.
+  /// Asynchronous operations complete at once. A role runs until it must wait.
   Earliest,
-  /// What is asynchronous completes when nothing else can happen, the last one
-  /// first.
+  /// Asynchronous operations complete when no role can run, the newest first.
   Latest,
-  /// Anything that can happen may be next.
+  /// Any possible step, with equal probability.
   Random,
-  /// All that can happen, one after the other, up to a number of runs.
+  /// A search over runs, up to a number of runs per block.
   Worst,
-  /// As `choices` say, in one block.
+  /// The given choices, in one block.
   Replay
 };
 
 struct Timing {
   TimingKind kind = TimingKind::Earliest;
   uint64_t seed = 0;
-  /// Worst: runs a block.
+  /// Worst: the number of runs per block.
   unsigned runs = 1000;
-  /// Replay: the block, and the choices in it; others run as with Earliest.
+  /// Replay: the block and its choices. Other blocks run with Earliest.
   Int3 block = {0, 0, 0};
   llvm::SmallVector<unsigned> choices;
 };
 
-/// An operation of an agent of a block: 0 is the block outside of its roles,
-/// then come the roles in order.
+/// An operation of an agent of a block. Agent 0 is the block outside of roles;
+/// the roles follow in order.
 struct OrderedEvent {
   unsigned agent;
   mlir::Operation *op;
 };
 
-/// Whether barriers and proxy fences stand in the kernel (behind
-/// `--tile-insert-barriers`), or accesses are ordered as they are written.
+/// Whether the kernel has its barriers and proxy fences (after
+/// `--tile-insert-barriers`), or accesses of a role are in program order.
 enum class BarrierMode { Detect, Implied, Explicit };
 
-/// Where something happens: in a role, or beside it.
+/// The unit that executes an event: a role, or a unit that runs concurrently.
 enum class RecordUnit { Role, Tma, CpAsync, Tensor, Arrival };
 
-/// Bytes `first` to `last` (exclusive) of a memory of the block: of its shared
-/// arena, of a buffer without a place there, or of global memory that is
-/// written. Memories are numbered from 0 on as they are met.
+/// Bytes `first` to `last` (exclusive) of a memory: the shared arena of the
+/// block, a buffer without a planned offset, or global memory that the kernel
+/// writes. Memories are numbered from 0 in the order of their first access.
 struct AccessedBytes {
   int64_t memory, first, last;
   bool isWritten;
 };
 
-/// Something that happened in a block. Numbers that do not apply are -1.
+/// An event of a block. Numbers that do not apply are -1.
 struct RecordedEvent {
   mlir::Operation *op;
   /// The role's name; empty for the block outside of roles.
   std::string role;
   RecordUnit unit;
-  /// Logical times; `end` is -1 if it never ended.
+  /// Logical times. `end` is -1 if the event never ended.
   int64_t begin, end;
-  /// The barrier's number in the block, its slot, and the phase that is waited
-  /// for, arrived in, or landed in.
+  /// The number of the barrier in the block, its slot, and the phase of the
+  /// wait, the arrival or the landed bytes.
   int64_t barrier, slot, phase;
   /// Bytes of memory that are accessed, copied, or expected.
   int64_t bytes;
-  /// Asynchronous copies and products: the how manieth of the role it is; waits
-  /// for them: how many are complete behind it.
+  /// The number of an asynchronous copy or matmul among those of its role, from
+  /// 1 on. For waits: how many are complete after the wait.
   int64_t number;
-  /// Products: multiplications; others: elements of the fragment.
+  /// Multiplications of a matmul; elements of other fragments.
   int64_t work;
-  /// What the operation of a role, or what it starts, accesses of the memory
-  /// that somebody writes.
+  /// Accesses of the operation, or of what it starts, to memory that some agent
+  /// writes.
   llvm::ArrayRef<AccessedBytes> accesses;
 };
 
 struct LaunchOptions {
   /// Blocks in x, y and z; `tile.grid` of the kernel if absent.
   std::optional<Int3> grid;
-  /// Operations a block may execute before it counts as endless; 0: any number.
+  /// Operations that a block may execute; 0 for any number.
   uint64_t maxSteps = 0;
-  /// Threads to run blocks on; 0: one for each processor. Kernels that print or
-  /// use atomics run on one, so that their results are always the same.
+  /// CPU threads that run blocks; 0 for one per processor. Kernels that print
+  /// or use atomics run on one thread, so that their results are reproducible.
   unsigned threads = 0;
   Timing timing;
-  /// An order of events that the first block has to follow, whatever the timing
-  /// is; to do something else is an error. Behind its end the block runs on.
+  /// An order of events that the first block must follow, whatever the timing;
+  /// a deviation is an error. After the last event the block continues freely.
   llvm::ArrayRef<OrderedEvent> order;
   BarrierMode barriers = BarrierMode::Detect;
-  /// Receives what `tile.print` prints, line by line.
+  /// Receives the lines that `tile.print` prints.
   llvm::function_ref<void(llvm::StringRef)> print;
-  /// Receives what happened in block `recordedBlock`, also if it failed.
+  /// Receives the events of block `recordedBlock`, also if the block failed.
   llvm::function_ref<void(const RecordedEvent &)> record;
   Int3 recordedBlock = {0, 0, 0};
-  /// Called each time a block has run, with the number of those that have.
+  /// Called after each block with the number of finished blocks.
   llvm::function_ref<void(int64_t done, int64_t blocks)> progress;
 };
 
-/// Runs `kernel` over its grid. Errors are emitted as diagnostics, the first
-/// failing block's.
+/// Runs `kernel` over its grid. On failure, emits the error of the failing
+/// block with the smallest number.
 mlir::LogicalResult runKernel(mlir::gpu::GPUFuncOp kernel,
                               llvm::ArrayRef<Argument> arguments,
                               const LaunchOptions &options);

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The simulator's values: scalars, fragments, and buffers in memory.
+// The simulator's values: scalars, fragments, and memory. For example
+// `memref<?x8xf16>` is a `MemRef` with strides (8, 1) into a `Buffer`, and
+// `tensor<4x8xf16>` a `Fragment` with 32 doubles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,11 +34,12 @@ inline int64_t countElements(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
-/// Distances between neighbours along each dimension, in row-major order.
+/// Returns the strides of a row-major layout: (32, 8, 1) for shape 2 x 4 x 8.
 llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// Calls `fn(coords)` for each coordinate of a box, the last dimension fastest,
-/// until it returns false. Returns whether it never did.
+/// Calls `fn(coords)` for each coordinate of a shape, the last dimension
+/// fastest, until a call returns false. Returns whether all calls returned
+/// true.
 bool forEachCoordinate(llvm::ArrayRef<int64_t> shape,
                        llvm::function_ref<bool(llvm::ArrayRef<int64_t>)> fn);
 
@@ -48,17 +51,18 @@ class Cells;
 struct Channel;
 struct Instruction;
 
-/// A tile in registers, row by row.
+/// A tile in registers, row by row. One of the two lists is used.
 struct Fragment {
   llvm::SmallVector<int64_t> shape;
   std::vector<int64_t> integers;
   std::vector<double> reals;
-  /// The number among its role's asynchronous products of the one that writes
-  /// it; 0 if none does.
-  uint32_t product = 0;
+  /// The number of the asynchronous matmul that writes it, among those of its
+  /// agent; 0 if none does.
+  uint32_t matmul = 0;
 };
 
-/// Where the layout of a shared buffer puts its elements, numbered row by row.
+/// The bytes at which a layout places the elements of a shared buffer; elements
+/// are numbered row by row.
 struct Places {
   /// The first byte of each element.
   std::vector<int32_t> bytes;
@@ -67,24 +71,24 @@ struct Places {
   unsigned storageBits = 8;
 };
 
-/// Bytes that memrefs look into.
+/// Memory that memrefs refer to: an argument or a shared buffer.
 struct Buffer {
   uint8_t *data = nullptr;
   bool writable = true;
-  /// Memory of its own, if it is not the caller's.
+  /// The memory, if it is not the caller's.
   std::vector<uint8_t> storage;
   /// For memory that starts undefined: the bits of each byte that were written.
   std::vector<uint8_t> written;
-  /// Shared memory: who touched which byte, from byte `firstCell` on; `places`
-  /// says where the elements are that the layout does not leave in order.
+  /// Shared memory: the shadow of its bytes, which start at byte `firstCell`.
+  /// `places` is set if a layout places the elements.
   std::shared_ptr<Cells> cells;
   int64_t firstCell = 0;
   const Places *places = nullptr;
-  /// What allocated it, if that is part of the kernel.
+  /// The instruction that allocates it; null for arguments.
   const Instruction *alloc = nullptr;
   /// Global memory: whether the kernel writes it.
   bool isWritten = false;
-  /// The channel that hands the buffer's versions on.
+  /// The channel that synchronizes the buffer's versions.
   std::shared_ptr<Channel> channel;
 };
 
@@ -96,7 +100,7 @@ struct MemRef {
   unsigned storageBits = 8;
   int64_t offset = 0;
   llvm::SmallVector<int64_t> shape, strides;
-  /// The version of the buffer that it is or lies in; -1 if it is none.
+  /// The version of the buffer to which it belongs; -1 if there are none.
   int64_t slot = -1;
 
   int64_t getElementOffset(llvm::ArrayRef<int64_t> coords) const;
@@ -110,8 +114,8 @@ struct MemRef {
              const T *values) const;
 };
 
-/// The value of an SSA value. A cursor is the number of transactions before
-/// it. Which member counts follows from its type.
+/// The value of an SSA value. Its type says which member is used. A cursor is
+/// an integer: the number of transactions before it.
 struct Datum {
   union {
     int64_t integer = 0;
@@ -122,7 +126,7 @@ struct Datum {
   std::shared_ptr<Channel> channel;
   std::shared_ptr<BarrierArray> barriers;
 
-  /// The elements of a fragment; a scalar is its only one.
+  /// Returns the elements of a fragment; a scalar is one element.
   template <typename T>
   T *elements() {
     if constexpr (std::is_same_v<T, double>)

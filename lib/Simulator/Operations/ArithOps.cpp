@@ -84,8 +84,8 @@ static void registerShiftOps(Registry &registry) {
       });
 }
 
-/// Registers a division: `fn` is never asked to divide by zero, nor for a
-/// quotient that overflows.
+/// Registers a division. Division by zero and overflow are errors, so `fn` need
+/// not handle them.
 template <typename OpT, bool Signed, typename Fn>
 static void addDivision(Registry &registry, Fn fn) {
   registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
@@ -136,7 +136,7 @@ static void registerDivisionOps(Registry &registry) {
       });
 }
 
-/// Operations that give a low and a high half.
+/// Registers operations with a low and a high half as results.
 static void registerExtendedOps(Registry &registry) {
   registry.add<arith::AddUIExtendedOp>(
       [](Frame &frame, const Instruction &inst) {
@@ -157,7 +157,7 @@ static void registerExtendedOps(Registry &registry) {
       auto extend = [&](int64_t value) {
         return isSigned ? __int128(value) : __int128(getUnsigned(value, width));
       };
-      // High half first: the operands may be read until both are known.
+      // The high half: the bits from `width` on of the exact result.
       (void)mapElements<int64_t, int64_t, int64_t>(
           frame, inst,
           [&](int64_t a, int64_t b) -> int64_t {

@@ -46,15 +46,15 @@ static LogicalResult makeReady(Frame &frame, const Instruction &inst) {
   bool inCluster = cast<tile::MBarrierReadyOp>(inst.op).getCluster();
   state.makeBarriersReady(inCluster);
   if (inCluster)
-    return state.getCluster().meet(frame, inst);
-  state.meet(state.getAgent(frame.getAgent()));
+    return state.getCluster().synchronize(frame, inst);
+  state.synchronize(state.getAgent(frame.getAgent()));
   return success();
 }
 
 static LogicalResult runClusterBarrier(Frame &frame, const Instruction &inst) {
   if (frame.isInRole())
     return frame.fail(inst, "stands in a role");
-  return frame.getState().getCluster().meet(frame, inst);
+  return frame.getState().getCluster().synchronize(frame, inst);
 }
 
 FailureOr<int64_t> sim::getBarrierSlot(Frame &frame, const Instruction &inst,
@@ -71,13 +71,12 @@ FailureOr<int64_t> sim::getBarrierSlot(Frame &frame, const Instruction &inst,
   return slot;
 }
 
-/// Arrives once now and `arrivals - 1` times at any later time: warps and
-/// threads of an agent run on their own.
+/// Arrives once now and `arrivals - 1` times at any later time, because warps
+/// and threads of an agent run independently.
 static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
                                     BarrierArray &barriers, int64_t slot,
-                                    int64_t arrivals,
-                                    const Knowledge &knowledge) {
-  if (failed(arrive(frame, inst, barriers, slot, 1, knowledge)))
+                                    int64_t arrivals, const Clocks &clocks) {
+  if (failed(arrive(frame, inst, barriers, slot, 1, clocks)))
     return failure();
   if (arrivals == 1)
     return success();
@@ -87,14 +86,15 @@ static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
   op->inst = &inst;
   op->signals = &barriers.slots[slot];
   op->component = barriers.slots[slot].component;
-  op->complete = [&frame, &inst, &barriers, slot, arrivals, knowledge] {
-    return arrive(frame, inst, barriers, slot, arrivals - 1, knowledge);
+  op->complete = [&frame, &inst, &barriers, slot, arrivals, clocks] {
+    return arrive(frame, inst, barriers, slot, arrivals - 1, clocks);
   };
   return frame.getState().start(std::move(op), RecordUnit::Arrival,
                                 makeRecord(barriers, slot));
 }
 
-/// Late warps and threads arrive before their agent turns to the barrier again.
+/// Makes the late arrivals of this agent at a barrier, before it uses the
+/// barrier again.
 static LogicalResult arriveLate(Frame &frame, const MBarrier &barrier) {
   return frame.getState().scheduler.complete([&](const AsyncOp &op) {
     return op.kind == AsyncKind::Arrival && op.agent == frame.getAgent() &&
@@ -102,7 +102,7 @@ static LogicalResult arriveLate(Frame &frame, const MBarrier &barrier) {
   });
 }
 
-/// Arrives in other blocks of the cluster, which takes its time.
+/// Arrives at other blocks of the cluster, at any later time.
 static LogicalResult arriveInPeers(Frame &frame, const Instruction &inst,
                                    int64_t slot) {
   auto op = cast<tile::MBarrierArriveOp>(inst.op);
@@ -124,11 +124,12 @@ static LogicalResult arriveInPeers(Frame &frame, const Instruction &inst,
     arrival->agent = frame.getAgent();
     arrival->inst = &inst;
     arrival->component = barriers.slots[slot].component;
-    arrival->complete =
-        [&frame, &inst, &barriers, slot, arrivals = op.getNumArrivals(),
-         knowledge = state.tell(agent, op.getBy() == tile::Agents::Thread)] {
-          return arrive(frame, inst, barriers, slot, arrivals, knowledge);
-        };
+    arrival->complete = [&frame, &inst, &barriers, slot,
+                         arrivals = op.getNumArrivals(),
+                         clocks = state.makeArrivalClocks(
+                             agent, op.getBy() == tile::Agents::Thread)] {
+      return arrive(frame, inst, barriers, slot, arrivals, clocks);
+    };
     if (failed(state.start(std::move(arrival), RecordUnit::Arrival,
                            makeRecord(barriers, slot))))
       return failure();
@@ -154,14 +155,14 @@ static LogicalResult runArrive(Frame &frame, const Instruction &inst) {
   int64_t arrivals = op.getNumArrivals();
   Agent &agent = state.getAgent(frame.getAgent());
   bool byOneThread = op.getBy() == tile::Agents::Thread;
-  // The arrival of copies says nothing of what else their threads have done.
+  // An arrival of copies only orders the copies, not other steps of the
+  // threads.
   if (op.getBy() == tile::Agents::Copies)
-    return arriveBehindCopies(frame, inst, barriers, *slot, arrivals,
-                              agent.all);
+    return arriveAfterCopies(frame, inst, barriers, *slot, arrivals, agent.all);
   if (op.getPeers() && failed(arriveInPeers(frame, inst, *slot)))
     return failure();
   return arriveOneByOne(frame, inst, barriers, *slot, arrivals,
-                        state.tell(agent, byOneThread));
+                        state.makeArrivalClocks(agent, byOneThread));
 }
 
 static LogicalResult runExpect(Frame &frame, const Instruction &inst) {
@@ -189,22 +190,22 @@ static LogicalResult runWait(Frame &frame, const Instruction &inst) {
   return waitFor(frame, inst, barriers, *slot, parity);
 }
 
-/// The threads of a role, or of the block, meet.
+/// A barrier of the threads of a role, or of the block.
 static LogicalResult runBarrier(Frame &frame, const Instruction &inst) {
   BlockState &state = frame.getState();
   Agent &agent = state.getAgent(frame.getAgent());
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   auto op = dyn_cast<tile::BarrierOp>(inst.op);
-  // All that the threads have started and that reads or writes shared memory.
+  // Waits for everything in flight that accesses shared memory.
   if (op && op.getDrainCopies() &&
       (failed(state.finish(frame, AsyncKind::Copy, agent.copiesStarted)) ||
        failed(state.finish(frame, AsyncKind::Store, agent.storesStarted)) ||
-       failed(state.finish(frame, AsyncKind::Product, agent.productsStarted))))
+       failed(state.finish(frame, AsyncKind::Matmul, agent.matmulsStarted))))
     return failure();
   if (op && op.getProxyFence())
     state.fence(agent);
-  state.meet(agent);
+  state.synchronize(agent);
   return success();
 }
 
@@ -233,7 +234,7 @@ void sim::registerBarrierHandlers(Registry &registry) {
     Agent &agent = state.getAgent(frame.getAgent());
     state.fence(agent);
     if (agent.isOneThread)
-      state.settle(agent);
+      state.synchronizeImplicitly(agent);
     return success();
   });
 }

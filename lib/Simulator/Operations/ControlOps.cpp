@@ -35,7 +35,7 @@ using namespace tilews::sim;
 // scf
 //===----------------------------------------------------------------------===//
 
-/// Number of iterations of a loop whose step is positive, in steps of 64 bits.
+/// Returns the number of iterations of a loop with a positive step.
 static uint64_t countTrips(int64_t lower, int64_t upper, int64_t step) {
   if (lower >= upper)
     return 0;
@@ -127,7 +127,7 @@ static void registerScf(Registry &registry) {
 // gpu
 //===----------------------------------------------------------------------===//
 
-/// Registers an operation that gives one of three numbers by dimension.
+/// Registers an operation that returns one of three numbers, by its dimension.
 template <typename OpT, typename Fn>
 static void addDimension(Registry &registry, Fn fn) {
   registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
@@ -160,7 +160,7 @@ static void registerGpu(Registry &registry) {
 // affine
 //===----------------------------------------------------------------------===//
 
-/// The values of the results of an operation's map.
+/// Returns the values of the results of an operation's affine map.
 template <typename OpT>
 static FailureOr<SmallVector<int64_t>> evaluateMap(Frame &frame,
                                                    const Instruction &inst) {
@@ -263,7 +263,7 @@ static LogicalResult runAssert(Frame &frame, const Instruction &inst) {
   return frame.fail(inst, "failed at " + toString(place) + ": " + message);
 }
 
-/// Writes one element as it would be read back; `index` of its storage.
+/// Prints element `index` of a value so that it can be read back exactly.
 static void printElement(raw_ostream &os, ElementType type, const Datum &datum,
                          int64_t index) {
   if (!type.isFloat) {
@@ -272,7 +272,7 @@ static void printElement(raw_ostream &os, ElementType type, const Datum &datum,
     return;
   }
   double value = datum.elements<double>()[index];
-  // Digits enough to tell the values of the type apart.
+  // Enough digits to distinguish all values of the type.
   const char *format = type.format == FloatFormat::F64 ? "%.17g" : "%.9g";
   os << llvm::format(format, value);
 }

@@ -9,9 +9,9 @@
 // rounded to the element type. For types of at most 24 bits the result is
 // almost always the correctly rounded one.
 //
-// A fused multiply-add of a narrow type needs no `fma`: the double holds the
-// product exactly, and the sum is rounded to odd, so that the final rounding is
-// the only one that counts.
+// A fused multiply-add of a narrow type needs no `fma`: a double holds a * b
+// exactly, and the sum is rounded to odd, so that the final rounding is the
+// only one that counts.
 //
 //===----------------------------------------------------------------------===//
 

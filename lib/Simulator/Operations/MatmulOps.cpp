@@ -35,8 +35,8 @@ struct Matrix {
 };
 } // namespace
 
-/// Reads an operand, which is a buffer or a fragment. Whether a buffer may be
-/// read was checked when the product was started.
+/// Reads an operand, which is a buffer or a fragment. The access to a buffer
+/// was checked when the matmul started.
 template <typename T>
 static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
                                        const Datum &datum) {
@@ -54,10 +54,10 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
   return matrix;
 }
 
-/// Checks that the operands can be read: those of wgmma from now on until `op`
-/// completes or, without one, at once. Threads read metadata themselves.
-static LogicalResult readOperands(Frame &frame, const Instruction &inst,
-                                  std::shared_ptr<AsyncOp> op) {
+/// Checks that the operands can be read: by wgmma from now on until `op`
+/// completes, otherwise at once. Threads read metadata themselves.
+static LogicalResult checkOperands(Frame &frame, const Instruction &inst,
+                                   std::shared_ptr<AsyncOp> op) {
   auto matmul = cast<tile::MatmulOpInterface>(inst.op);
   auto kind =
       inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
@@ -68,13 +68,14 @@ static LogicalResult readOperands(Frame &frame, const Instruction &inst,
     bool isMetadata = matmul.isSparse() &&
                       &inst.op->getOpOperand(i) == matmul.getMetadataOperand();
     AccessMode mode{/*writes=*/false, isWgmma, std::nullopt, op};
-    if (datum.memref && failed(state.access(frame, inst, *datum.memref,
-                                            Box::getWhole(*datum.memref),
-                                            isMetadata ? AccessMode() : mode)))
+    if (datum.memref &&
+        failed(state.getAccesses().check(frame, inst, *datum.memref,
+                                         Box::getWhole(*datum.memref),
+                                         isMetadata ? AccessMode() : mode)))
       return failure();
     bool isAccumulator = &inst.op->getOpOperand(i) == &matmul.getAccMutable();
     if (!(isAccumulator && op) && state.isUnfinished(frame.getAgent(), datum))
-      return frame.fail(inst, "takes the result of an asynchronous product "
+      return frame.fail(inst, "takes the result of an asynchronous matmul "
                               "that no tile.gemm_wait has waited for");
   }
   return success();
@@ -98,8 +99,8 @@ static int64_t multiplyAdd(int64_t sum, int64_t a, int64_t b) {
   return uint64_t(sum) + uint64_t(a) * uint64_t(b);
 }
 
-/// `sums += lhs * rhs`. Four rows of the result at a time share the reads of
-/// the right operand.
+/// Computes `sums += lhs * rhs`. Four rows of the result at a time share the
+/// reads of the right operand.
 template <typename T>
 static void multiply(const Matrix<T> &lhs, const Matrix<T> &rhs, T *sums) {
   int64_t n = rhs.columns;
@@ -135,8 +136,9 @@ static void accumulate(ElementType type, const Matrix<T> &lhs,
   normalize(type, sums, count);
 }
 
-/// The dense matrix of a 2:4 sparse one and the places of its elements. Each
-/// nibble of the metadata is for four columns, two of which are given.
+/// Returns the dense matrix of a 2:4 sparse one. Each nibble of the metadata
+/// names the columns, among four, of two stored elements: nibble 0b1101 puts
+/// them into columns 1 and 3.
 template <typename T>
 static FailureOr<Matrix<T>>
 expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
@@ -151,7 +153,8 @@ expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
       unsigned nibble = (word >> (group % perWord * 4)) & 15;
       unsigned places[] = {nibble & 3, nibble >> 2};
       const T *pair = &sparse.elements[row * sparse.columns + group * 2];
-      // Zeros are at every place: what a copy leaves beyond the matrix's end.
+      // A pair of zeros may stand in any columns. Past the end of the matrix
+      // copies write zeros, also as metadata.
       if (pair[0] == 0 && pair[1] == 0)
         continue;
       if (places[0] >= places[1])
@@ -166,9 +169,8 @@ expand(Frame &frame, const Instruction &inst, const Matrix<T> &sparse,
 }
 
 namespace {
-/// What a product multiplies. Metadata is read when the product starts.
-template <typename T>
-struct Product {
+/// The values of a matmul. Metadata is read when the matmul starts.
+struct MatmulValues {
   Datum lhs, rhs, acc, result;
   Matrix<int64_t> metadata;
 };
@@ -176,18 +178,18 @@ struct Product {
 
 template <typename T>
 static LogicalResult compute(Frame &frame, const Instruction &inst,
-                             Product<T> &product) {
+                             MatmulValues &values) {
   auto op = cast<tile::MatmulOpInterface>(inst.op);
-  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, product.lhs);
+  FailureOr<Matrix<T>> lhs = readMatrix<T>(frame, inst, values.lhs);
   if (failed(lhs))
     return failure();
-  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, product.rhs);
+  FailureOr<Matrix<T>> rhs = readMatrix<T>(frame, inst, values.rhs);
   if (failed(rhs))
     return failure();
   if (OpOperand *metadata = op.getMetadataOperand()) {
     unsigned width =
         getElementTypeOrSelf(metadata->get().getType()).getIntOrFloatBitWidth();
-    lhs = expand(frame, inst, *lhs, product.metadata, width);
+    lhs = expand(frame, inst, *lhs, values.metadata, width);
     if (failed(lhs))
       return failure();
   }
@@ -196,42 +198,41 @@ static LogicalResult compute(Frame &frame, const Instruction &inst,
   if (op.getTransposeRhs())
     rhs = transpose(*rhs);
   accumulate(inst.resultTypes[0].element, *lhs, *rhs,
-             op.getClearAccumulator() ? nullptr : &product.acc, product.result);
+             op.getClearAccumulator() ? nullptr : &values.acc, values.result);
   return success();
 }
 
-template <typename T>
-static FailureOr<Product<T>> makeProduct(Frame &frame,
-                                         const Instruction &inst) {
+static FailureOr<MatmulValues> makeValues(Frame &frame,
+                                          const Instruction &inst) {
   auto op = cast<tile::MatmulOpInterface>(inst.op);
   auto get = [&](OpOperand &operand) {
     return frame.get(inst, operand.getOperandNumber());
   };
-  Product<T> product{get(op.getLhsMutable()), get(op.getRhsMutable()),
-                     get(op.getAccMutable()), makeDatum(inst.resultTypes[0]),
-                     Matrix<int64_t>()};
+  MatmulValues values{get(op.getLhsMutable()), get(op.getRhsMutable()),
+                      get(op.getAccMutable()), makeDatum(inst.resultTypes[0]),
+                      Matrix<int64_t>()};
   if (OpOperand *metadata = op.getMetadataOperand()) {
     auto read = readMatrix<int64_t>(frame, inst, get(*metadata));
     if (failed(read))
       return failure();
-    product.metadata = std::move(*read);
+    values.metadata = std::move(*read);
   }
-  return product;
+  return values;
 }
 
-/// An operation for a product that is finished when it is waited for. An
-/// agent's products finish in the order of their start.
+/// Makes the operation of an asynchronous matmul. The matmuls of an agent
+/// complete in the order of their start.
 static std::shared_ptr<AsyncOp> makeAsync(Frame &frame,
                                           const Instruction &inst) {
   BlockState &state = frame.getState();
   Agent &agent = state.getAgent(frame.getAgent());
   auto op = std::make_shared<AsyncOp>();
-  op->kind = AsyncKind::Product;
+  op->kind = AsyncKind::Matmul;
   op->agent = frame.getAgent();
   op->inst = &inst;
-  op->component = agent.products;
-  op->time = ++agent.productsStarted;
-  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getUnderWay())
+  op->component = agent.matmuls;
+  op->time = ++agent.matmulsStarted;
+  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getInFlight())
     if (other->component == op->component)
       op->after.assign({other});
   return op;
@@ -244,40 +245,40 @@ static LogicalResult multiplyTiles(Frame &frame, const Instruction &inst) {
   if (isAsync && failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   std::shared_ptr<AsyncOp> async = isAsync ? makeAsync(frame, inst) : nullptr;
-  if (failed(readOperands(frame, inst, async)))
+  if (failed(checkOperands(frame, inst, async)))
     return failure();
-  FailureOr<Product<T>> product = makeProduct<T>(frame, inst);
-  if (failed(product))
+  FailureOr<MatmulValues> values = makeValues(frame, inst);
+  if (failed(values))
     return failure();
   if (isAsync)
-    product->result.fragment->product = async->time;
-  frame.set(inst, 0, product->result);
+    values->result.fragment->matmul = async->time;
+  frame.set(inst, 0, values->result);
   if (!isAsync)
-    return compute(frame, inst, *product);
+    return compute<T>(frame, inst, *values);
   Record details;
   details.number = async->time;
-  async->complete = [&frame, &inst, product = *product]() mutable {
-    return compute(frame, inst, product);
+  async->complete = [&frame, &inst, own = *values]() mutable {
+    return compute<T>(frame, inst, own);
   };
   return state.start(std::move(async), RecordUnit::Tensor, details);
 }
 
-/// Waits for all products but the last ones.
+/// Waits for all matmuls except the last `pending` ones.
 static LogicalResult waitForGemms(Frame &frame, const Instruction &inst) {
   BlockState &state = frame.getState();
   Agent &agent = state.getAgent(frame.getAgent());
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
   uint64_t pending = cast<tile::GemmWaitOp>(inst.op).getPending();
-  uint32_t finished = agent.productsStarted -
-                      std::min<uint64_t>(agent.productsStarted, pending);
-  if (failed(state.finish(frame, AsyncKind::Product, finished)))
+  uint32_t finished =
+      agent.matmulsStarted - std::min<uint64_t>(agent.matmulsStarted, pending);
+  if (failed(state.finish(frame, AsyncKind::Matmul, finished)))
     return failure();
   for (unsigned i = 0; i < inst.op->getNumResults(); ++i) {
     const Datum &fragment = frame.get(inst, i);
     if (state.isUnfinished(frame.getAgent(), fragment))
       return frame.fail(inst, "lets the last " + Twine(pending) +
-                                  " products be under way, of which one has "
+                                  " matmuls be in flight, of which one has "
                                   "yet to write its operand number " +
                                   Twine(i));
     frame.set(inst, i, fragment);

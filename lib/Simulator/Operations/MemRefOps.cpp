@@ -30,8 +30,8 @@ using namespace tilews::sim;
 // Accesses of one element
 //===----------------------------------------------------------------------===//
 
-/// The box of the one element that the operands from `first` on index. Fails
-/// if it is out of bounds.
+/// Returns the region of the one element whose indices are the operands from
+/// `first` on. Fails if it is out of bounds.
 static FailureOr<Box> getElement(Frame &frame, const Instruction &inst,
                                  const MemRef &memref, unsigned first) {
   size_t rank = memref.shape.size();
@@ -82,7 +82,7 @@ static double combine(arith::AtomicRMWKind kind, double a, double b) {
     return maxNumber(a, b);
   case K::minnumf:
     return minNumber(a, b);
-  default: // assign; the verifier leaves no other for these elements.
+  default: // Assign; the verifier rejects the others for these elements.
     return b;
   }
 }
@@ -108,13 +108,13 @@ static int64_t combine(arith::AtomicRMWKind kind, int64_t a, int64_t b) {
     return a | b;
   case K::xori:
     return a ^ b;
-  default: // assign; the verifier leaves no other for these elements.
+  default: // Assign; the verifier rejects the others for these elements.
     return b;
   }
 }
 
-/// The kind by which updates commute; those of kinds that are not listed do
-/// not.
+/// Returns the kind that decides which updates commute. Kinds that are not
+/// listed commute with none.
 static tile::AtomicKind getKind(arith::AtomicRMWKind kind) {
   using K = arith::AtomicRMWKind;
   switch (kind) {

@@ -35,8 +35,8 @@ using tile::AtomicKind;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// A row-major memref of a static type. Layouts say where elements lie in the
-/// hardware's memory, not which elements there are: they do not matter here.
+/// Makes a row-major memref of a static type. The layout of the type only
+/// matters for the shadow memory, not for the values.
 static FailureOr<Datum> makeMemRef(Frame &frame, const Instruction &inst,
                                    std::shared_ptr<Buffer> buffer) {
   auto type = cast<MemRefType>(inst.op->getResult(0).getType());
@@ -71,7 +71,7 @@ static LogicalResult allocate(Frame &frame, const Instruction &inst) {
   buffer->alloc = &inst;
   frame.getState().addBuffer(inst, buffer);
   if (inst.places) {
-    buffer->cells = frame.getState().getArena();
+    buffer->cells = frame.getState().getAccesses().getArena();
     buffer->firstCell = inst.sharedOffset;
     buffer->places = inst.places.get();
   } else {
@@ -105,7 +105,7 @@ static LogicalResult makeView(Frame &frame, const Instruction &inst) {
   return success();
 }
 
-/// One version of a buffer.
+/// Makes a view of one version of a buffer.
 static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
   auto slot = std::make_shared<MemRef>(frame.getMemRef(inst, 0));
   int64_t number = frame.getInteger(inst, 1), versions = slot->shape.front();
@@ -128,8 +128,8 @@ static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// A region with the values of its dynamic offsets, whose first is the
-/// instruction's operand number `operand`.
+/// Returns a region with the values of its dynamic offsets, the first of which
+/// is the instruction's operand number `operand`.
 static Box getBox(const Frame &frame, const Instruction &inst,
                   const tile::TileRegion &region, unsigned operand) {
   Box box;
@@ -150,8 +150,8 @@ struct Signal {
 };
 } // namespace
 
-/// The barrier that a copy signals, if it is one by TMA that does: its own or,
-/// in a role, that of the channel whose slot it fills.
+/// Returns the barrier that a copy by TMA signals: its own or, in a role, that
+/// of the channel whose slot it fills. For other copies `barriers` is null.
 static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
                                    const MemRef &dest) {
   auto op = cast<tile::CopyOp>(inst.op);
@@ -170,8 +170,8 @@ static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
   return Signal();
 }
 
-/// How a copy that signals no barrier is done: at once, or by an operation that
-/// is under way.
+/// Returns the kind of asynchronous operation of a copy that signals no
+/// barrier; nothing if the copy is done at once.
 static std::optional<AsyncKind> getAsyncKind(Frame &frame, tile::CopyOp op,
                                              const MemRef &dest) {
   auto inst = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
@@ -202,8 +202,8 @@ static std::shared_ptr<AsyncOp> makeCopy(Frame &frame, const Instruction &inst,
   return op;
 }
 
-/// The rows of a region, along its first dimension that has some, that are
-/// share number `share` of `shares`.
+/// Returns share number `share` of `shares` of a region, cut along its first
+/// dimension whose size is not 1. Share 1 of 2 of 64 x 32 is rows 32 to 63.
 static Box getShare(const Box &box, int64_t share, int64_t shares) {
   Box rows = box;
   size_t dim = 0;
@@ -215,8 +215,8 @@ static Box getShare(const Box &box, int64_t share, int64_t shares) {
   return rows;
 }
 
-/// Fetches this block's share of a tile, which lands in the block and in each
-/// of its peers, at different times.
+/// Copies this block's share of a tile to the block and each of its peers, by
+/// one operation for each.
 template <typename T>
 static LogicalResult
 multicast(Frame &frame, const Instruction &inst, const MemRef &source,
@@ -251,8 +251,9 @@ multicast(Frame &frame, const Instruction &inst, const MemRef &source,
                     async};
     AccessMode write{/*writes=*/true, /*isAsyncProxy=*/true, std::nullopt,
                      async};
-    if (failed(state.access(frame, inst, source, fromShare, read)) ||
-        failed(block->access(frame, inst, target, toShare, write)))
+    if (failed(
+            state.getAccesses().check(frame, inst, source, fromShare, read)) ||
+        failed(block->getAccesses().check(frame, inst, target, toShare, write)))
       return failure();
     auto move = [&frame, &inst, source, target, fromShare, toShare] {
       std::vector<T> values(countElements(fromShare.sizes));
@@ -296,11 +297,11 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   bool isTma = kind && kind != AsyncKind::Copy;
   AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
   AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
-  if (failed(state.access(frame, inst, source, from, read)) ||
-      failed(state.access(frame, inst, dest, to, write)))
+  if (failed(state.getAccesses().check(frame, inst, source, from, read)) ||
+      failed(state.getAccesses().check(frame, inst, dest, to, write)))
     return failure();
 
-  // The bytes are read and written as late as the operation completes.
+  // The bytes move when the operation completes.
   auto move = [&frame, &inst, source, dest, from, to] {
     std::vector<T> values(countElements(from.sizes));
     return success(
@@ -320,8 +321,8 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
     return state.start(std::move(async),
                        isTma ? RecordUnit::Tma : RecordUnit::CpAsync, details);
   }
-  // Bytes outside the source count too. A channel's barrier expects them when
-  // the copy starts; others have been told, or will be.
+  // Bytes outside the source count, too. A channel's barrier expects them when
+  // the copy starts; other barriers are told by separate operations.
   if (!op.getSignal())
     signal->barriers->slots[signal->slot].bytes += bytes;
   return startLoad(frame, std::move(async), *signal->barriers, signal->slot,
@@ -358,7 +359,7 @@ static double combine(AtomicKind kind, double a, double b) {
     return maxNumber(a, b);
   case AtomicKind::Min:
     return minNumber(a, b);
-  default: // exchange; the verifier leaves no other for these elements.
+  default: // Exchange; the verifier rejects the others for these elements.
     return b;
   }
 }

@@ -24,8 +24,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-/// Whether one thread runs a role: it says so or, before channels are lowered,
-/// nothing in it needs more.
+/// Returns whether one thread runs a role: it is `elected` or, before channels
+/// are lowered, each of its operations needs one thread only.
 static bool runsOnOneThread(tile::RoleOp role, bool hasChannels) {
   if (role.getElected() || !hasChannels)
     return role.getElected();
@@ -41,12 +41,13 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   BlockState &state = frame.getState();
   if (frame.isInRole())
     return frame.fail(inst, "stands in a role");
-  // Where there are channels, their barriers are made ready here.
+  // The lowering of channels makes their barriers ready at this point, by a
+  // barrier of all threads.
   bool hasChannels = llvm::any_of(
       inst.op->getParentOfType<gpu::GPUFuncOp>().getOps<tile::ChannelOp>(),
       [](auto) { return true; });
   if (hasChannels || !state.isExplicit)
-    state.meet(state.getAgent(frame.getAgent()));
+    state.synchronize(state.getAgent(frame.getAgent()));
   std::vector<Frame> frames;
   std::vector<Scheduler::Body> bodies;
   for (const Instruction &role : ArrayRef(roles).drop_back()) {
@@ -61,7 +62,7 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   }
   if (failed(state.scheduler.runAgents(frame.getAgent(), bodies)))
     return failure();
-  // What is still under way refers to the roles' values.
+  // Operations in flight refer to the frames of the roles.
   if (failed(state.scheduler.complete(
           [&](const AsyncOp &op) { return state.owns(op.agent); })))
     return failure();

@@ -28,7 +28,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-/// The number of roles in which an operation of type `OpT` uses `channel`.
+/// Returns the number of roles that use `channel` by an operation of type
+/// `OpT`; 1 if no role does.
 template <typename OpT>
 static int64_t countRoles(Value channel) {
   llvm::SmallPtrSet<Operation *, 4> roles;
@@ -85,14 +86,14 @@ static LogicalResult commit(Frame &frame, const Instruction &inst) {
   BlockState &state = target.state;
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
-  // The lowering's fence for what the producer has stored.
+  // The lowering puts a proxy fence here for the producer's stores.
   state.fence(target.agent);
-  Knowledge knowledge = state.tell(target.agent, /*byOneThread=*/false);
+  Clocks clocks = state.makeArrivalClocks(target.agent, /*byOneThread=*/false);
   if (frame.isInRole())
-    return arriveBehindCopies(frame, inst, *target.channel.full, target.slot,
-                              /*arrivals=*/1, std::move(knowledge));
+    return arriveAfterCopies(frame, inst, *target.channel.full, target.slot,
+                             /*arrivals=*/1, std::move(clocks));
   return arrive(frame, inst, *target.channel.full, target.slot, /*arrivals=*/1,
-                knowledge);
+                clocks);
 }
 
 static LogicalResult wait(Frame &frame, const Instruction &inst) {
@@ -117,7 +118,7 @@ static LogicalResult wait(Frame &frame, const Instruction &inst) {
     return failure();
   if (op.getProxyFence())
     state.fence(agent);
-  state.meet(agent);
+  state.synchronize(agent);
   return success();
 }
 
@@ -126,11 +127,11 @@ static LogicalResult release(Frame &frame, const Instruction &inst) {
   BlockState &state = target.state;
   if (failed(state.scheduler.yield(frame.getAgent())))
     return failure();
-  // The lowering's fence for what consumers have stored.
+  // The lowering puts a proxy fence here for the consumers' stores.
   if (frame.isInRole())
     state.fence(target.agent);
   return arrive(frame, inst, *target.channel.empty, target.slot, /*arrivals=*/1,
-                state.tell(target.agent, /*byOneThread=*/false));
+                state.makeArrivalClocks(target.agent, /*byOneThread=*/false));
 }
 
 void sim::registerScheduleHandlers(Registry &registry) {

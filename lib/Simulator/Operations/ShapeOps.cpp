@@ -30,8 +30,8 @@ using tile::ReductionKind;
 // Reductions and scans
 //===----------------------------------------------------------------------===//
 
-/// Combines two elements. Sums keep their full precision; they are rounded to
-/// the element type when all elements are in.
+/// Combines two elements. Sums stay in double precision; the caller rounds the
+/// total to the element type.
 static double combine(ReductionKind kind, double a, double b) {
   switch (kind) {
   case ReductionKind::Sum:
@@ -39,7 +39,8 @@ static double combine(ReductionKind kind, double a, double b) {
   case ReductionKind::Max:
   case ReductionKind::AbsMax:
     return maxNumber(a, b);
-  default: // min and absmin; the verifier leaves no other for these elements.
+  default: // Min and absmin; the verifier rejects the others for these
+           // elements.
     return minNumber(a, b);
   }
 }
@@ -67,8 +68,9 @@ static int64_t combine(ReductionKind kind, int64_t a, int64_t b) {
 }
 
 namespace {
-/// How the elements along one axis lie in a fragment's storage: `length` of
-/// them, `stride` apart, in lines that start at `getStart`.
+/// The lines of elements along one axis of a fragment: `count` lines of
+/// `length` elements that are `stride` apart. Shape 4 x 8 and axis 0: 8 lines
+/// of 4 elements, 8 apart.
 struct Lines {
   int64_t count, length, stride;
 
@@ -141,8 +143,8 @@ static LogicalResult scan(Frame &frame, const Instruction &inst) {
 // Changes of shape
 //===----------------------------------------------------------------------===//
 
-/// The fragment whose element at `c` is the source's at the inner product of
-/// `c` and `strides`, behind the first.
+/// Sets the result to the fragment whose element at coordinate `c` is the
+/// source's element number `first` plus the inner product of `c` and `strides`.
 template <typename T>
 static LogicalResult gather(Frame &frame, const Instruction &inst,
                             ArrayRef<int64_t> strides, int64_t first = 0) {
@@ -189,7 +191,7 @@ static LogicalResult slice(Frame &frame, const Instruction &inst) {
   return gather<T>(frame, inst, strides, first);
 }
 
-/// The same elements in the same order under the result's shape.
+/// Keeps the elements in their order and gives them the result's shape.
 static LogicalResult reshape(Frame &frame, const Instruction &inst) {
   Datum result;
   result.fragment = std::make_shared<Fragment>(*frame.get(inst, 0).fragment);

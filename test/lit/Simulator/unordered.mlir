@@ -22,5 +22,5 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   }
 }
 
-// CHECK: error: 'tile.store' op writes element (0) of shared memory, which nothing orders behind a write of it
+// CHECK: error: 'tile.store' op writes element (0) of shared memory, which nothing orders after a write of it
 // CHECK: note: role @{{first|second}} writes it here

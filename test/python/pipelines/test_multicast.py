@@ -158,11 +158,11 @@ def test_events_of_one_block():
 FAULTS = {
     "release of its own slot only": (
         [(", peers = [#tile.cluster<x>]", ""), ("count = 8", "count = 4")],
-        "under way|nothing orders behind a read",
+        "under way|nothing orders after a read",
     ),
     "counts its own releases only": (
         [("count = 8", "count = 4")],
-        "arrives|under way|nothing orders behind a read",
+        "arrives|under way|nothing orders after a read",
     ),
     "expects its own share only": (
         [("bytes = 16384", "bytes = 12288")],

@@ -107,7 +107,7 @@ BROKEN = {
     ),
     "the producer does not wait": (
         [("tile.mbarrier_wait %empty[%p], %f : !tile.mbarrier<2>", "")],
-        "copy is under way|orders behind a read|expected fewer bytes|arrives 1 times",
+        "copy is under way|orders after a read|expected fewer bytes|arrives 1 times",
     ),
     "the consumer waits for the wrong phase": (
         [
@@ -125,7 +125,7 @@ BROKEN = {
     ),
     "the phase does not change": (
         [("scf.yield %p2, %f2 : i32, i32", "scf.yield %p2, %f : i32, i32")],
-        "copy is under way|orders behind a read|arrives 1 times|never returns",
+        "copy is under way|orders after a read|arrives 1 times|never returns",
     ),
     "a slot too far": (
         [
@@ -138,7 +138,7 @@ BROKEN = {
     ),
     "the wrong slot is read": (
         [("%slot = tile.slot %buffer[%q]", "%slot = tile.slot %buffer[%i0]")],
-        "was not waited for|was never written|orders behind",
+        "was not waited for|was never written|orders after",
     ),
     "too few bytes are expected": (
         [("bytes = 256", "bytes = 252")],
@@ -169,7 +169,7 @@ BROKEN = {
             ("{by = #tile.agents<warps>}", "{by = #tile.agents<thread>}"),
             ("tile.mbarrier {count = 4 : i64}", "tile.mbarrier {count = 1 : i64}"),
         ],
-        "nothing orders behind a read of it",
+        "nothing orders after a read of it",
     ),
     "the slot is given back before it is read": (
         [
@@ -185,7 +185,7 @@ BROKEN = {
                 "",
             ),
         ],
-        "orders behind a read of it|copy is under way",
+        "orders after a read of it|copy is under way",
     ),
     "barriers are not ready": (
         [("tile.mbarrier_ready\n", "\n")],

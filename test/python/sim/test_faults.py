@@ -85,7 +85,7 @@ SPECIALIZED = {
     ),
     "the producer does not wait": (
         lambda text: without(text, "tile.acquire"),
-        "copy is under way|nothing orders behind a read",
+        "copy is under way|nothing orders after a read",
     ),
     "nothing is given back": (
         lambda text: without(text, "tile.release"),
@@ -98,11 +98,11 @@ SPECIALIZED = {
     ),
     "completed before it is stored": (
         lambda text: moved(text, "tile.commit", "tile.store .* to %10"),
-        "never written|orders behind a (read|write)|was not waited for",
+        "never written|orders after a (read|write)|was not waited for",
     ),
     "a product reads what was given back": (
         lambda text: changed(text, "{pending = 1 : i64}", "{pending = 2 : i64}"),
-        "copy|starts a product here that reads it until it is waited for",
+        "copy|starts a matmul here that reads it until it is waited for",
     ),
     "a product is not waited for": (
         lambda text: changed(
@@ -110,21 +110,21 @@ SPECIALIZED = {
             "tile.gemm_wait %5#0 :",
             "tile.gemm_wait %5#0 {pending = 1 : i64} :",
         ),
-        "lets the last 1 products be under way, of which one has yet to write",
+        "lets the last 1 matmuls be in flight, of which one has yet to write",
     ),
     "the wrong slot": (
         lambda text: re.sub(r"= tile.slot %0\[%arg5\]", "= tile.slot %0[%4]", text),
-        "never written|copy is under way|orders behind",
+        "never written|copy is under way|orders after",
     ),
     "the cursor stays": (
         lambda text: changed(
             text, "scf.yield %11 : !tile.cursor<2>", "scf.yield %arg4 : !tile.cursor<2>"
         ),
-        "waits here for the phase|copy is under way|orders behind",
+        "waits here for the phase|copy is under way|orders after",
     ),
     "threads do not meet": (
         lambda text: without(text, "tile.barrier"),
-        "reads element .* which nothing orders behind a write of it by other threads; "
+        "reads element .* which nothing orders after a write of it by other threads; "
         "expected a tile.barrier",
     ),
 }
@@ -195,7 +195,7 @@ def test_slots_that_are_filled_while_others_read_them(timing):
     with ir.Context(), ir.Location.unknown():
         simulating.simulate(case, ir.Module.parse(text), **timing)
         with pytest.raises(
-            sim.SimulationError, match=r"writes element .* orders behind a read"
+            sim.SimulationError, match=r"writes element .* orders after a read"
         ):
             module = ir.Module.parse(broken)
             simulating.simulate(case, module, barriers="explicit", **timing)
@@ -255,7 +255,7 @@ def test_a_guard_that_another_role_changes(timing):
         module = ir.Module.parse(GUARD)
         with pytest.raises(
             sim.SimulationError,
-            match=r"element \(0\) of global memory, which nothing orders behind a",
+            match=r"element \(0\) of global memory, which nothing orders after a",
         ):
             sim.run(module, None, [np.zeros(4, bool), np.zeros(4, "f4")], 1, **timing)
 
@@ -328,7 +328,7 @@ def test_a_condition_that_reads_what_has_yet_to_arrive(wait, timing):
             return
         with pytest.raises(
             sim.SimulationError,
-            match=r"reads element .*(never written|orders behind a write)",
+            match=r"reads element .*(never written|orders after a write)",
         ):
             sim.run(module, None, [a, out], 1, **timing)
 
@@ -371,5 +371,5 @@ def run_product(barrier, **options):
 def test_a_product_has_read_before_its_role_overwrites_once_barriers_say_so(timing):
     """Without explicit barriers, the operations of one role are in order."""
     assert (run_product("", **timing) == 256).all()
-    with pytest.raises(sim.SimulationError, match="product here that reads it"):
+    with pytest.raises(sim.SimulationError, match="matmul here that reads it"):
         run_product("tile.barrier {proxy_fence}", **timing)
