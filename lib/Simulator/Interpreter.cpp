@@ -32,7 +32,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-/// Whether the outcome may depend on the order of blocks.
+/// Returns whether the outcome may depend on the order of blocks.
 static bool isOrdered(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     return isa<tile::AtomicRMWOp, tile::PrintOp, memref::AtomicRMWOp>(op)
@@ -42,8 +42,8 @@ static bool isOrdered(gpu::GPUFuncOp kernel) {
   return result.wasInterrupted();
 }
 
-/// The blocks that have to run together because they reach into each other's
-/// memory; those of other clusters do not.
+/// Returns the cluster if its blocks access the memory of each other, so that
+/// they must run together, and else a cluster of one block.
 static tile::Cluster getSharedCluster(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     auto ready = dyn_cast<tile::MBarrierReadyOp>(op);
@@ -58,8 +58,8 @@ static tile::Cluster getSharedCluster(gpu::GPUFuncOp kernel) {
   return result.wasInterrupted() ? tile::Cluster::get(kernel) : tile::Cluster();
 }
 
-/// Whether barriers have been put into the kernel, so that nothing else orders
-/// the threads.
+/// Returns whether barriers have been inserted into the kernel, so that only
+/// they order the threads.
 static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
   if (mode != BarrierMode::Detect)
     return mode == BarrierMode::Explicit;
@@ -74,7 +74,8 @@ static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
   return result.wasInterrupted();
 }
 
-/// Marks the arguments that the kernel writes; all if it is not clear which.
+/// Marks the arguments that the kernel writes; all of them if an access cannot
+/// be traced to one.
 static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
   auto mark = [&](Value buffer) {
     while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
@@ -93,14 +94,15 @@ static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
 }
 
 namespace {
-/// Hands out blocks in order and keeps the first block's failure.
+/// Hands out the numbers of blocks, in order, to several CPU threads, and keeps
+/// the failure of the block with the smallest number.
 class BlockQueue {
 public:
   BlockQueue(int64_t count, const BlockRunner &runner,
              function_ref<void(int64_t, int64_t)> progress)
       : runner(runner), count(count), progress(progress) {}
 
-  /// Runs blocks until there are none or one has failed.
+  /// Runs blocks until none is left or one with a smaller number has failed.
   void work() {
     for (int64_t i; (i = next++) < count && i < firstFailed;)
       runBlock(i);
@@ -130,9 +132,8 @@ private:
 };
 } // namespace
 
-LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
-                             ArrayRef<Argument> arguments,
-                             const LaunchOptions &options) {
+/// Fails if the kernel has a form that the interpreter cannot run.
+static LogicalResult checkForm(gpu::GPUFuncOp kernel) {
   if (kernel.getBody().empty())
     return mlir::emitError(kernel.getLoc(), "'")
            << kernel.getName() << "' has no body";
@@ -141,6 +142,47 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
            << kernel.getName()
            << "' has memory attributions, which the interpreter does not "
               "know; use tile.alloc_shared";
+  return success();
+}
+
+/// Fails if the grid or the order of events does not fit the cluster.
+static LogicalResult checkCluster(gpu::GPUFuncOp kernel, const Launch &launch) {
+  if (!launch.order.empty() && launch.cluster.size() > 1)
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName()
+           << "' runs in clusters of blocks, but an order of events is of a "
+              "block that runs alone";
+  for (auto [count, extent] : llvm::zip(launch.grid, launch.cluster.extents))
+    if (count % extent != 0)
+      return mlir::emitError(kernel.getLoc(), "'")
+             << kernel.getName() << "' expects a grid of whole clusters of "
+             << toString(launch.cluster.extents) << " blocks, found "
+             << toString(launch.grid);
+  return success();
+}
+
+/// Runs all blocks of the queue on `threads` CPU threads, this one included.
+static void runBlocks(BlockQueue &queue, int64_t threads) {
+  std::vector<std::thread> helpers;
+  for (int64_t i = 1; i < threads; ++i)
+    helpers.emplace_back([&] { queue.work(); });
+  queue.work();
+  for (std::thread &helper : helpers)
+    helper.join();
+}
+
+static LogicalResult report(const Failure &reason) {
+  InFlightDiagnostic diag = emitError(reason.location) << reason.message;
+  for (auto &[location, note] : reason.notes)
+    diag.attachNote(location) << note;
+  return diag;
+}
+
+LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
+                             ArrayRef<Argument> arguments,
+                             const LaunchOptions &options) {
+  if (failed(checkForm(kernel)))
+    return failure();
   FailureOr<Program> program = translateKernel(kernel);
   SmallVector<Datum> values;
   if (failed(program) || failed(bindArguments(kernel, arguments, values)))
@@ -159,35 +201,18 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
                 options.recordedBlock,
                 getSharedCluster(kernel),
                 options.order};
-  if (!launch.order.empty() && launch.cluster.size() > 1)
-    return mlir::emitError(kernel.getLoc(), "'")
-           << kernel.getName()
-           << "' runs in clusters of blocks, but an order of events is of a "
-              "block that runs alone";
-  for (auto [count, extent] : llvm::zip(*grid, launch.cluster.extents))
-    if (count % extent != 0)
-      return mlir::emitError(kernel.getLoc(), "'")
-             << kernel.getName() << "' expects a grid of whole clusters of "
-             << toString(launch.cluster.extents) << " blocks, found "
-             << toString(*grid);
+  if (failed(checkCluster(kernel, launch)))
+    return failure();
   BlockRunner runner(launch, *program, values, options.timing);
   int64_t blocks = (*grid)[0] * (*grid)[1] * (*grid)[2];
   BlockQueue queue(blocks / launch.cluster.size(), runner, options.progress);
   int64_t threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
   bool isSearch = options.timing.kind == TimingKind::Worst;
-  threads = isSearch || isOrdered(kernel) ? 1 : std::min(threads, queue.size());
-  std::vector<std::thread> helpers;
-  for (int64_t i = 1; i < threads; ++i)
-    helpers.emplace_back([&] { queue.work(); });
-  queue.work();
-  for (std::thread &helper : helpers)
-    helper.join();
-  const std::optional<Failure> &reason = queue.getFailure();
-  if (!reason)
-    return success();
-  InFlightDiagnostic diag = emitError(reason->location) << reason->message;
-  for (auto &[location, note] : reason->notes)
-    diag.attachNote(location) << note;
-  return diag;
+  runBlocks(queue, isSearch || isOrdered(kernel)
+                       ? 1
+                       : std::min(threads, queue.size()));
+  if (queue.getFailure())
+    return report(*queue.getFailure());
+  return success();
 }
