@@ -24,6 +24,10 @@
 #include "Access.h"
 #include "BlockState.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-simulator"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
@@ -55,6 +59,11 @@ LogicalResult AccessChecker::fail(Frame &frame, const Instruction &inst,
                                   const std::string &place, bool writes,
                                   const Conflict &conflict) {
   const Event &earlier = conflict.earlier;
+  LDBG_OS([&](raw_ostream &os) {
+    os << "conflict with event " << earlier.time << " of component "
+       << earlier.component << "; clock of agent " << frame.getAgent() << ": ";
+    block.getAgent(frame.getAgent()).all.done.print(os);
+  });
   bool isSame = earlier.agent == frame.getAgent();
   std::string what = writes ? "writes " + place : "reads " + place;
   switch (conflict.kind) {

@@ -22,6 +22,10 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-simulator"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
@@ -37,7 +41,7 @@ static std::string getName(const BarrierArray &barriers, int64_t slot) {
   return ("the '" + barriers.name + "' barrier of slot " + Twine(slot)).str();
 }
 
-static std::string describe(const MBarrier &barrier) {
+static std::string toText(const MBarrier &barrier) {
   std::string text =
       ("is in phase " + Twine(barrier.phase) + " (parity " +
        Twine(barrier.getParity()) + "), which misses " +
@@ -68,7 +72,7 @@ static void report(const Instruction &inst, const BarrierArray &barriers,
   failure.notes.emplace_back(inst.op->getLoc(),
                              ("waits here for the phase of parity " +
                               Twine(parity) + " of " + getName(barriers, slot) +
-                              ", which " + describe(barrier))
+                              ", which " + toText(barrier))
                                  .str());
   for (Operation *user : barriers.value.getUsers()) {
     if (!isArrival(barriers, user))
@@ -106,6 +110,9 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
   auto describe = [&](Failure &failure) {
     report(inst, barriers, slot, parity, failure);
   };
+  LDBG() << state.getAgent(frame.getAgent()).name << " waits for parity "
+         << parity << " of " << getName(barriers, slot) << ", which "
+         << toText(barrier);
   Wait wait{&inst, isOver, describe, &barrier};
   if (failed(state.scheduler.waitUntil(frame.getAgent(), wait)))
     return failure();
@@ -124,7 +131,7 @@ LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
   if (arrivals > barrier.missing)
     return frame.fail(inst, "arrives " + Twine(arrivals) + " times at " +
                                 getName(barriers, slot) + ", which " +
-                                describe(barrier));
+                                toText(barrier));
   note(frame, barrier, slot, barrier.phase);
   barrier.missing -= arrivals;
   barrier.arriving.join(clocks);

@@ -21,7 +21,9 @@
 #define TILEWS_LIB_SIMULATOR_CLOCK_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
 
@@ -38,6 +40,8 @@ public:
       times.resize(component + 1);
     times[component] = std::max(times[component], time);
   }
+  /// Prints "3 0 2": the times of components 0, 1 and 2.
+  void print(llvm::raw_ostream &os) const { llvm::interleave(times, os, " "); }
   void join(const Clock &other) {
     if (times.size() < other.times.size())
       times.resize(other.times.size());

@@ -232,9 +232,11 @@ static std::shared_ptr<AsyncOp> makeAsync(Frame &frame,
   op->inst = &inst;
   op->component = agent.matmuls;
   op->time = ++agent.matmulsStarted;
-  for (const std::shared_ptr<AsyncOp> &other : state.scheduler.getInFlight())
-    if (other->component == op->component)
-      op->after.assign({other});
+  for (const auto &other : llvm::reverse(state.scheduler.getInFlight()))
+    if (other->component == op->component) {
+      op->after.push_back(other);
+      break;
+    }
   return op;
 }
 

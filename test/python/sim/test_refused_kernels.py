@@ -24,6 +24,28 @@ def test_error_names_operation_place_and_block():
     assert ":4:" in text.split(": ")[0]  # The error has the line in the kernel's text.
 
 
+def nest(depth):
+    opened = "\n".join(["scf.if %yes {"] * depth)
+    return (
+        "%yes = arith.constant true\n%one = arith.constant 1.0 : f32\n"
+        "%i = arith.constant 0 : index\n"
+        f"{opened}\nmemref.store %one, %a[%i] : memref<4xf32>\n" + "}\n" * depth
+    )
+
+
+def test_regions_may_be_nested_deeply_but_not_without_limit():
+    a = np.zeros(4, "f4")
+    run(nest(499), [("a", "memref<4xf32>", a)])
+    assert a[0] == 1
+    roles = f"tile.specialize {{ tile.role @r warps 1 {{\n{nest(490)}\n}} }}"
+    run(roles, [("a", "memref<4xf32>", np.zeros(4, "f4"))])
+    fails(
+        nest(500),
+        [("a", "memref<4xf32>", a)],
+        "'scf.if' op is nested more than 500 regions deep",
+    )
+
+
 def test_first_failing_block_is_reported():
     for _ in range(5):
         fails(
