@@ -30,6 +30,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/InterleavedRange.h"
+
+#define DEBUG_TYPE "convert-tile"
 
 using namespace mlir;
 using namespace tilews;
@@ -125,6 +129,8 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
     for (const AccessRegion &region : regions)
       maxVectors.push_back(
           divisibility.getVectorElements(region.buffer->get(), region.region));
+    LDBG() << "alignment allows vectors of "
+           << llvm::interleaved(maxVectors, " and ") << " elements: " << *op;
   });
 }
 
@@ -142,14 +148,15 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
     auto blocks = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK);
     if (blocks && blocks.getInt() > 1)
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
-                      "its turns among ")
+                      "its iterations among ")
           << blocks.getInt() << " blocks";
     if (loop->hasAttr(TileDialect::kStreamK))
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
-                      "its turns among the blocks");
+                      "its iterations among the blocks");
     if (loop->hasAttr(TileDialect::kPingPong))
-      loop.emitRemark("tile-pp-0007: turns of a loop are not shared by two "
-                      "roles: no pass has done so");
+      loop.emitRemark(
+          "tile-pp-0007: iterations of a loop are not shared by two "
+          "roles: no pass has done so");
   });
 }
 

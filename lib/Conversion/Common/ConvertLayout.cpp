@@ -22,6 +22,9 @@
 #include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
 
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile"
 
 using namespace mlir;
 using namespace tilews;
@@ -133,6 +136,9 @@ struct LayoutPattern : TilePattern<OpT> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     ConversionPlan plan = planConversion(op, this->getTarget().info);
     if (plan.exchange) {
+      LDBG() << "shuffles in " << plan.exchange->getNumRounds()
+             << " rounds, with " << plan.exchange->getNumSelects()
+             << " selects a word: " << *op;
       rewriter.replaceOp(op,
                          createWarpExchange(b, this->getTarget(),
                                             *plan.exchange, adaptor.getSource(),
@@ -143,6 +149,7 @@ struct LayoutPattern : TilePattern<OpT> {
     if (!offset)
       return op->emitError("needs scratch memory; run "
                            "--tile-plan-shared-memory first");
+    LDBG() << "scratch memory at offset " << offset.getInt() << ": " << *op;
     rewriter.replaceOp(op, passThroughScratch(b, op, adaptor.getSource(), plan,
                                               offset.getInt()));
     return success();

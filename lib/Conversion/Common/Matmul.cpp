@@ -25,6 +25,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile"
 
 using namespace mlir;
 using namespace tilews;
@@ -115,6 +118,9 @@ struct WarpGemmPattern : MatmulPattern {
       return op->emitError("'tile.inst' cannot compute this product on ")
              << getTarget().info.chip;
     const MmaInstruction &mma = plan->mma;
+    LDBG() << stringifyInstKind(inst.getValue()) << " " << mma.m << "x" << mma.n
+           << "x" << mma.k << " on " << plan->grid.m << " x " << plan->grid.n
+           << " warps: " << *op;
     if (!getFragmentLayout(op.getAccType())
              .isSameAs(getAccLayout(mma, plan->grid, op.getM(), op.getN())))
       return op->emitError("accumulator does not have the layout of its "
@@ -208,8 +214,11 @@ private:
                              isLhs ? op.getM() : op.getN(),
                              extentK,
                              getThreadId(b, op)};
-    if (auto reader = getTarget().createOperandReader(b, operand))
+    if (auto reader = getTarget().createOperandReader(b, operand)) {
+      LDBG() << (isLhs ? "left" : "right") << " operand by matrix instructions";
       return reader;
+    }
+    LDBG() << (isLhs ? "left" : "right") << " operand by vectors";
     return std::make_unique<SharedReader>(
         b, operand, getTypeConverter()->convertType(type.getElementType()));
   }

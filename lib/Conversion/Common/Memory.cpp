@@ -26,6 +26,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile"
 
 using namespace mlir;
 using namespace tilews;
@@ -92,6 +95,11 @@ struct SlotPattern : TilePattern<SlotOp> {
 // Fragments
 //===----------------------------------------------------------------------===//
 
+/// For debug output.
+static StringRef describeMask(const RegionAccess &access) {
+  return access.isAlwaysInside() ? "inside of the buffer" : "masked";
+}
+
 struct LoadPattern : TilePattern<LoadOp> {
   using TilePattern::TilePattern;
 
@@ -115,6 +123,7 @@ struct LoadPattern : TilePattern<LoadOp> {
             b, getTarget(), type, adaptor.getSource(), offsets, sizes,
             maxVector, layout, fragment.getShape(), threadId,
             /*isStore=*/false)) {
+      LDBG() << "matrix instructions: " << *op;
       rewriter.replaceOp(op, matrices->load(converted.getElementType(),
                                             converted.getNumElements()));
       return success();
@@ -122,6 +131,8 @@ struct LoadPattern : TilePattern<LoadOp> {
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
     RegionAccess access(b, type, adaptor.getSource(), offsets, sizes, maxVector,
                         indexer);
+    LDBG() << "vectors of " << access.getVectorElements() << ", "
+           << describeMask(access) << ": " << *op;
     rewriter.replaceOp(op, loadFragment(b, access, indexer,
                                         converted.getElementType(),
                                         adaptor.getPadding()));
@@ -147,6 +158,7 @@ struct StorePattern : TilePattern<StoreOp> {
     if (auto matrices = MatrixMover::get(
             b, getTarget(), type, adaptor.getDest(), offsets, sizes, maxVector,
             layout, fragment.getShape(), threadId, /*isStore=*/true)) {
+      LDBG() << "matrix instructions: " << *op;
       matrices->store(adaptor.getValue());
       rewriter.eraseOp(op);
       return success();
@@ -154,6 +166,8 @@ struct StorePattern : TilePattern<StoreOp> {
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
     RegionAccess access(b, type, adaptor.getDest(), offsets, sizes, maxVector,
                         indexer);
+    LDBG() << "vectors of " << access.getVectorElements() << ", "
+           << describeMask(access) << ": " << *op;
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
       storeFragment(b, access, indexer, adaptor.getValue());
     });
@@ -274,6 +288,9 @@ struct CopyPattern : TilePattern<CopyOp> {
     Type element = getTypeConverter()->convertType(sourceType.getElementType());
     bool isAsync = hasInst(op, InstKind::CpAsync) && vector * bytes >= 4 &&
                    vector * bytes <= 16;
+    LDBG() << (isAsync ? "cp.async" : "a load and a store") << " of " << vector
+           << " elements, source " << describeMask(source) << ", dest "
+           << describeMask(dest) << ": " << *op;
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
       if (isAsync) {
         copyAsync(b, source, dest, indexer, element, vector, vector * bytes);

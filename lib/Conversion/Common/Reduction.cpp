@@ -24,6 +24,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile"
 
 using namespace mlir;
 using namespace tilews;
@@ -177,6 +180,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
       else if (digit.place == AxisDigit::Place::Scratch)
         parts.push_back(digit);
     }
+    LDBG() << lanes.size() << " digits in lanes, " << parts.size()
+           << " in scratch memory: " << *op;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, source.getShape(), threadId);

@@ -17,6 +17,10 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile-to-nvvm"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -38,6 +42,8 @@ static LogicalResult addCopy(CopyOp copy, AsyncPlan &plan,
   unsigned map = known - tensorMaps.begin();
   if (known == tensorMaps.end())
     tensorMaps.push_back(found->map);
+  LDBG() << found->boxes.instructions.size() << " TMA instructions, tensor map "
+         << map << ": " << *copy;
   plan.copies[copy] = {std::move(*found), map};
   return success();
 }

@@ -27,6 +27,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile-to-nvvm"
 
 using namespace mlir;
 using namespace tilews;
@@ -84,6 +87,10 @@ struct WgmmaPattern : MatmulPattern {
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
     WarpgroupMatmul matmul(op, *plan, repeats, lhs, *rhs);
+    LDBG() << "wgmma m64n" << plan->mma.n << "k" << plan->mma.k << ", "
+           << repeats.m << " x " << repeats.n << " tiles, " << matmul.steps
+           << " steps along K, left operand in "
+           << (lhs ? "shared memory" : "registers") << ": " << *op;
     SmallVector<AsmInput> inputs = createInputs(b, matmul, converted, group);
     std::string text = matmul.getText();
     auto accType =
@@ -152,8 +159,9 @@ private:
   ///   inputs       the accumulators once more, tied to the outputs (unless the
   ///                matmul clears them)
   ///                the left operand: one descriptor, or 4 registers for each
-  ///                step along K and repeat along M the descriptor of the right
-  ///                operand the words of metadata (2:4 sparse matmuls)
+  ///                step along K and repeat along M;
+  ///                the descriptor of the right operand;
+  ///                the words of metadata (2:4 sparse matmuls)
   struct WarpgroupMatmul {
     MatmulOpInterface op;
     MatmulPlan plan;

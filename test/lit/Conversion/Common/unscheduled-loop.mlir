@@ -22,15 +22,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.num_stages = 1 : i32}
-    // expected-remark @below {{tile-split-0002: loop is not split: no pass has shared its turns among 2 blocks}}
+    // expected-remark @below {{tile-split-0002: loop is not split: no pass has shared its iterations among 2 blocks}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.split_k = 2 : i32}
-    // expected-remark @below {{tile-split-0002: loop is not split: no pass has shared its turns among the blocks}}
+    // expected-remark @below {{tile-split-0002: loop is not split: no pass has shared its iterations among the blocks}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.stream_k}
-    // expected-remark @below {{tile-pp-0007: turns of a loop are not shared by two roles: no pass has done so}}
+    // expected-remark @below {{tile-pp-0007: iterations of a loop are not shared by two roles: no pass has done so}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.ping_pong}
