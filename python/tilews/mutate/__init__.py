@@ -1,9 +1,9 @@
 """Breaks the synchronization of kernels, to measure what finds it.
 
-A mutant is a scheduled kernel with one fault: a wait that is gone, a release that
-comes too early, a cursor that is not advanced. The verifier or the simulator has to
-find each of them, but for those that are equivalent: an argument, whose premises are
-checked, says why they do what the original does.
+A mutant is a scheduled kernel with one fault: a missing wait, a release that comes too
+early, a cursor that is not advanced. The verifier or the simulator has to find each
+mutant, except for equivalent ones. A mutant counts as equivalent if a rule explains why
+it behaves like the original, and the rule's premises hold in the mutant.
 """
 
 from ._classes import CLASSES, MutationClass

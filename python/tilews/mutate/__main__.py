@@ -23,7 +23,7 @@ def load_corpus(path: pathlib.Path) -> list[Subject]:
     """The list ``SUBJECTS`` of a Python file.
 
     Raises:
-        click.ClickException: it has none, or cannot be imported.
+        click.ClickException: the file has no such list, or cannot be imported.
     """
     folder, name = path.absolute().parent, path.stem
     while (folder / "__init__.py").exists():  # The file belongs to a package.
@@ -59,7 +59,7 @@ def _work(path: pathlib.Path, kernel: str, form: str) -> list[Verdict]:
 def run(
     path: pathlib.Path, chosen: list[tuple[str, str]], jobs: int
 ) -> Iterator[tuple[tuple[str, str], list[Verdict]]]:
-    """Verdicts by kernel and form, as they are ready.
+    """Verdicts by kernel and form, in the order in which they are ready.
 
     Args:
         path: the file with the corpus.
@@ -111,8 +111,8 @@ def _of_file(path: pathlib.Path, emit: str | None) -> None:
     "--form", type=click.Choice(["channels", "barriers"]), help="Only this form."
 )
 @click.option("--emit", metavar="ID", help="Print a mutant.")
-@click.option("--judge", metavar="ID", help="Say what is found of a mutant.")
-@click.option("--missed", is_flag=True, help="List the mutants that nothing finds.")
+@click.option("--judge", metavar="ID", help="Print what is found in a mutant.")
+@click.option("--missed", is_flag=True, help="List the mutants that are not found.")
 @click.option("--table", type=OutputFile(), help="Write the table to a page.")
 @click.option(
     "--jobs",
@@ -131,11 +131,11 @@ def main(
     table: pathlib.Path | None,
     jobs: int,
 ) -> None:
-    """Break the synchronization of kernels and see what notices.
+    """Break the synchronization of kernels, and check that the faults are found.
 
     SOURCE is a Python file with a list SUBJECTS of tilews.mutate.Subject, or an .mlir
-    file with a scheduled kernel, whose mutants are listed. Fails if the simulator
-    refutes that a mutant is equivalent.
+    file with a scheduled kernel, whose mutants are listed. Fails if the simulator finds
+    a fault in a mutant that a rule calls equivalent.
 
     \b
     tilews-mutate test/python/kernels/mutation_corpus.py --table docs/mutation.md
@@ -176,7 +176,7 @@ def main(
 
 
 def _check_options(source: pathlib.Path, emit: str | None, judge: str | None) -> None:
-    """Refuses a file that is neither, and options without an effect."""
+    """Refuses other kinds of files, and options without an effect."""
     if source.suffix not in (".mlir", ".py"):
         raise click.UsageError(
             f"expected an .mlir file or a .py file with subjects, found '{source}'"
@@ -194,7 +194,7 @@ def _check_options(source: pathlib.Path, emit: str | None, judge: str | None) ->
 def _judge_all(
     source: pathlib.Path, chosen: list[tuple[str, str]], jobs: int, missed: bool
 ) -> _report.Results:
-    """Verdicts on all mutants, in the order of `chosen`; says what comes out."""
+    """Verdicts on all mutants, in the order of `chosen`; prints a line for each."""
     results = {}
     for key, verdicts in run(source, chosen, jobs):
         results[key] = verdicts

@@ -16,13 +16,13 @@ __all__ = ["RULES"]
 
 @rule
 def _more_or_earlier_groups(mutant: Mutant) -> bool:
-    """A wait for groups of copies waits for more than it did.
+    """A wait for groups of copies waits for more copies than before.
 
-    An empty group more, closed right after another, makes a wait leave less copies
-    under way. So does a group that is closed later: copies behind it become part of
-    it, where they are waited for earlier. Copies complete by themselves, so to wait
-    for more changes no result. Premises: the group is closed in a kernel without
-    roles, and moved over nothing that waits or closes groups.
+    An additional empty group, closed right after another one, makes a wait leave fewer
+    copies under way. So does a group that is closed later: the copies that follow it
+    become part of it, so they are waited for earlier. Copies complete by themselves, so
+    waiting for more of them changes no result. Premises: the group is closed in a
+    kernel without roles, and was moved over no operation that waits or closes groups.
     """
     op = mutant.op
     if op.name != "tile.commit_group" or _protocol.role_of(op) is not None:
@@ -43,12 +43,12 @@ def _more_or_earlier_groups(mutant: Mutant) -> bool:
 def _nothing_is_unordered(mutant: Mutant) -> bool:
     """All conflicting accesses still have a barrier between them.
 
-    The analysis that places barriers (`--tile-insert-barriers`) was run on the mutant
-    and found none to be missing, but for barriers between stores of tiles that do not
-    overlap, about which it is not asked. Premises: the changed operation is a
-    `tile.barrier`; each further barrier would stand before a `tile.store` to an
-    argument of the kernel that nothing else accesses, whose place is a multiple of the
-    tile's extent times the turn of a loop, or times its quotient and its remainder.
+    The analysis that places barriers (`--tile-insert-barriers`) was run on the mutant.
+    The only barriers that it adds are between stores of tiles that do not overlap.
+    Premises: the changed operation is a `tile.barrier`; each added barrier precedes a
+    `tile.store` to an argument of the kernel that no other operation accesses; the
+    offset of that store is a multiple of the tile's extent times a loop's induction
+    variable, or times the quotient and the remainder of that variable.
     """
     if mutant.op.name != "tile.barrier":
         return False
@@ -71,12 +71,12 @@ def _all(module: ir.Module, name: str) -> list[ir.Operation]:
 
 @rule
 def _no_barrier_is_needed(mutant: Mutant) -> bool:
-    """The role has nothing that a barrier would order.
+    """The role has no accesses that a barrier would order.
 
-    All its accesses to shared memory read slots, which transactions order; what it
-    stores to global memory overlaps nothing else. Premises: the changed operation is a
-    `tile.barrier` of a role without scratch memory, and without shared buffers but
-    slots that it only reads; its stores are as `nothing-is-unordered` says.
+    The role only reads slots of shared memory, which transactions order, and its stores
+    to global memory do not overlap. Premises: the changed operation is a `tile.barrier`
+    of a role without scratch memory; the role's only shared buffers are slots that it
+    reads; its stores satisfy the premises of `nothing-is-unordered`.
     """
     role = _protocol.role_of(mutant.op)
     if mutant.op.name != "tile.barrier" or role is None:
@@ -86,12 +86,13 @@ def _no_barrier_is_needed(mutant: Mutant) -> bool:
 
 
 @rule
-def _once_a_turn(mutant: Mutant) -> bool:
-    """One barrier a turn keeps one operation's turns apart, wherever it stands.
+def _once_an_iteration(mutant: Mutant) -> bool:
+    """One barrier in an iteration orders the repetitions of one operation.
 
-    Between two turns of the only operation that needs it there is still a barrier.
-    Premises: the barrier was moved within its block, which is a loop's; that block has
-    exactly one operation that `no-barrier-is-needed` does not allow, the role no other.
+    The place of the barrier does not matter: there is still one between two executions
+    of the only operation that needs it. Premises: the barrier was moved within the
+    block of a loop; that block has exactly one operation that `no-barrier-is-needed`
+    does not allow, and the role has no other such operation.
     """
     op = mutant.op
     role = _protocol.role_of(op)
@@ -109,11 +110,11 @@ def _once_a_turn(mutant: Mutant) -> bool:
 
 @rule
 def _waits_more_often(mutant: Mutant) -> bool:
-    """What was waited for in a guard is waited for without the guard, too.
+    """A wait of a guarded block is now executed without the guard, too.
 
-    Copies and products complete by themselves, and all threads of the role are there,
-    so to wait for them once more changes no result. Premises: the operation came before
-    all others of its guard that do anything.
+    Copies and asynchronous matmuls complete by themselves, and all threads of the role
+    reach the wait, so an additional wait changes no result. Premises: the operation was
+    the first one with an effect in the guarded block.
     """
     op = mutant.op
     names = {"tile.barrier", "tile.copy_group_wait", "tile.gemm_wait"}

@@ -1,4 +1,4 @@
-"""What a kernel does, written so that kernels that do the same are equal."""
+"""A canonical text of a kernel: kernels that do the same have the same text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .. import ir, passes
 from ..errors import CompileError
 from . import _edits
 
-#: Channels become barriers; what nothing depends on goes.
+#: Lowers channels to barriers and removes dead operations.
 _PASSES = (
     "tile-lower-channels,canonicalize,cse,remove-dead-values,"
     "int-range-optimizations,canonicalize,cse"
@@ -17,10 +17,11 @@ _PASSES = (
 
 
 class _CanonicalText:
-    """What a module does, as a text in which only that matters.
+    """The text of a module that ignores the names and places of pure operations.
 
-    Operations without effects have no place of their own: they are named by what they
-    compute, and appear only as operands of others.
+    A pure operation gets a hash of what it computes as its name and appears only as an
+    operand of others. For example, two modules that differ in the order of two
+    ``arith.addi`` have the same text.
     """
 
     def __init__(self, module: ir.Module) -> None:
@@ -57,7 +58,11 @@ class _CanonicalText:
 
 
 def program(module: ir.Module) -> str | None:
-    """The program with barriers in place of channels; None if it has none."""
+    """The canonical text of a module with its channels lowered to barriers.
+
+    Returns:
+        The text; None if the channels cannot be lowered.
+    """
     copy = ir.Module.parse(str(module), context=module.context)
     try:
         passes.run(copy, _PASSES)
@@ -68,4 +73,5 @@ def program(module: ir.Module) -> str | None:
 
 @functools.lru_cache(maxsize=4)
 def program_of_text(text: str, context: ir.Context) -> str | None:
+    """:func:`program` of a module in text form, cached."""
     return program(ir.Module.parse(text, context=context))

@@ -1,7 +1,8 @@
-"""The classes of mutants: what can be done to synchronization to break it.
+"""The classes of mutants: the changes that can break synchronization.
 
-A class is a function that changes one operation of a module in place. It is called
-with a number, that of the variant, and returns False if there is no such variant.
+A class is a function that changes one operation of a module in place. Its arguments are
+the operation and the number of a variant, from 0 on. It returns False if the operation
+has no such variant.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ Function = Callable[[ir.Operation, int], bool]
 
 @dataclasses.dataclass(frozen=True)
 class MutationClass:
-    """What is done (`summary`) to operations of the names `on` by `function`."""
+    """One kind of change.
+
+    Attributes:
+        name: the first part of the ids of its mutants, such as ``drop``.
+        summary: the change in words, for the table of results.
+        on: names of the operations that can be changed.
+        function: makes the change.
+    """
 
     name: str
     summary: str

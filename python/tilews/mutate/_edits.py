@@ -1,4 +1,4 @@
-"""Looking at and changing operations of a module."""
+"""Functions that inspect and change operations of a module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from .. import ir
 
-#: What waits for somebody else.
+#: Operations that wait for another thread or unit.
 WAITS = {
     "tile.acquire",
     "tile.barrier",
@@ -16,7 +16,7 @@ WAITS = {
     "tile.mbarrier_wait",
     "tile.wait",
 }
-#: What somebody else waits for.
+#: Operations that another thread waits for.
 SIGNALS = {
     "tile.commit",
     "tile.commit_group",
@@ -47,7 +47,7 @@ _TERMINATORS = {"gpu.return", "scf.condition", "scf.yield", "tile.yield"}
 
 
 def walk(root: ir.Operation) -> list[ir.Operation]:
-    """`root` and all operations in it, in the order in which they are printed."""
+    """`root` and all operations in it, in pre-order."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -59,6 +59,7 @@ def walk(root: ir.Operation) -> list[ir.Operation]:
 
 
 def short_name(op: ir.Operation) -> str:
+    """The name of an operation without its dialect."""
     return op.name.partition(".")[2]
 
 
@@ -98,7 +99,7 @@ def is_terminator(op: ir.Operation) -> bool:
 
 
 def is_pure(op: ir.Operation) -> bool:
-    """Whether an operation, with all in it, only computes values.
+    """Whether an operation, including its regions, only computes values.
 
     A layout conversion, reduction or scan that has scratch memory writes to it.
     """
@@ -112,6 +113,7 @@ def is_pure(op: ir.Operation) -> bool:
 
 
 def has_synchronization(op: ir.Operation) -> bool:
+    """Whether an operation in `op` synchronizes."""
     return any(each.name in SYNCHRONIZING for each in walk(op)[1:])
 
 
@@ -131,7 +133,7 @@ def is_defined_in(value: ir.Value, op: ir.Operation) -> bool:
 
 
 def uses(op: ir.Operation) -> list[ir.OpOperand]:
-    """The operands that are results of `op`."""
+    """All uses of the results of `op`."""
     return [use for result in op.results for use in result.uses]
 
 
@@ -188,7 +190,7 @@ def start(type_: ir.Type, value: int, place: ir.InsertionPoint) -> ir.Value:
 
 
 def slot_of(op: ir.Operation) -> tuple[int, int] | None:
-    """The operand that is a slot or a cursor, and the number of slots."""
+    """(index of the operand that is a slot or cursor, number of slots), or None."""
     for index, operand in enumerate(op.operands):
         type_ = operand.type
         if is_cursor(type_):
@@ -201,7 +203,10 @@ def slot_of(op: ir.Operation) -> tuple[int, int] | None:
 
 
 def carried_state(op: ir.Operation, first: int = 0) -> list[int]:
-    """The operands from `first` on that may be cursors: barriers have two i32."""
+    """Indices, from `first` on, of operands that may be cursors.
+
+    Once channels are lowered, a cursor is two i32: slot and phase.
+    """
     return [
         index
         for index, each in enumerate(op.operands)
@@ -210,7 +215,7 @@ def carried_state(op: ir.Operation, first: int = 0) -> list[int]:
 
 
 def step(op: ir.Operation, down: bool) -> ir.Operation | None:
-    """The nearest operation above or below that does something."""
+    """The nearest operation above or below with an effect; None at the end."""
     block = block_of(op)
     here = block.index(op)
     others = block[here + 1 :] if down else reversed(block[:here])
@@ -231,9 +236,10 @@ def operand_index(op: ir.Operation, wanted: ir.Value) -> int:
 
 
 def erase(op: ir.Operation) -> bool:
-    """Removes an operation, whose results become its operands of the same types.
+    """Removes an operation and replaces its results by its operands of the same types.
 
-    Returns False, and changes nothing, if there are none.
+    Returns:
+        False, with nothing changed, if there is no such operand for a result.
     """
     values = list(op.operands)
     for result in op.results:
@@ -246,10 +252,11 @@ def erase(op: ir.Operation) -> bool:
 
 
 def move_before(op: ir.Operation, place: ir.Operation) -> bool:
-    """Moves `op` up to before `place`, which is in the same block.
+    """Moves `op`, and the pure operations that it uses, before `place` in its block.
 
-    Pure operations that it uses go with it. Returns False, and changes nothing, if
-    it uses others.
+    Returns:
+        False, with nothing changed, if `op` uses an operation in between that has
+        effects.
     """
     block = block_of(op)
     group = [op]
@@ -264,7 +271,12 @@ def move_before(op: ir.Operation, place: ir.Operation) -> bool:
 
 
 def move_after(op: ir.Operation, place: ir.Operation) -> bool:
-    """Moves `op` down to after `place`, with the pure operations that use it."""
+    """Moves `op`, and the pure operations that use it, after `place` in its block.
+
+    Returns:
+        False, with nothing changed, if an operation in between that has effects uses
+        `op`.
+    """
     block = block_of(op)
     group = [op]
     for each in block[block.index(op) + 1 : block.index(place) + 1]:
@@ -286,10 +298,13 @@ def _uses(op: ir.Operation, other: ir.Operation) -> bool:
 def rebuild(
     value: ir.Value, around: ir.Operation, place: ir.InsertionPoint, *, last: bool
 ) -> ir.Value | None:
-    """`value`, computed in `around`, as it is before or after that operation.
+    """Computes a value of the body of `around` at a place outside of it.
 
-    What a loop carries has its initial or its last value. The operations that make
-    the value are cloned to `place`. Returns None if they are not pure.
+    A value that a loop carries has its initial value there, or its last one if `last`.
+    The operations that compute `value` are cloned to `place`.
+
+    Returns:
+        The value at `place`; None if an operation that computes it is not pure.
     """
     if not is_defined_in(value, around):
         return value
@@ -315,7 +330,7 @@ def clone(
 
 
 def _carried(value: ir.Value, around: ir.Operation, *, last: bool) -> ir.Value | None:
-    """What an iteration argument of scf.for is before or after the loop."""
+    """The value of an iteration argument of `scf.for` before or after the loop."""
     if around.name != "scf.for" or value.owner.owner.operation != around:
         return None
     number = value.arg_number - 1

@@ -1,7 +1,7 @@
-"""Which mutants do what the original does, and why.
+"""Which mutants behave like the original, and why.
 
-What no rule covers is held to be a fault. The rules that look at the IR are in
-_rules.py and _barrier_rules.py; those here look at runs.
+A mutant that no rule covers counts as a fault. The rules of _rules.py and
+_barrier_rules.py read the IR. The rules of this file compare runs of the simulator.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ._rules import original_of
 
 
 class Runs(Protocol):
-    """What rules ask of runs: a :class:`tilews.mutate.Judge`."""
+    """The runs that rules look at: a :class:`tilews.mutate.Judge`."""
 
     def orders(self, module: ir.Module, role: str) -> list[Order] | None:
-        """The order of a role's accesses in each launch."""
+        """The order of a role's accesses in each launch; None if a launch fails."""
 
     def passes_transactions(self, module: ir.Module) -> bool:
-        """Whether each launch runs to its end, channels not being lowered."""
+        """Whether each launch of the module, with its channels, terminates."""
 
 
 def argue(mutant: Mutant, runs: Runs) -> str | None:
-    """The rule by which a mutant does what its original does, None without one."""
+    """The name of the rule by which a mutant is equivalent; None without one."""
     found = next((name for name, rule in RULES.items() if rule(mutant)), None)
     if found is None:
         of_runs = RULES_OF_RUNS.items()
@@ -41,9 +41,12 @@ def argue(mutant: Mutant, runs: Runs) -> str | None:
 
 
 def _has_one_sequence(module: ir.Module) -> bool:
-    """Whether there are channels and no roles, so that all transactions are in one
-    order: barriers made of them would not, but channels taken at their word may wait
-    for ever, and do so in each run or in none."""
+    """Whether the module has channels and no roles.
+
+    All transactions of such a module are then one sequence. A wait in it may block
+    forever, which happens in each run or in none. The barriers that are made of these
+    channels never block, so a comparison of lowered code would miss the hang.
+    """
     names = {each.name for each in _edits.walk(module.operation)}
     return "tile.channel" in names and "tile.role" not in names
 
@@ -53,19 +56,19 @@ Orders = Callable[[ir.Module, str], list[Order] | None]
 
 
 def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
-    """Accesses that conflict are ordered where they were.
+    """Conflicting accesses that were ordered are still ordered.
 
-    Original and mutant were run and the bytes recorded that each operation accesses. In
-    each launch the role with the changed operation does the same accesses in the same
-    order. Where two of them conflict, because they access the same byte and one writes
-    it, and the first was done and known to all threads before the second, it still is:
-    what it started was waited for, and there is a barrier behind that. The launches
-    have more turns than groups may be under way, so that later turns repeat earlier
-    ones. Premises: all launches were compared, and the changed operation orders
-    nothing but the role's own accesses. In a kernel without roles it is an operation on
-    groups, a wait or a barrier. In a role it is a barrier, no thread of the role
-    signals for others, and what it has under way at a signal it had there before.
-    Fences stay where they are.
+    Original and mutant were run, and the bytes that each operation accesses were
+    recorded. In each launch the role with the changed operation does the same accesses
+    in the same order. Two accesses conflict if they access the same byte and one of
+    them writes it. If the first happened before the second in the original, it does in
+    the mutant: the role waited for what the first one started, and a barrier follows
+    that wait. The launches have more iterations than groups can be under way, so later
+    iterations repeat earlier ones. Premises: all launches were compared, and the
+    changed operation orders only the role's own accesses. In a kernel without roles it
+    is an operation on groups, a wait or a barrier. In a role it is a barrier, no thread
+    of the role signals for others, and the operations under way at each signal are
+    those of the original. Fences stay where they are.
     """
     op = mutant.op
     role = _protocol.role_of(op)
@@ -81,15 +84,15 @@ def order_is_kept(mutant: Mutant, orders: Orders) -> bool:
 
 
 def number_is_not_used(mutant: Mutant, orders: Orders) -> bool:
-    """A slot number is another one only where nobody uses it.
+    """A slot number differs only where no operation uses it.
 
-    Original and mutant were run and the bytes recorded that each operation accesses. In
-    each launch they do the same accesses, to the same bytes, in the same order, and are
-    done with them at the same place. From where a loop begins with a number, or a
-    number is chosen in front of it, each turn's slot follows: runs that have more turns
-    than slots and agree do so for any number of turns, and those with fewer turns, down
-    to none, were compared, too. Premises: the kernel has no roles; the changed
-    operation is a loop that begins with another number, or a choice of a slot; all
+    Original and mutant were run, and the bytes that each operation accesses were
+    recorded. In each launch they do the same accesses, to the same bytes, in the same
+    order, and complete them at the same places. The number that a loop starts with
+    determines the slot of each iteration. So runs with more iterations than slots that
+    agree imply agreement for any number of iterations. Runs with fewer iterations, down
+    to none, were compared as well. Premises: the kernel has no roles; the changed
+    operation is a loop that starts with another number, or a choice of a slot; all
     launches were compared.
     """
     if mutant.mutation not in ("restart", "select"):
@@ -105,7 +108,7 @@ def number_is_not_used(mutant: Mutant, orders: Orders) -> bool:
 def _compare(
     mutant: Mutant, role: ir.Operation | None, orders: Orders
 ) -> list[tuple[Order, Order]] | None:
-    """The orders of original and mutant in each launch; None if they have none."""
+    """Pairs (original, mutant) of orders, one a launch; None if a launch fails."""
     name = "" if role is None else _protocol.name_of(role)
     before = orders(original_of(mutant), name)
     after = orders(mutant.module, name)

@@ -1,6 +1,6 @@
-"""What the verifier leaves to others, so that its proofs say nothing of it.
+"""Faults that the verifier does not check for, so that its proofs do not exclude them.
 
-Each is documented in docs/verifier.md, under what is checked.
+docs/verifier.md documents each of them under "What is checked".
 """
 
 from __future__ import annotations
@@ -12,28 +12,31 @@ from ._mutants import Mutant
 
 EXCLUSIONS = {
     "memory of one role": """\
-The fault is in buffers or scratch memory of no channel that only one role uses: the
-barriers for these `--tile-insert-barriers` places by an analysis of its own. Counted
-are changed barriers and fences of a role, and any fault in scratch memory.""",
+The fault is in scratch memory, or in a buffer without a channel that only one role
+uses. `--tile-insert-barriers` places the barriers for these by its own analysis. This
+counts changed barriers and fences of a role, and any fault in scratch memory.""",
     "contents": """\
-The fault is what is in a tile: after `--tile-lower-channels` no transactions are left
-that say which contents a slot should have, only accesses that must not meet. Counted
-are, with barriers, results with other values.""",
+The fault is in the contents of a tile. After `--tile-lower-channels` no transaction
+says which contents a slot should have; only conflicting accesses can be checked. In the
+form with barriers, this counts results with other values.""",
     "bounds": """\
-A scalar is read from beyond the extents of its memory: the verifier takes whatever is
-there for a number.""",
+A scalar is read from beyond the extents of its memory. The verifier assumes that such a
+read returns some number.""",
 }
 
-#: Where a fault is proved to be none although nothing excludes it.
+#: The verifier proves the mutant right, and no exclusion explains why.
 NONE = "no exclusion"
 
 
 def exclusion(mutant: Mutant, found: str) -> str:
-    """The exclusion that what the simulator finds of a mutant falls under.
+    """The exclusion that explains why the verifier proves a faulty mutant.
 
     Args:
-        mutant: one that the verifier proves.
-        found: what the simulator says.
+        mutant: a mutant that the verifier proves and the simulator rejects.
+        found: the simulator's message.
+
+    Returns:
+        A key of ``EXCLUSIONS``, or ``NONE``.
     """
     names = {each.name for each in _edits.walk(mutant.module.operation)}
     ordering = "nothing orders" in found or "proxy_fence" in found
@@ -50,7 +53,7 @@ def exclusion(mutant: Mutant, found: str) -> str:
 
 
 def headline(found: str) -> str:
-    """What the simulator says, without places and numbers."""
+    """The first line of a simulator's message, without places and numbers."""
     text = found.strip().splitlines()[0]
     text = re.sub(r"^.*?(?:error: |\}: (?!.*error: ))", "", text)
     text = re.sub(r" \(block .*\)$", "", text)

@@ -1,4 +1,4 @@
-"""What finds a mutant: the verifier, the simulator, or nothing."""
+"""Runs the verifier and the simulator on mutants."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ._order import Order, read_order, signals_for_others
 
 Arguments = Callable[[np.random.Generator], list]
 
-#: How often a block may do something; the kernels of a corpus do less.
+#: The most operations that a block may execute; the kernels of a corpus need fewer.
 _MAX_STEPS = 200_000
-#: What is asynchronous completes at once, as late as it may, and at random.
+#: Asynchronous operations complete as late as possible, at once, and at random.
 _TIMINGS = (
     {"policy": "latest"},
     {"policy": "earliest"},
@@ -37,10 +37,10 @@ class Subject:
         name: of the kernel, such as ``gemm``.
         build: makes the kernel as written (phase 1) for a target.
         target: such as ``sm_90a``.
-        launches: for each launch what makes its arguments, arrays and numbers, from a
-            random generator. They have to make each loop of the kernel run often
-            enough for its slots to be used again.
-        tolerance: the largest difference of a result that is right.
+        launches: for each launch a function that makes its arguments, arrays and
+            numbers, from a random generator. With them each loop of the kernel has to
+            run often enough to use its slots again.
+        tolerance: the largest absolute error of a correct result.
     """
 
     name: str
@@ -65,17 +65,17 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What was found of a mutant.
+    """What was found in a mutant.
 
     Attributes:
         id: of the mutant.
         place: the line of the original that was changed.
-        equivalent: the rule by which the mutant does what the original does.
-        verifier: what the verifier says against it.
-        simulator: what is wrong when it is run.
-        is_proved: whether the verifier says that it is right, instead of nothing.
-        exclusion: why it may, if the simulator finds a fault: a key of
-            ``EXCLUSIONS``, or ``no exclusion``.
+        equivalent: the rule by which the mutant is equivalent to the original.
+        verifier: the verifier's error.
+        simulator: the fault that the simulator found.
+        is_proved: whether the verifier proves the mutant right.
+        exclusion: why the verifier may prove a mutant in which the simulator finds a
+            fault: a key of ``EXCLUSIONS``, or ``no exclusion``.
     """
 
     id: str
@@ -88,7 +88,7 @@ class Verdict:
 
     @property
     def is_refuted(self) -> bool:
-        """Whether a rule is wrong: the mutant does not do what the original does."""
+        """Whether a rule is wrong: the simulator finds a fault."""
         return self.equivalent is not None and self.simulator is not None
 
     @property

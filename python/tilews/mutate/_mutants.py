@@ -1,4 +1,4 @@
-"""Making mutants of a module, each with an id that makes it again."""
+"""Makes mutants of a module. Each has an id from which it can be made again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Mutant:
 
     @property
     def id(self) -> str:
-        """``class:operation-index.variant``, which makes it again."""
+        """``class:operation-index.variant``, which :func:`mutant` accepts."""
         name = _edits.short_name(self.op)
         return f"{self.mutation}:{name}-{self.index}.{self.variant}"
 
@@ -47,14 +47,14 @@ class Mutant:
 def mutants(
     module: ir.Module, classes: Collection[str] = tuple(CLASSES)
 ) -> Iterator[Mutant]:
-    """All different mutants of a module, in an order that is always the same.
+    """All distinct mutants of a module, in a fixed order.
+
+    Mutants that the IR's verifier rejects are left out, because no pass could have
+    made them.
 
     Args:
-        module: a scheduled kernel, or one whose channels are lowered; stays as it is.
+        module: a scheduled kernel, with channels or with barriers. It is not changed.
         classes: names of the classes to make, keys of :data:`CLASSES`.
-
-    Mutants that break a rule of the IR, so that no pass could have made them, are left
-    out.
     """
     seen = {str(module)}
     for name in classes:
@@ -72,10 +72,14 @@ def mutants(
 
 
 def mutant(module: ir.Module, id: str) -> Mutant:
-    """The mutant of a module that has an id.
+    """The mutant of a module with an id.
+
+    Args:
+        module: the module that the id was made for.
+        id: ``class:operation-index.variant``, as in :attr:`Mutant.id`.
 
     Raises:
-        CompileError: there is none.
+        CompileError: the id is malformed, or the module has no such mutant.
     """
     match = re.fullmatch(r"([a-z-]+):([a-z_]+)-(\d+)\.(\d+)", id)
     if match is None:
@@ -95,14 +99,14 @@ def mutant(module: ir.Module, id: str) -> Mutant:
     if found.name in CLASSES[name].on:
         changed = _apply(module, CLASSES[name], int(index), int(variant))
     if changed is None:
-        raise CompileError(f"'{id}': this cannot be done to {_line(found)}")
+        raise CompileError(f"'{id}': class '{name}' cannot change {_line(found)}")
     return Mutant(name, found, int(index), int(variant), changed)
 
 
 def _apply(
     module: ir.Module, one: MutationClass, index: int, variant: int
 ) -> ir.Module | None:
-    """A changed copy of the module."""
+    """A changed copy of the module; None if the class has no such variant."""
     with module.context:
         copy = ir.Module.create(module.operation.location)
         for op in module.body.operations:

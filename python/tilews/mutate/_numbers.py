@@ -1,4 +1,4 @@
-"""Classes of mutants: slots, phases and other numbers."""
+"""Classes of mutants that change slots, phases and other numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def _slot(op: ir.Operation, variant: int) -> bool:
     slot, place = op.operands[index], _edits.before(op)
     steps = 1 if variant == 0 else depth - 1
     if _edits.is_cursor(slot.type):
-        # The slot before, in its phase, is two turns less one.
+        # A cursor passes its slots twice for one period of slots and phases. So the
+        # slot before, in its own phase, is 2 * depth - 1 steps ahead.
         steps += depth * variant
         op.operands[index] = _edits.advance(slot, steps, place)
         return True
@@ -65,7 +66,7 @@ def _constant_cursor(op: ir.Operation, variant: int) -> bool:
 
 
 def _shift(cursor: ir.Value, times: int) -> bool:
-    """Lets all users of a cursor have it a number of transactions later."""
+    """Replaces a cursor by the one a number of transactions later, in all uses."""
     op = _edits.defining(cursor)
     place = _edits.after(op)
     first = _edits.advance(cursor, 1, place)
@@ -83,7 +84,7 @@ def _start(op: ir.Operation, variant: int) -> bool:
 
 @mutation("not-advanced", "tile.advance")
 def _not_advanced(op: ir.Operation, variant: int) -> bool:
-    """The cursor stays."""
+    """The cursor is not advanced."""
     return variant == 0 and _edits.erase(op)
 
 
@@ -95,7 +96,7 @@ def _advanced_twice(op: ir.Operation, variant: int) -> bool:
 
 @mutation("not-carried", "scf.yield")
 def _not_carried(op: ir.Operation, variant: int) -> bool:
-    """A loop or guard returns the cursor that it got; variant: which one."""
+    """A loop or guard yields the cursor that it got; variant n: the n-th cursor."""
     around = _edits.parent(op)
     places = _edits.carried_state(op)
     if variant >= len(places):
@@ -127,7 +128,7 @@ def _restart(op: ir.Operation, variant: int) -> bool:
 
 
 def _is_advance(op: ir.Operation) -> bool:
-    """Whether it is a part of `slot + 1 == depth ? 0 : slot + 1`, or of a phase."""
+    """Whether `op` is a part of `slot + 1 == depth ? 0 : slot + 1`, or of a phase."""
     if op.name == "arith.select":
         op = _edits.defining(op.operands[0])
     if op is not None and op.name == "arith.cmpi":
@@ -150,7 +151,7 @@ def _step(op: ir.Operation, variant: int) -> bool:
 
 @mutation("wrap", "arith.cmpi")
 def _wrap(op: ir.Operation, variant: int) -> bool:
-    """Slots are counted to one more (0) or one less (1) than there are."""
+    """The slot wraps around after one more (0) or one less (1) than there are."""
     if variant > 1 or not _is_advance(op):
         return False
     place, depth = _edits.before(op), op.operands[1]
@@ -162,7 +163,7 @@ def _wrap(op: ir.Operation, variant: int) -> bool:
 
 @mutation("select", "arith.select")
 def _select(op: ir.Operation, variant: int) -> bool:
-    """A slot or phase always (0) or never (1) changes as after the last slot."""
+    """A slot or phase always (0) or never (1) wraps around."""
     if variant > 1 or not _is_advance(op):
         return False
     op.results[0].replace_all_uses_with(op.operands[1 + variant])
@@ -191,7 +192,7 @@ def _weaken(op: ir.Operation, variant: int) -> bool:
 
 @mutation("count", "tile.mbarrier")
 def _count(op: ir.Operation, variant: int) -> bool:
-    """A barrier waits for an arrival more (0) or less (1)."""
+    """A barrier waits for one arrival more (0) or less (1)."""
     return variant < 2 and _add(op, "count", 1 - 2 * variant)
 
 
@@ -216,7 +217,7 @@ def _add(op: ir.Operation, name: str, value: int) -> bool:
 
 @mutation("agents", "tile.mbarrier_arrive")
 def _agents(op: ir.Operation, variant: int) -> bool:
-    """Others arrive: one thread, each warp, each thread, or each thread's copies."""
+    """Other agents arrive: one thread, all warps, all threads, or their copies."""
     kinds = ("thread", "warps", "threads", "copies")
     if variant >= len(kinds):
         return False
@@ -226,13 +227,13 @@ def _agents(op: ir.Operation, variant: int) -> bool:
 
 @mutation("depth", "tile.alloc_shared", "tile.mbarrier")
 def _depth(op: ir.Operation, variant: int) -> bool:
-    """There is a slot less than cursors take turns through."""
+    """There is one slot less than cursors count."""
     result = op.results[0]
     slots = [use.owner for use in result.uses if use.owner.name == "tile.slot"]
     if op.name == "tile.alloc_shared" and not slots:
         return False
     if any(use.owner.name == "tile.channel" for use in result.uses):
-        return False  # A channel of the same depth has to be there.
+        return False  # The depth of a buffer is that of its channel.
     old = re.search(r"<(\d+)", str(result.type)).group(1)
     new = int(old) - 1
     if variant or new == 0:
@@ -244,7 +245,7 @@ def _depth(op: ir.Operation, variant: int) -> bool:
 
 @mutation("late", "tile.mbarrier")
 def _late(op: ir.Operation, variant: int) -> bool:
-    """A barrier is made after those before it are ready."""
+    """A barrier is initialized after the `mbarrier_ready` that publishes it."""
     ready = [e for e in _edits.block_of(op) if e.name == "tile.mbarrier_ready"]
     return variant < len(ready) and _edits.move_after(op, ready[variant])
 

@@ -1,4 +1,4 @@
-"""Classes of mutants: operations, guards and loops as a whole."""
+"""Classes of mutants that change whole operations, guards and loops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _duplicate(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-earlier", *SYNCHRONIZING)
 def _move_earlier(op: ir.Operation, variant: int) -> bool:
-    """It comes before the operation that it came after; variant n: before n + 1."""
+    """It moves up, across one operation with effects; variant n: across n + 1."""
     place = op
     for _ in range(variant + 1):
         place = _edits.step(place, down=False)
@@ -38,7 +38,7 @@ def _move_earlier(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-later", *SYNCHRONIZING)
 def _move_later(op: ir.Operation, variant: int) -> bool:
-    """It comes after the operation that it came before; variant n: after n + 1."""
+    """It moves down, across one operation with effects; variant n: across n + 1."""
     place = op
     for _ in range(variant + 1):
         place = _edits.step(place, down=True)
@@ -64,7 +64,7 @@ def _move_out(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-in", *SYNCHRONIZING)
 def _move_in(op: ir.Operation, variant: int) -> bool:
-    """It slips into a loop or guard above (0) or below (1) it."""
+    """It moves into the loop or guard above (0) or below (1) it."""
     down = variant == 1
     place = _edits.step(op, down)
     if variant > 1 or op.results or place is None:
@@ -141,7 +141,7 @@ def _guard(op: ir.Operation, variant: int) -> bool:
 
 @mutation("guard-elsewhere", "memref.load", "arith.cmpi")
 def _guard_elsewhere(op: ir.Operation, variant: int) -> bool:
-    """A guard looks at the turn after this one."""
+    """A guard is computed for the next iteration."""
     guards = [
         use.owner.operation
         for use in _edits.uses(op)
@@ -151,17 +151,18 @@ def _guard_elsewhere(op: ir.Operation, variant: int) -> bool:
     loop = _edits.enclosing(op, "scf.for")
     if variant or not guards or loop is None:
         return False
-    turn = loop.regions[0].blocks[0].arguments[0]
-    if turn not in list(op.operands):
+    variable = loop.regions[0].blocks[0].arguments[0]
+    if variable not in list(op.operands):
         return False
-    following = _edits.binary("arith.addi", turn, loop.operands[2], _edits.before(op))
-    op.operands[_edits.operand_index(op, turn)] = following
+    place = _edits.before(op)
+    following = _edits.binary("arith.addi", variable, loop.operands[2], place)
+    op.operands[_edits.operand_index(op, variable)] = following
     return True
 
 
 @mutation("guard-twice", "scf.if")
 def _guard_twice(op: ir.Operation, variant: int) -> bool:
-    """What is guarded is done twice, the second time with the first one's values."""
+    """A guarded block is there twice; the second one uses results of the first."""
     if variant or not _edits.has_synchronization(op):
         return False
     first = op.clone(ip=_edits.before(op)).operation
@@ -177,7 +178,7 @@ def _guard_twice(op: ir.Operation, variant: int) -> bool:
 
 @mutation("turns", "scf.for")
 def _turns(op: ir.Operation, variant: int) -> bool:
-    """A role's loop has a turn more (0) or less (1)."""
+    """A role's loop has one iteration more (0) or less (1)."""
     in_role = _edits.enclosing(op, "tile.role") is not None
     if variant > 1 or not in_role or not _edits.has_synchronization(op):
         return False

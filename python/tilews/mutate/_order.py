@@ -1,4 +1,4 @@
-"""What orders the accesses that a role makes to memory, read from a run."""
+"""The order of the memory accesses of a role, as recorded in a run."""
 
 from __future__ import annotations
 
@@ -10,29 +10,32 @@ from collections.abc import Sequence
 from .. import ir, sim
 from . import _edits
 
-#: What orders accesses, and is none.
+#: Operations that order accesses and make none.
 _ORDERING = {"tile.barrier", "tile.commit_group", "tile.copy_group_wait"}
-#: What others learn from; of it only what is under way has to be complete.
+#: Signals to other roles. Only operations under way have to be complete before one.
 _SIGNALS = {"tile.mbarrier_arrive"}
-#: What makes all of the role's accesses so far visible to somebody else.
+#: Operations that make all earlier accesses of the role visible to others.
 _PUBLISHING = {"tile.proxy_fence", "tile.mbarrier_ready"}
-#: What waits for operations under way, by their unit; a barrier that drains them too.
+#: The operation that waits for what a unit does; a barrier can drain units as well.
 _FINISHING = {"cp_async": "tile.copy_group_wait", "tensor": "tile.gemm_wait"}
 
-#: Operations whose threads meet between their accesses to scratch memory.
-_MEETING = {f"tile.{name}" for name in ("convert_layout", "reduce", "reshape", "scan")}
+#: Operations whose threads synchronize between their accesses to scratch memory.
+_SYNCHRONIZING = {
+    f"tile.{name}" for name in ("convert_layout", "reduce", "reshape", "scan")
+}
 
 _Bytes = tuple[int, int, int, bool]
 
 
 @dataclasses.dataclass(frozen=True)
 class OrderedAccess:
-    """What a role does, apart from ordering it.
+    """An operation of a role that accesses memory.
 
     Attributes:
-        op: the operation.
-        accesses: the bytes that it accesses, of memory that somebody writes.
-        is_under_way: whether it starts something that goes on beside the role.
+        op: the name of the operation.
+        accesses: the bytes that it accesses, as (memory, first, last, is written), in
+            memory that some operation writes. `last` is not included.
+        is_under_way: whether it starts an asynchronous operation.
     """
 
     op: str
@@ -40,7 +43,7 @@ class OrderedAccess:
     is_under_way: bool
 
     def conflicts(self, later: OrderedAccess) -> bool:
-        """Whether it may matter which of the two comes first."""
+        """Whether the order of the two can affect a result."""
         if later.op in _PUBLISHING or self.op in _PUBLISHING:
             return True
         if later.op in _SIGNALS:
@@ -54,19 +57,19 @@ class OrderedAccess:
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What orders the accesses of a role in a run.
+    """The order of the accesses of a role in a run.
 
     Attributes:
-        accesses: what the role does, in its order.
-        done: for each of them the number of the first one that comes when it is done
-            and all threads of the role know: behind a barrier behind its end.
+        accesses: the accesses in program order.
+        done: for each access, the index of the first access that is ordered after it:
+            the first one after the next barrier that follows its completion.
     """
 
     accesses: list[OrderedAccess]
     done: list[int]
 
     def is_kept_by(self, other: Order) -> bool:
-        """Whether accesses that conflict and are ordered here are ordered there."""
+        """Whether conflicting accesses that are ordered here are so in `other`."""
         return self.accesses == other.accesses and all(
             not access.conflicts(later)
             for access, here, there in zip(
@@ -77,7 +80,7 @@ class Order:
 
 
 def read_order(events: Sequence[sim.Event], role: str) -> Order:
-    """The order of a role's accesses in a run; of the block's for role ``""``."""
+    """The order of a role's accesses in a run; role ``""`` is the whole block."""
     of_role = [each for each in events if each.role == role]
     own = [each for each in of_role if each.unit == "role"]
     done_by = [each for each in own if each.op not in _ORDERING]
@@ -88,14 +91,14 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
         if each.unit in ("tma", "cp_async", "tensor")
     }
     numbers: dict[int, int] = collections.defaultdict(lambda: len(numbers))
-    met = [float(each.begin) for each in own if each.op == "tile.barrier"]
+    barriers = [float(each.begin) for each in own if each.op == "tile.barrier"]
     steps: list[tuple[float, float, OrderedAccess]] = []
     for number, event in enumerate(done_by):
         beside = under_way.get(number)
         memory = tuple((numbers[m], *rest) for m, *rest in event.accesses)
-        if event.op in _MEETING and memory:
-            # Threads write, meet and read, all in scratch memory.
-            met.append(event.begin + 0.25)
+        if event.op in _SYNCHRONIZING and memory:
+            # Threads write to scratch memory, synchronize, and read from it.
+            barriers.append(event.begin + 0.25)
             for time, writes in ((event.begin, True), (event.begin + 0.5, False)):
                 part = tuple(each for each in memory if each[3] == writes)
                 steps.append((time, time, OrderedAccess(event.op, part, False)))
@@ -104,24 +107,24 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
         steps.append(
             (event.begin, end, OrderedAccess(event.op, memory, beside is not None))
         )
-    met.sort()
+    barriers.sort()
     times = [time for time, _, _ in steps]
     return Order(
         [access for _, _, access in steps],
-        [_get_known(end, met, times) for _, end, _ in steps],
+        [_get_first_after(end, barriers, times) for _, end, _ in steps],
     )
 
 
-def _get_known(end: float, met: list[float], times: list[float]) -> int:
-    """The number of the first of `times` behind the first meeting from `end` on."""
-    meeting = bisect.bisect_left(met, end)
-    return (
-        len(times) if meeting == len(met) else bisect.bisect_left(times, met[meeting])
-    )
+def _get_first_after(end: float, barriers: list[float], times: list[float]) -> int:
+    """The index of the first of `times` after the first barrier from `end` on."""
+    index = bisect.bisect_left(barriers, end)
+    if index == len(barriers):
+        return len(times)
+    return bisect.bisect_left(times, barriers[index])
 
 
 def _get_end(started: sim.Event, own: list[sim.Event]) -> float:
-    """When the role has waited for what it has started."""
+    """The time at which the role has waited for an operation that it started."""
     for event in own:
         if event.begin < started.begin or event.number < 0:
             continue
@@ -132,8 +135,11 @@ def _get_end(started: sim.Event, own: list[sim.Event]) -> float:
 
 
 def signals_for_others(role: ir.Operation) -> bool:
-    """Whether a thread of a role tells what others of its threads have done, or has
-    copies land on barriers, so that its barriers order more than its accesses."""
+    """Whether barriers of a role order more than the role's own accesses.
+
+    They do if one thread of the role arrives at an mbarrier on behalf of the others, or
+    starts copies that complete on an mbarrier.
+    """
     return any(
         str(each.attributes["by"]) == "#tile.agents<thread>"
         if each.name == "tile.mbarrier_arrive"

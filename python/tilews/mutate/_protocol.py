@@ -1,4 +1,4 @@
-"""Who waits for whom in a kernel, and which memory operations touch."""
+"""Which waits and signals of a kernel belong together, and what memory ops touch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from .. import ir
 from . import _edits
 from ._mutants import Mutant
 
-# --- Barriers and who uses them --------------------------------------------------
+# --- Barriers and their users ------------------------------------------------------
 
 
 def barrier_of(op: ir.Operation) -> tuple[ir.Value, str] | None:
-    """What a wait or a signal is about: one of the two sides of a channel.
+    """The barrier of a wait or a signal, as (value, side); None for other operations.
 
-    Those of a channel are named by what they say; an mbarrier is a side of its own.
+    The side is ``full`` or ``empty`` for a channel, and ``""`` for an mbarrier.
     """
     side = {
         "tile.acquire": "empty",
@@ -31,10 +31,12 @@ SIGNALING = {"tile.commit", "tile.release", "tile.mbarrier_arrive"}
 
 
 def role_of(op: ir.Operation) -> ir.Operation | None:
+    """The role that `op` is in; None outside of roles."""
     return _edits.enclosing(op, "tile.role")
 
 
 def name_of(role: ir.Operation) -> str:
+    """The name of a role, such as ``load``."""
     return ir.StringAttr(role.attributes["name"]).value
 
 
@@ -43,7 +45,7 @@ def kernel_of(op: ir.Operation) -> ir.Operation:
 
 
 def loops_around(op: ir.Operation) -> list[ir.Operation]:
-    """The loops of its role or kernel that `op` is in, from the inside out."""
+    """The loops that `op` is in, from the inside out."""
     return [
         each for each in _edits.ancestors(op) if each.name in ("scf.for", "scf.while")
     ]
@@ -59,7 +61,7 @@ def using(names: set[str], barrier: tuple, root: ir.Operation) -> list[ir.Operat
 
 
 def may_follow(op: ir.Operation, other: ir.Operation) -> bool:
-    """Whether `op` may run after `other`, of the same role, at some time."""
+    """Whether an execution of `op` may follow one of `other`, both in one role."""
     order = _edits.walk(kernel_of(op))
     if order.index(op) > order.index(other):
         return True
@@ -74,7 +76,7 @@ def _is_shared(type_: ir.Type) -> bool:
 
 
 def _buffer(value: ir.Value) -> ir.Value:
-    """The allocation that a view is of."""
+    """The allocation that a view refers to."""
     op = _edits.defining(value)
     while op is not None and op.name in ("tile.slot", "tile.view"):
         value = op.operands[0]
@@ -83,7 +85,10 @@ def _buffer(value: ir.Value) -> ir.Value:
 
 
 def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
-    """Whether an operation, or one in it, accesses buffers; None: any, or scratch."""
+    """Whether `op`, or an operation in it, accesses one of `buffers`.
+
+    If `buffers` is None, an access to any shared buffer or scratch memory counts.
+    """
     for each in _edits.walk(op):
         if each.name == "tile.slot":
             continue
@@ -97,7 +102,7 @@ def touches(op: ir.Operation, buffers: list[ir.Value] | None) -> bool:
 
 
 def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
-    """The buffers whose slots a transaction hands over; None if it is not known."""
+    """The buffers whose slots a transaction hands over; None if they are unknown."""
     maker = _edits.defining(op.operands[0])
     if maker is None:
         return None
@@ -134,7 +139,11 @@ def _read_fills(
 
 
 def crossed_by(mutant: Mutant) -> list[ir.Operation] | None:
-    """What the changed operation was moved over; None if it was not, or elsewhere."""
+    """The operations that the changed one was moved across.
+
+    Returns:
+        The operations; None if the mutant was not made by a move within a block.
+    """
     op = mutant.op
     if mutant.mutation == "move-in":
         return [_edits.step(op, down=mutant.variant == 1)]
@@ -150,7 +159,7 @@ def crossed_by(mutant: Mutant) -> list[ir.Operation] | None:
 
 
 def _first_number(value: ir.Value) -> int | None:
-    """What a number is where a role first computes it; None if it is not known."""
+    """The first value of a number that a loop may carry; None if it is unknown."""
     op = _edits.defining(value)
     if op is None:
         loop = value.owner.owner.operation
@@ -168,7 +177,7 @@ def _first_number(value: ir.Value) -> int | None:
 
 
 def is_for_a_release(op: ir.Operation) -> bool:
-    """Whether a wait finds its phase complete at first, as it is with free slots."""
+    """Whether a wait is for a release: slots are free at first, so it returns."""
     if op.name == "tile.mbarrier_wait":
         return _first_number(op.operands[2]) == 1
     return op.name == "tile.acquire"
@@ -182,11 +191,11 @@ def _barriers_in(root: ir.Operation) -> set[tuple[ir.Value, str]]:
     }
 
 
-def is_in_turns(op: ir.Operation) -> bool:
-    """Whether the turns of the loop that `op` is in go with those of one other role.
+def is_in_step(op: ir.Operation) -> bool:
+    """Whether the iterations of the loop around `op` match those of all other roles.
 
-    That role has as many loops with transactions, and in the one that corresponds it
-    uses the same barriers. Either role waits for releases only, or for fills only.
+    Each other role has as many loops with transactions, and the corresponding one uses
+    the same barriers. The loop around `op` waits for releases only, or for fills only.
     """
     role = role_of(op)
     loops = loops_around(op)
@@ -217,10 +226,10 @@ def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
 
 
 def is_ordered_by_channels(op: ir.Operation) -> bool:
-    """Whether no barrier is needed for what `op`, in a role, does to memory.
+    """Whether no barrier is needed for the memory accesses of `op`, in a role.
 
-    It reads slots, stores to global memory where nothing else does, or does neither.
-    A number is always stored by the same thread.
+    That holds if `op` only reads slots and stores to global memory that no other
+    operation accesses. A scalar is always stored by the same thread.
     """
     for each in _edits.walk(op):
         if each.name == "tile.store" and not stores_apart(each):
@@ -248,7 +257,7 @@ def _is_alone(memory: ir.Value, op: ir.Operation) -> bool:
 
 
 def stores_apart(op: ir.Operation | None) -> bool:
-    """Whether `op` stores a tile that overlaps none that it stores in other turns."""
+    """Whether `op` stores tiles that do not overlap in different iterations."""
     if op is None or op.name != "tile.store" or _is_shared(op.operands[1].type):
         return False
     if not _is_alone(op.operands[1], op):
@@ -261,13 +270,13 @@ def stores_apart(op: ir.Operation | None) -> bool:
         _factor(offset, shape[dim])
         for dim, offset in zip(dynamic, offsets, strict=False)
     ]
-    turns = [
+    variables = [
         loop.regions[0].blocks[0].arguments[0]
         for loop in loops_around(op)
         if loop.name == "scf.for"
     ]
-    return len(turns) == len(loops_around(op)) and all(
-        _tells_turns_apart(factors, turn) for turn in turns
+    return len(variables) == len(loops_around(op)) and all(
+        _are_injective(factors, variable) for variable in variables
     )
 
 
@@ -275,7 +284,7 @@ _DYNAMIC = -(2**63)
 
 
 def _factor(offset: ir.Value, extent: int) -> ir.Value | None:
-    """The value of which `offset` is a multiple, by at least `extent`."""
+    """The value v if `offset` is v * c with a constant c >= `extent`."""
     op = _edits.defining(offset)
     if op is None or op.name != "arith.muli":
         return None
@@ -286,14 +295,17 @@ def _factor(offset: ir.Value, extent: int) -> ir.Value | None:
     return op.operands[0] if value >= extent else None
 
 
-def _tells_turns_apart(factors: list[ir.Value | None], turn: ir.Value) -> bool:
-    """Whether no two turns have the same factors: one is the turn itself, or two are
-    its quotient and its remainder by the same number."""
-    if any(each == turn for each in factors if each is not None):
+def _are_injective(factors: list[ir.Value | None], variable: ir.Value) -> bool:
+    """Whether the factors differ for any two values of an induction variable.
+
+    One factor is the variable itself, or two are its quotient and its remainder by the
+    same divisor.
+    """
+    if any(each == variable for each in factors if each is not None):
         return True
     parts: dict[str, list[ir.Value]] = {"arith.remui": [], "arith.divui": []}
     for each in factors:
         op = None if each is None else _edits.defining(each)
-        if op is not None and op.name in parts and op.operands[0] == turn:
+        if op is not None and op.name in parts and op.operands[0] == variable:
             parts[op.name].append(op.operands[1])
     return any(d == r for d in parts["arith.divui"] for r in parts["arith.remui"])

@@ -1,4 +1,4 @@
-"""The table of what finds which mutants."""
+"""The page docs/mutation.md: which mutants the verifier and the simulator find."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ def _table(first: Iterable[str], rows: Iterable[list[str]]) -> str:
 
 
 def scores(results: Results) -> tuple[float, float]:
-    """The shares of faults that the verifier finds, and that either finds."""
+    """(share of faults that the verifier finds, share that either finds), 0 to 1."""
     faults = [v for all_ in results.values() for v in all_[1:] if not v.equivalent]
     verifier = sum(bool(each.verifier) for each in faults)
     either = sum(bool(each.verifier or each.simulator) for each in faults)
-    # Of no faults all are found.
+    # Without faults the share is 1.
     return (verifier / len(faults), either / len(faults)) if faults else (1.0, 1.0)
 
 
 def false_alarms(results: Results) -> dict[tuple[str, str], str]:
-    """What is said against originals."""
+    """The messages of verifier or simulator for originals, by kernel and form."""
     originals = {key: verdicts[0] for key, verdicts in results.items()}
     return {
         key: each.verifier or each.simulator or ""
@@ -74,7 +74,7 @@ def false_alarms(results: Results) -> dict[tuple[str, str], str]:
 
 
 def refuted(results: Results) -> list[str]:
-    """Errors of this tool: rules that call equivalent what the simulator refutes."""
+    """Errors of this tool: mutants that are equivalent by a rule but fail to run."""
     return [
         f"{' '.join(key)}: {each.id} is equivalent by the rule {each.equivalent}, but "
         f"the simulator finds: {each.simulator}"
@@ -85,7 +85,7 @@ def refuted(results: Results) -> list[str]:
 
 
 def render(results: Results) -> str:
-    """The page."""
+    """The page in Markdown."""
     everything = [each for verdicts in results.values() for each in verdicts]
     by_class = collections.defaultdict(list)
     by_rule = collections.Counter(each.equivalent for each in everything)
@@ -140,7 +140,7 @@ def render(results: Results) -> str:
 
 
 def _proved(results: Results) -> str:
-    """The faults that the simulator finds and the verifier proves to be none."""
+    """The section on faults that the verifier wrongly proves to be none."""
     found: dict[str, list[tuple[str, Verdict]]] = collections.defaultdict(list)
     for (kernel, form), verdicts in results.items():
         for each in verdicts[1:]:
@@ -174,11 +174,11 @@ _INTRODUCTION = """\
 
 # What finds broken synchronization
 
-`tilews-mutate` takes kernels whose schedule is right, breaks one operation at a time,
-and looks whether the verifier (`--tile-verify-schedule`) or the simulator notices.
-{mutants} mutants of {kernels} kernels and forms: of those that are no equivalents of
-their originals the two together find **{either:.1f} %**, the verifier alone
-**{verifier:.1f} %**. False alarms on the originals: **{alarms}**.
+`tilews-mutate` takes kernels with correct schedules and breaks one operation at a time.
+It then checks whether the verifier (`--tile-verify-schedule`) or the simulator notices.
+There are {mutants} mutants of {kernels} kernels and forms. Both tools together find
+**{either:.1f} %** of the mutants that are not equivalent to their originals; the
+verifier alone finds **{verifier:.1f} %**. False alarms on the originals: **{alarms}**.
 
 The forms are *channels*, the schedule with its layouts before
 `--tile-lower-channels`, and *barriers*, after it. The kernels and their launches are in
@@ -190,24 +190,22 @@ The forms are *channels*, the schedule with its layouts before
       --form channels --judge drop:wait-16.0"""
 
 _PROVED = """\
-What the verifier does not find it may not follow: then it says so, and proves nothing
+The verifier may be unable to follow a mutant. It then says so and proves nothing
 (*unsupported*). The last column of the tables counts the mutants that it *proves*
-although the simulator finds a fault. They should be in what
-[it leaves to others](verifier.md#what-is-checked)."""
+although the simulator finds a fault. They should be faults that
+[it does not check for](verifier.md#what-is-checked)."""
 
 _NOT_EXCLUDED = """\
-Nothing documented excludes these: they are defects of the verifier, or of its
-description."""
+No documented exclusion covers these. They are defects of the verifier, or of its
+documentation."""
 
 _EQUIVALENT = """\
-A mutant is held to be equivalent by a rule, never because nothing was found. Each rule
-is an argument whose premises are checked in the mutant. Each such mutant was run as the
-others were, and the simulator found nothing: if it does, no table is made, and the rule
-has to be corrected. What the verifier says of an equivalent mutant does not count;
-{strict} of them are rejected all the same, as protocols that it does not accept
-although they cannot go wrong.
+A mutant counts as equivalent by a rule, never because nothing was found. Each rule is
+an argument whose premises are checked in the mutant. Equivalent mutants are run like
+the others. If the simulator rejects one, no table is made, and the rule has to be
+corrected. The verifier's verdict on an equivalent mutant does not count; it rejects
+{strict} of them, as protocols that it does not accept although they cannot fail.
 
 In a kernel with channels and without roles all transactions are one sequence, the same
-in each run. Most have no code. Where the sequence ends if each wait in it is one, an
-argument may say that the code is right; where it does not, the mutant is a fault by any
-argument."""
+in each run. Most of them have no code. A rule applies only if this sequence terminates
+when each of its waits blocks; otherwise the mutant is a fault whatever a rule says."""

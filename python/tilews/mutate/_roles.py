@@ -1,4 +1,4 @@
-"""Classes of mutants: who does what, among the roles of a kernel."""
+"""Classes of mutants that exchange the work of a kernel's roles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _play_other_side(op: ir.Operation) -> None:
 
 @mutation("other-side", *_OPPOSITE)
 def _other_side(op: ir.Operation, variant: int) -> bool:
-    """A role plays the other one: acquires for waits, commits for releases."""
+    """A role takes the other side: acquires become waits, commits releases."""
     if variant:
         return False
     _play_other_side(op)
@@ -39,7 +39,7 @@ def _other_side(op: ir.Operation, variant: int) -> bool:
 
 @mutation("sides", "tile.channel")
 def _sides(op: ir.Operation, variant: int) -> bool:
-    """All roles (0), or one of them, play the other side of a channel throughout."""
+    """All roles (0), or one of them, take the other side of a channel throughout."""
     roles = _roles_of(op)
     if variant > len(roles) or not roles:
         return False
@@ -51,13 +51,13 @@ def _sides(op: ir.Operation, variant: int) -> bool:
     ]
     for each in changed:
         _play_other_side(each)
-    # A role without the channel is as it was, and counts as a mutant seen before.
+    # A role that does not use the channel is unchanged; mutants() drops duplicates.
     return True
 
 
 @mutation("exchanged", "tile.role")
 def _exchanged(op: ir.Operation, variant: int) -> bool:
-    """A role takes two channels, or two mbarriers, for each other."""
+    """A role uses two channels, or two mbarriers, in place of each other."""
     inside = _edits.walk(op)
     used = [
         value
@@ -84,7 +84,7 @@ def _exchanged(op: ir.Operation, variant: int) -> bool:
 
 @mutation("other-role", *TRANSACTIONS, *ON_BARRIERS)
 def _other_role(op: ir.Operation, variant: int) -> bool:
-    """Another role does it, beside what that one does first at its own place."""
+    """Another role does it, next to its first operation with a matching slot."""
     own = _edits.enclosing(op, "tile.role")
     others = [] if own is None else [each for each in _roles_of(op) if each != own]
     if variant >= len(others):
@@ -97,7 +97,7 @@ def _other_role(op: ir.Operation, variant: int) -> bool:
         place = [op.operands[0], *list(neighbour.operands)[1 : len(op.operands)]]
         _edits.clone(op, _edits.after(neighbour), place)
         _edits.erase(op)
-    # As it was, it counts as a mutant seen before.
+    # Without a neighbour the module is unchanged; mutants() drops duplicates.
     return True
 
 
@@ -111,9 +111,9 @@ def _has_place_for(neighbour: ir.Operation, op: ir.Operation) -> bool:
 
 @mutation("roles", "tile.specialize")
 def _roles(op: ir.Operation, variant: int) -> bool:
-    """Two roles have each other's work (even) or warps (odd); barriers count on."""
+    """Two roles exchange their work (even) or their warps (odd); counts stay."""
     kernel = _edits.enclosing(op, "gpu.func")
-    # Channels would count the new ones.
+    # The arrivals of channels are counted when they are lowered, for the new roles.
     if not any(each.name == "tile.mbarrier" for each in _edits.walk(kernel)):
         return False
     roles = [each.operation for each in op.regions[0].blocks[0].operations]

@@ -1,7 +1,7 @@
-"""Rules by which mutants are equivalent, each with its argument.
+"""Rules by which mutants are equivalent.
 
-A rule is an argument, written down as its docstring, and a function that checks its
-premises in the IR.
+A rule is a function that checks premises in the IR. Its docstring is the argument why a
+mutant with these premises behaves like the original; it becomes part of the report.
 """
 
 from __future__ import annotations
@@ -19,24 +19,26 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(function: Rule) -> Rule:
+    """Registers a rule under the name of its function, with dashes."""
     RULES[function.__name__.strip("_").replace("_", "-")] = function
     return function
 
 
 def original_of(mutant: Mutant) -> ir.Module:
+    """A copy of the module that a mutant was made of, in the mutant's context."""
     text = str(list(_edits.ancestors(mutant.op))[-1])
     return ir.Module.parse(text, context=mutant.module.context)
 
 
 @rule
 def _same_program(mutant: Mutant) -> bool:
-    """The compiler makes the same of both.
+    """The compiler produces the same code for both.
 
-    Channels were lowered to barriers in both, and what came out compared: operations
-    with effects one by one, in their order, with what they compute their operands from.
-    So end changes of what has no code, such as the transactions of kernels without
-    roles beside `tile.wait`, and of values that are the same by another name. Premise,
-    of all mutants of such kernels: their transactions, taken at their word, end.
+    Channels were lowered to barriers in both. Then operations with effects were
+    compared one by one, in order, together with the computation of their operands. This
+    covers changes of operations without code, such as all transactions but `tile.wait`
+    in kernels without roles, and of equal values with different names. Premise for all
+    mutants of such kernels: executed literally, their transactions terminate.
     """
     expected = program_of_text(str(original_of(mutant)), mutant.module.context)
     return expected is not None and expected == program(mutant.module)
@@ -44,10 +46,10 @@ def _same_program(mutant: Mutant) -> bool:
 
 @rule
 def _arrivals_have_no_phase(mutant: Mutant) -> bool:
-    """Who only arrives does not look at the phase.
+    """An arrival does not depend on the phase.
 
-    A release and a commit arrive at the barrier of a slot, in whatever phase it is. The
-    cursor was moved by a whole turn, so the slot is the same.
+    A release or a commit arrives at the barrier of a slot in any phase. The cursor was
+    advanced by the number of slots, so the slot is the same.
     """
     names = ("tile.commit", "tile.release")
     return mutant.mutation == "phase" and mutant.op.name in names
@@ -55,7 +57,7 @@ def _arrivals_have_no_phase(mutant: Mutant) -> bool:
 
 @rule
 def _there_is_one_slot(mutant: Mutant) -> bool:
-    """Every cursor points at the only slot.
+    """Every cursor points to the only slot.
 
     The view of a buffer with one version is the same for all cursors. Premise: the
     changed operation is a `tile.slot` of such a buffer.
@@ -75,12 +77,12 @@ _IDEMPOTENT = {
 
 @rule
 def _twice_is_once(mutant: Mutant) -> bool:
-    """The second of two equal waits finds what the first one waited for.
+    """The second of two equal waits returns at once.
 
-    Barriers, fences, and waits for groups have no state that the first would change.
-    A wait for a slot finds its phase complete still: the next phase cannot complete
-    without an arrival of the same role, which comes later. Premise: the role signals
-    the channel's other side, or the mbarrier's partner, itself.
+    Barriers, fences, and waits for groups have no state that the first one would
+    change. After a wait for a slot the phase remains complete, because the next phase
+    cannot complete without a later arrival of the same role. Premise: the role itself
+    signals the channel's other side, or the mbarrier's partner.
     """
     op = mutant.op
     if mutant.mutation != "duplicate":
@@ -96,7 +98,7 @@ def _twice_is_once(mutant: Mutant) -> bool:
 
 
 def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
-    """Whether a transaction `op` can change places with `other`."""
+    """Whether a transaction `op` can be exchanged with `other`."""
     buffers = _protocol.buffers_of(op)
     if any(each.name in _edits.SYNCHRONIZING for each in _edits.walk(other)):
         if other.name == "tile.barrier":
@@ -117,15 +119,15 @@ def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
 
 @rule
 def _out_of_the_way(mutant: Mutant) -> bool:
-    """A transaction has changed places with what does not depend on it.
+    """A transaction was exchanged with operations that do not depend on it.
 
-    In a role a wait may be exchanged with a wait, a signal with a signal of another
-    channel, an arrival with any arrival, and a signal may come before a wait of another
-    channel instead of after it: whoever waits for it finds it earlier. A barrier of the
-    role's own threads stands in nobody's way. Neither do operations that touch none of
-    the slots that the transaction hands over. Premises: the operation is in a role; all
-    that was crossed is of these kinds; no access to the channel's buffers was crossed,
-    or to any if they are not known.
+    In a role, a wait can be exchanged with a wait, a signal with a signal of another
+    channel, and an arrival with any arrival. A signal can move before a wait of another
+    channel: the role that waits for the signal gets it earlier. A barrier of the role's
+    own threads commutes with transactions, and so do operations that access none of the
+    slots that the transaction hands over. Premises: the operation is in a role; all
+    crossed operations are of these kinds; none of them accesses the channel's buffers,
+    or any buffer if these are unknown.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -138,9 +140,9 @@ def _out_of_the_way(mutant: Mutant) -> bool:
 
 
 def _is_last_signal(op: ir.Operation, crossed: list[ir.Operation] = ()) -> bool:
-    """Whether all who ever wait for a signal have done so when it is given.
+    """Whether all waits for a signal are over when it is given.
 
-    So it has to be before operations that it was `crossed` with, too.
+    That has to hold before the operations that the signal `crossed`, too.
     """
     role, barrier = _protocol.role_of(op), _protocol.barrier_of(op)
     if role is None or op.name not in SIGNALING:
@@ -158,9 +160,10 @@ def _has_passed(
     role: ir.Operation,
     crossed: list[ir.Operation],
 ) -> bool:
-    """Whether `waiter` has been passed for the last time when `op` runs.
+    """Whether the last execution of `waiter` happens before `op`.
 
-    Its role then signals something that `role` has waited for.
+    That follows if the waiter's role gives a signal afterwards that `role` waits for
+    before `op`.
     """
     other = _protocol.role_of(waiter)
     if other is None or other == role:
@@ -183,7 +186,7 @@ def _has_passed(
 
 
 def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
-    """Whether a transaction can be exchanged with `other` of the same turn."""
+    """Whether a transaction can be exchanged with `other` of the same iteration."""
     if other.name == "scf.if":
         inside = [each for each in _edits.walk(other)[1:] if not each.regions]
         return all(_edits.is_pure(e) or _changes_places(op, e) for e in inside)
@@ -193,31 +196,32 @@ def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
 
 
 @rule
-def _within_a_turn(mutant: Mutant) -> bool:
-    """A transaction was exchanged with one of another channel in the same turn.
+def _within_an_iteration(mutant: Mutant) -> bool:
+    """A transaction was exchanged with one of another channel in the same iteration.
 
-    The roles take turns: a fill needs releases of earlier turns only, a release needs
-    fills of its own turn and earlier ones. So each role can finish its turn in any
-    order of its waits and signals, if accesses stay between theirs. Premises: the roles
-    correspond loop by loop, in barriers and in direction; no access to the channel's
-    buffers, no other loop and no transaction of the same barrier was crossed.
+    The iterations of the roles correspond. A fill needs releases of earlier iterations
+    only; a release needs fills of its own iteration and earlier ones. So each role can
+    finish its iteration in any order of its waits and signals, as long as accesses stay
+    between theirs. Premises: the roles correspond loop by loop, in barriers and in
+    direction; the transaction crossed no access to the channel's buffers, no other loop
+    and no transaction of the same barrier.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
     if crossed is None or mutant.mutation == "move-in":
         return False
-    if op.name not in BLOCKING | SIGNALING or not _protocol.is_in_turns(op):
+    if op.name not in BLOCKING | SIGNALING or not _protocol.is_in_step(op):
         return False
     return all(_edits.is_pure(each) or _changes_places(op, each) for each in crossed)
 
 
 @rule
 def _acquired_for_nothing(mutant: Mutant) -> bool:
-    """A slot is waited for in turns in which it is not filled, too.
+    """The role waits for a slot also in iterations that do not fill it.
 
-    What was done in a guard is done before it: the wait for a release of an earlier
-    turn ends whether or not the slot is filled then, and changes nothing. Premises: as
-    for an exchange within a turn, and the wait is for a release.
+    The wait was moved from a guarded block to before it. It waits for a release of an
+    earlier iteration, which comes whether or not the slot is filled afterwards.
+    Premises: those of `within-an-iteration`, and the wait is for a release.
     """
     op = mutant.op
     if mutant.mutation != "move-out" or mutant.variant != 0:
@@ -226,24 +230,24 @@ def _acquired_for_nothing(mutant: Mutant) -> bool:
         return False
     block = _edits.block_of(op)
     crossed = block[: block.index(op)]
-    return _protocol.is_in_turns(op) and all(
+    return _protocol.is_in_step(op) and all(
         _edits.is_pure(each) or _changes_places(op, each) for each in crossed
     )
 
 
 @rule
 def _the_next_release_comes_later(mutant: Mutant) -> bool:
-    """Whoever waits for the release of the next slot has waited for that of this one.
+    """A role that waits for the release of the next slot has waited for this slot's.
 
-    Slots are released in rotation by one role. The next one has been filled in an
-    earlier turn, so its release comes: the channel is only one slot shorter. Premises:
-    as for an exchange within a turn, and the channel has two slots or more.
+    One role releases the slots in rotation. The next slot was filled in an earlier
+    iteration, so its release comes. The channel behaves like one with a slot less.
+    Premises: those of `within-an-iteration`, and the channel has at least two slots.
     """
     op = mutant.op
     return (
         (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
         and _edits.depth(op.operands[0].type) > 1
-        and _protocol.is_in_turns(op)
+        and _protocol.is_in_step(op)
     )
 
 
@@ -260,15 +264,15 @@ _OF_A_GUARD = {"guard", "guard-elsewhere", "guard-twice"}
 
 @rule
 def _nobody_waits_any_more(mutant: Mutant) -> bool:
-    """The last release of a channel's slots is for nobody.
+    """No role waits for the last releases of a channel's slots.
 
-    Whoever fills the slots waits for releases before filling. The last fill has been
-    waited for when the release is given: so all waits for releases are over, and it
-    does not matter any more whether, how often, and of which slot one is given.
+    The role that fills the slots waits for releases before filling. When the changed
+    release is given, its role has waited for the last fill, so all waits for releases
+    are over. From then on the number of releases and their slots do not matter.
     Premises: after each wait for the barrier its role signals another barrier, in the
-    same block; the releasing role waits for that one only before the release, and these
-    waits are for fills: one for a release would return at first without any signal.
-    The original is right, so the numbers of signals and waits agree.
+    same block; the releasing role waits for that other barrier only before the release;
+    these waits are for fills, because a wait for a release returns at first without any
+    signal. The original is right, so the numbers of signals and waits agree.
     """
     op = mutant.op
     if mutant.mutation in _OF_A_GUARD and op.name == "scf.if":
@@ -293,9 +297,10 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
 def _slots_are_free_at_first(mutant: Mutant) -> bool:
     """The first transactions find their slots free.
 
-    As many waits for releases as the channel has slots return at once, so it does not
-    matter where they stand or whether they are there. Premises: no wait of the role for
-    the barrier before it, nor this one, is in a loop, and they are no more than slots.
+    The first waits for releases, one for each slot, return at once. So their places do
+    not matter, and they can be left out. Premises: neither this wait nor an earlier one
+    of the role for the same barrier is in a loop, and there are at most as many of them
+    as slots.
     """
     op = mutant.op
     role = _protocol.role_of(op)
@@ -314,9 +319,9 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
 
 @rule
 def _only_names(mutant: Mutant) -> bool:
-    """Two roles of as many warps and registers have changed names.
+    """Two roles with equal numbers of warps and registers have exchanged their names.
 
-    Premises: the roles that were exchanged have the same attributes otherwise.
+    Premises: all other attributes of the two roles are equal.
     """
     if mutant.mutation != "roles":
         return False
@@ -337,15 +342,15 @@ def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
 
 @rule
 def _expected_before_sent(mutant: Mutant) -> bool:
-    """The bytes of copies are expected before the copies are made.
+    """The bytes of copies are expected before the copies are started.
 
-    The phase completes when all bytes have landed that it expects, so an arrival that
-    expects them may come before the copies as well as after: until the copies have been
-    made nobody sees it. Not before the wait for the slot, though: the phase before may
-    not be complete, and would get the arrival. Stores that it comes before are
-    published by another arrival, which the phase needs, too. Premises: the arrival
-    expects bytes; what was crossed is copies, signals of other barriers, waits for
-    slots of other buffers, or, if another arrival at the barrier follows, stores.
+    The phase completes when all expected bytes have landed. So the arrival that expects
+    them can come before the copies as well as after them. It must not move before the
+    wait for the slot, because it could then arrive in the previous phase. Stores that
+    it moves before are published by another arrival that the phase needs, too.
+    Premises: the arrival expects bytes; it crossed only copies, signals of other
+    barriers, waits for slots of other buffers, and, if another arrival at the barrier
+    follows, stores.
     """
     op = mutant.op
     if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
@@ -368,7 +373,7 @@ def _expected_before_sent(mutant: Mutant) -> bool:
 
 
 def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
-    """Whether a wait and an arrival are known to be about different buffers."""
+    """Whether a wait and an arrival surely refer to different buffers."""
     buffers, others = _protocol.buffers_of(wait), _protocol.buffers_of(op)
     if not buffers or not others:
         return False
@@ -377,16 +382,16 @@ def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
 
 @rule
 def _nobody_waits_for_it(mutant: Mutant) -> bool:
-    """A phase that nobody waits for may complete later, or never.
+    """A phase that no role waits for may complete later, or never.
 
-    All waits for the barrier find the phase before the first: they are over before
-    anybody can arrive. Premises: none of them is in a loop; each is for a release; what
-    arrives at the barrier does so after a signal of the waiting role; and no phase gets
-    more arrivals than it counts.
+    All waits for the barrier are for the phase before the first one, so they are over
+    before the first arrival. Premises: none of them is in a loop; each is for a
+    release; each arrival at the barrier comes after a signal of the waiting role; and
+    no phase gets more arrivals than it counts.
     """
     op = mutant.op
     if mutant.mutation == "count":
-        if mutant.variant != 0:  # One arrival less is too many arrivals.
+        if mutant.variant != 0:  # A lower count makes the arrivals too many.
             return False
         barrier = op.results[0]
     elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
@@ -405,7 +410,7 @@ def _nobody_waits_for_it(mutant: Mutant) -> bool:
 
 
 def _has_less_arrivals(mutant: Mutant) -> bool:
-    """Whether less threads arrive than did."""
+    """Whether fewer threads arrive than in the original."""
     after = _edits.walk(mutant.module.operation)[mutant.index]
     order = ("thread", "warps", "threads")
     found = [
@@ -422,10 +427,10 @@ def _has_less_arrivals(mutant: Mutant) -> bool:
 def _never_looked_at(mutant: Mutant) -> bool:
     """The cursor that a loop starts with is replaced before it is used.
 
-    In the first turn nobody looks at it: all its uses are in a guard that is false at
-    first. Premises: the guard is another value that the loop carries and that begins as
-    false; each turn yields another cursor; behind the loop the cursor is used under the
-    guard only.
+    The first iteration does not use it: all its uses are under a guard that is false at
+    first. Premises: the guard is another value that the loop carries and that starts as
+    false; each iteration yields another cursor; after the loop the cursor is only used
+    under the guard.
     """
     loop = mutant.op
     if mutant.mutation != "restart":
@@ -440,7 +445,7 @@ def _never_looked_at(mutant: Mutant) -> bool:
 
 
 def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether `op` runs only if a value that `loop` carries, at first false, is true"""
+    """Whether `op` is under a guard that `loop` carries and that starts as false."""
     guard = _edits.parent(op)
     if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
         return False
