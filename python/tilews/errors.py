@@ -1,6 +1,20 @@
-"""What tilews raises."""
+"""The exceptions of tilews."""
 
 from __future__ import annotations
+
+#: Longer lines of source are cut in messages.
+_MAX_WIDTH = 160
+
+
+def _excerpt(source: str, column: int) -> tuple[str, int]:
+    """The part of a long line around a column, and the column in it."""
+    if len(source) <= _MAX_WIDTH:
+        return source, column
+    first = max(0, min(column - _MAX_WIDTH // 2, len(source) - _MAX_WIDTH))
+    before = "..." if first else ""
+    after = "..." if first + _MAX_WIDTH < len(source) else ""
+    text = f"{before}{source[first : first + _MAX_WIDTH]}{after}"
+    return text, column - first + len(before)
 
 
 class CompileError(Exception):
@@ -36,7 +50,8 @@ class KernelError(CompileError):
         place = f"{filename}:{line}:{column}: " if filename else ""
         text = [f"{place}error: {message}"]
         if source is not None and column is not None:
-            text += [f"    {source}", "    " + " " * (column - 1) + "^"]
+            shown, place_in_it = _excerpt(source, column)
+            text += [f"    {shown}", "    " + " " * (place_in_it - 1) + "^"]
         text += [f"  called from {caller}" for caller in callers]
         if hint:
             text.append(f"hint: {hint}")

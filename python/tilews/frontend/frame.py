@@ -123,6 +123,14 @@ class CallFrame:
             raise self.error(node, message or str(error)) from error
         except NameError as error:
             raise self.error(node, str(error)) from error
+        except RecursionError:
+            # Near the limit this fails as well. An outer node then reports the error.
+            raise self.error(
+                node,
+                "expressions or statements are nested too deeply here",
+                "compute parts in variables or functions; a sum of many terms can be "
+                "a loop",
+            ) from None
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
             raise self.error(node, message) from error

@@ -99,6 +99,13 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
         found = _parse_file(lines).get(code.co_firstlineno, [])
     except SyntaxError:  # the file has changed
         found = []
+    except RecursionError:
+        raise KernelError(
+            f"an expression in the file of {function.__qualname__} is nested too "
+            "deeply to be parsed",
+            hint="compute parts of it in variables",
+            **place,
+        ) from None
     kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
     found = [node for node in found if isinstance(node, kind)]
     if len(found) > 1:
@@ -233,20 +240,16 @@ def body_of(node: _Node) -> list[ast.stmt]:
 def assigned_names(statements: list[ast.stmt]) -> list[str]:
     """Names that statements assign, in order, without those of nested functions."""
     names: dict[str, None] = {}
-
-    def visit(node: ast.AST) -> None:
+    # A stack, because expressions can be nested deeper than calls of Python.
+    pending: list[ast.AST] = [*reversed(statements)]
+    while pending:
+        node = pending.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names[node.name] = None
-            return
-        if isinstance(node, (ast.Lambda, ast.ListComp, ast.GeneratorExp)):
-            return
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names[node.id] = None
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    for statement in statements:
-        visit(statement)
+        elif not isinstance(node, (ast.Lambda, ast.ListComp, ast.GeneratorExp)):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                names[node.id] = None
+            pending += reversed([*ast.iter_child_nodes(node)])
     return list(names)
 
 

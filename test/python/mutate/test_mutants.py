@@ -161,7 +161,7 @@ def test_all_mutants_are_different_and_come_again_by_their_ids(module):
         ("break:wait-13.0", "no class 'break'"),
         ("drop:wait-999.0", "operation 999 is no wait, there is none"),
         ("drop:wait-0.0", "operation 0 is no wait, it is a builtin.module"),
-        ("drop:func-2.0", "class .drop. cannot change gpu.func @sum"),
+        ("drop:func-2.0", "class 'drop' cannot change gpu.func @sum"),
     ],
 )
 def test_ids_that_are_none(module, id, message):
