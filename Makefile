@@ -46,8 +46,8 @@ $(BUILD)/build.ninja: | .venv/installed
 
 # What the lints of prose and sizes check by now. Without arguments they check the
 # whole tree, by all rules.
-PROSE = --only .ci .github benchmarks cmake docs examples test/lit *.md
-HOUSE = --only .ci benchmarks docs examples test/lit
+PROSE = --only .ci .github benchmarks cmake docs examples python test *.md
+HOUSE = --only .ci benchmarks docs examples python test
 
 lint: .venv/installed
 	@.venv/bin/clang-format --dry-run --Werror $(SOURCES)

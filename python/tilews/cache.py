@@ -20,7 +20,7 @@ class MakeCache(Generic[V]):
 
     Args:
         size: how many values are kept. The least recently used one is dropped first
-            (LRU); whoever holds a dropped value can go on using it.
+            (LRU); a caller that holds a dropped value can go on using it.
     """
 
     def __init__(self, size: int) -> None:

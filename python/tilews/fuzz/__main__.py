@@ -76,7 +76,7 @@ def _check_options(save: str | None, show: bool) -> None:
     callback=_chips,
     help="By default three chips.",
 )
-@click.option("--in-turn", is_flag=True, help="One chip a kernel, each in turn.")
+@click.option("--in-turn", is_flag=True, help="One chip a kernel, in rotation.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=0),

@@ -116,9 +116,9 @@ def _check(program: Program, options: Options) -> Iterator[Finding]:
     for index, chip in enumerate(options.chips_of(seed)):
         found = list(_compare_steps(module, program, expected, chip))
         yield from found
-        # Of kernels for several chips each chip has its turn.
-        is_turn = options.emit_every and (seed // 3 + index) % options.emit_every == 0
-        if is_turn and not found:
+        # A kernel for several chips is emitted for one of them, in rotation.
+        is_due = options.emit_every and (seed // 3 + index) % options.emit_every == 0
+        if is_due and not found:
             yield from _emit(with_target(module, chip), seed, chip)
 
 

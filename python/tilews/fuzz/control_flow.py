@@ -23,19 +23,19 @@ class ControlFlow:
         """A loop, most of the time to be pipelined."""
         draft = self._draft
         draft.loops += 1
-        draft.counters += 1
-        counter = f"k{draft.counters}"
+        draft.variables += 1
+        variable = f"k{draft.variables}"
         trips = draft.choose(0, 1, 2, 3, 3, 4, 5, 7)
         if draft.loops == 1 and draft.chance(0.1):
             trips = draft.choose(13, 16, 30)
         bounds, runs = self.bounds(trips)
         stages = draft.choose("", 1, 2, 2, 3, 3, 4, 5)
         options = f", num_stages={stages}" if stages else ""
-        inner = scope.inside(counter)
+        inner = scope.inside(variable)
         body = self.block(inner)
         if runs:
             scope.ready |= inner.ready
-        lines = [f"for {counter} in tl.range({bounds}{options}):", *indent(body)]
+        lines = [f"for {variable} in tl.range({bounds}{options}):", *indent(body)]
         if scope.depth == 0 and draft.chance(0.1):
             return self.around(lines, scope)
         return lines
@@ -43,8 +43,8 @@ class ControlFlow:
     def around(self, lines: Lines, scope: Scope) -> Lines:
         """A while loop around a loop."""
         draft = self._draft
-        draft.counters += 1
-        name = f"round{draft.counters}"
+        draft.variables += 1
+        name = f"round{draft.variables}"
         limit = draft.choose(0, 1, 2, 3)
         condition = f"{name} < {self._guards.maybe_dynamic(limit)}"
         matrices = [n for n in draft.state if n.startswith("acc") and "x" in n]
@@ -57,7 +57,7 @@ class ControlFlow:
         return [f"{name} = 0", f"while {condition}:", *indent(body)]
 
     def bounds(self, trips: int) -> tuple[str, bool]:
-        """Bounds of a loop of so many turns, and whether there is always one."""
+        """Bounds of a loop of `trips` iterations, and whether it runs at least once."""
         draft = self._draft
         step = draft.choose(1, 1, 1, 1, 2, 3) if trips < 10 else 1
         first = draft.choose(0, 0, 0, 1, 3)
@@ -72,7 +72,7 @@ class ControlFlow:
         if kind == "i64":
             stop = draft.add_number(last, "i64")
         elif kind == "table":
-            # Each tile has its own number of turns.
+            # Each tile has its own number of iterations.
             table = draft.add_array("i32", (draft.tiles,), fill=f"below {last + 1}")
             stop = f"tl.load({table}[t])"
         elif kind == "rows":
@@ -135,10 +135,10 @@ class ControlFlow:
         """A part of the body, or all of it, under a condition."""
         condition = self._guards.guard(scope)
         before = set(scope.ready)
-        inner = Scope(scope.counter, scope.depth + 1, set(before))
+        inner = Scope(scope.variable, scope.depth + 1, set(before))
         lines = [f"if {condition}:", *indent(self.block(inner))]
         if self._draft.chance(0.2):
-            other = Scope(scope.counter, scope.depth + 1, set(before))
+            other = Scope(scope.variable, scope.depth + 1, set(before))
             lines += ["else:", *indent(self.block(other))]
             scope.ready = inner.ready & other.ready
         return lines

@@ -8,7 +8,7 @@ from typing import Any
 
 from .data import Array, Number
 
-#: Counters of loops stay below it, so that tables can be indexed with them.
+#: Induction variables stay below it, so that tables can be indexed with them.
 LONGEST = 40
 FLOATS = ("f16", "f16", "f16", "bf16", "f32", "e4m3", "e5m2")
 
@@ -27,17 +27,17 @@ class Scope:
     """Where statements are made.
 
     Attributes:
-        counter: of the innermost loop, a number outside of loops.
-        depth: of loops and guards.
-        ready: buffers that surely have contents.
+        variable: the name of the innermost loop's variable; a number outside of loops.
+        depth: the number of loops and guards around the statements.
+        ready: buffers that are surely written already.
     """
 
-    counter: str
+    variable: str
     depth: int
     ready: set[Shared]
 
-    def inside(self, counter: str | None = None) -> Scope:
-        return Scope(counter or self.counter, self.depth + 1, set(self.ready))
+    def inside(self, variable: str | None = None) -> Scope:
+        return Scope(variable or self.variable, self.depth + 1, set(self.ready))
 
 
 #: Statements of one transaction. An indented text belongs to the one before.
@@ -62,7 +62,7 @@ class Draft:
         self.epilogue: Lines = []
         self.busy: set[Shared] = set()
         self.exact = True
-        self.counters = 0
+        self.variables = 0
         self.loops = 0
         self.rows = self.choose(16, 16, 32, 32, 48, 64, 24)
         self.columns = self.choose(8, 16, 16, 32, 40, 24, 64)

@@ -21,41 +21,41 @@ class Guards:
     def guard(self, scope: Scope) -> str:
         """A condition that is the same for all threads."""
         draft = self._draft
-        counter = scope.counter
+        variable = scope.variable
         mask = ("random", "random", "ones", "zeros")
 
         def element() -> str:
             fill = draft.choose(*mask)
             table = draft.add_array("i1", (draft.tiles, LONGEST), fill=fill)
-            return f"tl.load({table}[t, {counter}])"
+            return f"tl.load({table}[t, {variable}])"
 
         def flat() -> str:
             fill = draft.choose(*mask)
             table = draft.add_array("i1", (draft.tiles * LONGEST,), fill=fill)
             if draft.chance(0.3):
-                return f"tl.load({table}[{counter} * {draft.tiles} + t])"
-            return f"tl.load({table}[t * {self.maybe_dynamic(LONGEST)} + {counter}])"
+                return f"tl.load({table}[{variable} * {draft.tiles} + t])"
+            return f"tl.load({table}[t * {self.maybe_dynamic(LONGEST)} + {variable}])"
 
         def flag() -> str:
             table = draft.add_array("i32", (LONGEST,), fill="below 3")
-            return f"tl.load({table}[{counter}]) > {draft.choose(0, 1)}"
+            return f"tl.load({table}[{variable}]) > {draft.choose(0, 1)}"
 
         def reduction() -> str:
             fill = draft.choose(*mask)
             table = draft.add_array("i1", (16 * LONGEST,), fill=fill, divisor=16)
             kind = draft.choose("any", "all")
-            return f"tl.{kind}(tl.load({table}[{counter} * 16], (16,)))"
+            return f"tl.{kind}(tl.load({table}[{variable} * 16], (16,)))"
 
         def state() -> str:
             return f"{draft.carried_number()} < {draft.choose(1, 2, 4)}"
 
         def count() -> str:
             return draft.choose(
-                f"{counter} % 2 == {draft.choose(0, 1)}",
-                f"{counter} > {draft.choose(0, 1, 3)}",
-                f"t + {counter} != 2",
-                f"{counter} != {draft.choose(0, 2, 14)}",
-                f"{counter} {draft.choose('==', '<=')} t",
+                f"{variable} % 2 == {draft.choose(0, 1)}",
+                f"{variable} > {draft.choose(0, 1, 3)}",
+                f"t + {variable} != 2",
+                f"{variable} != {draft.choose(0, 2, 14)}",
+                f"{variable} {draft.choose('==', '<=')} t",
             )
 
         condition = draft.choose(

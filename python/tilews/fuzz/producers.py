@@ -14,21 +14,21 @@ class Producers:
     def offset(self, size: int, scope: Scope, is_row: bool) -> str:
         """Where a tile begins in an array."""
         draft = self._draft
-        counter = scope.counter
+        variable = scope.variable
         if is_row and draft.chance(0.6):
             return f"t * {size}"
         kind = draft.random.random()
         if kind < 0.6:
-            return f"{counter} * {size}"
+            return f"{variable} * {size}"
         if kind < 0.7:
-            return f"{counter} * {size} + {draft.choose(1, 3, 4, 8)}"
+            return f"{variable} * {size} + {draft.choose(1, 3, 4, 8)}"
         if kind < 0.8:
             return f"{draft.carried_number()} * {size}"
         if kind < 0.87:
             table = draft.add_array("i32", (LONGEST,), fill="below 60")
-            return f"tl.load({table}[{counter}])"
+            return f"tl.load({table}[{variable}])"
         if kind < 0.93:
-            return f"(5 - {counter}) * {size}"
+            return f"(5 - {variable}) * {size}"
         return "0"
 
     def fill(self, buffer: Shared, scope: Scope) -> Lines:
@@ -78,8 +78,8 @@ class Producers:
         rows, columns = buffer.shape
         half = rows // 2
         name = buffer.name
-        draft.counters += 1
-        row, column = f"r{draft.counters}", f"c{draft.counters}"
+        draft.variables += 1
+        row, column = f"r{draft.variables}", f"c{draft.variables}"
         start = [f"{row} = {place[0]}", f"{column} = {place[1]}"]
 
         def piece(first: int, last: int) -> str:
@@ -100,15 +100,15 @@ class Producers:
         """Copies the rows that a table names."""
         draft = self._draft
         rows, columns = buffer.shape
-        draft.counters += 1
-        row = f"i{draft.counters}"
+        draft.variables += 1
+        row = f"i{draft.variables}"
         table = draft.add_array("i32", (rows * LONGEST,), fill="below 30")
         lines: Lines = []
-        index = f"{table}[{scope.counter} * {rows} + {row}]"
+        index = f"{table}[{scope.variable} * {rows} + {row}]"
         if draft.chance(0.5):
             indices = draft.shared((rows,), "i32")
             scope.ready.add(indices)
-            lines = [f"tl.copy({table}[{scope.counter} * {rows}], {indices.name})"]
+            lines = [f"tl.copy({table}[{scope.variable} * {rows}], {indices.name})"]
             index = f"{indices.name}[{row}]"
         copy = (
             f"tl.copy({array}[tl.load({index}), 0:{columns}], "

@@ -68,7 +68,7 @@ def _smaller(source: str) -> Iterator[str]:
 
 
 def _end(lines: list[str], first: int) -> int:
-    """The line behind a statement and what is in it."""
+    """The number of the line after a statement and its body."""
     depth = len(re.match(" *", lines[first]).group())
     last = first + 1
     while last < len(lines) and len(re.match(" *", lines[last]).group()) > depth:

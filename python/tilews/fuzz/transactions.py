@@ -24,7 +24,7 @@ class Transactions:
     def operand(
         self, shape: tuple[int, int], scope: Scope, units: list[Lines]
     ) -> tuple[str, bool]:
-        """An operand of a product, and whether it is transposed."""
+        """An operand of a matmul, and whether it is transposed."""
         draft = self._draft
         transposed = draft.chance(0.3)
         shape = shape[::-1] if transposed else shape
@@ -104,7 +104,7 @@ class Transactions:
             return self.store(buffer, scope)
         if kind == "log":
             log = draft.add_array("f32", (draft.tiles, LONGEST), fill="zeros")
-            return [f"{log}[t, {scope.counter}] = tl.sum({load})"]
+            return [f"{log}[t, {scope.variable}] = tl.sum({load})"]
         if kind == "atomic":
             return self.atomic(load, columns, scope)
         if kind == "part":
@@ -123,12 +123,12 @@ class Transactions:
         return [update]
 
     def store(self, buffer: Shared, scope: Scope) -> Lines:
-        """Each turn writes rows of its own."""
+        """A store in which each iteration writes other rows."""
         draft = self._draft
         rows, columns = buffer.shape
         shape = (rows * LONGEST, columns)
         result = draft.result_array(buffer.dtype, shape)
-        place = f"{result}[t * {rows * LONGEST} + {scope.counter} * {rows}, 0]"
+        place = f"{result}[t * {rows * LONGEST} + {scope.variable} * {rows}, 0]"
         if draft.chance(0.5):
             return [f"tl.copy({buffer.name}, {place})"]
         return [f"{place} = tl.load({buffer.name})"]
@@ -176,7 +176,7 @@ class Transactions:
         ]
 
     def recurrence(self, scope: Scope) -> list[Lines]:
-        """A state in shared memory that each turn reads and writes."""
+        """A state in shared memory that each iteration reads and writes."""
         draft = self._draft
         ready = [b for b in scope.ready - draft.busy if len(b.shape) == 2]
         if not ready:

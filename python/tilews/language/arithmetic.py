@@ -28,7 +28,7 @@ def number(value: Any) -> float:
 
 
 def default_dtype(value: Any) -> DType:
-    """The element type of a number that meets no other value."""
+    """The element type of a number that is combined with no other value."""
     value = number(value)
     return f32 if isinstance(value, float) else index
 

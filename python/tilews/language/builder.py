@@ -43,7 +43,7 @@ class Builder:
 
     @property
     def threads(self) -> int:
-        """Of the role we are inside, or of the kernel."""
+        """The number of threads of the current role, or of a block outside of roles."""
         if self.warps is not None:
             return self.warp_size * self.warps
         return ir.IntegerAttr(self.kernel.attributes["tile.threads"]).value

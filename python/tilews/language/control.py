@@ -35,7 +35,7 @@ class Range:
     order: tuple[int, ...] | None = None
 
     def __iter__(self) -> Iterator[int]:
-        """The counters, for comprehensions and Python functions."""
+        """The indices as Python integers, for comprehensions and Python functions."""
         bounds = self.start, self.stop, self.step
         return iter(builtins.range(*map(operator.index, bounds)))
 
@@ -58,19 +58,24 @@ def range(
     split_k: int | None = None,
     stream_k: bool = False,
 ) -> Range:
-    """The counters of a run-time loop: ``for k in tl.range(n):``.
+    """The indices of a run-time loop: ``for k in tl.range(n):``.
 
     Python's ``range`` in a kernel means the same. Bounds are integers or integer
     scalars; the step is positive.
 
     Args:
-        num_stages: stages of the software pipeline wanted for the loop.
-        split_k: blocks that share the turns. The loop only adds up, from zeros on,
-            and the sums go into :func:`atomic_add` to global memory: to a buffer
-            that the caller has filled with zeros.
-        stream_k: the blocks of the launch share the turns of the loop in all tiles of
-            a :func:`persistent` loop evenly. The loop is as for `split_k`, and its
-            bounds do not depend on the tile.
+        start, stop, step: as in Python; integers or integer scalars.
+        num_stages: the number of stages of the loop's software pipeline.
+        split_k: the number of blocks that share the iterations. The loop may only
+            accumulate, starting with zeros, and its sums must go to global memory
+            through :func:`atomic_add`, to a buffer that the caller filled with zeros.
+        stream_k: the blocks of the launch share the iterations of all tiles of a
+            :func:`persistent` loop evenly. The conditions of `split_k` apply, and the
+            bounds must not depend on the tile.
+
+    Raises:
+        LanguageError: a bound is no integer, the step is not positive, or an option has
+            the wrong type or excludes another one.
     """
     if stop is None:
         start, stop = 0, start
@@ -98,7 +103,7 @@ def range(
         )
     if stream_k and split_k is not None:
         raise LanguageError(
-            "tl.range: split_k and stream_k both share the loop's turns",
+            "tl.range: split_k and stream_k both share the loop's iterations",
             "use one of them",
         )
     return Range(start, stop, step, num_stages, split_k, stream_k)
@@ -113,21 +118,26 @@ def pipelined(
     stage: Sequence[int] | None = None,
     order: Sequence[int] | None = None,
 ) -> Range:
-    """The counters of a pipelined loop: ``for k in tl.pipelined(n, num_stages=3):``.
+    """The indices of a pipelined loop: ``for k in tl.pipelined(n, num_stages=3):``.
 
-    Like :func:`range`, with the plan of the pipeline given by hand: turn `t` runs,
-    for each statement, what turn ``t - stage`` of the loop has for it, in ascending
-    `order`. Statements count that copy, store or make fragments; those in an ``if``
-    around copies count one by one, other compound statements as one.
+    Like :func:`range`, but the caller can give the plan of the pipeline. Iteration `t`
+    of the pipelined loop executes each statement for iteration ``t - stage`` of the
+    original loop, in ascending `order`. A plan covers the statements that copy, store
+    or make fragments. Statements in an ``if`` around copies count one by one; any other
+    compound statement counts as one.
+
+    For example, ``stage=(0, 2), order=(1, 0)`` starts the copy of iteration `t` after
+    the computation of iteration ``t - 2``.
 
     Args:
         start, stop, step: as for :func:`range`.
-        num_stages: stages of the software pipeline, which no stage and no buffer's
-            number of versions exceeds.
+        num_stages: the number of stages; no stage and no number of versions of a buffer
+            exceeds it.
         stage: a number from 0 to `num_stages` for each statement, in program order.
         order: the place of each statement, a permutation of 0, 1, ...
 
     Raises:
+        LanguageError: `stage` or `order` is missing or is no list of such numbers.
         KernelError: the lists do not fit the body, or a statement would come before
             one that it depends on.
     """
@@ -160,7 +170,14 @@ def _numbers(given: Any, name: str) -> tuple[int, ...]:
 
 
 def static_range(*bounds: int) -> builtins.range:
-    """The counters of a loop that is unrolled when the kernel is built."""
+    """The indices of a loop that is unrolled when the kernel is built.
+
+    Args:
+        bounds: as for Python's ``range``.
+
+    Raises:
+        LanguageError: a bound is known only at run time.
+    """
     for bound in bounds:
         if isinstance(bound, Value):
             raise LanguageError(

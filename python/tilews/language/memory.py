@@ -40,7 +40,7 @@ def static_shape(shape: Any, what: str) -> tuple[int, ...]:
 
 def _extent(extent: Any, what: str) -> int:
     if isinstance(extent, float) and extent.is_integer():
-        extent = int(extent)  # Of a division without rest.
+        extent = int(extent)  # The result of an exact division.
     return check_integer(extent, f"{what}: an extent")
 
 
@@ -82,8 +82,8 @@ def alloc_shared(
             :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
             coordinates to an offset in elements. It is the layout of each version
             if the buffer gets several.
-        versions: that many of the buffer, behind a new leading dimension, for the
-            slots of a :func:`channel`; each has the layout.
+        versions: the number of versions, along a new leading dimension, for the slots
+            of a :func:`channel`; each has the layout.
 
     Raises:
         LanguageError: the shape is not static, or the layout is none of the buffer.

@@ -27,7 +27,7 @@ class DType:
 
     @property
     def is_index(self) -> bool:
-        """Whether this is the type of extents, offsets and loop counters."""
+        """Whether this is the type of extents, offsets and induction variables."""
         return self.name == "index"
 
     @property

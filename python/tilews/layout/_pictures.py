@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-#: Larger pictures help nobody.
+#: Larger pictures are unreadable.
 MAX_CELLS = 1 << 16
-#: Light enough for black text: one for each group of cells, in turn.
+#: Colors of groups of cells, in rotation; light enough for black text.
 COLORS = (
     *("#cfe2f3", "#fce5cd", "#d9ead3", "#f4cccc", "#d9d2e9", "#fff2cc"),
     *("#d0e0e3", "#ead1dc", "#c9daf8", "#e6b8af", "#b6d7a8", "#ffe599"),

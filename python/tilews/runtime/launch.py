@@ -147,7 +147,7 @@ class Plan:
         device: position of the device of all arrays; None without arrays.
         values: storage of the parameters, eight bytes each.
         parameters: the addresses of the values, as drivers want them.
-        parameters_address: where these are, in turn.
+        parameters_address: the address of `parameters`.
         tensor_maps: what the driver has to encode before the launch.
     """
 

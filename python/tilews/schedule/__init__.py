@@ -125,11 +125,11 @@ def pipelined_loops(kernel: Op) -> list[scf.ForOp]:
 def operations_to_schedule(loop: Op) -> list[ir.OpView]:
     """The operations of a loop that a plan gives a stage and an order.
 
-    Those with an effect, and those that make fragments; the operations in an
-    ``scf.if`` around copies, a guard, are among them. In program order.
+    These are the operations with an effect and those that make fragments, in program
+    order. They include the operations in an ``scf.if`` around copies (a guard).
 
     Raises:
-        CompileError: this is no loop with ``tile.num_stages`` in a kernel.
+        CompileError: `loop` is no loop with ``tile.num_stages`` in a kernel.
     """
     operation = as_operation(loop, "loop")
     return [op.opview for op in _tilews._operations_to_schedule(operation)]
@@ -139,7 +139,7 @@ def operations_to_schedule(loop: Op) -> list[ir.OpView]:
 
 
 def annotate_instructions(kernel: Op) -> Messages:
-    """Gives copies and products their instructions: ``--tile-annotate-instructions``.
+    """Gives copies and matmuls their instructions: ``--tile-annotate-instructions``.
 
     Raises:
         CompileError: an operation cannot become the instruction in its ``tile.inst``.
@@ -148,8 +148,10 @@ def annotate_instructions(kernel: Op) -> Messages:
 
 
 def channel_preludes(kernel: Op) -> Messages:
-    """Gives buffers that TMA fills outside of pipelined loops channels of one slot:
-    ``--tile-channel-preludes``."""
+    """Gives buffers that TMA fills outside of pipelined loops channels of one slot.
+
+    Runs ``--tile-channel-preludes`` on the kernel.
+    """
     return _rewrite_kernel(_Kernel.CHANNEL_PRELUDES, kernel)
 
 
@@ -190,22 +192,25 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
 
 
 def keep_one_role(kernel: Op) -> Messages:
-    """Lets all threads fill the channels of a kernel: its TMA copies become others."""
+    """Lets all threads fill the channels of a kernel, without TMA."""
     return _rewrite_kernel(_Kernel.KEEP_ONE_ROLE, kernel)
 
 
 def defer_gemm_waits(kernel: Op) -> Messages:
-    """Lets products of roles run on while the next ones start:
-    ``--tile-defer-gemm-waits``."""
+    """Lets asynchronous matmuls of roles overlap with the next ones.
+
+    Runs ``--tile-defer-gemm-waits`` on the kernel.
+    """
     return _rewrite_kernel(_Kernel.DEFER_GEMM_WAITS, kernel)
 
 
 def ping_pong(kernel: Op) -> Messages:
-    """Lets two roles take the turns of loops with ``tile.ping_pong`` alternately:
-    ``--tile-ping-pong``.
+    """Distributes the iterations of loops with ``tile.ping_pong`` over two roles.
+
+    The roles execute iterations alternately. Runs ``--tile-ping-pong`` on the kernel.
 
     Returns:
-        The remark that says why, for a loop of which one role takes all turns.
+        A remark with the reason for each loop that one role still executes alone.
     """
     return _rewrite_kernel(_Kernel.PING_PONG, kernel)
 
@@ -244,22 +249,22 @@ def plan_pipeline(
 ) -> Messages:
     """Gives the operations of loops stages and orders: ``--tile-plan-pipeline``.
 
-    Nothing moves: ``tile.stage`` and ``tile.order`` are set, which
-    :func:`multi_version_buffers` and the steps behind it carry out.
+    Nothing moves: the function sets ``tile.stage`` and ``tile.order``.
+    :func:`multi_version_buffers` and later steps carry out the plan.
 
     Args:
-        loops: one loop, or several of one kernel: those that share buffers have to
-            be planned together.
-        num_stages: stages of the pipeline; as the loops have them by default.
-        stage, order: of one loop: a stage, and a place in the pipeline's order, for
-            each of its :func:`operations_to_schedule`; chosen by default.
+        loops: one loop, or several of one kernel. Loops that share buffers have to be
+            planned together.
+        num_stages: the number of stages of the pipeline; by default that of the loops.
+        stage, order: for one loop only, the stage and the place in the order of each of
+            its :func:`operations_to_schedule`; chosen by default.
 
     Returns:
         Remarks on copies that are not started ahead of time.
 
     Raises:
-        CompileError: nothing of a loop can be pipelined, or the stages and orders
-            do not keep dependences.
+        CompileError: no operation of a loop can be pipelined, or the stages and orders
+            violate dependences.
     """
     operations = _loops(loops)
     before = [_plan_attributes(loop) for loop in operations]
@@ -291,7 +296,7 @@ _PLAN = ("tile.num_stages", "tile.stage", "tile.order")
 
 
 def _plan_attributes(loop: ir.Operation) -> list[tuple[ir.Operation, dict[str, Any]]]:
-    """What a plan may change: the attributes of a loop and of what is in it."""
+    """The attributes of a plan, for a loop and each operation in it."""
     return [
         (op.operation, {n: op.attributes[n] for n in _PLAN if n in op.attributes})
         for op in _all(loop, ir.OpView)
@@ -328,24 +333,24 @@ def _annotate(loop: ir.Operation, stages: Any, orders: Any) -> None:
 def multi_version_buffers(
     loops: Op | Iterable[Op], depth: int | None = None
 ) -> list[tile.ChannelOp]:
-    """Gives the buffers of planned loops versions, and channels to deliver them.
+    """Gives the buffers of planned loops several versions, and channels for them.
 
-    The loops are replaced: in each turn first comes what fills the channels, then
-    what reads them, each side with a cursor of its own. See
-    ``--tile-multi-version``.
+    The loops are replaced. In each iteration of the new loops, the operations that fill
+    the channels come before those that read them, and each side has its own cursor.
+    See ``--tile-multi-version``.
 
     Args:
-        loops: one loop, or several of one kernel: a buffer that several of them fill
+        loops: one loop, or several of one kernel. A buffer that several of them fill
             gets one channel.
-        depth: slots of the channels; by default as many as the plans need. With
-            more, producers in a role of their own run further ahead.
+        depth: the number of slots of the channels; by default the number that the plans
+            need. With more slots, producers in their own role run further ahead.
 
     Returns:
-        The channels. Find the new loops by :func:`pipelined_loops`.
+        The channels. :func:`pipelined_loops` finds the new loops.
 
     Raises:
-        CompileError: a loop is not planned, its plan does not keep dependences or
-            needs more versions, or a layout cannot have so many.
+        CompileError: a loop is not planned, its plan violates dependences or needs more
+            versions, or a layout does not allow so many.
     """
     operations = _loops(loops)
     if depth is not None:
@@ -358,9 +363,9 @@ def multi_version_buffers(
 def expand_pipeline(loop: Op) -> Messages:
     """Turns a planned loop with channels into a software pipeline.
 
-    Copies of a turn are then started while earlier turns are computed; waits count
-    groups of asynchronous copies. See ``--tile-expand-pipeline``. The loop is
-    replaced.
+    The copies of an iteration then start while earlier iterations are computed. Waits
+    count groups of asynchronous copies. The loop is replaced. See
+    ``--tile-expand-pipeline``.
 
     Raises:
         CompileError: the loop has no plan or no channels, is in a role, or an

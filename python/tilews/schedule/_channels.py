@@ -67,11 +67,12 @@ def _place(op: ir.Operation | None) -> str:
 def expand_layout(buffer: ir.Type | ir.Value | Op, depth: int) -> ir.Type:
     """The type of `depth` versions of a shared buffer.
 
-    The versions are behind a new leading dimension. If the buffer has a layout, each
-    of them has it, and lies at a multiple of the swizzle's span.
+    A new leading dimension selects the version. If the buffer has a layout, each
+    version has it and starts at a multiple of the swizzle's span.
 
     Raises:
-        CompileError: this is no shared buffer, or there cannot be as many versions.
+        CompileError: `buffer` is no shared buffer, or its layout does not allow as many
+            versions.
     """
     if not isinstance(buffer, ir.Type):
         buffer = as_value(buffer, "buffer").type

@@ -26,16 +26,16 @@ TIMINGS: tuple[RunOptions, ...] = (
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """The first pass behind which a kernel does not compute what it did.
+    """The first pass after which a kernel computes other results.
 
     Attributes:
-        pass_name: The pass with its options.
-        number: Its place in the pipeline, from 0 on.
-        timing: The arguments of :func:`run` under which it differs.
-        message: The first element that differs, or why the kernel failed.
-        before: IR in front of the pass.
-        after: IR behind it.
-        paths: Files with both, if a folder was given.
+        pass_name: the pass with its options.
+        number: the place of the pass in the pipeline, from 0 on.
+        timing: the arguments of :func:`run` under which the results differ.
+        message: the first element that differs, or why the kernel failed.
+        before: the IR before the pass.
+        after: the IR after the pass.
+        paths: files with both, if a folder was given.
     """
 
     pass_name: str

@@ -15,7 +15,7 @@ class Latencies:
         memory: cycles until the first byte from global memory is there.
         memory_bytes: bytes a cycle from global memory, if all share it.
         shared_bytes: bytes a cycle of shared memory.
-        products: multiplications a cycle of tensor cores, for 16-bit types.
+        matmul: multiply-adds a cycle of tensor cores, for 16-bit types.
         elements: elementwise operations a cycle.
         issue: cycles to start something that goes on by itself.
         barrier: cycles from an arrival to the end of a wait for it.
@@ -26,7 +26,7 @@ class Latencies:
     memory: int
     memory_bytes: float
     shared_bytes: float
-    products: float
+    matmul: float
     elements: float
     issue: int
     barrier: int
@@ -52,7 +52,7 @@ TABLE: dict[str, Latencies] = {
         memory=700,
         memory_bytes=20.7,
         shared_bytes=128,
-        products=1856,
+        matmul=1856,
         elements=128,
         issue=8,
         barrier=30,
@@ -71,7 +71,7 @@ TABLE: dict[str, Latencies] = {
         memory=600,
         memory_bytes=13.4,
         shared_bytes=128,
-        products=1024,
+        matmul=1024,
         elements=64,
         issue=8,
         barrier=30,
@@ -90,7 +90,7 @@ TABLE: dict[str, Latencies] = {
         memory=800,
         memory_bytes=8.3,
         shared_bytes=128,
-        products=1024,
+        matmul=1024,
         elements=128,
         issue=8,
         barrier=40,

@@ -87,7 +87,7 @@ class _Clock:
     def run(self) -> list[Span]:
         places = dict.fromkeys(self.queues, 0)
         while True:
-            # The role that is behind comes first: units serve in this order.
+            # The role that lags most comes first: units serve in this order.
             for role in sorted(places, key=lambda role: self.times[role]):
                 queue = self.queues[role]
                 if places[role] == len(queue):
@@ -155,7 +155,7 @@ class _Clock:
         busy = max(event.bytes, 0) / latencies.memory_bytes
         latency: float = latencies.memory
         if event.unit == "tensor":
-            busy, latency = max(event.work, 0) / latencies.products, latencies.barrier
+            busy, latency = max(event.work, 0) / latencies.matmul, latencies.barrier
         begin = max(issued, self.units[event.unit])
         self.units[event.unit] = begin + busy
         return Span(event, event.unit, begin, begin + busy + latency)
@@ -168,7 +168,7 @@ class _Clock:
         if is_async or event.op in _WAITS or event.op == "tile.mbarrier_arrive":
             return latencies.issue
         if event.op in ("tile.gemm", "tile.gemm_sp"):
-            rate = latencies.elements if event.inst == "simt" else latencies.products
+            rate = latencies.elements if event.inst == "simt" else latencies.matmul
             return latencies.issue + max(event.work, 0) / rate
         if event.op in ("tile.copy", "tile.load", "tile.store", "tile.atomic_rmw"):
             return latencies.issue + max(event.bytes, 0) / latencies.shared_bytes

@@ -22,7 +22,7 @@ def _shift(value: np.ndarray) -> np.ndarray:
 
 
 def _fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    # f64 holds the product of two f32 exactly.
+    # f64 represents `a * b` of two f32 exactly.
     wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     return wide.astype(np.float32)
 

@@ -41,7 +41,7 @@ class Entry:
 
 
 def integers(random: np.random.Generator, shape: Any, dtype: Any = np.float16) -> Any:
-    """Small integers, whose products are exact."""
+    """Small integers, for which matmuls are exact."""
     return random.integers(-2, 3, shape).astype("f4").astype(dtype)
 
 

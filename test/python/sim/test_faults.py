@@ -100,11 +100,11 @@ SPECIALIZED = {
         lambda text: moved(text, "tile.commit", "tile.store .* to %10"),
         "never written|orders after a (read|write)|was not waited for",
     ),
-    "a product reads what was given back": (
+    "a matmul reads what was given back": (
         lambda text: changed(text, "{pending = 1 : i64}", "{pending = 2 : i64}"),
         "copy|starts a matmul here that reads it until it is waited for",
     ),
-    "a product is not waited for": (
+    "a matmul is not waited for": (
         lambda text: changed(
             text,
             "tile.gemm_wait %5#0 :",
@@ -122,7 +122,7 @@ SPECIALIZED = {
         ),
         "waits here for the phase|copy is under way|orders after",
     ),
-    "threads do not meet": (
+    "threads do not synchronize": (
         lambda text: without(text, "tile.barrier"),
         "reads element .* which nothing orders after a write of it by other threads; "
         "expected a tile.barrier",
@@ -163,7 +163,7 @@ EXPANDED = {
         lambda text: without(text, "tile.commit_group", 2),
         "copy is under way that was not waited for",
     ),
-    "threads do not meet": (
+    "threads do not synchronize": (
         lambda text: without(text, r"tile.wait "),
         "copy is under way that was not waited for|by other threads; expected",
     ),
@@ -368,7 +368,7 @@ def run_product(barrier, **options):
 
 
 @pytest.mark.parametrize("timing", TIMINGS, ids=str)
-def test_a_product_has_read_before_its_role_overwrites_once_barriers_say_so(timing):
+def test_a_matmul_has_read_before_its_role_overwrites_once_barriers_say_so(timing):
     """Without explicit barriers, the operations of one role are in order."""
     assert (run_product("", **timing) == 256).all()
     with pytest.raises(sim.SimulationError, match="matmul here that reads it"):
