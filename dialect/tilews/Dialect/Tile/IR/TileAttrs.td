@@ -26,16 +26,17 @@ class Tile_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared", [
     DeclareAttrInterfaceMethods<MemRefLayoutAttrInterface,
         ["isIdentity", "verifyLayout", "getStridesAndOffset"]>]> {
-  let summary = "where each element of a shared memory buffer lies";
+  let summary = "position of each element of a shared memory buffer";
   let description = [{
-    A map from coordinates to element offsets in shape:stride notation: one
-    group of modes a dimension, a group's leftmost mode running fastest. The
-    optional swizzle `Sw<bits, base, shift>` then XORs the `bits` bits of the
-    *byte* offset that start at `base + shift` into the bits that start at
-    `base`, as the hardware does for TMA and wgmma: `Sw<3,4,3>` is the 128-byte
-    swizzle, `Sw<2,4,3>` the 64-byte and `Sw<1,4,3>` the 32-byte one.
+    Maps coordinates to element offsets in shape:stride notation. Each dimension
+    has one group of modes; the leftmost mode of a group runs fastest. The
+    product of the extents of a group is the extent of the dimension.
 
-    The product of a group's extents is the dimension's extent.
+    An optional swizzle `Sw<bits, base, shift>` then permutes *byte* offsets. It
+    takes the `bits` bits that start at bit `base + shift`, and XORs them into
+    the bits that start at bit `base`. TMA and wgmma do the same in hardware:
+    `Sw<3,4,3>` is the 128-byte swizzle, `Sw<2,4,3>` the 64-byte swizzle, and
+    `Sw<1,4,3>` the 32-byte swizzle.
 
     ```mlir
     // 128x128 f16 in two panels of 64 columns, each row of a panel 128 bytes.
@@ -50,28 +51,29 @@ def Tile_SharedLayoutAttr : Tile_Attr<"SharedLayout", "shared", [
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The layout as a value of the layout library.
+    /// The layout in the form of the layout library.
     ::tilews::SharedLayout getLayout() const;
     static SharedLayoutAttr get(::mlir::MLIRContext *context,
                                 const ::tilews::SharedLayout &layout);
-    /// Number of dimensions the layout takes.
+    /// The number of dimensions of the layout.
     unsigned getRank() const;
   }];
 }
 
 def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "which thread holds which element of a fragment";
+  let summary = "the thread and register that hold each element of a fragment";
   let description = [{
-    A thread-value layout. Both lists give modes `extent:stride*dim`: digit `i`
-    of the mode moves the coordinate of dimension `dim` by `i * stride`. The
-    leftmost mode runs fastest over the thread index, and over the index of the
-    register within a thread. Stride 0 repeats the same elements (replication).
+    A thread-value layout. Both lists consist of modes `extent:stride*dim`:
+    digit `i` of the mode moves the coordinate of dimension `dim` by `i *
+    stride`. The leftmost mode runs fastest over the thread index, or over the
+    register index within a thread. A mode with stride 0 replicates the same
+    elements.
 
-    Together the modes have to reach every element of the tensor. Coordinates
-    may go past a tensor's extents; those registers hold no element and are
-    never read, which is how extents that the thread count does not divide
-    are held.
+    The modes together must reach every element of the tensor. Coordinates may
+    exceed the extents of the tensor: such registers hold no element and are
+    never read. This is how a layout holds an extent that the thread count does
+    not divide.
 
     ```mlir
     // The accumulator of wgmma m64n16: 128 threads, 8 registers each.
@@ -85,7 +87,7 @@ def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment", [
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The layout as a value of the layout library.
+    /// The layout in the form of the layout library.
     ::tilews::FragmentLayout getLayout() const;
     static FragmentAttr get(::mlir::MLIRContext *context,
                             const ::tilews::FragmentLayout &layout);
@@ -97,7 +99,7 @@ def Tile_FragmentAttr : Tile_Attr<"Fragment", "fragment", [
 //===----------------------------------------------------------------------===//
 
 def Tile_InstAttr : EnumAttr<Tile_Dialect, Tile_InstKind, "inst"> {
-  let summary = "the instruction family an operation becomes";
+  let summary = "the instruction family that an operation becomes";
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -125,7 +127,7 @@ def Tile_AgentsAttr : EnumAttr<Tile_Dialect, Tile_Agents, "agents"> {
 
 def Tile_ClusterDimsAttr
     : EnumAttr<Tile_Dialect, Tile_ClusterDims, "cluster"> {
-  let summary = "dimensions of a cluster: the blocks that differ along them only";
+  let summary = "dimensions of a cluster; selects the blocks that differ only along them";
   let assemblyFormat = "`<` $value `>`";
 }
 
@@ -136,10 +138,11 @@ def Tile_WarpPolicyAttr : EnumAttr<Tile_Dialect, Tile_WarpPolicy, "warps"> {
 def Tile_RasterizeAttr : Tile_Attr<"Rasterize", "rasterize"> {
   let summary = "order in which block ids visit the output tiles";
   let description = [{
-    Blocks are visited in panels of `panel` rows (`row`) or columns (`col`) of
-    tiles, boustrophedon within a panel, so that blocks resident at the same
-    time share operands in the second-level cache. Applied to the x and y block
-    ids by `--tile-rasterize-blocks`.
+    Blocks visit the tiles in panels of `panel` rows (`row`) or columns (`col`)
+    of tiles. The order is boustrophedon: the direction reverses from one panel
+    to the next. Blocks that run at the same time then share operands in the
+    second-level cache. `--tile-rasterize-blocks` applies the order to the x and
+    y block ids.
 
     ```mlir
     gpu.func @kernel() kernel attributes {tile.rasterize = #tile.rasterize<row, panel = 10>}

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What channels become: barriers in shared memory, of which it is explicit who
-// arrives, for which bytes, and who waits for which phase. Slots and phases are
-// numbers.
+// The lowered form of channels: barriers in shared memory. Each operation names
+// the agents that arrive, the bytes that they expect, and the phase that they
+// wait for. Slots and phases are i32 values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,26 +20,26 @@ include "tilews/Dialect/Tile/IR/TileOpBase.td"
 // Barriers
 //===----------------------------------------------------------------------===//
 
-/// What a barrier can count, of arrivals and of bytes (PTX ISA, "mbarrier").
+/// The arrivals, or the bytes, that a barrier can count (PTX ISA, "mbarrier").
 def Tile_BarrierCount : ConfinedAttr<I64Attr, [
     IntPositive, IntMaxValue<1048575>]>;
 
 def Tile_MBarrierOp : Tile_Op<"mbarrier"> {
   let summary = "make barriers in shared memory";
   let description = [{
-    Makes as many barriers as the type says, one a slot, and initializes them,
-    which one thread of the block does. A barrier goes through phases. A phase
-    completes, and the next one begins, when
+    Makes as many barriers as the `depth` of the type, one for each slot. One
+    thread of the block initializes them. A barrier passes through phases. A
+    phase completes, and the next one starts, when
 
     * `count` arrivals have been made in it (`tile.mbarrier_arrive`), and
-    * all bytes have landed that it was told to expect.
+    * all bytes that it expects have been written.
 
-    The parity of the first phase is 0, then 1 and 0 take turns. The phase
-    before the first counts as complete.
+    The first phase has parity 0; the parity alternates from phase to phase. The
+    phase before the first one counts as complete.
 
-    The barriers can be used after the next `tile.mbarrier_ready`. With a
-    `tile.offset` they lie in the kernel's shared memory from that byte on, 8
-    bytes each.
+    The barriers can be used after the next `tile.mbarrier_ready`. With
+    `tile.offset`, they occupy the shared memory of the kernel from that byte
+    on, with 8 bytes each.
 
     ```mlir
     %full = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<4>
@@ -53,10 +53,10 @@ def Tile_MBarrierOp : Tile_Op<"mbarrier"> {
 def Tile_MBarrierReadyOp : Tile_Op<"mbarrier_ready"> {
   let summary = "let all threads use the barriers made so far";
   let description = [{
-    Orders the initialization of barriers before all use of them, and lets the
-    threads of the block meet. Stands outside of roles. With `cluster` the
-    threads of all blocks of the cluster meet, and may use each other's barriers
-    and shared memory from there on.
+    Orders the initialization of the barriers before every use of them, and
+    synchronizes the threads of the block. It must not be in a role. With
+    `cluster`, it synchronizes the threads of all blocks of the cluster. After
+    it, each block may use the barriers and the shared memory of the others.
 
     ```mlir
     tile.mbarrier_ready
@@ -86,25 +86,26 @@ def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
     UnitAttr:$converged, OptionalAttr<Tile_PeersAttr>:$peers)> {
   let summary = "arrive at a barrier";
   let description = [{
-    Arrives at the barrier of a slot; what the arriving threads have done before
-    is visible to those that wait for the phase. `by` says who arrives:
+    Arrives at the barrier of a slot. The writes of the arriving threads before
+    it are visible to the threads that wait for the phase. `by` selects the
+    arriving threads:
 
-    | `by` | who | arrivals |
+    | `by` | agent | arrivals |
     |---|---|---|
     | `thread` | one thread of the role | 1 |
-    | `warps` | each warp, once all its threads are here | the role's warps |
-    | `threads` | each thread | the role's threads |
-    | `copies` | each thread, as soon as the `cp_async` copies that it has started so far have landed; does not wait for them | the role's threads |
+    | `warps` | each warp, after all its threads have reached the operation | warps of the role |
+    | `threads` | each thread | threads of the role |
+    | `copies` | each thread, when the `cp_async` copies that it started so far have been written; the thread does not wait for them | threads of the role |
 
-    Outside of roles the threads and warps are the block's. With `bytes` the
-    thread first adds to the bytes that the phase expects. With `converged` the
-    threads of each warp are known to be here together already, because they
-    executed nothing on their own since they last were.
+    Outside of roles, the threads and warps are those of the block. With
+    `bytes`, the thread first adds to the bytes that the phase expects.
+    `converged` asserts that the threads of each warp are already converged
+    here, so that the warp needs no synchronization before its arrival.
 
-    With `peers` the same arrivals are made in other blocks of the cluster, too,
-    at the barrier that lies where this one does: in all blocks that differ from
-    this one along the dimensions of one of the entries only. What the threads
-    have done before is then visible to those that wait there with `cluster`.
+    With `peers`, the operation makes the same arrivals in other blocks of the
+    cluster, at the barrier with the same address. Each entry selects the blocks
+    that differ from this one only along its dimensions. The writes of the
+    arriving threads are then visible to threads that wait with `cluster`.
 
     ```mlir
     tile.mbarrier_arrive %full[%slot] {by = #tile.agents<thread>, bytes = 32768 : i64} : !tile.mbarrier<4>
@@ -114,19 +115,21 @@ def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// How many arrivals it makes at each barrier.
+    /// The number of arrivals at each barrier.
     int64_t getNumArrivals();
-    /// The blocks it arrives in: sets of dimensions of the cluster.
+    /// The other blocks with arrivals: each entry selects those that differ from
+    /// this block only along its dimensions.
     ::llvm::SmallVector<::tilews::tile::ClusterDims> getPeerDims();
   }];
 }
 
 def Tile_MBarrierExpectOp : Tile_OneBarrierOp<"mbarrier_expect", "", (ins
     Tile_BarrierCount:$bytes)> {
-  let summary = "expect bytes in a barrier's phase";
+  let summary = "expect bytes in a phase of a barrier";
   let description = [{
-    One thread of the role adds to the bytes that the present phase of the
-    barrier expects. No arrival: it stands before an arrival of the same phase.
+    One thread of the role adds to the bytes that the current phase of the
+    barrier expects. The operation is no arrival: an arrival in the same phase
+    must follow it.
 
     ```mlir
     tile.mbarrier_expect %full[%slot] {bytes = 128 : i64} : !tile.mbarrier<4>
@@ -138,11 +141,11 @@ def Tile_MBarrierWaitOp : Tile_OneBarrierOp<"mbarrier_wait", "`,` $parity", (ins
     I32:$parity, UnitAttr:$cluster)> {
   let summary = "wait until a phase of a barrier is complete";
   let description = [{
-    All threads of the role wait until the barrier's phase of parity `parity`, 0
-    or 1, is complete: until the barrier is in a phase of the other parity. A
-    wait with parity 1 returns at once while the first phase is under way. With
-    `cluster` it shows what threads of other blocks of the cluster have done
-    that arrived in the phase.
+    All threads of the role wait until the phase of parity `parity` (0 or 1) is
+    complete, that is, until the barrier is in a phase of the other parity. A
+    wait for parity 1 therefore returns at once during the first phase. With
+    `cluster`, the writes of threads of other blocks of the cluster that arrived
+    in the phase are also visible after the wait.
 
     ```mlir
     tile.mbarrier_wait %full[%slot], %parity : !tile.mbarrier<4>
@@ -156,11 +159,12 @@ def Tile_MBarrierWaitOp : Tile_OneBarrierOp<"mbarrier_wait", "`,` $parity", (ins
 //===----------------------------------------------------------------------===//
 
 def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier"> {
-  let summary = "let the threads of all blocks of the cluster meet";
+  let summary = "synchronize the threads of all blocks of the cluster";
   let description = [{
-    What the threads of the cluster have done before is visible to all of them
-    after it. Stands outside of roles. A block that others copy to, or arrive in,
-    must not end before them: shared memory ends with its block.
+    Each thread waits until all threads of the cluster have arrived. Their
+    writes before the barrier are visible to all of them after it. It must not be in a role. A block must not exit
+    while other blocks copy to its shared memory, or arrive at its barriers: such a
+    kernel ends with a `tile.cluster_barrier`.
 
     ```mlir
     tile.cluster_barrier
@@ -173,9 +177,9 @@ def Tile_ClusterBarrierOp : Tile_Op<"cluster_barrier"> {
 def Tile_ProxyFenceOp : Tile_Op<"proxy_fence"> {
   let summary = "order ordinary accesses before those of wgmma and TMA";
   let description = [{
-    What the threads that execute it have written to shared memory before by
-    ordinary stores, or know to be written, is visible after it to the units
-    that access shared memory on their own (wgmma, TMA).
+    Orders writes to shared memory by ordinary stores before accesses by units
+    that access shared memory on their own (wgmma, TMA). It covers the writes of
+    the executing threads, and all writes that happen-before the fence.
 
     ```mlir
     tile.proxy_fence
@@ -187,9 +191,9 @@ def Tile_ProxyFenceOp : Tile_Op<"proxy_fence"> {
 def Tile_CopyGroupWaitOp : Tile_Op<"copy_group_wait"> {
   let summary = "wait for groups of asynchronous copies";
   let description = [{
-    Each thread waits until its copies in all groups but the last `pending` that
-    were closed by `tile.commit_group` have landed. A `tile.barrier` makes them
-    visible to the other threads.
+    Each thread waits for its copies in all groups that `tile.commit_group`
+    closed, except the last `pending` groups. A `tile.barrier` then makes the
+    copies visible to the other threads.
 
     ```mlir
     tile.copy_group_wait {pending = 2 : i64}

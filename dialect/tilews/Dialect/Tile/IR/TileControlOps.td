@@ -22,13 +22,13 @@ def Tile_PersistentOp : Tile_Op<"persistent", [
     DeclareOpInterfaceMethods<LoopLikeOpInterface,
       ["getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable", "getLoopResults"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
-  let summary = "loop of a block over the output tiles it owns";
+  let summary = "loop of a block over the output tiles that it owns";
   let description = [{
-    Runs its body for the tiles of a grid whose extents are given, x first.
-    Blocks take tiles in turn: block `b` of `n` takes the tiles numbered `b`,
-    `b + n`, `b + 2n`, ... of the whole launch. `rasterize` numbers the tiles
-    in panels; without it the first index runs fastest. `iter_args` are carried
-    from a tile to the block's next one.
+    Runs the body for tiles of a grid whose extents are the operands, x first.
+    Tiles are distributed cyclically: block `b` of `n` takes the tiles numbered
+    `b`, `b + n`, `b + 2n`, ... where blocks are counted over the whole launch.
+    `rasterize` numbers the tiles in panels; without it, the first index runs
+    fastest. `iter_args` are carried from each tile of a block to its next tile.
 
     ```mlir
     tile.persistent (%x, %y) in (%tiles_n, %tiles_m) {
@@ -43,7 +43,7 @@ def Tile_PersistentOp : Tile_Op<"persistent", [
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The tile's coordinates, x first.
+    /// The coordinates of the tile, x first.
     ::mlir::Block::BlockArgListType getTileIndices() {
       return getBody().front().getArguments().take_front(getExtents().size());
     }
@@ -52,9 +52,9 @@ def Tile_PersistentOp : Tile_Op<"persistent", [
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
     HasParent<"::tilews::tile::PersistentOp">]> {
-  let summary = "end of a persistent loop's body";
+  let summary = "end of the body of a persistent loop";
   let description = [{
-    Passes the carried values on to the block's next tile.
+    Passes the carried values to the next tile of the block.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{ /* nothing is carried */ }]>];
@@ -68,8 +68,8 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "print values from inside a kernel";
   let description = [{
-    Prints `message` and the values. A scalar is printed once a block, by its
-    first thread; a fragment element by element with its coordinates.
+    Prints `message` and the values. The first thread of each block prints a
+    scalar once. A fragment is printed element by element, with coordinates.
 
     ```mlir
     tile.print "row maximum" %m : tensor<128xf32>
@@ -83,7 +83,7 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "stop the kernel unless a condition holds";
   let description = [{
-    `condition` is an i1 or a fragment of i1, all of which have to hold.
+    `condition` is an i1, or a fragment of i1 whose elements must all be true.
 
     ```mlir
     tile.assert %ok, "index out of range" : i1

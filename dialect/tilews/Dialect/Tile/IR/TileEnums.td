@@ -17,7 +17,8 @@ class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-def Tile_ReductionKind : Tile_Enum<"ReductionKind", "how elements combine", [
+def Tile_ReductionKind : Tile_Enum<"ReductionKind",
+    "function that combines elements", [
     I32EnumAttrCase<"Sum", 0, "sum">,
     I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">,
@@ -29,7 +30,7 @@ def Tile_ReductionKind : Tile_Enum<"ReductionKind", "how elements combine", [
     I32EnumAttrCase<"Any", 8, "any">,
     I32EnumAttrCase<"All", 9, "all">]>;
 
-def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write", [
+def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write function", [
     I32EnumAttrCase<"Add", 0, "add">,
     I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">,
@@ -39,15 +40,15 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write", [
     I32EnumAttrCase<"Exchange", 6, "exchange">]>;
 
 def Tile_SwizzleMode : Tile_Enum<"SwizzleMode",
-    "span of the XOR swizzle that TMA and wgmma know", [
+    "span of the XOR swizzle of TMA and wgmma", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"Span32", 1, "span32">,
     I32EnumAttrCase<"Span64", 2, "span64">,
     I32EnumAttrCase<"Span128", 3, "span128">]>;
 
-// What one operation can become is in ascending order, the best last.
+// The values that one operation can take are in ascending order of quality.
 def Tile_InstKind : Tile_Enum<"InstKind",
-    "instruction family an operation becomes", [
+    "instruction family that an operation becomes", [
     I32EnumAttrCase<"Simt", 0, "simt">,
     I32EnumAttrCase<"CpAsync", 1, "cp_async">,
     I32EnumAttrCase<"Tma", 2, "tma">,
@@ -57,13 +58,13 @@ def Tile_InstKind : Tile_Enum<"InstKind",
     I32EnumAttrCase<"Wmma", 6, "wmma">]>;
 
 def Tile_ProducerKind : Tile_Enum<"ProducerKind",
-    "how the slots of a channel are filled", [
+    "kind of copy that fills the slots of a channel", [
     I32EnumAttrCase<"Simt", 0, "simt">,
     I32EnumAttrCase<"CpAsync", 1, "cp_async">,
     I32EnumAttrCase<"Tma", 2, "tma">,
     I32EnumAttrCase<"Mixed", 3, "mixed">]>;
 
-def Tile_Agents : Tile_Enum<"Agents", "who arrives at a barrier", [
+def Tile_Agents : Tile_Enum<"Agents", "agents that arrive at a barrier", [
     I32EnumAttrCase<"Thread", 0, "thread">,
     I32EnumAttrCase<"Warps", 1, "warps">,
     I32EnumAttrCase<"Threads", 2, "threads">,
@@ -79,13 +80,13 @@ def Tile_ClusterDims : I32BitEnumAttr<"ClusterDims",
 }
 
 def Tile_WarpPolicy : Tile_Enum<"WarpPolicy",
-    "how the warps share the rows and columns of a matrix product", [
+    "distribution of the rows and columns of a matmul over the warps", [
     I32EnumAttrCase<"Square", 0, "square">,
     I32EnumAttrCase<"FullRow", 1, "full_row">,
     I32EnumAttrCase<"FullCol", 2, "full_col">]>;
 
 def Tile_RasterOrder : Tile_Enum<"RasterOrder",
-    "direction in which neighbouring blocks advance", [
+    "direction in which consecutive blocks advance", [
     I32EnumAttrCase<"Row", 0, "row">,
     I32EnumAttrCase<"Col", 1, "col">]>;
 

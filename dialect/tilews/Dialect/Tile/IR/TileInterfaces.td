@@ -13,13 +13,14 @@ include "mlir/IR/OpBase.td"
 def Tile_AccessOpInterface : OpInterface<"AccessOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{
-    Operations that read or write a region of a buffer. Schedules, barriers and
-    the memory plan see operations only through their regions, so that they
-    hold for every operation, not for those they know by name.
+    Operations that read or write a region of a buffer. The schedule, the
+    barriers and the memory plan are derived from these regions. They therefore
+    work for every operation with this interface, and need no list of operation
+    names.
   }];
   let methods = [
     InterfaceMethod<[{
-        Appends each region of a buffer that the operation reads or writes.
+        Appends each buffer region that the operation reads or writes.
       }], "void", "getAccessRegions",
       (ins "::llvm::SmallVectorImpl<::tilews::tile::AccessRegion> &":$regions)>
   ];
@@ -29,14 +30,15 @@ def Tile_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{
     Operations that can become different instructions. The candidates depend on
-    the target, the kernel's threads, and the types, never on a fragment's
-    layout: instructions are chosen before layouts exist.
+    the target, on the threads of the kernel, and on types. They never depend on
+    the layout of a fragment, because instructions are chosen before layouts
+    exist.
   }];
   let methods = [
     InterfaceMethod<[{
-        Appends the instructions this operation can become on `target` when
-        `threads` threads execute it, best first. Each candidate that the types
-        rule out is reported through `rejected` with the reason.
+        Appends the instructions that the operation can become on `target`, if
+        `threads` threads execute it, best first. Calls `rejected` with the
+        reason for each better instruction that the operation cannot become.
       }], "void", "getInstructionCandidates",
       (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
            "::llvm::SmallVectorImpl<::tilews::tile::InstKind> &":$candidates,
@@ -51,15 +53,15 @@ def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        Appends the layouts that the instruction in `tile.inst` demands: a
+        Appends the layouts that the instruction in `tile.inst` requires: a
         `#tile.shared` for a buffer, a `#tile.fragment` for a fragment.
       }], "void", "getLayoutRequirements",
       (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
            "::llvm::SmallVectorImpl<::tilews::tile::LayoutRequirement> &":$requirements)>,
     InterfaceMethod<[{
-        Why the instruction in `tile.inst` cannot use the shared buffer
-        `operand` if it has `layout`; success if it can, which may hold for
-        others than the demanded layout too.
+        Returns an error with the reason if the instruction in `tile.inst`
+        cannot use the shared buffer `operand` with `layout`. Layouts other than
+        the required one may succeed, too.
       }], "::llvm::Error", "checkSharedLayout",
       (ins "const ::tilews::TargetInfo &":$target, "int64_t":$threads,
            "::mlir::OpOperand &":$operand,
@@ -71,14 +73,14 @@ def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
 def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{
-    Matrix products, dense ones and those whose left operand is 2:4 sparse.
-    Planning, schedules and lowering see both alike.
+    Matmuls, with a dense or a 2:4 sparse left operand. Passes treat both
+    through this interface.
   }];
   let methods = [
-    InterfaceMethod<"The rows of the product.", "int64_t", "getM">,
-    InterfaceMethod<"The columns of the product.", "int64_t", "getN">,
+    InterfaceMethod<"The rows of the result.", "int64_t", "getM">,
+    InterfaceMethod<"The columns of the result.", "int64_t", "getN">,
     InterfaceMethod<[{
-        The elements that are multiplied and added up. A sparse left operand is
+        The extent of the dimension that is summed. A sparse left operand is
         stored with half as many columns.
       }], "int64_t", "getK">,
     InterfaceMethod<"", "::mlir::Type", "getLhsElementType">,
@@ -88,8 +90,8 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     InterfaceMethod<"", "::mlir::OpOperand &", "getRhsMutable">,
     InterfaceMethod<"", "::mlir::OpOperand &", "getAccMutable">,
     InterfaceMethod<[{
-        The operand that says which elements a sparse left operand holds; null
-        for a dense one.
+        The operand with the places of the elements that a sparse left operand
+        stores; null if the left operand is dense.
       }], "::mlir::OpOperand *", "getMetadataOperand">,
     InterfaceMethod<"", "bool", "getTransposeLhs">,
     InterfaceMethod<"", "bool", "getTransposeRhs">,
@@ -106,7 +108,7 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     ::mlir::Value getAcc() { return getAccMutable().get(); }
     ::mlir::OpResult getProduct() { return getOperation()->getResult(0); }
     bool isSparse() { return getMetadataOperand() != nullptr; }
-    /// The columns of the left operand as it is stored.
+    /// The columns of the left operand in memory.
     int64_t getLhsK() { return isSparse() ? getK() / 2 : getK(); }
   }];
 }

@@ -1,4 +1,4 @@
-//===- TileMatmulOps.td - Matrix products ------------------*- tablegen -*-===//
+//===- TileMatmulOps.td - Matmuls --------------------------*- tablegen -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +11,7 @@
 include "tilews/Dialect/Tile/IR/TileOpBase.td"
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
 class Tile_MatmulOp<string opMnemonic>
@@ -26,28 +26,28 @@ class Tile_MatmulOp<string opMnemonic>
 }
 
 def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
-  let summary = "matrix product of two tiles, added to a fragment";
+  let summary = "matmul of two tiles, added to a fragment";
   let description = [{
-    Returns `acc + lhs * rhs`, with `lhs` of shape MxK, `rhs` of shape KxN and
-    `acc` of shape MxN. `transpose_lhs` says that `lhs` is given as KxM,
-    `transpose_rhs` that `rhs` is given as NxK. With `clear_accumulator` the
-    accumulator counts as zero. Operands are shared memory buffers or
-    fragments.
+    Returns `acc + lhs * rhs`. `lhs` has shape MxK, `rhs` KxN, and `acc` MxN.
+    With `transpose_lhs`, `lhs` is stored as KxM; with `transpose_rhs`, `rhs` is
+    stored as NxK. With `clear_accumulator`, the operation ignores the value of
+    `acc` and adds to zero. Operands are shared memory buffers or fragments.
 
-    Products are exact and summed in the accumulator's type, in an order of the
-    instruction's choosing. Operand types agree, but for the two fp8 families'
-    members, which mix. Accumulators are f32 for floating point (f16 and f64
-    operands also accumulate in their own type), i32 for integers. `allow_tf32`
-    permits f32 operands to lose all but 10 bits of their fraction, which is
-    what the matrix units of NVIDIA's GPUs can take.
+    Elements are multiplied exactly, and summed in the type of the accumulator
+    in an order that the instruction chooses. Both operands have the same
+    element type; the two types of one fp8 family may also be mixed. Floating
+    point accumulates in f32; f16 and f64 operands may also accumulate in their
+    own type. Integers accumulate in i32. With `allow_tf32`, f32 operands may be
+    reduced to 10 bits of fraction, as the matrix units of NVIDIA GPUs require.
 
-    `policy` says how the warps share the result: `square` (least operand
-    traffic), `full_row` (all warps along M), `full_col` (all along N).
+    `policy` distributes the result over the warps: `square` (least operand
+    traffic), `full_row` (all warps along M), or `full_col` (all warps along N).
 
-    With `async` the product is started and may still run when the next
-    operation does: its operands in shared memory stay as they are, and its
-    result is nothing but the accumulator of another such product, carried by
-    control flow, or finished by a `tile.gemm_wait`.
+    With `async`, the operation starts the matmul, and the following operations
+    may run before it has finished. Until then, its operands in shared memory
+    must not be overwritten. Its result may only be the accumulator of another
+    asynchronous matmul, be carried by control flow, or be finished by
+    `tile.gemm_wait`.
 
     ```mlir
     %d = tile.gemm %a, %b, %c {transpose_rhs}
@@ -68,7 +68,7 @@ def Tile_GemmOp : Tile_MatmulOp<"gemm"> {
     `:` type($lhs) `,` type($rhs) `->` type($acc)
   }];
   let extraClassDeclaration = [{
-    /// Extents of the product.
+    /// Extents of the matmul.
     int64_t getM();
     int64_t getN();
     int64_t getK();
@@ -85,13 +85,13 @@ def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
     MemoryEffects<[MemRead, MemWrite]>,
     RangedTypesMatchWith<"results have the fragments' types", "results",
                          "fragments", "$_self">]> {
-  let summary = "wait until asynchronous products have finished";
+  let summary = "wait until asynchronous matmuls have finished";
   let description = [{
-    Returns when all asynchronous products but the `pending` that were started
-    last have finished: they have read their operands, and their results can be
-    used. The results are the fragments given, which belong to those products.
-    Fragments that a product reads from registers may be named too: they then
-    stay as they are until here.
+    Waits for all asynchronous matmuls except the `pending` ones that were
+    started last. A matmul that has finished has read its operands, and its
+    result can be used. The fragments are results of such matmuls; the operation
+    returns their final values. The operation may also name fragments that a
+    matmul reads from registers: they then stay unchanged up to this point.
 
     ```mlir
     %d = tile.gemm %a, %b, %c {async}
@@ -108,16 +108,19 @@ def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
 }
 
 def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
-  let summary = "matrix product with a 2:4 sparse left operand";
+  let summary = "matmul with a 2:4 sparse left operand";
   let description = [{
-    As `tile.gemm`, with `lhs` of shape MxK compressed to the two nonzeros of
-    each four consecutive elements along K: it is given as Mx(K/2). `metadata`
-    holds, for each group of four, a nibble `i0 | i1 << 2` with the places
-    `i0 < i1` of the two elements, the nibbles of a row packed from the least
-    significant bit into i8, i16 or i32: Mx(K/8), Mx(K/16) or Mx(K/32). Of two
-    zeros the places do not matter, so that a tile that a copy has filled up
-    with zeros can be multiplied. The metadata of a product with `async` is read
-    when the product is started.
+    Like `tile.gemm`, with a compressed left operand. `lhs` of shape MxK holds
+    at most two nonzeros in each four consecutive elements along K. Only these
+    two are stored, so that its type is Mx(K/2).
+
+    `metadata` holds a nibble `i0 | i1 << 2` for each group of four, where `i0 <
+    i1` are the places of the two stored elements. The nibbles of a row are
+    packed into i8, i16 or i32, starting at the least significant bit. The type
+    is therefore Mx(K/8), Mx(K/16) or Mx(K/32). The places do not matter if both
+    stored elements are zero. A tile that a copy has padded with zeros can
+    therefore be multiplied. With `async`, the metadata is read when the matmul
+    starts.
 
     ```mlir
     %d = tile.gemm_sp %a, %e, %b, %c
@@ -141,7 +144,7 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
   let extraClassDeclaration = [{
     int64_t getM();
     int64_t getN();
-    /// The dense K: twice the compressed left operand's columns.
+    /// The dense K: twice the columns of the compressed left operand.
     int64_t getK();
     ::mlir::Type getLhsElementType();
     ::mlir::Type getRhsElementType();

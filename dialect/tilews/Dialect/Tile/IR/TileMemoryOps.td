@@ -18,10 +18,10 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "allocate a buffer in shared memory";
   let description = [{
-    Allocates a buffer that all threads of the block share, for the rest of the
-    enclosing region. Its contents are undefined until written. The type may
-    carry a `#tile.shared` layout, which is then kept; otherwise
-    `--tile-infer-layouts` gives it one. `alignment` is in bytes.
+    Allocates a buffer that all threads of the block share. The buffer lives
+    until the end of the enclosing region. Its contents are undefined until they
+    are written. A `#tile.shared` layout in the type is kept; otherwise
+    `--tile-infer-layouts` assigns one. `alignment` is in bytes.
 
     ```mlir
     %a = tile.alloc_shared : memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -40,9 +40,9 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, ViewLikeOpInterface]> {
   let summary = "the same bytes of shared memory under another type";
   let description = [{
     Reinterprets a shared memory buffer with another shape or element type of
-    the same size in bytes. Both types number their elements row by row; a
-    buffer whose layout is not linear can be viewed only under a layout that
-    places the same bytes.
+    the same size in bytes. Both types number their elements in row-major order.
+    If the layout of the buffer is not linear, the layout of the view must place
+    the same bytes.
 
     ```mlir
     %v = tile.view %a : memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -66,28 +66,28 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     DeclareOpInterfaceMethods<Tile_LayoutOpInterface, ["checkSharedLayout"]>]> {
   let summary = "copy a region of one buffer to a region of another";
   let description = [{
-    Copies between global and shared memory, or within one of them. A region is
-    given by the offsets of its first element and, in a second pair of
-    brackets, its static sizes, of at most 524288 elements. Without offsets it
-    starts at zero. Without
-    sizes it takes the other side's, as the innermost dimensions with leading
-    ones; at least one side has sizes or a static shape without offsets. Sizes
-    of one are dropped before the two sides are compared, and have to agree.
+    Copies between global and shared memory, or within one of them. A region
+    consists of the offsets of its first element and, in a second pair of
+    brackets, its static sizes. It has at most 524288 elements. Offsets default
+    to zero. Sizes default to those of the other side: they are the innermost
+    dimensions, preceded by ones. At least one side must have sizes, or a static
+    shape without offsets. The sizes of both sides must be equal after sizes of
+    one are dropped.
 
-    Elements of the source region that lie outside the source buffer read as
-    zero; elements of the destination region that lie outside the destination
-    buffer are not written. An offset may be negative. Element types agree, and
-    regions do not overlap.
+    Source elements outside the source buffer read as zero. Destination elements
+    outside the destination buffer are not written. An offset may be negative.
+    Both element types must be equal, and the regions must not overlap.
 
-    After `--tile-lower-channels` a copy by TMA to shared memory `signals` the
-    barrier of a slot: there all its bytes land, those of elements outside the
-    source buffer too.
+    After `--tile-lower-channels`, a TMA copy to shared memory `signals` the
+    barrier of a slot: the barrier counts all bytes of the copy, including those
+    of elements outside the source buffer.
 
-    With `multicast` the blocks of the cluster that differ along these
-    dimensions only do the copy together, each with its own source region, and
-    all of them have to hold the same: each block fetches its share of the
-    tile, and each share lands in all of these blocks, on the barrier that each
-    of them signals. `--tile-multicast-copies` finds such copies.
+    With `multicast`, the blocks of the cluster that differ only along these
+    dimensions do the copy together. Each block has a source region of its own,
+    and all these regions must have the same contents. Each block fetches one
+    share of the tile. The share is written to the shared memory of all of these
+    blocks, and completes on the barrier that each of them signals.
+    `--tile-multicast-copies` finds such copies.
 
     ```mlir
     tile.copy %A[%m, %k] to %As : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
@@ -115,7 +115,7 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
   }];
   let extraClassDeclaration = [{
-    /// The regions with all defaults filled in.
+    /// The regions, with the defaults of offsets and sizes.
     ::tilews::tile::TileRegion getSourceRegion();
     ::tilews::tile::TileRegion getDestRegion();
   }];
@@ -129,9 +129,10 @@ def Tile_LoadOp : Tile_AccessOp<"load", [
       "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
   let summary = "load a region of a buffer into a fragment";
   let description = [{
-    Reads a region into registers. Sizes default to the fragment's shape as the
-    innermost dimensions; sizes of one are dropped before they are compared
-    with the fragment's. Elements outside the buffer read as `pad`, or as zero.
+    Reads a region into registers. Sizes default to the shape of the fragment,
+    as the innermost dimensions. Sizes of one are dropped before the comparison
+    with the shape of the fragment. Elements outside the buffer read as `pad`,
+    or as zero without it.
 
     ```mlir
     %t = tile.load %A[%m, %n] : memref<?x?xf16> -> tensor<128x64xf16>
@@ -157,9 +158,9 @@ def Tile_LoadOp : Tile_AccessOp<"load", [
 def Tile_StoreOp : Tile_AccessOp<"store"> {
   let summary = "store a fragment to a region of a buffer";
   let description = [{
-    Writes a fragment to a region. Sizes default to the fragment's shape as the
-    innermost dimensions; sizes of one are dropped before they are compared
-    with the fragment's. Elements outside the buffer are not written.
+    Writes a fragment to a region. Sizes default to the shape of the fragment,
+    as the innermost dimensions. Sizes of one are dropped before the comparison
+    with the shape of the fragment. Elements outside the buffer are not written.
 
     ```mlir
     tile.store %t to %C[%m, %n] : tensor<128x64xf16> to memref<?x?xf16>
@@ -180,13 +181,13 @@ def Tile_StoreOp : Tile_AccessOp<"store"> {
 }
 
 def Tile_AtomicRMWOp : Tile_AccessOp<"atomic_rmw"> {
-  let summary = "combine a fragment into a region of a buffer, atomically";
+  let summary = "combine a fragment atomically with a region of a buffer";
   let description = [{
-    Each element of the region becomes the combination of its old value and the
-    fragment's element, in one atomic step (relaxed order, device scope for
-    global memory, block scope for shared memory). Elements outside the buffer
-    are skipped. Sizes default as for `tile.store`. `and`, `or` and `xor` take
-    integers.
+    Replaces each element of the region by the combination of its old value and
+    the element of the fragment, in one atomic step. The memory order is
+    relaxed. The scope is the device for global memory, and the block for shared
+    memory. Elements outside the buffer are skipped. Sizes default as for
+    `tile.store`. `and`, `or` and `xor` take integers.
 
     ```mlir
     tile.atomic_rmw <add> %t to %C[%m, %n] : tensor<128x64xf32> to memref<?x?xf32>
@@ -207,13 +208,16 @@ def Tile_AtomicRMWOp : Tile_AccessOp<"atomic_rmw"> {
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier"> {
-  let summary = "all threads of the block meet";
+  let summary = "synchronize all threads of the block";
   let description = [{
-    Every thread waits for the others; shared memory written before is visible
-    after. Kernels are written without barriers: `--tile-insert-barriers` puts
-    one where a hazard needs it. `drain_copies` first waits for the asynchronous
-    copies the thread has started; `proxy_fence` makes ordinary writes visible
-    to the units that read shared memory on their own (wgmma, TMA).
+    Each thread waits until all threads of the block have arrived. Writes to
+    shared memory before the barrier are visible after it. Frontends write no
+    barriers: `--tile-insert-barriers` inserts one wherever a hazard requires
+    it.
+
+    With `drain_copies`, each thread first waits for the asynchronous copies
+    that it started. With `proxy_fence`, ordinary writes become visible to the
+    units that access shared memory on their own (wgmma, TMA).
 
     ```mlir
     tile.barrier {drain_copies, proxy_fence}

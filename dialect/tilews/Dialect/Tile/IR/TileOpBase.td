@@ -1,4 +1,4 @@
-//===- TileOpBase.td - What operations are made of ---------*- tablegen -*-===//
+//===- TileOpBase.td - Base classes and operand types ------*- tablegen -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ class Tile_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, opMnemonic, traits>;
 
 //===----------------------------------------------------------------------===//
-// Types that operations take
+// Types of operands and results
 //===----------------------------------------------------------------------===//
 
 def Tile_Fragment : Type<
@@ -55,8 +55,7 @@ def Tile_SharedBuffer : Type<
     "::mlir::MemRefType">;
 def Tile_BufferOrFragment : AnyTypeOf<[Tile_Buffer, Tile_Fragment]>;
 
-/// An operation that touches buffers: its memory effects follow from its
-/// access regions.
+/// An operation on buffers. Its access regions determine its memory effects.
 class Tile_AccessOp<string opMnemonic, list<Trait> traits = []>
     : Tile_Op<opMnemonic, traits # [
         DeclareOpInterfaceMethods<Tile_AccessOpInterface>,

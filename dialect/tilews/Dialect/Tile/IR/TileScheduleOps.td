@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The third phase: which warps do what, and how they hand slots of shared
-// memory to each other.
+// The third phase of compilation: roles, which are groups of warps with code of
+// their own, and channels, which hand slots of shared memory from role to role.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,28 +20,28 @@ include "tilews/Dialect/Tile/IR/TileOpBase.td"
 //===----------------------------------------------------------------------===//
 
 def Tile_ChannelOp : Tile_Op<"channel"> {
-  let summary = "hand the versions of buffers from a producer to consumers";
+  let summary = "hand versions of buffers from a producer to consumers";
   let description = [{
-    Makes a channel of as many slots as the leading dimension of its buffers
-    has: slot `i` is version `i` of each of them. A slot is filled, completed
-    once, read, and released once, and slots take turns:
+    Makes a channel whose number of slots is the leading extent of its buffers.
+    Slot `i` is version `i` of each buffer. Each transaction fills, completes,
+    reads and releases one slot. The slots are used in rotation:
 
     | | waits until | then |
     |---|---|---|
-    | `tile.acquire` | all consumers have released the slot's last contents | the producer fills the slot |
-    | `tile.commit` | | the fill is complete as soon as the producer's writes since the acquire have landed |
+    | `tile.acquire` | all consumers have released the previous contents of the slot | the producer fills the slot |
+    | `tile.commit` | | the fill is complete once the writes of the producer since the acquire have been performed |
     | `tile.wait` | the fill is complete | the consumer reads the slot |
-    | `tile.release` | | the consumer is done with it |
+    | `tile.release` | | the consumer reads the slot no more |
 
-    `producer` says how slots are filled: by `tma` copies, by `cp_async`
-    copies, by ordinary stores (`simt`), or by copies of more than one kind
-    (`mixed`). A channel without buffers only orders its roles.
+    `producer` says how slots are filled: by `tma` copies, by `cp_async` copies,
+    by ordinary stores (`simt`), or by copies of more than one kind (`mixed`). A
+    channel without buffers only orders its roles.
 
-    Each consumer reads and releases every slot. Where the channel is
-    `alternating`, a fill is for one of its consumers, which take turns: the
-    others advance their cursors over it, and only that one releases the slot.
-    Another channel has to order them, so that none waits for a slot before
-    those have waited whose turn came first.
+    Each consumer reads and releases every slot. In an `alternating` channel,
+    each fill is for only one of the consumers, which alternate. That consumer
+    releases the slot; the others only advance their cursors past it. Another
+    channel must order the consumers, so that none waits for a slot before the
+    consumers of earlier slots have waited for theirs.
 
     ```mlir
     %ch = tile.channel(%As, %Bs) {producer = #tile.producer<tma>}
@@ -59,9 +59,9 @@ def Tile_ChannelOp : Tile_Op<"channel"> {
 }
 
 def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
-  let summary = "the place of the first transaction";
+  let summary = "the cursor of the first transaction";
   let description = [{
-    Slot 0 in phase 0, for a producer and a consumer alike.
+    Returns slot 0 in phase 0, for producers and for consumers.
 
     ```mlir
     %p = tile.cursor : !tile.cursor<4>
@@ -72,12 +72,11 @@ def Tile_CursorOp : Tile_Op<"cursor", [Pure]> {
 }
 
 def Tile_AdvanceOp : Tile_Op<"advance", [Pure, SameOperandsAndResultType]> {
-  let summary = "the place of the next transaction";
+  let summary = "the cursor of the next transaction";
   let description = [{
-    The next slot in the same phase or, after the last slot, slot 0 in the
-    other phase. A role advances its cursor exactly where it has made a
-    transaction; the cursor is then carried through `scf.if`, `scf.for` and
-    `scf.while` as a value.
+    Returns the next slot in the same phase or, after the last slot, slot 0 in
+    the other phase. A role advances its cursor once for each transaction.
+    `scf.if`, `scf.for` and `scf.while` carry the cursor as a value.
 
     ```mlir
     %q = tile.advance %p : !tile.cursor<4>
@@ -89,12 +88,13 @@ def Tile_AdvanceOp : Tile_Op<"advance", [Pure, SameOperandsAndResultType]> {
 }
 
 def Tile_SlotOp : Tile_Op<"slot", [Pure, ViewLikeOpInterface]> {
-  let summary = "the version of a buffer that a cursor points at";
+  let summary = "the version of a buffer that a cursor selects";
   let description = [{
-    A view without the leading dimension. After `--tile-lower-channels` the
-    number of the slot, an i32, stands in the place of the cursor. Where the buffer has a layout, the
-    version has the layout without its first group, and the bytes from one
-    version to the next are a multiple of the span of the swizzle.
+    Returns a view without the leading dimension. After `--tile-lower-channels`,
+    the operand is the number of the slot, an i32, instead of a cursor. If the
+    buffer has a layout, the layout of the view lacks its first group. The
+    distance in bytes between two versions must then be a multiple of the span
+    of the swizzle.
 
     ```mlir
     %a = tile.slot %As[%p] : memref<4x128x64xf16, #gpu.address_space<workgroup>>
@@ -136,8 +136,8 @@ class Tile_TransactionOp<string opMnemonic, dag extraArguments = (ins)>
 def Tile_AcquireOp : Tile_TransactionOp<"acquire"> {
   let summary = "wait until a slot can be filled";
   let description = [{
-    Waits until all consumers have released what the slot held. The first
-    `depth` transactions find their slots free.
+    Waits until all consumers have released the previous contents of the slot.
+    The first `depth` transactions do not wait: their slots are free.
 
     ```mlir
     tile.acquire %ch[%p] : !tile.channel<4>
@@ -146,11 +146,11 @@ def Tile_AcquireOp : Tile_TransactionOp<"acquire"> {
 }
 
 def Tile_CommitOp : Tile_TransactionOp<"commit"> {
-  let summary = "let a slot's fill complete";
+  let summary = "mark the end of a slot's fill";
   let description = [{
-    The fill of the slot is complete as soon as the copies and stores that the
-    producer has issued since the slot's `tile.acquire` have landed. Does not
-    wait for them.
+    The fill of the slot is complete once all copies and stores that the
+    producer issued since `tile.acquire` have been performed. The operation does
+    not wait for them.
 
     ```mlir
     tile.commit %ch[%p] : !tile.channel<4>
@@ -161,13 +161,15 @@ def Tile_CommitOp : Tile_TransactionOp<"commit"> {
 def Tile_WaitOp : Tile_TransactionOp<"wait", (ins
     ConfinedAttr<OptionalAttr<I64Attr>, [IntNonNegative]>:$pending,
     UnitAttr:$proxy_fence)> {
-  let summary = "wait until a slot's fill is complete";
+  let summary = "wait until the fill of a slot is complete";
   let description = [{
-    Returns when the contents of the slot can be read. In a kernel without
-    roles the threads that wait are those that copy: `pending` is then the
-    number of groups of asynchronous copies, the last ones to be closed by
-    `tile.commit_group`, that may still be under way; without it none may.
-    They meet there as at a `tile.barrier`, with or without `proxy_fence`.
+    Returns when the contents of the slot can be read.
+
+    In a kernel without roles, the waiting threads are those that started the
+    copies. `pending` is then the number of groups of asynchronous copies that
+    may still be in flight: the groups that `tile.commit_group` closed last.
+    Without `pending`, no copy may be in flight. The wait also synchronizes the
+    threads, like a `tile.barrier` with or without `proxy_fence`.
 
     ```mlir
     tile.wait %ch[%q] : !tile.channel<4>
@@ -179,9 +181,9 @@ def Tile_WaitOp : Tile_TransactionOp<"wait", (ins
 def Tile_CommitGroupOp : Tile_Op<"commit_group"> {
   let summary = "close a group of asynchronous copies";
   let description = [{
-    The asynchronous copies that the threads have started since the last
-    `tile.commit_group` are a group, possibly an empty one. Groups are what the
-    `pending` of a `tile.wait` counts, in kernels without roles.
+    The asynchronous copies that the threads started since the last
+    `tile.commit_group` become a group, which may be empty. In kernels without
+    roles, the `pending` of a `tile.wait` counts groups.
 
     ```mlir
     tile.commit_group
@@ -191,9 +193,9 @@ def Tile_CommitGroupOp : Tile_Op<"commit_group"> {
 }
 
 def Tile_ReleaseOp : Tile_TransactionOp<"release"> {
-  let summary = "give a slot back to the producer";
+  let summary = "return a slot to the producer";
   let description = [{
-    The consumer has read the slot for the last time.
+    States that the consumer reads the slot no more.
 
     ```mlir
     tile.release %ch[%q] : !tile.channel<4>
@@ -207,18 +209,18 @@ def Tile_ReleaseOp : Tile_TransactionOp<"release"> {
 
 def Tile_SpecializeOp : Tile_Op<"specialize", [
     NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects]> {
-  let summary = "let groups of warps do different things at the same time";
+  let summary = "run groups of warps with different code at the same time";
   let description = [{
-    Its body holds nothing but `tile.role`s, which share out the warps of the
-    block in order: the first takes the lowest thread ids. All roles run at the
-    same time; the operation ends when all of them have. What roles need of each
-    other goes through channels: no fragment is used in a role that was made
-    outside of it, but for those made of nothing but scalars, such as constants,
-    which each role can make anew.
+    The body consists of `tile.role`s only. They partition the warps of the
+    block in order: the first role takes the lowest thread ids. All roles run
+    concurrently; the operation ends when all roles have ended. Roles exchange
+    data only through channels. A role must not use a fragment that was made
+    outside of it, unless the fragment is computed from scalars alone, such as a
+    constant: each role can compute it anew.
 
     Channels are barriers in shared memory, which NVIDIA GPUs have from sm_80
-    on; for others a kernel with roles is an error. From sm_90 on copies to
-    slots are done by TMA, before by cp.async.
+    on. For other targets, a kernel with roles is an error. TMA copies fill
+    slots from sm_90 on, `cp.async` copies before it.
 
     ```mlir
     tile.specialize {
@@ -239,9 +241,10 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     auto getRoles() { return getBody().front().getOps<::tilews::tile::RoleOp>(); }
-    /// Warps of all roles together.
+    /// The sum of the warps of all roles.
     int64_t getNumWarps();
-    /// Fails with an error if roles cannot run on `target`.
+    /// Fails with an error if `target` has no barriers in shared memory, which
+    /// roles need.
     ::llvm::LogicalResult verifyTarget(const ::tilews::TargetInfo &target);
   }];
 }
@@ -249,15 +252,18 @@ def Tile_SpecializeOp : Tile_Op<"specialize", [
 def Tile_RoleOp : Tile_Op<"role", [
     NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects,
     AutomaticAllocationScope, HasParent<"::tilews::tile::SpecializeOp">]> {
-  let summary = "what one group of warps does";
+  let summary = "code of one group of warps";
   let description = [{
-    Runs its body on `warps` warps: its fragments are spread over their threads,
-    its barriers are theirs. `registers` asks for as many registers a thread
-    (NVIDIA sm_90 and later: a multiple of 8 from 24 to 256); a role that has
-    it, and all other roles of the block, fill whole warpgroups of 4 warps.
-    An `elected` role is run by one of its threads, the others pass over it:
-    `--tile-lower-channels` says so of roles that do nothing but what one thread
-    can do, such as to start TMA copies.
+    Runs the body on `warps` warps. Fragments of the role are distributed over
+    its threads, and barriers in the role synchronize its threads only.
+
+    `registers` requests a number of registers for each thread: a multiple of 8
+    from 24 to 256, on NVIDIA sm_90 and later. If one role has it, all roles of
+    the block must consist of whole warpgroups of 4 warps.
+
+    One thread runs an `elected` role; the other threads skip it.
+    `--tile-lower-channels` marks roles whose operations all can run on one
+    thread, such as starting TMA copies.
   }];
   let arguments = (ins SymbolNameAttr:$name,
     ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>:$warps,
@@ -270,7 +276,7 @@ def Tile_RoleOp : Tile_Op<"role", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The first of its threads.
+    /// The id in the block of the first thread of the role.
     int64_t getFirstThread();
     int64_t getNumThreads();
   }];

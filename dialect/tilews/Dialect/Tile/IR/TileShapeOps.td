@@ -18,10 +18,11 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure,
     InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "combine the elements along one axis";
   let description = [{
-    Removes `axis` by combining its elements, in an order of the compiler's
-    choosing. `max`, `min`, `absmax` and `absmin` pass over NaN unless all
-    elements are NaN; integers compare as signed. `absmax` and `absmin` return
-    an absolute value. `and`, `or` and `xor` take integers, `any` and `all` i1.
+    Removes `axis` by combining its elements, in an order that the compiler
+    chooses. `max`, `min`, `absmax` and `absmin` ignore NaN unless all elements
+    are NaN. Integers compare as signed. `absmax` and `absmin` return an
+    absolute value. `and`, `or` and `xor` take integers; `any` and `all` take
+    i1.
 
     ```mlir
     %r = tile.reduce <max> %x {axis = 1 : i64} : tensor<128x64xf32> -> tensor<128xf32>
@@ -36,11 +37,11 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure,
 }
 
 def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
-  let summary = "running combination along one axis";
+  let summary = "prefix combination along one axis";
   let description = [{
-    Element `i` along `axis` becomes the combination of elements 0 to `i`, or of
-    `i` to the last with `reverse`. `kind` is `sum`, `max` or `min`, which treat
-    their elements as `tile.reduce` does.
+    Element `i` along `axis` of the result combines elements 0 to `i` of the
+    source. With `reverse`, it combines element `i` to the last one. `kind` is
+    `sum`, `max` or `min`, with the semantics of `tile.reduce`.
 
     ```mlir
     %s = tile.scan <sum> %x {axis = 1 : i64} : tensor<128x64xf32>
@@ -61,7 +62,8 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let summary = "repeat a fragment along its dimensions of extent one";
   let description = [{
-    Ranks agree; where extents differ, the source's is one.
+    The source and the result have the same rank. Where their extents differ,
+    the extent of the source is one.
 
     ```mlir
     %b = tile.broadcast %x : tensor<128x1xf32> -> tensor<128x64xf32>
@@ -94,8 +96,9 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure,
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "one of the equal parts of a fragment";
   let description = [{
-    The source is cut along `axis` into as many parts as its extent is a
-    multiple of the result's; the result is part number `index`.
+    Cuts the source along `axis` into parts of the shape of the result, and
+    returns part number `index`. The extent of the source along `axis` is a
+    multiple of the extent of the result.
 
     ```mlir
     %right = tile.slice %x {axis = 1 : i64, index = 1 : i64}
@@ -111,7 +114,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
-    /// How many parts there are.
+    /// The number of parts into which the source is cut.
     int64_t getNumParts();
   }];
 }
@@ -134,8 +137,10 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure,
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
-  let summary = "the same elements, row by row, under another shape";
+  let summary = "the same elements in row-major order under another shape";
   let description = [{
+    The source and the result number their elements in row-major order.
+
     ```mlir
     %r = tile.reshape %x : tensor<128x64xf32> -> tensor<64x128xf32>
     ```
@@ -148,9 +153,9 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
-  let summary = "each element is its own coordinate";
+  let summary = "a fragment whose elements are their coordinates along one axis";
   let description = [{
-    Element `c` of the result is `c[axis]`.
+    The element of the result at coordinate `c` is `c[axis]`.
 
     ```mlir
     %i = tile.iota {axis = 1 : i64} : tensor<128x64xi32>
@@ -165,8 +170,8 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
 def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
   let summary = "the same fragment in another layout";
   let description = [{
-    Moves elements between threads. Written by `--tile-infer-layouts` where two
-    requirements meet.
+    Moves elements between threads. `--tile-infer-layouts` inserts it where a
+    fragment has one layout and a user of it needs another.
 
     ```mlir
     %c = tile.convert_layout %x

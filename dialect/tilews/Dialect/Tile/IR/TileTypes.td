@@ -20,9 +20,10 @@ class Tile_Type<string name, string typeMnemonic>
 }
 
 def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
-  let summary = "slots that roles hand to each other in rotation";
+  let summary = "slots of shared memory that a producer hands to consumers in rotation";
   let description = [{
-    What `tile.channel` makes. `depth` is the number of slots, from 1 to 64.
+    The type of the result of `tile.channel`. `depth` is the number of slots,
+    from 1 to 64.
 
     ```mlir
     !tile.channel<4>
@@ -31,12 +32,12 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
 }
 
 def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
-  let summary = "a role's place in a channel: a slot and its phase";
+  let summary = "position of a role in a channel: a slot and its phase";
   let description = [{
-    The slot, from 0 to `depth - 1`, of the next transaction, and the parity of
-    the number of times the rotation has come past slot 0. It counts
-    transactions, never iterations, and is a value like any other: control flow
-    carries it.
+    A cursor holds the slot of the next transaction, from 0 to `depth - 1`, and
+    a phase of 0 or 1. The phase flips each time the cursor wraps around to slot
+    0. A cursor counts transactions, not iterations. It is an ordinary SSA value
+    that control flow carries.
 
     ```mlir
     !tile.cursor<4>
@@ -45,9 +46,10 @@ def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
 }
 
 def Tile_MBarrierType : Tile_Type<"MBarrier", "mbarrier"> {
-  let summary = "barriers in shared memory, one a slot";
+  let summary = "barriers in shared memory, one for each slot";
   let description = [{
-    What `tile.mbarrier` makes. `depth` is the number of barriers, from 1 to 64.
+    The type of the result of `tile.mbarrier`. `depth` is the number of
+    barriers, from 1 to 64.
 
     ```mlir
     !tile.mbarrier<4>
