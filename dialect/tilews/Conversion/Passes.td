@@ -13,8 +13,8 @@ include "mlir/Pass/PassBase.td"
 class ConvertTilePass<string flag> : Pass<flag, "::mlir::gpu::GPUModuleOp"> {
   let options = [
     Option<"indexBitwidth", "index-bitwidth", "unsigned", /*default=*/"32",
-           "Width of index arithmetic: 32, if no buffer has more than 2^31-1 "
-           "elements (the launch checks), or 64">
+           "Width of index arithmetic: 32 or 64 bits; 32 requires that no buffer "
+           "has more than 2^31-1 elements, which the launch checks">
   ];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
@@ -29,17 +29,21 @@ def ConvertTileToNVVMPass : ConvertTilePass<"convert-tile-to-nvvm"> {
   let description = [{
     Needs layouts (`--tile-infer-layouts`), a memory plan
     (`--tile-plan-shared-memory`) and barriers (`--tile-insert-barriers`). A
-    fragment becomes a vector of one thread's registers, a shared buffer a
-    pointer into the kernel's arena, a kernel an `llvm.func`. Matrix products
-    become `wgmma` or `mma.sync` as `tile.inst` says, or plain arithmetic;
-    copies become `cp.async` or vector loads and stores. Scalar code stays in
-    `arith`, `scf` and `memref`; upstream's conversions take it from there.
+    fragment becomes a vector in the registers of one thread, a shared buffer
+    becomes a pointer into the arena of the kernel, and a kernel becomes an
+    `llvm.func`. Matmuls become `wgmma` or `mma.sync`, as `tile.inst` says, or
+    plain arithmetic. Copies become TMA, `cp.async`, or vector loads and stores.
+    Scalar code stays in `arith`, `scf` and `memref`, which upstream passes
+    convert.
 
     Before:
+
     ```mlir
     %t = tile.load %A[%m, 0] : memref<64x64xf32> -> tensor<64x64xf32, #layout>
     ```
+
     After, for 128 threads:
+
     ```mlir
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %p = llvm.getelementptr %base[%offset] : (!llvm.ptr, i32) -> !llvm.ptr, i32
@@ -53,16 +57,19 @@ def ConvertTileToNVVMPass : ConvertTilePass<"convert-tile-to-nvvm"> {
 def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
   let summary = "Turn tile operations into per-thread code for AMD GPUs";
   let description = [{
-    As `--convert-tile-to-nvvm`, with `mfma` (CDNA) or `wmma` (RDNA) for matrix
-    products, vector loads and stores for copies, data parallel primitives for
-    exchanges between lanes, and fences around `s_barrier`.
+    Like `--convert-tile-to-nvvm`. Matmuls become `mfma` (CDNA) or `wmma`
+    (RDNA). Copies become vector loads and stores. Exchanges between lanes use
+    data parallel primitives. Barriers become `s_barrier` with fences around it.
 
     Before:
+
     ```mlir
     %d = tile.gemm %as, %bs, %c {tile.inst = #tile.inst<mfma>, transpose_rhs}
       : memref<32x8xf16, #layout, #wg>, memref<32x8xf16, #layout, #wg> -> tensor<32x32xf32, #acc>
     ```
+
     After:
+
     ```mlir
     %a = llvm.load %p {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xf16>
     %b = llvm.load %q {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xf16>
@@ -73,24 +80,28 @@ def ConvertTileToROCDLPass : ConvertTilePass<"convert-tile-to-rocdl"> {
 }
 
 def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Rewrite math functions that the GPUs have no instruction for";
+  let summary = "Expand math functions for which the GPUs have no instruction";
   let description = [{
-    Both vendors have fast instructions for `exp2` and `log2` in f32, and no
-    library of the others is linked. `exp`, `log`, `log10` and `tanh` are
-    computed from those two; `powf`, the hyperbolic functions and the inverse of
-    `sqrt` from others; `sin`, `cos`, `erf`, `atan`, `log1p`, `expm1` and their
-    relatives by upstream's polynomials. Narrower types are computed in f32. A
-    function of f64 that remains is an error.
+    GPUs of both vendors have fast instructions for `exp2` and `log2` in f32.
+    For the other functions, tilews links no library. This pass computes `exp`,
+    `log`, `log10` and `tanh` from these two, and `powf`, the hyperbolic
+    functions and the inverse of `sqrt` from other functions. `sin`, `cos`,
+    `erf`, `atan`, `log1p`, `expm1` and related functions use the polynomials of
+    upstream. Narrower types are computed in f32. It is an error if a function
+    of f64 remains.
 
     `exp2` is the bare instruction (PTX ISA, "ex2": `ex2.approx.ftz`; AMD:
-    `v_exp_f32`): results below 2^-126 are zero, and so is what `exp` of numbers
-    below -87.3 gives.
+    `v_exp_f32`). Results below 2^-126 are therefore zero, and so is `exp` of
+    numbers below -87.3.
 
     Before:
+
     ```mlir
     %y = math.exp %x : vector<4xf32>
     ```
+
     After:
+
     ```mlir
     %c = arith.constant dense<1.44269502> : vector<4xf32>
     %s = arith.mulf %x, %c : vector<4xf32>
@@ -108,14 +119,14 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
 
 def ConvertThreadsToLLVMPass
     : Pass<"convert-tile-threads-to-llvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn what is left of per-thread code into the LLVM dialect";
+  let summary = "Convert the remaining per-thread code to the LLVM dialect";
   let description = [{
-    Runs upstream's conversions of `arith`, `cf`, `index`, `math`, `memref`,
-    `ub` and `vector` together, with indices of one width. Unlike upstream's
-    pipelines for GPUs it calls no library: `math.sqrt` becomes an intrinsic that
-    the backends turn into an instruction. A long vector is made of its elements
-    by halves: chains of insertions cost LLVM a time that is quadratic in their
-    length.
+    Runs the upstream conversions of `arith`, `cf`, `index`, `math`, `memref`,
+    `ub` and `vector` together, with indices of one width. Unlike the upstream
+    pipelines for GPUs, it calls no library: `math.sqrt` becomes an intrinsic
+    that the backends select as an instruction. A long vector is built from its
+    elements in halves, because LLVM takes quadratic time for a chain of
+    insertions.
 
     ```mlir
     %y = math.sqrt %x : vector<4xf32>

@@ -14,8 +14,9 @@ def SetTargetPass : Pass<"tile-set-target", "::mlir::gpu::GPUModuleOp"> {
   let summary = "choose the chip to compile for";
   let description = [{
     Makes `chip` the only target of the `gpu.module`, with the triple and the
-    features tilews compiles with. Without `chip` the module keeps its own,
-    which has to exist. An error if the kernels are lowered for another chip.
+    features that tilews compiles with. Without `chip`, the module keeps its own
+    target, and it is an error if it has none. It is also an error if the
+    kernels have already been lowered for another chip.
 
     ```mlir
     gpu.module @kernels { ... }
@@ -28,29 +29,29 @@ def SetTargetPass : Pass<"tile-set-target", "::mlir::gpu::GPUModuleOp"> {
     ```
   }];
   let options = [Option<"chip", "chip", "std::string", /*default=*/"",
-                        "The chip's name, such as sm_90a or gfx942">];
+                        "Name of the chip, such as sm_90a or gfx942">];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect",
                            "::mlir::ROCDL::ROCDLDialect"];
 }
 
 def SplitKPass : Pass<"tile-split-k"> {
-  let summary = "share the turns of loops that add up among blocks";
+  let summary = "share the iterations of a summation loop among blocks";
   let description = [{
-    The turns of a loop with `tile.split_k = n` are shared out evenly among `n`
-    blocks, each of which adds its part of the sum to memory: the launch grid
-    grows by this factor along z, or a `tile.persistent` around the loop along
-    its last extent. This pays where there are too few tiles for the processors
-    and many turns. Blocks add in any order, so that results of floating point
-    differ in rounding from launch to launch.
+    Distributes the iterations of a loop with `tile.split_k = n` evenly over `n`
+    blocks. Each block adds its part of the sum to global memory. The launch
+    grid grows by the factor `n` along z; in a `tile.persistent`, the last
+    extent grows instead. This helps if there are fewer tiles than
+    multiprocessors, and the loop has many iterations. The order of the
+    additions is not fixed, so that floating-point results differ in rounding
+    from launch to launch.
 
-    All that the loop carries are sums that begin at zero: accumulators of
-    matrix products, also under a guard, or what is added by `arith.addf` or
-    `arith.addi`. Their results go into `tile.atomic_rmw <add>` to global memory
-    and nowhere else, scaled by `arith.mulf` perhaps. What else the block does
-    is done by each of the `n` blocks: it must not write to global memory. Turns
-    must not depend on each other through memory, and nothing reads what is
-    added to. A loop that is not split runs as it is, and a remark
-    `tile-split-0001` says why.
+    The loop may only carry sums that start at zero: accumulators of matmuls,
+    also under a guard, or sums by `arith.addf` or `arith.addi`. Each result,
+    possibly scaled by `arith.mulf`, is used only by `tile.atomic_rmw <add>` to
+    global memory. All other code of the kernel runs in each of the `n` blocks,
+    and must not write to global memory. Iterations must not depend on each
+    other through memory, and the kernel must not read the memory that it adds
+    to. Remark `tile-split-0001` gives the reason why a loop is not split.
 
     ```mlir
     %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
@@ -59,13 +60,13 @@ def SplitKPass : Pass<"tile-split-k"> {
     tile.atomic_rmw <add> %r to %C[%m, %n] : tensor<128x128xf32> to memref<?x?xf32>
     ```
 
-    becomes, in four times as many blocks,
+    becomes, in a grid with four times as many blocks,
 
     ```mlir
     %z = gpu.block_id z
     %share = arith.remui %z, %c4 : index
-    %first = arith.muli %share, %turns_of_each : index
-    %end = arith.addi %first, %turns_of_each : index
+    %first = arith.muli %share, %share_size : index
+    %end = arith.addi %first, %share_size : index
     %last = arith.minsi %end, %n : index
     %r = scf.for %k = %first to %last step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
       ...
@@ -78,19 +79,20 @@ def SplitKPass : Pass<"tile-split-k"> {
 }
 
 def StreamKPass : Pass<"tile-stream-k"> {
-  let summary = "share the turns of all tiles evenly among blocks";
+  let summary = "share the iterations of all tiles evenly among blocks";
   let description = [{
-    Where the number of tiles is no multiple of the number of blocks, some
-    blocks have nothing to do in the end. Under a loop with `tile.stream_k` in a
-    `tile.persistent` all turns of all tiles are one stream, of which each block
-    of the launch takes an equal part: it begins and ends in the middle of
-    tiles, adds its part of their sums to memory, and sums of the tiles between
-    are its own. (Osama et al., "Stream-K", PPoPP 2023.) The persistent loop is
-    lowered as `--tile-lower-persistent` does it.
+    If the number of tiles is not a multiple of the number of blocks, some
+    blocks are idle at the end of the launch. This pass treats the iterations of
+    a loop with `tile.stream_k` in a `tile.persistent` as one stream: all
+    iterations of the first tile, then those of the second tile, and so on. Each
+    block of the launch takes an equal part of the stream, which may start and
+    end in the middle of a tile. Each block adds its part of the sum of each
+    tile to global memory (Osama et al., "Stream-K", PPoPP 2023). The persistent
+    loop is lowered as in `--tile-lower-persistent`.
 
-    What the loop carries and what is done with its results is restricted as
-    `--tile-split-k` says, and its bounds are the same in all tiles. A loop that
-    is not split runs as it is, and a remark `tile-split-0001` says why.
+    The values that the loop carries, and the uses of its results, are
+    restricted as in `--tile-split-k`. Its bounds must be the same in all tiles.
+    Remark `tile-split-0001` gives the reason why a loop is not split.
 
     ```mlir
     tile.persistent (%x, %y) in (%nx, %ny) {
@@ -101,7 +103,8 @@ def StreamKPass : Pass<"tile-stream-k"> {
     }
     ```
 
-    becomes, where the turns of the block's stream are `%first` up to `%end`,
+    becomes, for a block whose part of the stream starts at iteration `%first`
+    and ends before `%end`,
 
     ```mlir
     %from = arith.divui %first, %n : index
@@ -125,14 +128,15 @@ def StreamKPass : Pass<"tile-stream-k"> {
 }
 
 def LowerPersistentPass : Pass<"tile-lower-persistent"> {
-  let summary = "turn persistent loops into loops over a block's own tiles";
+  let summary = "lower persistent loops to loops over the tiles of each block";
   let description = [{
-    A `tile.persistent` becomes an `scf.for` that starts at the number of the
-    block in the launch (x fastest) and steps by the number of blocks, up to the
-    number of tiles. The tile's coordinates are computed from its number: x runs
-    fastest, unless `rasterize` fills panels, as `--tile-rasterize-blocks`
-    describes; a third coordinate runs slowest. Carried values and other
-    attributes are kept. A block that owns no tile skips the loop.
+    Rewrites each `tile.persistent` to an `scf.for` over tile numbers. The loop
+    starts at the number of the block in the launch (x fastest), steps by the
+    number of blocks, and ends at the number of tiles. It computes the
+    coordinates of a tile from its number. x runs fastest, unless `rasterize`
+    orders the tiles in panels as in `--tile-rasterize-blocks`; a third
+    coordinate runs slowest. Carried values and other attributes are kept. A
+    block that owns no tile skips the loop.
 
     ```mlir
     tile.persistent (%x, %y) in (%nx, %ny) {
@@ -140,7 +144,7 @@ def LowerPersistentPass : Pass<"tile-lower-persistent"> {
     }
     ```
 
-    becomes, with the linear `%block` of `%blocks` in the launch,
+    becomes, with the linear number `%block` of `%blocks` blocks in the launch,
 
     ```mlir
     %tiles = arith.muli %nx, %ny : index
@@ -157,18 +161,22 @@ def LowerPersistentPass : Pass<"tile-lower-persistent"> {
 }
 
 def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
-  let summary = "apply a kernel's rasterization to its block ids";
+  let summary = "apply the rasterization of a kernel to its block ids";
   let description = [{
-    Renumbers the x and y block ids of a kernel with `tile.rasterize` and
-    removes the attribute. Blocks are numbered as the hardware starts them, x
-    fastest. `#tile.rasterize<row, panel = p>` fills panels of `p` rows one
-    after the other; a panel is passed column by column, from left to right and
-    in the next panel from right to left. With `col` rows and columns change
-    places. The last panel has the lines that remain. In a kernel with
-    `tile.cluster` clusters are numbered instead, so that their blocks stay
-    neighbours. The map is a permutation of the grid.
+    Renumbers the x and y block ids of a kernel with `tile.rasterize`, and
+    removes the attribute. Blocks that run at the same time then share operands
+    in the second-level cache.
 
-    With two rows a panel, a grid of four by three blocks goes
+    Blocks are numbered in the order in which the hardware starts them, x
+    fastest. `#tile.rasterize<row, panel = p>` fills panels of `p` rows one
+    after the other. It passes a panel column by column, from left to right, and
+    the next panel from right to left. `col` exchanges rows and columns. The
+    last panel has the remaining rows. In a kernel with `tile.cluster`, clusters
+    are numbered instead of blocks, so that the blocks of a cluster stay
+    neighbours. The new numbering is a permutation of the grid.
+
+    With `panel = 2`, the blocks of a grid of four by three visit the tiles in
+    this order (hexadecimal):
 
     ```
     0 2 4 6
@@ -181,8 +189,8 @@ def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
       %x = gpu.block_id x
     ```
 
-    becomes, with `%x0`, `%y0` the hardware's ids and `%gx`, `%gy` the grid's
-    extents,
+    becomes, with the ids `%x0` and `%y0` of the hardware, and the extents `%gx`
+    and `%gy` of the grid,
 
     ```mlir
     gpu.func @k() kernel {
@@ -200,23 +208,26 @@ def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
 }
 
 def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
-  let summary = "choose the instruction of each copy and matrix product";
+  let summary = "choose the instruction of each copy and matmul";
   let description = [{
-    Sets `tile.inst` on each operation that can become different instructions to
-    the best one that the target, the kernel's threads, the operation's types
-    and, for asynchronous copies, the known alignment of both sides allow. A
-    `tile.inst` that is already there is kept, or refused with the reason if the
-    operation cannot become it. A remark says why a better instruction was not
-    taken (`tile-inst-0001` for matrix products, `tile-inst-0002` for copies).
-    Roles that are written by hand for a target that has none are an error.
+    Sets `tile.inst` on each operation that can become different instructions.
+    The choice is the best instruction that the target, the threads of the
+    kernel, and the types of the operation permit. For asynchronous copies, it
+    also depends on the alignment that can be inferred for both sides. An
+    existing `tile.inst` is kept; it is an error if the operation cannot become
+    that instruction. Roles written by hand are an error on a target without
+    roles.
 
-    Before a kernel is scheduled this is a choice: TMA copies become others if
-    there will be no role to start them. Afterwards it is a contract, which this
-    pass checks when it runs again. Copies without `tile.inst` then get one that
-    the schedule is right with: what fills a channel is what its producer says,
-    and beside roles TMA is for copies that fill a channel.
+    Before a kernel is scheduled, `tile.inst` is a preference: TMA copies become
+    other copies if no role will start them. After scheduling it is a contract,
+    which this pass checks when it runs again. Copies without `tile.inst` then
+    get one that suits the schedule. A copy that fills a channel becomes the
+    instruction of the channel's producer. In a kernel with roles, only copies
+    that fill a channel may use TMA.
 
-    Runs on any operation that contains kernels.
+    Remarks give the reason why a better instruction was not chosen:
+    `tile-inst-0001` for matmuls, `tile-inst-0002` for copies. The pass runs on
+    any operation that contains kernels.
 
     ```mlir
     %d = tile.gemm %a, %b, %c : ...

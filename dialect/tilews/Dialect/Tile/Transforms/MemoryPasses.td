@@ -11,30 +11,31 @@
 include "mlir/Pass/PassBase.td"
 
 def InferLayoutsPass : Pass<"tile-infer-layouts"> {
-  let summary = "give each fragment and each shared buffer a layout";
+  let summary = "choose a layout for each fragment and each shared buffer";
   let description = [{
     Gives every fragment a `#tile.fragment` and every shared buffer a
-    `#tile.shared`. What the chosen instructions (`tile.inst`) demand, what the
-    kernel's types already say and what `tile.layout` asks for is fixed. It becomes a candidate of all
-    fragments it reaches along elementwise operations, loops, branches and
-    changes of shape, and so does what accesses to memory and reductions would
-    like best. Of the candidates those are chosen that cost least in all: in
-    accesses to memory (sectors, bank conflicts), in reductions (within threads,
-    warps or across them), in registers, and in conversions where two layouts
-    meet, each counted more in a loop. A `tile.convert_layout` is inserted where
-    the choice has two layouts meet.
+    `#tile.shared`. Layouts are fixed by the requirements of instructions
+    (`tile.inst`), by types that already have a layout, and by `tile.layout`. A
+    fixed layout becomes a candidate for all fragments that it reaches along
+    elementwise operations, loops, branches and shape changes. Memory accesses
+    and reductions add the layouts that they prefer as candidates.
 
-    Constants, splats and iotas are made anew for each layout they are used in.
-    Fragment operands of matrix products without a matrix instruction are put
-    into shared memory first. A kernel without `tile.threads` gets 128. The
-    fragments of a role are spread over its threads.
+    The pass chooses the candidates with the lowest total cost. The cost model
+    counts sectors and bank conflicts of memory accesses, reductions (within
+    threads, within warps and across warps), registers, and conversions between
+    layouts. Costs in loops weigh more. A `tile.convert_layout` is inserted
+    where an operation needs a fragment in another layout than its own.
 
-    Remarks tell of conversions that move elements between threads
-    (`tile-layout-0001`), of bank conflicts (`tile-layout-0002`) and of accesses
-    that are narrower than memory allows (`tile-layout-0003`). With `explain` a
-    remark at each fragment says what its layout is chosen for.
+    Constants, splats and iotas are duplicated for each layout that uses them.
+    Fragment operands of matmuls without a matrix instruction are stored to
+    shared memory first. A kernel without `tile.threads` gets 128. The fragments
+    of a role are distributed over its threads.
 
-    Runs on any operation that contains kernels.
+    Remarks report conversions that move elements between threads
+    (`tile-layout-0001`), bank conflicts (`tile-layout-0002`), and accesses that
+    are narrower than memory permits (`tile-layout-0003`). With `explain`, a
+    remark at each fragment gives the reason for its layout. The pass runs on
+    any operation that contains kernels.
 
     ```mlir
     %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
@@ -51,23 +52,27 @@ def InferLayoutsPass : Pass<"tile-infer-layouts"> {
     ```
   }];
   let options = [Option<"explain", "explain", "bool", /*default=*/"false",
-                        "Say at each fragment what its layout is chosen for">];
+                        "Emit a remark with the reason for each layout of a fragment">];
   let dependentDialects = ["::tilews::tile::TileDialect"];
 }
 
 def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
-  let summary = "give every shared buffer its place in the block's memory";
+  let summary = "assign shared buffers to offsets in the memory of the block";
   let description = [{
-    All shared memory of a kernel is one arena. Each `tile.alloc_shared` and
-    each operation that passes fragments through shared memory (`tile.reduce`
-    over several warps, `tile.scan`, `tile.convert_layout`, `tile.reshape`) gets a
-    byte offset in it, the kernel the size of the whole. What is not in use at the same time shares bytes: a
-    buffer is in use from its first to its last access, and during the whole of
-    a loop that accesses it, if it is allocated outside of the loop. Reductions
-    do not share with anything while that costs little, which saves barriers.
-    An offset is a multiple of 16, of the swizzle's period and of `alignment`.
+    All shared memory of a kernel is one arena. This pass assigns a byte offset
+    in it to each `tile.alloc_shared`, and to each operation that passes
+    fragments through shared memory (`tile.reduce` over several warps,
+    `tile.scan`, `tile.convert_layout`, `tile.reshape`). The kernel gets the
+    size of the arena.
 
-    It is an error if the arena is larger than the target allows.
+    Buffers that are not live at the same time share bytes. A buffer is live
+    from its first to its last access. If it is allocated outside of a loop that
+    accesses it, it is live during the whole loop. The scratch memory of
+    reductions shares no bytes as long as this costs little memory, because this
+    saves barriers. Offsets are multiples of 16, of the period of the swizzle,
+    and of `alignment`.
+
+    It is an error if the arena exceeds the shared memory of the target.
 
     ```mlir
     gpu.func @k() kernel {
@@ -84,20 +89,21 @@ def PlanSharedMemoryPass : Pass<"tile-plan-shared-memory"> {
 }
 
 def InsertBarriersPass : Pass<"tile-insert-barriers"> {
-  let summary = "put a barrier where a hazard between threads needs one";
+  let summary = "insert a barrier where a hazard between threads requires one";
   let description = [{
-    Runs on planned shared memory. An operation that reads bytes which were
-    written, or writes bytes which were read or written since the last barrier
-    gets a barrier before it; around loops, through branches, and also where two
-    buffers share bytes. Disjoint static regions of one buffer do not conflict,
-    nor do atomic combinations of one kind. No barrier is left that the others
-    make redundant. Global memory counts buffer by buffer: a kernel that reads
-    what it has written, or writes what it has read, gets a barrier in between.
-    Arguments that are written do not overlap others.
+    Needs planned shared memory. An operation gets a barrier before it if it
+    reads bytes that were written since the last barrier, or writes bytes that
+    were read or written since then. The analysis follows loops and branches,
+    and includes buffers that share bytes. Disjoint static regions of one buffer
+    do not conflict, and neither do atomic operations of the same kind. Barriers
+    that the others make redundant are removed. Global memory is analyzed by
+    whole buffers: a kernel that reads what it has written, or writes what it
+    has read, gets a barrier in between. Arguments that are written must not
+    alias other arguments.
 
-    A barrier waits for the asynchronous copies (`drain_copies`) if one of them
-    is in conflict; copies that it does not wait for stay in flight. It fences
-    (`proxy_fence`) if what was written is read by wgmma.
+    A barrier waits for asynchronous copies (`drain_copies`) if one of them
+    takes part in the hazard; other copies stay in flight. It contains a proxy
+    fence (`proxy_fence`) if wgmma reads what was written.
 
     ```mlir
     tile.copy %A[%m, %k] to %as {tile.inst = #tile.inst<cp_async>} : ...
@@ -115,35 +121,36 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
 }
 
 def LowerChannelsPass : Pass<"tile-lower-channels"> {
-  let summary = "make barriers of channels and numbers of cursors";
+  let summary = "lower channels to barriers, and cursors to numbers";
   let description = [{
-    Says what the transactions of channels are, on barriers in shared memory. A
-    channel becomes two `tile.mbarrier`s with one barrier a slot: one says that
-    the slot is full, the other that it is empty. They are ready
-    (`tile.mbarrier_ready`) before the roles begin.
+    Replaces each channel by two `tile.mbarrier`s with one barrier for each
+    slot. The *full* barrier of a slot completes when the slot is filled; the
+    *empty* barrier completes when all consumers have released it. A
+    `tile.mbarrier_ready` precedes the roles.
 
     | | becomes |
     |---|---|
-    | `tile.acquire` | a wait for the phase before the cursor's on the empty barrier: the first ones find it complete |
-    | `tile.commit` | for each kind of copy that fills the slot an arrival at the full barrier: of one thread, with the bytes to expect, for TMA copies; of each thread, when its copies have landed, for cp.async; of each thread for stores, behind a `tile.proxy_fence` if wgmma or TMA read the slot |
-    | `tile.wait` | a wait for the cursor's phase on the full barrier; with a `tile.proxy_fence` behind it if wgmma or TMA read what cp.async wrote |
-    | `tile.release` | an arrival of each warp at the empty barrier; behind a `tile.proxy_fence` if the role has stored to what TMA fills |
+    | `tile.acquire` | a wait on the empty barrier for the phase before that of the cursor; the first waits find it complete |
+    | `tile.commit` | an arrival at the full barrier for each kind of copy that fills the slot. TMA: one thread arrives, with the bytes to expect. cp.async: each thread arrives when its copies have been written. Stores: each thread arrives, after a `tile.proxy_fence` if wgmma or TMA read the slot |
+    | `tile.wait` | a wait on the full barrier for the phase of the cursor, followed by a `tile.proxy_fence` if wgmma or TMA read what cp.async wrote |
+    | `tile.release` | an arrival of each warp at the empty barrier, after a `tile.proxy_fence` if the role has stored to a slot that TMA fills |
 
-    A TMA copy `signals` the full barrier of its slot. Its bytes are expected by
-    the commit, or by a `tile.mbarrier_expect` of its own where it runs under
-    another condition than the commit. A role that does nothing but what one
-    thread can do is `elected`, and arrives as one thread.
+    A TMA copy `signals` the full barrier of its slot. The commit expects its
+    bytes. If the copy runs under another condition than the commit, a
+    `tile.mbarrier_expect` next to the copy expects them. A role that one thread
+    can execute becomes `elected`, and arrives as one thread.
 
-    A cursor becomes two i32, the slot and the parity of its phase, which
-    control flow carries; `tile.advance` becomes arithmetic on them.
+    A cursor becomes two i32 that control flow carries: the slot, and the parity
+    of its phase. `tile.advance` becomes arithmetic on them.
 
-    Without roles the threads that fill a slot are those that read it: a
-    `tile.wait` becomes a `tile.copy_group_wait` for their own copies and a
-    `tile.barrier`; of the other transactions nothing is left.
+    In a kernel without roles, the threads that fill a slot also read it. A
+    `tile.wait` then becomes a `tile.copy_group_wait` for the copies of each
+    thread, followed by a `tile.barrier`. The other transactions are erased.
 
-    Runs on kernels with layouts, as their last pass: `--tile-insert-barriers`
-    knows what channels order, and not what these barriers do. They lie where
-    `--tile-plan-shared-memory` has placed the channel.
+    The pass runs on kernels with layouts, after all other passes on them:
+    `--tile-insert-barriers` uses the order that channels impose, and does not
+    analyze `tile.mbarrier`s. The barriers are at the offset that
+    `--tile-plan-shared-memory` assigned to the channel.
 
     ```mlir
     %ch = tile.channel(%as) {producer = #tile.producer<tma>, tile.offset = 65536 : i64} : ... -> !tile.channel<4>

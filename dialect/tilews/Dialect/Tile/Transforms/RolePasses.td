@@ -11,28 +11,31 @@
 include "mlir/Pass/PassBase.td"
 
 def MulticastCopiesPass : Pass<"tile-multicast-copies"> {
-  let summary = "let the blocks of a cluster fetch a tile that they share once";
+  let summary = "fetch a tile that the blocks of a cluster share only once";
   let description = [{
-    In a kernel with `tile.cluster`, finds the TMA copies to slots of channels
-    whose tile is the same in all blocks of the cluster that differ along some
-    dimension: no index of the copy depends on the block's place in the cluster
-    along it. Such a copy gets `multicast`: each of the n blocks fetches one n-th
-    of the tile, and what it fetches lands in all of them, so that the tile
-    crosses the second-level cache's bus once and not n times.
+    Finds TMA copies to slots of channels that fetch the same tile in several
+    blocks of a cluster (`tile.cluster`). This is the case for the blocks along
+    a dimension if no index of the copy depends on the position of the block
+    along it. Such a copy gets `multicast`: each of the n blocks fetches one
+    n-th of the tile, and the share is written to all of them. The tile then
+    crosses the bus of the second-level cache once instead of n times.
 
-    What depends on a block's place is found by arithmetic on `gpu.block_id`,
-    which is a multiple of the cluster's extent plus the place: quotients of
-    multiples are the same in all blocks, remainders, sums and products keep the
-    place in view, and so do the counters of persistent loops. Memory that the
-    kernel does not write holds the same for all.
+    Dependence on the position is derived from `gpu.block_id`, which is a
+    multiple of the extent of the cluster plus the position. Its quotient by a
+    multiple of the extent is the same in all blocks of the cluster. Remainders,
+    sums and products depend on the position if an operand does, and so do the
+    induction variables of persistent loops. Memory that the kernel does not
+    write has the same contents for all blocks.
 
-    The blocks then fill each other's slots, and wait for each other: all
-    transactions of the kernel's channels have to be under loops and guards that
-    go the same way in all of them, roles start once, and of a channel each
-    transaction brings bytes from all blocks that release their slots to it. A
-    copy for which this or something else is not known stays as it is, and the
-    remark `tile-cluster-0002` says what. Runs behind `--tile-infer-layouts`:
-    the shares are whole boxes of TMA, or cut from them by rows.
+    Multicast blocks fill each other's slots, and therefore wait for each other.
+    All transactions of the channels must be in loops and guards that take the
+    same path in all of these blocks. Roles must not be started repeatedly. Each
+    transaction of a channel must receive bytes from all blocks that its slots
+    are released to. Remark `tile-cluster-0002` gives the reason why a copy is
+    not multicast.
+
+    The pass runs after `--tile-infer-layouts`, because the shares of a tile are
+    whole TMA boxes, or boxes cut by rows.
 
     ```mlir
     gpu.func @gemm(%A: memref<?x?xf16>, ...) kernel
@@ -53,32 +56,34 @@ def MulticastCopiesPass : Pass<"tile-multicast-copies"> {
 }
 
 def PingPongPass : Pass<"tile-ping-pong"> {
-  let summary = "let two roles take the turns of a persistent loop alternately";
+  let summary = "run alternate iterations of a persistent loop in two roles";
   let description = [{
     A role that computes one tile after the other leaves the tensor cores idle
-    while it converts and stores its results. This pass makes two of it, each
-    with all of its warps: `@math0` takes turns 0, 2, 4, ... of the loop with
-    `tile.ping_pong`, `@math1` takes turns 1, 3, 5, ... The results of one are
-    stored beside the products of the other.
+    while it converts and stores its results. This pass splits the role in two,
+    each with as many warps as the original: `@math0` runs iterations 0, 2, 4,
+    ... of the loop with `tile.ping_pong`, and `@math1` runs iterations 1, 3, 5,
+    ... One role stores results while the matmuls of the other one run.
 
-    What fills the channels stays as it is, in the order of all turns. The
-    channels become `alternating`: a role passes over the slots of the other's
-    turns. Which slots these are it finds out as it does in its own turns: by
-    the same loops and guards, of which nothing is left but what the cursors
-    depend on. A channel of one slot and no buffers orders the roles: `@math0`
-    commits it when it has started the last product of its turn, `@math1`
-    releases it when it has done so. So the tensor cores work for one tile at a
-    time, whose slots are waited for in order. If the last turn is one of
-    `@math0`'s, `@math1` passes it on behind its loop.
+    The producers of the channels stay as they are, and fill slots in the order
+    of all iterations. The channels become `alternating`: in an iteration of the
+    other role, a role advances its cursors past the slots of that iteration. It
+    runs the same loops and guards, reduced to the operations that the cursors
+    depend on. An additional channel with one slot and no buffers orders the
+    roles: `@math0` commits it after it has started the last matmul of an
+    iteration, `@math1` releases it after the same point. The matmuls of one
+    tile therefore run at a time, and slots are waited for in order. If the last
+    iteration belongs to `@math0`, `@math1` completes the last transaction of
+    this channel after its loop.
 
-    Each role has its own copy of the shared memory that it alone uses and
-    writes. `tile.threads` grows by the threads of the new role.
+    Each role has its own copy of the shared buffers that only the original role
+    uses and writes. `tile.threads` grows by the threads of the new role.
 
-    The loop stands in the body of a role, does all that the role does to memory
-    and channels, and carries nothing that depends on what a turn computes from
-    tiles; turns are independent, as those of `tile.persistent` are. Otherwise
-    the role stays alone, as it does where two need more threads, registers or
-    shared memory than there are, and a remark `tile-pp-00NN` says why.
+    The loop must be in the body of a role, and contain all effects of the role
+    on memory and channels. It must not carry values that an iteration computes
+    from tiles. Its iterations must be independent, as those of
+    `tile.persistent` are. Two roles must fit the limits for threads, registers
+    and shared memory. A remark `tile-pp-00NN` gives the reason why a role is
+    not split.
 
     ```mlir
     tile.role @math warps(4) {
@@ -100,18 +105,18 @@ def PingPongPass : Pass<"tile-ping-pong"> {
     becomes
 
     ```mlir
-    %turn = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
+    %order = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
     tile.role @math0 warps(4) {
       %q0 = tile.cursor : !tile.cursor<4>
       %o0 = tile.cursor : !tile.cursor<1>
       %r:3 = scf.for %t = %b to %tiles step %n
           iter_args(%q = %q0, %o = %o0, %mine = %true) -> (!tile.cursor<4>, !tile.cursor<1>, i1) {
         %next:2 = scf.if %mine -> (!tile.cursor<4>, !tile.cursor<1>) {
-          tile.acquire %turn[%o] : !tile.channel<1>
+          tile.acquire %order[%o] : !tile.channel<1>
           %s:2 = scf.for %k = %c0 to %steps step %c1 iter_args(%acc = %zero, %p = %q) -> ... {
             ...
           }
-          tile.commit %turn[%o] : !tile.channel<1>
+          tile.commit %order[%o] : !tile.channel<1>
           %o1 = tile.advance %o : !tile.cursor<1>
           tile.store %s#0 to %C[%m, %x] : ...
           scf.yield %s#1, %o1 : ...
@@ -127,10 +132,10 @@ def PingPongPass : Pass<"tile-ping-pong"> {
       }
     }
     tile.role @math1 warps(4) {
-      ...  // %mine begins as %false; tile.wait and tile.release of %turn
+      ...  // %mine starts as %false; tile.wait and tile.release of %order
       scf.if %r#2 {
-        tile.wait %turn[%r#1] : !tile.channel<1>
-        tile.release %turn[%r#1] : !tile.channel<1>
+        tile.wait %order[%r#1] : !tile.channel<1>
+        tile.release %order[%r#1] : !tile.channel<1>
       }
     }
     ```
@@ -141,20 +146,24 @@ def PingPongPass : Pass<"tile-ping-pong"> {
 }
 
 def OverlapProductsPass : Pass<"tile-overlap-products"> {
-  let summary = "do arithmetic on one product beside the other";
+  let summary = "overlap the arithmetic on one matmul with another matmul";
   let description = [{
-    In a turn of an attention loop a wgmma makes scores, arithmetic makes weights
-    of them, and a second wgmma multiplies these: one after the other. This pass
-    rotates such a loop in a role. The second product, and all that follows from
-    it, moves to the next turn: there the two products are started one behind
-    the other, and the arithmetic on the first runs beside the second. What the
-    late part uses of the early one is carried from turn to turn. The first
-    turn's early part stands in front of the loop and the last turn's late part
-    behind it, all in an `scf.if` for loops without turns.
+    In each iteration of an attention loop, a first wgmma computes scores,
+    arithmetic turns them into weights, and a second wgmma multiplies the
+    weights. Each step depends on the one before. This pass rotates such a loop
+    in a role: the second matmul, and everything that depends on it, moves to
+    the next iteration. There, both matmuls start one after the other, and the
+    arithmetic on the result of the first one overlaps with the second one (Shah
+    et al., "FlashAttention-3", section 3.2).
 
-    A loop stays as it is if it has an effect other than on channels, if the
-    first product depends on the second of the turn before, or if the fragments
-    of both parts do not fit the registers of a thread.
+    The loop carries the values of the early part that the late part uses. The
+    early part of the first iteration precedes the loop, and the late part of
+    the last iteration follows it. An `scf.if` around all of it handles loops
+    without iterations.
+
+    A loop is not rotated if it has effects other than on channels, if the first
+    matmul depends on the second one of the previous iteration, or if the
+    fragments of both parts exceed the registers of a thread.
 
     ```mlir
     %o = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, ...) -> ... {
@@ -194,20 +203,20 @@ def OverlapProductsPass : Pass<"tile-overlap-products"> {
 }
 
 def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
-  let summary = "let matrix products run on while the next ones start";
+  let summary = "start the next matmul before waiting for the previous one";
   let description = [{
-    A wgmma in a role whose result its loop only carries to the next turn, as
-    the accumulator of the next product, becomes asynchronous: it is waited for
-    when the product of the next turn has been started, so that the tensor cores
-    never run dry. What it reads is released then, one turn late: the loop
-    carries the cursor of the turn before, and whether there was one. Behind the
-    loop the last product is waited for and its slots are released, before
-    anything else uses the result.
+    Makes a wgmma in a role asynchronous if the loop only carries its result to
+    the next iteration, as the accumulator of the next matmul. The loop waits
+    for it after the matmul of the next iteration has started, so that the
+    tensor cores are never idle. The slots that it reads are therefore released
+    one iteration later. For this, the loop carries the cursor of the previous
+    iteration, and whether there was a previous iteration. After the loop, the
+    kernel waits for the last matmul and releases its slots, before any other
+    use of the result.
 
-    The product may stand in a guard. It stays as it is if it reads a fragment, or
-    metadata, which is read from registers,
-    if something else uses its result in the loop, or if a channel has too few
-    slots to hold those of two turns.
+    The matmul may be under a guard. It stays synchronous if it reads a fragment
+    or metadata from registers, if the loop has another use of its result, or if
+    a channel has too few slots for two iterations.
 
     ```mlir
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %q = %q0) -> ... {
@@ -248,19 +257,19 @@ def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
 }
 
 def StageStoresPass : Pass<"tile-stage-stores"> {
-  let summary = "let TMA store the results of a loop over tiles";
+  let summary = "store the results of a loop over tiles with TMA";
   let description = [{
-    A role of a persistent kernel that stores a tile with its threads is held up
-    while global memory takes the tiles of all blocks at once. This pass lets it
-    write to shared memory, which is quick, and start a TMA copy from there,
-    which goes on while the next tile is under way. Where there is no room for
-    the whole tile, it is stored in two or more parts one after the other.
+    A role of a persistent kernel that stores a tile with its threads is stalled
+    while all blocks write to global memory at the same time. This pass lets the
+    role write the tile to shared memory, which is fast, and start a TMA copy
+    from there. The copy runs while the role computes the next tile. If there is
+    no room for the whole tile, the pass stores it in two or more parts.
 
-    That is done to a `tile.store` in a role's loop that waits for channels, or
-    in a turn that it takes of one (`--tile-ping-pong`), if
-    the kernel does not read what it stores and as many blocks as before, or four,
-    fit a multiprocessor's shared memory. A store that TMA cannot do stays, with the
-    remark `tile-inst-0003`.
+    The pass rewrites a `tile.store` in the loop of a role that waits for
+    channels, also in an iteration that `--tile-ping-pong` assigns to the role.
+    The kernel must not read the memory that it stores to. The shared memory of
+    a multiprocessor must still hold as many blocks as before, or four. Remark
+    `tile-inst-0003` reports a store that TMA cannot do.
 
     ```mlir
     tile.store %x to %C[%m, %n] : tensor<128x256xf16> to memref<?x?xf16>
@@ -282,17 +291,18 @@ def StageStoresPass : Pass<"tile-stage-stores"> {
 }
 
 def AssignRegistersPass : Pass<"tile-assign-registers"> {
-  let summary = "share out the registers of a block by what its roles need";
+  let summary = "distribute the registers of a block by the needs of its roles";
   let description = [{
-    All threads of a block start with as many registers, at most 168 with 9 to
-    12 warps. Where the fragments of a role need more, this pass gives it more,
-    which the other role then does without: it must do nothing but start TMA
-    copies, and gets 24, or up to 40 in a nest of loops, if the needy roles can
-    spare them. Registers move between whole warpgroups: such a role is filled
-    up to four warps, and `tile.threads` grows by them.
+    All threads of a block start with the same number of registers: at most 168
+    with 9 to 12 warps. If the fragments of a role need more, this pass gives it
+    more, and reduces the registers of the other role. That role must only start
+    TMA copies. It gets 24 registers, or up to 40 in a nest of loops if the
+    other roles can spare them. Registers move between whole warpgroups: the
+    role with fewer registers is extended to four warps, and `tile.threads`
+    grows by the added threads.
 
-    Nothing changes if all roles have enough, if a role has a number of
-    registers already, or on a target without `setmaxnreg`.
+    Nothing changes if all roles have enough registers, if a role already has
+    `registers`, or if the target lacks `setmaxnreg`.
 
     ```mlir
     tile.specialize {

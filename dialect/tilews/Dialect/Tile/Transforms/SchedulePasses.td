@@ -11,33 +11,41 @@
 include "mlir/Pass/PassBase.td"
 
 def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
-  let summary = "decide which operations of a loop run ahead of the others";
+  let summary = "assign operations of a loop to stages of a software pipeline";
   let description = [{
-    Gives the operations of each loop with `tile.num_stages` a `tile.stage` and a
-    `tile.order`; nothing moves. Turn `t` of the pipelined loop will run what
-    the operations of stage `s` do in turn `t - s`, in ascending order.
+    Gives the operations of each loop with `tile.num_stages` a `tile.stage` and
+    a `tile.order`; no operation moves. Iteration `t` of the pipelined loop will
+    execute the operations of stage `s` for iteration `t - s` of the original
+    loop, in ascending order.
 
-    Operations that fill shared memory from global memory, by a copy or through
-    fragments, are in stage 0: they *produce*. A buffer is refilled right after
-    its last reader; if all refills come at the end of a turn, they move to the
-    beginning of the next one, one stage nearer. Operations that have effects or
-    compute fragments are in the last stage: they *consume*, in their own order.
-    Scalars, and what producers need, have no stage: they are computed wherever
-    they are needed. Only scalars that are read from shared memory which
-    producers fill are in stage 0 themselves. An `scf.if` around producers is a
-    guard: its operations are planned like those around it.
+    Stages are assigned as follows:
 
-    What producers read must not be written in the loop, nor may they need what
-    consumers compute. Each turn has to overwrite all it reads of a buffer that
-    producers fill, under the same guard, and nothing else may write to it. The
-    buffer is not used outside of such loops, but for reads after a loop that is
-    the only one to fill it and is in no other loop. What cannot run ahead stays
-    with the consumers, and a remark says why.
+    * *Producers* are operations that fill shared memory from global memory, by
+      a copy or through fragments. They are in stage 0. A buffer is refilled
+      right after its last reader. If all refills would be at the end of an
+      iteration, they move to the start of the next one, one stage closer to
+      their consumers.
+    * *Consumers* are operations that have effects or compute fragments. They
+      are in the last stage, in program order.
+    * Scalars, and operations that producers depend on, have no stage: each
+      stage that needs them computes them. Scalars read from shared memory that
+      producers fill are in stage 0.
+    * An `scf.if` around producers is a guard. Its operations are planned like
+      those outside of it.
 
-    Stages and orders that are there already, on each operation of a loop that is
-    not a scalar computation, are kept if they keep all dependences, an error
-    otherwise. If nothing runs ahead in such a plan, it is removed, with a remark;
-    so are stages that belong to no loop with `tile.num_stages`.
+    The loop must not write memory that producers read, and producers must not
+    depend on consumers. Each iteration must overwrite everything that it reads
+    of a buffer that producers fill, under the same guard. No other operation
+    may write to the buffer, and it must not be used outside of such loops. Reads
+    after a loop are allowed if only this loop fills the buffer, and it is not
+    nested in another loop. Operations that cannot run ahead stay with the
+    consumers, and a remark `tile-pipe-00NN` gives the reason.
+
+    Existing stages and orders are kept if each operation of the loop that is
+    not a scalar computation has them. It is an error if they violate a
+    dependence. If nothing runs ahead in such a plan, a remark is emitted and
+    the plan is removed. Stages outside of loops with `tile.num_stages` are
+    removed, too (`tile-pipe-0017`).
 
     ```mlir
     %r = scf.for %k = %c0 to %n step %c1 iter_args(%c = %zero) -> (tensor<128x128xf32>) {
@@ -62,24 +70,25 @@ def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
 }
 
 def MultiVersionPass : Pass<"tile-multi-version"> {
-  let summary = "give the buffers of planned loops versions and channels";
+  let summary = "give the buffers of pipelined loops versions and channels";
   let description = [{
-    Makes channels of what `--tile-plan-pipeline` planned. A buffer that producers
-    fill for consumers gets a leading dimension, with as many versions as are in
-    use at the same time; a layout in its type is extended. Buffers that are read
-    from the same first to the same last operation share a `tile.channel`. A
-    buffer that several loops fill has the versions that the most demanding one
-    needs.
+    Creates channels according to the plan of `--tile-plan-pipeline`. Each
+    buffer that producers fill for consumers gets a leading dimension, whose
+    extent is the number of versions in use at the same time. A layout in its
+    type is extended. Buffers with the same first and last reader share a
+    `tile.channel`. A buffer that several loops fill gets the largest number of
+    versions that one of them needs.
 
-    Each turn of a loop then first produces and next consumes: the guards and
-    scalars that both need are there twice, and so are carried values. Producers
-    fill a slot between `tile.acquire` and `tile.commit`, consumers read it between
-    `tile.wait` and `tile.release`. The cursors are advanced where that happens and
-    carried through all `scf.for`, `scf.if` and `scf.while` around: slots and phases
-    count transactions. Reads behind a loop take the last slot that was consumed.
+    Each iteration then first runs the producers and next the consumers. Guards,
+    scalars and carried values that both need are duplicated. Producers fill a
+    slot between `tile.acquire` and `tile.commit`; consumers read it between
+    `tile.wait` and `tile.release`. The cursors advance with each transaction,
+    and all enclosing `scf.for`, `scf.if` and `scf.while` carry them. Slots and
+    phases therefore count transactions, not iterations. Reads after a loop use
+    the last slot that was consumed.
 
-    The result runs as it stands, one operation after the other. Stages and orders
-    are kept, also on the new operations.
+    The result is a correct kernel even if it is executed sequentially. Stages
+    and orders are kept, and new operations have them, too.
 
     ```mlir
     scf.for %k = %c0 to %n step %c1 {
@@ -113,19 +122,19 @@ def MultiVersionPass : Pass<"tile-multi-version"> {
 }
 
 def ChannelPreludesPass : Pass<"tile-channel-preludes"> {
-  let summary = "let TMA copies outside of pipelined loops use channels too";
+  let summary = "give TMA copies outside of pipelined loops channels";
   let description = [{
-    A kernel with pipelined loops may copy tiles outside of these as well: the
-    queries of an attention kernel, say, once for each tile of the output. A
-    buffer that only TMA copies of one block fill, and that only what follows in
-    the same block reads, gets a channel with one slot: the copies can then be
-    started by the role that does nothing else, and the readers wait right
-    before the first of them.
+    A kernel with pipelined loops may also copy tiles outside of them. For
+    example, an attention kernel copies the queries once for each tile of the
+    output. This pass gives such a buffer a channel with one slot if only TMA
+    copies of one block fill it, and only later operations of the same block
+    read it. The role that starts TMA copies can then start these, too, and the
+    readers wait right before the first read.
 
-    A copy stays as it is where that role could not start it: if what it brings
-    decides what the role does (a mask that guards are read from, say), or if a
-    guard or a bound around it follows from what the rest computes. If the
-    kernel will have no roles, all copies do.
+    A copy is left alone if that role could not start it. This is the case if
+    the data decide what the role does (such as a mask that guards are read
+    from), or if an enclosing guard or loop bound depends on results of the
+    other role. All copies are left alone if the kernel will have no roles.
 
     ```mlir
     tile.copy %Q[%m, 0] to %qs {tile.inst = #tile.inst<tma>} : ...
@@ -154,33 +163,34 @@ def ChannelPreludesPass : Pass<"tile-channel-preludes"> {
 }
 
 def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
-  let summary = "give the producers of channels warps of their own";
+  let summary = "move the producers of channels to warps of their own";
   let description = [{
-    Takes a kernel whose channels are filled and read by the same threads, as
-    `--tile-multi-version` leaves it, and splits it in two roles that run at the
-    same time: `@load` acquires slots, fills them and commits; `@math`, with all
-    the threads that the kernel had, does everything else. A role computes for
-    itself what both need: scalars, loops, guards, and what these read. The
-    load role has one warp if all its copies are TMA copies, otherwise four.
+    Splits a kernel whose threads both fill and read its channels, as made by
+    `--tile-multi-version`, into two concurrent roles. `@load` acquires slots,
+    fills them and commits. `@math`, with all threads of the original kernel,
+    does everything else. Loops, guards, scalars, and the reads that these
+    depend on are duplicated in both roles. The load role has one warp if all
+    its copies are TMA copies, otherwise four.
 
-    Effects on shared memory that the load role reads (a table of indices, say)
-    stay in front of the roles, where all threads make them. Where they cannot,
-    because each tile of a persistent loop brings a mask of its own, say, both
-    roles read from global memory what a copy brings to the shared buffer: if
-    the copy alone writes it, all of it, and nothing writes what is copied.
+    Effects on shared memory that the load role reads, such as a table of
+    indices, stay before the roles, and all threads perform them. This is not
+    possible if each tile of a persistent loop loads a mask of its own. Both
+    roles then read the mask from global memory instead of the shared buffer.
+    For this, one copy must be the only writer of the buffer and fill all of it,
+    and nothing may write its source.
 
-    With `one-role` every kernel keeps its one role, which a software pipeline
-    fills (`--tile-expand-pipeline`): to compare the two, or where threads are
-    better used for more blocks. A kernel for a target without TMA does so, too. So does one none of
-    whose copies can be done by TMA, or in which filling a channel needs what
-    the rest of the kernel writes; a remark `tile-ws-00NN` says why. TMA copies
-    that no channel waits for become other copies.
+    The kernel keeps a single role if the target has no TMA, if none of its
+    copies can be done by TMA, or if filling a channel depends on memory that
+    the rest of the kernel writes. A remark `tile-ws-00NN` gives the reason.
+    `one-role` forces a single role, for comparisons or if the threads are
+    better used for more blocks. `--tile-expand-pipeline` then pipelines the
+    single role. TMA copies that no channel waits for become other copies.
 
     `tile.role_registers = {math = 232, load = 40}` on the kernel becomes the
-    registers of the roles, which then fill warpgroups. In a kernel that has
-    roles already, written by hand, TMA copies that fill no slot become other
-    copies, too, and channels are checked: one with the producer `mixed` gets
-    that of the copies that fill it, another one has to be right.
+    `registers` of the roles, which are then extended to whole warpgroups. If a
+    kernel already has roles, TMA copies that fill no slot become other copies,
+    too, and channels are checked. A channel with the producer `mixed` gets the
+    producer of the copies that fill it; any other producer must match them.
 
     ```mlir
     %as = tile.alloc_shared : memref<4x128x64xf16, #gpu.address_space<workgroup>>
@@ -237,26 +247,28 @@ def SpecializeWarpsPass : Pass<"tile-specialize-warps"> {
   }];
   let options = [
     Option<"oneRole", "one-role", "bool", /*default=*/"false",
-           "Let all threads fill the channels, also where roles can be made">
+           "Make no roles: all threads fill the channels">
   ];
 }
 
 def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
-  let summary = "overlap the turns of loops in kernels without roles";
+  let summary = "overlap the iterations of loops in kernels without roles";
   let description = [{
-    Expands loops with channels, as `--tile-multi-version` makes them, by their
-    stages and orders: in front of the loop the early stages of the first turns,
-    in the loop all stages, each of another turn. There is no code behind the
-    loop: its last turns skip what would belong to turns that do not exist, and
-    so do the first ones if the loop may be short. Any number of turns, none
-    included, is possible.
+    Expands loops with channels, as made by `--tile-multi-version`, by their
+    stages and orders. The early stages of the first iterations precede the
+    loop. Each iteration of the new loop executes all stages, each for a
+    different original iteration. There is no code after the loop: its last
+    iterations skip the stages of iterations that do not exist. The first ones
+    do the same if the loop may be short. The loop may have any number of
+    iterations, including none.
 
-    A `tile.commit_group` closes the group of asynchronous copies behind each
-    commit, in every turn, also in those whose copies are skipped or whose guard
-    does not hold. So each `tile.wait` gets a constant number of groups, `pending`,
-    that may still be under way. Loops in roles stay as they are. A loop that
-    cannot be expanded, for which there is a remark, is no longer planned: it
-    fills and reads its slots turn by turn.
+    A `tile.commit_group` closes the group of asynchronous copies after each
+    commit. It is executed in every iteration, even if the copies are skipped or
+    their guard is false. Therefore the number of groups that may be in flight
+    at a `tile.wait` is a constant, its `pending`. Loops in roles stay as they
+    are. If a loop cannot be expanded, a remark `tile-pipe-00NN` gives the
+    reason and the plan is removed: the loop fills and reads its slots in the
+    same iteration.
 
     ```mlir
     scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %q0) -> (!c, !c) {
@@ -294,7 +306,7 @@ def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
       tile.wait %ch[%q] {pending = 0 : i64} : ...
       %p2 = scf.if %more -> (!c) {
         %k1 = arith.addi %k, %c1 : index
-        ... the copy of turn %k1 ...
+        ... the copy of iteration %k1 ...
       } else {
         scf.yield %p : !c
       }
@@ -312,22 +324,27 @@ def ExpandPipelinePass : Pass<"tile-expand-pipeline"> {
 }
 
 def VerifySchedulePass : Pass<"tile-verify-schedule"> {
-  let summary = "prove that schedules are right, or show how they fail";
+  let summary = "prove that schedules are correct, or show how they fail";
   let description = [{
-    Checks the protocol of each kernel's channels, or of the barriers they have
-    become, for all arguments: that roles never wait for each other for ever,
-    that every slot is filled, completed, read and released once and in turn,
-    that every access lies in a transaction, and, in kernels without roles, that
-    waits permit few enough pending copies; of barriers, that arrivals, bytes
-    and phases are right, and that accesses are ordered by them.
-    `docs/verifier.md` says how. The IR stays as it is.
+    Checks the channels of each kernel, or the barriers that they became, for
+    all arguments. It proves that
 
-    A schedule that is right is passed over in silence, or with `report` with
-    the remark `tile-verify-0002`. One that is wrong is an error, whose notes
-    are the arguments and the last events that lead to the fault; with
-    `counterexample` a file gets all of them, from which `tilews-sim --replay`
-    runs the kernel up to the fault. Of one for which neither is found the
-    remark `tile-verify-0001` says what is in the way.
+    * roles never wait for each other forever,
+    * every slot is filled, completed, read and released once, in the order of
+      its transactions,
+    * every access to a slot is inside of a transaction,
+    * the waits of kernels without roles permit few enough pending copies, and
+    * the arrivals, bytes and phases of barriers are correct, and order all
+      accesses.
+
+    `docs/verifier.md` describes the method. The IR does not change.
+
+    A wrong schedule is an error. Its notes are the arguments and the last
+    events before the fault. With `counterexample`, all events are written to a
+    file, and `tilews-sim --replay` executes the kernel up to the fault. A
+    correct schedule causes no output; with `report`, remark `tile-verify-0002`
+    lists what was checked. If neither a proof nor a fault is found, remark
+    `tile-verify-0001` gives the reason.
 
     ```mlir
     tile.role @math warps(4) {
@@ -339,10 +356,21 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
     }
     ```
 
-    is an error: `reads slot 0 of a channel outside of a transaction`.
+    is an error: `reads slot 0 of a channel outside of a transaction`. The
+    corrected role reads the slot before it releases it:
+
+    ```mlir
+    tile.role @math warps(4) {
+      %q = tile.cursor : !tile.cursor<2>
+      tile.wait %ch[%q] : !tile.channel<2>
+      %a = tile.slot %as[%q] : ...
+      %x = tile.load %a : ...
+      tile.release %ch[%q] : !tile.channel<2>
+    }
+    ```
   }];
   let options = [Option<"report", "report", "bool", /*default=*/"false",
-                        "Say of each kernel that is proved what was checked">,
+                        "Emit a remark for each kernel that is proved correct">,
                  Option<"counterexample", "counterexample", "std::string",
                         /*default=*/"",
                         "File for the first counterexample (JSON)">];
