@@ -13,8 +13,8 @@ using namespace tilews::tile;
 
 static LogicalResult verifyOutsideOfRoles(Operation *op) {
   if (auto role = op->getParentOfType<RoleOp>())
-    return op->emitOpError("stands in role @")
-           << role.getName() << ", but all threads of the block have to meet";
+    return op->emitOpError("is in role @")
+           << role.getName() << ", but synchronizes all threads of the block";
   return success();
 }
 

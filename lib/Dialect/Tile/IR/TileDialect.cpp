@@ -91,8 +91,8 @@ static LogicalResult verifyCluster(FunctionOpInterface kernel, Attribute attr) {
            d[0] * d[1] * d[2] <= 16;
   };
   if (!dims || !isValid(dims))
-    return kernel.emitError("'tile.cluster' expects array<i32: x, y, z> with a "
-                            "product from 1 to 16, found ")
+    return kernel.emitError("'tile.cluster' expects array<i32: x, y, z> with 1 "
+                            "to 16 blocks, found ")
            << attr;
   return success();
 }
@@ -130,8 +130,9 @@ static LogicalResult verifyStreamK(Operation *op, Attribute value) {
   if (!isa<scf::ForOp>(op))
     return op->emitError("'tile.stream_k' belongs on an scf.for");
   if (op->hasAttr(TileDialect::kSplitK))
-    return op->emitError("'tile.stream_k' and 'tile.split_k' exclude each "
-                         "other: both share the loop's turns among blocks");
+    return op->emitError(
+        "'tile.stream_k' and 'tile.split_k' exclude each "
+        "other: both share the loop's iterations among blocks");
   if (!isa<UnitAttr>(value))
     return op->emitError("'tile.stream_k' is a unit attribute, found ")
            << value;

@@ -29,7 +29,7 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
     if (isThere && isBetween)
       candidates.push_back(kind);
     else if (rejected)
-      rejected(kind, isThere ? "it copies " + memories
+      rejected(kind, isThere ? name + " copies " + memories + " only"
                              : target.chip + " has no " + name);
   };
   bool isLoad = isGlobal(source) && isShared(dest);

@@ -51,7 +51,7 @@ static LogicalResult verifyElementTypes(Operation *op, Type lhs, Type rhs,
     accFits = acc.isF32() || (lhs.isF16() && acc.isF16());
   if (!accFits)
     return op->emitOpError("cannot accumulate ")
-           << lhs << " products in " << acc << ", expected "
+           << lhs << " operands in " << acc << ", expected "
            << (lhs.isInteger() ? "i32"
                : lhs.isF64()   ? "f64"
                                : "f32");
@@ -164,7 +164,7 @@ static LogicalResult verifyUnfinishedUses(MatmulOpInterface op) {
         continue;
       InFlightDiagnostic diag = op->emitOpError(
           "is asynchronous: expected its result to be an accumulator of "
-          "another asynchronous product or to be finished by tile.gemm_wait");
+          "another asynchronous matmul or to be finished by tile.gemm_wait");
       diag.attachNote(user->getLoc())
           << "used by '" << user->getName() << "' before it is finished";
       return diag;

@@ -49,9 +49,9 @@ void tile::dropStrayStages(gpu::GPUFuncOp kernel) {
       strays[around].push_back(op);
   });
   for (auto &[around, ops] : strays) {
-    ops.front()->emitRemark("tile-pipe-0017: its stage and order are not kept: "
-                            "they belong in an scf.for with 'tile.num_stages' "
-                            "that takes more than one turn, found them in '")
+    ops.front()->emitRemark("tile-pipe-0017: stage and order are removed: they "
+                            "belong in an scf.for with 'tile.num_stages' and "
+                            "more than one iteration, found them in '")
         << around->getName() << "'";
     llvm::for_each(ops, removeStage);
   }

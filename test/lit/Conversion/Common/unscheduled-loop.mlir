@@ -15,7 +15,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
     } {tile.num_stages = 3 : i32}
     scf.for %i = %c0 to %n step %c1 {
-      // expected-remark @below {{tile-pipe-0017: its stage and order are not kept}}
+      // expected-remark @below {{tile-pipe-0017: stage and order are removed}}
       memref.store %i, %x[%i] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
     }
     // A loop with one stage needs no pass, so there is no remark.

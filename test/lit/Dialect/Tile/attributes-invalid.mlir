@@ -121,7 +121,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with a product from 1 to 16, found array<i32: 2, 1>}}
+  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with 1 to 16 blocks, found array<i32: 2, 1>}}
   gpu.func @k() kernel attributes {tile.cluster = array<i32: 2, 1>} {
     gpu.return
   }
@@ -130,7 +130,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with a product from 1 to 16, found array<i32: 2147483647, 2147483647, 2147483647>}}
+  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with 1 to 16 blocks, found array<i32: 2147483647, 2147483647, 2147483647>}}
   gpu.func @k() kernel attributes {tile.cluster = array<i32: 2147483647, 2147483647, 2147483647>} {
     gpu.return
   }
@@ -139,7 +139,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with a product from 1 to 16, found array<i32: 0, 1, 1>}}
+  // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with 1 to 16 blocks, found array<i32: 0, 1, 1>}}
   gpu.func @k() kernel attributes {tile.cluster = array<i32: 0, 1, 1>} {
     gpu.return
   }
@@ -391,7 +391,7 @@ func.func @f(%n: index) {
 // -----
 
 func.func @f(%n: index) {
-  // expected-error @below {{'tile.stream_k' and 'tile.split_k' exclude each other: both share the loop's turns among blocks}}
+  // expected-error @below {{'tile.stream_k' and 'tile.split_k' exclude each other: both share the loop's iterations among blocks}}
   scf.for %i = %n to %n step %n {
   } {tile.split_k = 2 : i32, tile.stream_k}
   return

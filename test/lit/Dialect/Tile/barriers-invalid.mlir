@@ -74,7 +74,7 @@ func.func @f(%full: !tile.mbarrier<4>, %slot: index, %parity: i32) {
 func.func @f() {
   tile.specialize {
     tile.role @math warps(4) {
-      // expected-error @below {{'tile.mbarrier_ready' op stands in role @math, but all threads of the block have to meet}}
+      // expected-error @below {{'tile.mbarrier_ready' op is in role @math, but synchronizes all threads of the block}}
       tile.mbarrier_ready
     }
   }

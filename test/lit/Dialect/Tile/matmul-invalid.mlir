@@ -82,7 +82,7 @@ func.func @f(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x8xf8E4M3FNUZ>, %c: tensor
 // -----
 
 func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<16x8xf64>) {
-  // expected-error @below {{'tile.gemm' op cannot accumulate 'f16' products in 'f64', expected f32}}
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'f16' operands in 'f64', expected f32}}
   %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<16x8xf64>
   return
 }
@@ -90,7 +90,7 @@ func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32
 // -----
 
 func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xf32>) {
-  // expected-error @below {{'tile.gemm' op cannot accumulate 'i8' products in 'f32', expected i32}}
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'i8' operands in 'f32', expected i32}}
   %d = tile.gemm %a, %b, %c : tensor<16x32xi8>, tensor<32x8xi8> -> tensor<16x8xf32>
   return
 }
@@ -98,7 +98,7 @@ func.func @f(%a: tensor<16x32xi8>, %b: tensor<32x8xi8>, %c: tensor<16x8xf32>) {
 // -----
 
 func.func @f(%a: tensor<16x32xf64>, %b: tensor<32x8xf64>, %c: tensor<16x8xf32>) {
-  // expected-error @below {{'tile.gemm' op cannot accumulate 'f64' products in 'f32', expected f64}}
+  // expected-error @below {{'tile.gemm' op cannot accumulate 'f64' operands in 'f32', expected f64}}
   %d = tile.gemm %a, %b, %c : tensor<16x32xf64>, tensor<32x8xf64> -> tensor<16x8xf32>
   return
 }
@@ -203,7 +203,7 @@ func.func @f(%a: tensor<16x32xf16>, %e: memref<16x4xi16>, %b: tensor<64x8xf16>, 
 // -----
 
 func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xi32>) {
-  // expected-error @below {{'tile.gemm_sp' op cannot accumulate 'f16' products in 'i32', expected f32}}
+  // expected-error @below {{'tile.gemm_sp' op cannot accumulate 'f16' operands in 'i32', expected f32}}
   %d = tile.gemm_sp %a, %e, %b, %c : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xi32>
   return
 }
@@ -211,7 +211,7 @@ func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, 
 // -----
 
 func.func @f(%a: tensor<16x32xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
-  // expected-error @below {{'tile.gemm' op is asynchronous: expected its result to be an accumulator of another asynchronous product or to be finished by tile.gemm_wait}}
+  // expected-error @below {{'tile.gemm' op is asynchronous: expected its result to be an accumulator of another asynchronous matmul or to be finished by tile.gemm_wait}}
   %d = tile.gemm %a, %b, %c {async} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
   // expected-note @below {{used by 'arith.addf' before it is finished}}
   %e = arith.addf %d, %c : tensor<16x8xf32>
@@ -244,7 +244,7 @@ func.func @f(%a: tensor<16x32xf16>) {
 // -----
 
 func.func @f(%a: tensor<16x32xf16>, %e: tensor<16x4xi16>, %b: tensor<64x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
-  // expected-error @below {{'tile.gemm_sp' op is asynchronous: expected its result to be an accumulator of another asynchronous product or to be finished by tile.gemm_wait}}
+  // expected-error @below {{'tile.gemm_sp' op is asynchronous: expected its result to be an accumulator of another asynchronous matmul or to be finished by tile.gemm_wait}}
   %d = tile.gemm_sp %a, %e, %b, %c {async} : tensor<16x32xf16>, tensor<16x4xi16>, tensor<64x8xf16> -> tensor<16x8xf32>
   // expected-note @below {{used by 'arith.addf' before it is finished}}
   %f = arith.addf %d, %c : tensor<16x8xf32>

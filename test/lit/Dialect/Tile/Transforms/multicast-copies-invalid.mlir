@@ -231,7 +231,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @role() kernel attributes {tile.threads = 32 : i32} {
     tile.specialize {
       tile.role @all warps(1) {
-        // expected-error @below {{stands in role @all, but all threads of the block have to meet}}
+        // expected-error @below {{is in role @all, but synchronizes all threads of the block}}
         tile.cluster_barrier
       }
     }

@@ -265,7 +265,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @stray(%A: !g, %x: memref<?xindex>, %n: index, %c: i1) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
-    // expected-remark @below {{tile-pipe-0017: its stage and order are not kept: they belong in an scf.for with 'tile.num_stages' that takes more than one turn, found them in 'gpu.func'}}
+    // expected-remark @below {{tile-pipe-0017: stage and order are removed: they belong in an scf.for with 'tile.num_stages' and more than one iteration, found them in 'gpu.func'}}
     memref.store %c0, %x[%c0] {tile.stage = 0 : i32, tile.order = 0 : i32} : memref<?xindex>
     memref.store %c0, %x[%n] {tile.stage = 2 : i32, tile.order = 1 : i32} : memref<?xindex>
     scf.for %k = %c0 to %n step %c64 {
