@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reads and writes the interface of a kernel in its two forms: argument
+// attributes on a gpu.func, the array `tile.arguments` on the llvm.func made
+// from it. Each element of the array is a dictionary with the type of the
+// argument and its attributes:
+//
+//   %A: memref<?x64xf16> {tile.name = "A"}    on the gpu.func
+//   {type = memref<?x64xf16>, tile.name = "A"}    in tile.arguments
+//
+// Readers may run before the verifier, so that they return nothing for an
+// attribute that is not valid.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 
@@ -16,11 +29,11 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The keys of a dictionary in `tile.arguments`. Its entries other than the
-/// type are the argument attributes of the gpu.func under their own names.
+/// The key of the type in a dictionary of `tile.arguments`. The other entries
+/// have the names of the argument attributes.
 static constexpr StringLiteral kType = "type";
 
-/// Reads the attributes that an argument has in either form.
+/// Reads an argument from its type and its attributes, which may be null.
 static KernelArgument readArgument(Type type, DictionaryAttr attrs) {
   KernelArgument argument;
   argument.type = type;
@@ -58,7 +71,7 @@ tile::getKernelArguments(FunctionOpInterface kernel) {
   if (!recorded)
     return arguments;
   for (Attribute attr : recorded) {
-    // The verifier reports; until it has run nothing here may be relied on.
+    // The verifier reports the error, but may not have run yet.
     if (failed(verifyKernelArgument(attr, nullptr)))
       return {};
     auto dict = cast<DictionaryAttr>(attr);
@@ -167,7 +180,8 @@ static constexpr StringLiteral kDims = "dims";
 static constexpr StringLiteral kBox = "box";
 static constexpr StringLiteral kSwizzle = "swizzle";
 
-/// Reads one element of `tile.tensor_maps`; says in `expected` what is wrong.
+/// Reads one element of `tile.tensor_maps`. If it is not valid, fails and sets
+/// `expected` for the error.
 static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
                                           Attribute attr,
                                           std::string &expected) {

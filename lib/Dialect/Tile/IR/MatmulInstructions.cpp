@@ -1,7 +1,20 @@
-//===- MatmulInstructions.cpp - Instructions of matrix products -----------===//
+//===- MatmulInstructions.cpp - Instructions of matmuls -------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrix instructions of matmuls: the candidates on a target, the plan of the
+// chosen one, and the layouts that it requires.
+//
+// `getInstruction` selects an instruction of a family by target and element
+// type, such as mma.sync m16n8k16 for f16 on sm_80. `getMatmulPlan` distributes
+// the result over a grid of warps or warpgroups. A wgmma can have up to 256
+// columns; `planWgmma` tries widths in descending order, because an operand in
+// a given layout may permit only a narrow one. Requirements follow from the
+// plan: the layout of the accumulator is fixed, shared operands get the layout
+// that the instruction reads best.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +40,7 @@ static bool isFnuzFp8(Type type) {
 }
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
-/// The instruction the operation was given, or simt.
+/// Returns the kind in `tile.inst`, simt without it.
 static InstKind getInst(Operation *op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst ? inst.getValue() : InstKind::Simt;
@@ -37,33 +50,35 @@ static InstKind getInst(Operation *op) {
 // Matrix instructions of a target
 //===----------------------------------------------------------------------===//
 
-/// The operand types mma.sync takes on `sm` (PTX ISA, "mma": target notes).
+/// Returns whether mma.sync has this operand type on `sm` (PTX ISA, "mma":
+/// target notes).
 static bool hasMmaSync(unsigned sm, Type type) {
   if (isHalf(type) || type.isF32() || type.isF64() || type.isInteger(8))
     return sm >= 80;
   return isOcpFp8(type) && sm >= 89;
 }
 
-/// The operand types that NVIDIA's sparse instructions take with two of four
-/// elements: of f32 they take one of two.
+/// Returns whether the sparse instructions of NVIDIA take two of four elements
+/// of this type. For f32 they take one of two.
 static bool isSparseOperand(Type type) {
   return isHalf(type) || type.isInteger(8) || isOcpFp8(type);
 }
 
-/// The mfma of a CDNA chip ("CDNA2", "CDNA3" and "CDNA4 Instruction Set
-/// Architecture", chapter "Matrix Arithmetic Instructions"), none if `arch`
-/// multiplies no such elements.
+/// Returns the mfma of a CDNA chip, none if `arch` has none for this type
+/// ("CDNA2", "CDNA3" and "CDNA4 Instruction Set Architecture", chapter "Matrix
+/// Arithmetic Instructions").
 static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
                                                 int64_t n) {
-  // The larger shape needs fewer operand reads a product. Of f64 there is only
-  // the smaller one.
+  // The larger shape reads fewer operands for each multiplication. f64 only has
+  // the smaller shape.
   int64_t size = n % 32 == 0 && !type.isF64() ? 32 : 16;
   int64_t lanesK = 64 / size;
   if (isHalf(type))
     return getMfma(size, lanesK * (arch == 0x950 ? 8 : 4));
   if (type.isInteger(8))
     return getMfma(size, lanesK * (arch == 0x950 ? 16 : arch == 0x942 ? 8 : 4));
-  // The same opcodes read one family on gfx942, the other one on gfx950.
+  // The same opcodes take the FNUZ family on gfx942 and the OCP family on
+  // gfx950.
   if ((isFnuzFp8(type) && arch == 0x942) || (isOcpFp8(type) && arch == 0x950))
     return getMfma(size, lanesK * 8);
   if (type.isF32())
@@ -73,8 +88,8 @@ static std::optional<MmaInstruction> getMfmaFor(unsigned arch, Type type,
   return std::nullopt;
 }
 
-/// The wmma of an RDNA chip ("RDNA3" and "RDNA4 Instruction Set Architecture",
-/// chapter "WMMA").
+/// Returns the wmma of an RDNA chip ("RDNA3" and "RDNA4 Instruction Set
+/// Architecture", chapter "WMMA").
 static std::optional<MmaInstruction> getWmmaFor(unsigned arch, Type type) {
   if (arch >= 0x1200) {
     if (isHalf(type) || type.isInteger(8) || isOcpFp8(type))
@@ -85,8 +100,8 @@ static std::optional<MmaInstruction> getWmmaFor(unsigned arch, Type type) {
   return std::nullopt;
 }
 
-/// The columns a wgmma can have that divide `n`, most first; s8 knows fewer
-/// (PTX ISA, "wgmma.mma_async": shapes).
+/// Returns the numbers of columns of wgmma that divide `n`, in descending
+/// order. Integer operands permit fewer (PTX ISA, "wgmma.mma_async": shapes).
 static SmallVector<int64_t> getWgmmaWidths(int64_t n, Type operand) {
   SmallVector<int64_t> widths;
   int64_t step = operand.isInteger() ? 16 : 8;
@@ -97,7 +112,7 @@ static SmallVector<int64_t> getWgmmaWidths(int64_t n, Type operand) {
   return widths;
 }
 
-/// A wgmma of `n` columns; the grid is for the caller to fill in.
+/// Returns the plan of a wgmma with `n` columns; the caller sets the grid.
 static MatmulPlan getWgmmaFor(MatmulOpInterface op, int64_t n) {
   int64_t bits = getElementBits(op.getLhsElementType());
   if (!op.isSparse())
@@ -116,8 +131,8 @@ static std::optional<MatmulPlan> getMmaFor(MatmulOpInterface op, unsigned sm) {
   return MatmulPlan{sparse.mma, {}, sparse.metadata};
 }
 
-/// The matrix instruction of family `kind` for a product, as wide as possible;
-/// none if the target lacks it.
+/// Returns the widest matrix instruction of family `kind` for `op`, none if the
+/// target lacks it.
 static std::optional<MatmulPlan>
 getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
   Type lhs = op.getLhsElementType();
@@ -177,15 +192,15 @@ static WarpShape getWarpShape(WarpPolicy policy) {
   llvm_unreachable("covered switch");
 }
 
-/// Whether ldmatrix can read a shared operand: rows of whole 16 bytes, and
-/// transposed ones only of 16-bit elements.
+/// Returns whether ldmatrix can read a shared operand. Rows must be multiples
+/// of 16 bytes, and transposed operands must have 16-bit elements.
 static bool hasMatrixRows(MemRefType type, bool alongK) {
   int64_t bits = getElementBits(type.getElementType());
   return bits <= 32 && (alongK || bits == 16) &&
          type.getShape().back() * bits % 128 == 0;
 }
 
-/// The layout in which an operand is read best.
+/// Returns the layout that suits the reads of a shared operand best.
 static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
                                     const MatmulPlan &plan, int64_t threads) {
   auto type = cast<MemRefType>(operand.get().getType());
@@ -203,8 +218,8 @@ static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
       type.getShape(), getStorageBits(type.getElementType()), access, threads);
 }
 
-/// Why wgmma cannot read one of the shared operands, in the layout that is
-/// given or else in the one it wants.
+/// Returns an error with the reason if wgmma cannot read a shared operand in
+/// the layout of its type or, without one, in swizzled panels.
 static Error checkOperands(MatmulOpInterface op, const MatmulPlan &plan) {
   for (OpOperand *operand : {&op.getLhsMutable(), &op.getRhsMutable()}) {
     auto type = dyn_cast<MemRefType>(operand->get().getType());
@@ -221,8 +236,8 @@ static Error checkOperands(MatmulOpInterface op, const MatmulPlan &plan) {
   return Error::success();
 }
 
-/// Warpgroups take rows of 64 first, then columns. An instruction is as wide as
-/// the layouts of the operands permit.
+/// Distributes rows of 64 over warpgroups first, then columns. Chooses the
+/// widest instruction that the layouts of the operands permit.
 static Expected<MatmulPlan> planWgmma(MatmulOpInterface op, int64_t groups) {
   int64_t m = op.getM(), n = op.getN();
   int64_t alongM = std::gcd(groups, m / 64);
@@ -275,7 +290,7 @@ MetadataLayout tile::getMetadataLayout(MatmulOpInterface op,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Why `kind` cannot compute the product; empty if it can.
+/// Returns the reason why `kind` cannot compute `op`, empty if it can.
 static std::string rejectMatmul(MatmulOpInterface op, InstKind kind,
                                 const TargetInfo &target, int64_t threads) {
   Type lhs = op.getLhsElementType();
@@ -345,7 +360,7 @@ static void getRequirements(MatmulOpInterface op, const TargetInfo &target,
     requirements.push_back({place, FragmentAttr::get(context, layout)});
   };
   if (!plan) {
-    // Without a matrix instruction each thread computes what it holds.
+    // Without a matrix instruction, each thread computes the elements it holds.
     FragmentLayout layout =
         getBlockedLayout(op.getAccType().getShape(), threads, 4);
     require(&op.getAccMutable(), layout);
@@ -381,10 +396,11 @@ static void getRequirements(MatmulOpInterface op, const TargetInfo &target,
 
 static Error checkLayout(MatmulOpInterface op, OpOperand &operand,
                          const SharedLayout &layout) {
-  // Metadata is read by plain loads.
+  // Threads load metadata with ordinary loads.
   if (getInst(op) != InstKind::Wgmma || &operand == op.getMetadataOperand())
     return Error::success();
-  // The other operand does not matter: any width that this one permits will do.
+  // The other operand is checked on its own: any width that suits this one
+  // suffices.
   Error first = Error::success();
   for (int64_t width : getWgmmaWidths(op.getN(), op.getLhsElementType())) {
     Error error =

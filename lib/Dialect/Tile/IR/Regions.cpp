@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An operation stores the offsets of a region in two lists, as upstream's
+// tensor.extract_slice does: a static list that holds ShapedType::kDynamic for
+// each SSA offset, and the SSA offsets in order. The region [%m, 0] [128, 64]
+// has the static offsets [kDynamic, 0], the operand %m, and the sizes [128,
+// 64].
+//
+// `buildRegion` fills in defaults. Two sides of a copy may have different
+// ranks: a memref<1x128x1x64> and a memref<128x64> have the same elements.
+// Sizes are therefore compared, and distributed to dimensions, without those
+// that are one.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Regions.h"
 
@@ -24,7 +37,8 @@ tile::parseRegion(OpAsmParser &parser,
   staticOffsets = builder.getDenseI64ArrayAttr({});
   sizes = builder.getDenseI64ArrayAttr({});
   SMLoc loc = parser.getCurrentLocation();
-  // parseDynamicIndexList insists on the bracket; look for it first.
+  // Upstream's parseDynamicIndexList requires the bracket, which is optional
+  // here.
   if (failed(parser.parseOptionalLSquare()))
     return success();
   SmallVector<int64_t> constants;
@@ -106,7 +120,7 @@ tile::TileRegion tile::buildRegion(MemRefType type, OperandRange offsets,
     llvm::append_range(region.sizes, otherSizes);
     return region;
   }
-  // A buffer of smaller rank takes the sizes that are not one.
+  // A buffer of smaller rank has the sizes that are not one.
   SmallVector<int64_t> squeezed = llvm::filter_to_vector(
       otherSizes, [](int64_t size) { return size != 1; });
   region.sizes.assign(std::max<int64_t>(rank - squeezed.size(), 0), 1);
@@ -114,7 +128,7 @@ tile::TileRegion tile::buildRegion(MemRefType type, OperandRange offsets,
   return region;
 }
 
-/// Keeps sums of offsets and sizes from overflowing.
+/// Larger sizes could overflow sums of offsets and sizes.
 static constexpr int64_t kMaxSize = std::numeric_limits<int32_t>::max();
 
 bool tile::isStaticOffset(int64_t offset) {

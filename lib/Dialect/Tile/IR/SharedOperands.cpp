@@ -4,6 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Translates operations to the vocabulary of the layout library, which knows no
+// IR. A wgmma descriptor needs the layout of a buffer, its K dimension, and the
+// extents of the instruction; TMA boxes need the layout, the static region in
+// shared memory, and the dimension of the global buffer that each dimension of
+// the region follows.
+//
+// For `tile.copy %A[%m, %b, %k] [128, 1, 64] to %As`, whose destination is a
+// memref<128x64>, the shared dimensions 0 and 1 follow the global dimensions 0
+// and 2: sizes of one match nothing.
+//
+// A layout is chosen in this order: the layout in the type, row-major, and
+// swizzled panels. Panels are tried last because they do not suit views with
+// another shape.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 
@@ -28,15 +44,17 @@ Expected<WgmmaDescriptor> tile::getWgmmaDescriptor(MatmulOpInterface op,
   bool isLhs = &operand == &op.getLhsMutable();
   bool swapped = isLhs ? op.getTransposeLhs() : op.getTransposeRhs();
   MmaInstruction mma = isLhs ? plan.getLhsMma() : plan.mma;
-  // As written, K is the left operand's last dimension, the right one's first.
+  // Without transposition, K is the last dimension of the left operand, and the
+  // first one of the right operand.
   int64_t kDim = isLhs != swapped ? 1 : 0;
   return tilews::getWgmmaDescriptor({layout,
                                      getElementBits(op.getLhsElementType()),
                                      kDim, isLhs ? mma.m : mma.n, mma.k});
 }
 
-/// The dimension of `global` that each dimension of `shared` runs along: those
-/// of sizes other than one agree in order.
+/// Returns the dimension of `global` that each dimension of `shared` follows,
+/// -1 for a dimension of size one. The other sizes are equal, and in the same
+/// order.
 static SmallVector<int64_t> matchDims(const tilews::tile::TileRegion &shared,
                                       const tilews::tile::TileRegion &global) {
   SmallVector<int64_t> dims;
@@ -53,7 +71,8 @@ static SmallVector<int64_t> matchDims(const tilews::tile::TileRegion &shared,
   return dims;
 }
 
-/// The dimension of a global buffer along which elements lie side by side.
+/// Returns the dimension of a global buffer along which elements are
+/// contiguous.
 static std::optional<int64_t> getInnerDim(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -65,7 +84,7 @@ static std::optional<int64_t> getInnerDim(MemRefType type) {
   return std::nullopt;
 }
 
-/// The element types a tensor map can name, of the tile dialect's.
+/// Returns whether tensor maps have this element type.
 static bool isTensorMapElement(Type type) {
   if (type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
       isa<Float8E4M3FNType, Float8E5M2Type>(type))
@@ -137,8 +156,8 @@ Expected<TmaBoxes> tile::getTmaBoxes(CopyOp op, const SharedLayout &layout) {
                               globalType.getRank(), *innerDim});
 }
 
-/// The layout that the types of `buffer`, or of what it is a view of, give it;
-/// row-major where that is still open.
+/// Returns the layout of `buffer` given by its type or, if it is a view, by the
+/// type of the viewed buffer; row-major if neither has a layout.
 static Expected<SharedLayout> getGivenLayout(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   auto view = buffer.getDefiningOp<ViewOp>();
@@ -156,7 +175,8 @@ static Expected<SharedLayout> getGivenLayout(Value buffer) {
                          " places the same bytes as the buffer that it views");
 }
 
-/// Whether the memory of `buffer` is seen in another shape or type somewhere.
+/// Returns whether a `tile.view` shows the memory of `buffer` in another shape
+/// or type.
 static bool isViewed(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<ViewOp>(view))

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Parsers, printers and verifiers of the layouts and of the other attributes.
+//
+// A `#tile.shared` is injective: two elements must not have the same address.
+// The layout library proves this, or names two elements that collide. A
+// `#tile.fragment` must hold each element exactly once, up to replication. Each
+// mode moves along one dimension only, so that each dimension can be checked
+// alone: modes are added one by one, and each coordinate records the thread and
+// the register that hold it. Coordinate 5 of `(4):(2*d0)` with value
+// `(2):(1*d0)` is held by register 1 of thread 2.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Layout/SwizzledLayout.h"
@@ -40,7 +52,7 @@ void TileDialect::initialize() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The tokens of an attribute, for the algebra's parser.
+/// Adapts the parser of attributes to the parser of the layout algebra.
 class AsmTokens : public TupleTokens {
 public:
   explicit AsmTokens(AsmParser &parser) : parser(parser) {}
@@ -52,7 +64,7 @@ public:
       return succeeded(parser.parseOptionalRParen());
     case ',':
       return succeeded(parser.parseOptionalComma());
-    default: // open places have no meaning in an attribute
+    default: // Attributes have no placeholders.
       return false;
     }
   }
@@ -63,7 +75,7 @@ public:
       return value;
     return std::nullopt;
   }
-  // The location says where.
+  // The location of the error shows the token.
   std::string getFound() override { return ""; }
 
 private:
@@ -106,7 +118,7 @@ Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
         << " are not nested in the same way";
     return {};
   }
-  // One group a dimension, however deep it is nested.
+  // Each dimension has one group. Nesting inside of it has no meaning.
   SmallVector<Mode> modes;
   for (int64_t dim = 0, e = shape.getRank(); dim < e; ++dim)
     for (auto [extent, step] :
@@ -116,7 +128,7 @@ Attribute SharedLayoutAttr::parse(AsmParser &parser, Type) {
                                              swizzle);
 }
 
-/// Prints one number of each mode as `(4, (8, 2))`.
+/// Prints the extents or the strides of all modes, such as `(4, (8, 2))`.
 static void printGroups(AsmPrinter &printer, const SharedLayout &layout,
                         int64_t Mode::*member) {
   printer << "(";
@@ -146,10 +158,11 @@ void SharedLayoutAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-/// Layouts reach no further than this, so that no size overflows.
+/// The largest offset of a layout. Larger ones could overflow the arithmetic on
+/// sizes.
 static constexpr int64_t kMaxReach = std::numeric_limits<int32_t>::max();
 
-/// Whether a layout's index and offsets stay below the limit.
+/// Returns whether the size and the offsets of a layout are at most kMaxReach.
 static bool isInReach(ArrayRef<Mode> modes) {
   int64_t size = 1, reach = 0;
   for (const Mode &mode : modes) {
@@ -205,8 +218,8 @@ SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context,
 
 unsigned SharedLayoutAttr::getRank() const { return getLayout().getRank(); }
 
-/// The exact map for one-byte elements. XOR of two bits is their sum modulo
-/// two, so a swizzle is a quasi-affine expression.
+/// Returns the exact map for one-byte elements. The XOR of two bits is their
+/// sum modulo 2, so that a swizzle is a quasi-affine expression.
 AffineMap SharedLayoutAttr::getAffineMap() const {
   MLIRContext *context = getContext();
   AffineExpr offset = getAffineConstantExpr(0, context);
@@ -354,21 +367,23 @@ FragmentAttr FragmentAttr::get(MLIRContext *context,
   return get(context, layout.getThreadModes(), layout.getValueModes());
 }
 
-/// Registers hold far less; coverage is checked element by element.
+/// Bounds the time of the check below, which visits each coordinate. Registers
+/// hold far fewer elements.
 static constexpr int64_t kMaxFragmentExtent = 1 << 24;
 
 namespace {
-/// A register of a thread.
+/// A thread, and the index of one of its registers.
 struct Holder {
   int64_t thread = 0, value = 0;
 };
-/// Which register holds each coordinate of one dimension.
+/// The register that holds each coordinate of one dimension.
 class Holders {
 public:
   explicit Holders(int64_t extent) : holders(extent) { holders[0] = Holder(); }
 
-  /// Adds what one mode along the dimension reaches, `weight` registers or
-  /// threads a step; fails if two registers reach the same coordinate.
+  /// Adds the coordinates that one mode along the dimension reaches. A step of
+  /// the mode advances the member `index` by `weight`. Fails if two registers
+  /// reach the same coordinate.
   LogicalResult add(const Mode &mode, int64_t weight, int64_t Holder::*index) {
     std::vector<std::optional<Holder>> next = holders;
     for (int64_t from = 0, e = holders.size(); from < e; ++from)
@@ -388,7 +403,7 @@ public:
     return success();
   }
 
-  /// The first coordinate that nothing holds.
+  /// Returns the first coordinate that no register holds.
   std::optional<int64_t> findMissing() const {
     auto missing = llvm::find(holders, std::nullopt);
     if (missing == holders.end())
@@ -396,7 +411,7 @@ public:
     return missing - holders.begin();
   }
 
-  /// The coordinate that two registers hold.
+  /// The coordinate that two registers hold, after `add` has failed.
   struct Clash {
     int64_t coordinate = 0;
     Holder first, second;
@@ -407,7 +422,7 @@ private:
 };
 } // namespace
 
-/// Lets `modes` reach the coordinates of `dim`.
+/// Adds the modes along `dim` to `holders`.
 static LogicalResult addModes(ArrayRef<Mode> modes, int64_t dim,
                               int64_t Holder::*index, Holders &holders) {
   int64_t weight = 1;
@@ -428,8 +443,8 @@ LogicalResult FragmentAttr::verifyEncoding(
       if (mode.stride != 0 && mode.dim >= int64_t(shape.size()))
         return emitError() << "layout has a mode along dimension " << mode.dim
                            << " of a fragment of rank " << shape.size();
-  // Each mode moves one dimension alone, so the fragment is covered exactly if
-  // each dimension is.
+  // Each mode moves along one dimension, so that the fragment is covered
+  // exactly if each dimension is.
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(extent) || extent == 0)
       continue;

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers of the operations on barriers, and the number of arrivals of
+// `tile.mbarrier_arrive`, which passes add up to the count of a
+// `tile.mbarrier`.
+//
+// Example: in a role of 4 warps, `by = warps` makes 4 arrivals and `by =
+// threads` makes 128. A barrier that such a role releases by warps, and nothing
+// else, has `count = 4`.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 

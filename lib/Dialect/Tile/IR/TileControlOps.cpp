@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Syntax and interfaces of `tile.persistent`, and the verifier of `tile.print`.
+//
+// A persistent loop is a loop for upstream's passes: the region may follow
+// itself, and the carried values are block arguments after the indices of the
+// tile. Its trip count is unknown and may be zero, because a block may own no
+// tile.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -121,7 +130,7 @@ OperandRange PersistentOp::getEntrySuccessorOperands(RegionSuccessor) {
 
 void PersistentOp::getSuccessorRegions(
     RegionBranchPoint, SmallVectorImpl<RegionSuccessor> &successors) {
-  // A block may own no tile at all.
+  // A block may own no tile: the entry can branch to the results.
   successors.emplace_back(&getBody(), getRegionIterArgs());
   successors.emplace_back(getOperation(), getResults());
 }

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Verifiers of the discardable attributes of the dialect (`tile.threads`,
+// `tile.stage`, ...), and queries on types and values that all passes share.
+//
+// One hook of MLIR verifies all attributes of operations, and another one those
+// of arguments. Each dispatches on the name of the attribute. An attribute with
+// the prefix `tile.` and an unknown name is an error, so that a misspelled
+// attribute is not ignored.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -150,7 +160,7 @@ static LogicalResult verifyPingPong(Operation *op, Attribute attr) {
 
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
-  // A loop around it may have been simplified since.
+  // The enclosing loop may have been canonicalized away, so it is not required.
   if (!op->getParentOfType<FunctionOpInterface>())
     return op->emitError("'") << attr.getName().getValue()
                               << "' belongs on an operation in a kernel's loop";
@@ -170,7 +180,7 @@ static LogicalResult verifyInst(Operation *op, Attribute attr) {
   return success();
 }
 
-/// A wanted layout has to be one of the operation's only result.
+/// `tile.layout` must be a valid layout of the only result of the operation.
 static LogicalResult verifyLayout(Operation *op, Attribute value) {
   auto layout = dyn_cast<FragmentAttr>(value);
   if (!layout)
@@ -334,7 +344,7 @@ std::optional<int64_t> tile::countElements(ArrayRef<int64_t> sizes,
   return count;
 }
 
-/// Keeps the sizes of buffers from overflowing.
+/// Larger buffers could overflow the arithmetic on sizes.
 static constexpr int64_t kMaxBufferElements =
     std::numeric_limits<int32_t>::max();
 

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Instructions of `tile.copy`. The candidates depend only on the target and on
+// the memories of the two sides: TMA copies between global and shared memory in
+// both directions, cp.async from global to shared memory, and ordinary loads
+// and stores everywhere. Alignment is checked later, by
+// `--tile-annotate-instructions`, because it needs an analysis.
+//
+// Only TMA restricts layouts: it writes boxes of a fixed pattern, so that a
+// copy by TMA requires a layout that consists of such boxes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -13,7 +24,7 @@ using namespace tilews;
 using namespace tilews::tile;
 using llvm::Error;
 
-/// The instruction the operation was given, or simt.
+/// Returns the kind in `tile.inst`, simt without it.
 static InstKind getInst(Operation *op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst ? inst.getValue() : InstKind::Simt;
@@ -44,7 +55,7 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
 void CopyOp::getLayoutRequirements(
     const TargetInfo &, int64_t,
     SmallVectorImpl<LayoutRequirement> &requirements) {
-  // Plain and cp.async copies write any layout, TMA boxes of it.
+  // Plain and cp.async copies write any layout; TMA writes boxes.
   if (getInst(*this) != InstKind::Tma)
     return;
   OpOperand &shared =

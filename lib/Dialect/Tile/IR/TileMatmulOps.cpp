@@ -1,7 +1,18 @@
-//===- TileMatmulOps.cpp - Matrix products --------------------------------===//
+//===- TileMatmulOps.cpp - Matmuls ----------------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and canonicalization of `tile.gemm`, `tile.gemm_sp` and
+// `tile.gemm_wait`.
+//
+// The verifier of an asynchronous matmul follows its result through control
+// flow. Each use must be a `tile.gemm_wait`, the accumulator of another
+// asynchronous matmul, or a terminator or loop that forwards the value;
+// forwarded values are followed with a worklist. For example, the result may be
+// yielded by an scf.for whose result only a `tile.gemm_wait` uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +35,7 @@ static ArrayRef<int64_t> getShape(Value value) {
 // Shared checks
 //===----------------------------------------------------------------------===//
 
-/// Whether the type is one of the 8-bit floating point formats.
+/// Returns whether the type is one of the 8-bit floating point formats.
 static bool isFp8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
              Float8E5M2FNUZType>(type);
@@ -133,7 +144,8 @@ void GemmOp::getEffects(
   addReadEffects(regions, effects);
 }
 
-/// The values that control flow makes of `operand`.
+/// Returns the values that receive `operand` through control flow: region
+/// arguments and results of the operation or of its parent.
 static SmallVector<Value> getForwarded(OpOperand &operand) {
   Operation *op = operand.getOwner();
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
@@ -146,8 +158,8 @@ static SmallVector<Value> getForwarded(OpOperand &operand) {
   return llvm::to_vector(mapping.lookup(&operand));
 }
 
-/// Checks that nothing uses the result of an asynchronous product before it is
-/// waited for.
+/// Checks that every use of the result of an asynchronous matmul is after its
+/// wait, or accumulates in another asynchronous matmul.
 static LogicalResult verifyUnfinishedUses(MatmulOpInterface op) {
   llvm::SmallSetVector<Value, 4> unfinished;
   unfinished.insert(op.getProduct());
@@ -193,7 +205,7 @@ LogicalResult GemmOp::verify() {
 }
 
 namespace {
-/// Adding to a zero constant is clearing the accumulator.
+/// Sets `clear_accumulator` if the accumulator is a zero constant.
 template <typename OpT>
 struct ClearZeroAccumulator : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
@@ -259,7 +271,7 @@ LogicalResult GemmSpOp::verify() {
     return emitOpError("metadata has to be i8, i16 or i32, found ") << metadata;
   int64_t rhsK = getShape(getRhs())[getTransposeRhs() ? 1 : 0];
   ArrayRef<int64_t> acc = getShape(getAcc());
-  // One nibble for four dense elements.
+  // Four bits of metadata describe four dense elements.
   int64_t covered = getShape(getMetadata())[1] * getElementBits(metadata);
   if (failed(verifyExtent(*this, "K", "left operand (dense)", getK(),
                           "right operand", rhsK)) ||

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Regions, memory effects, verifiers and folds of the operations on buffers.
+//
+// Memory effects follow from access regions. Either side of a `tile.copy` may
+// omit its sizes, which then follow from the other side. Written sizes have
+// precedence over the shape of a whole buffer: `tile.copy %A[%m] [64] to %s`
+// with a destination of 128 elements copies 64.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Regions.h"
 
@@ -19,7 +28,7 @@ using namespace tilews::tile;
 // All operations
 //===----------------------------------------------------------------------===//
 
-/// Folds constant offsets into the static ones.
+/// Moves constant offsets from the operands to the static offsets.
 template <typename OpT>
 static bool foldOffsets(OpT op, PatternRewriter &rewriter,
                         MutableOperandRange operands,
@@ -29,7 +38,7 @@ static bool foldOffsets(OpT op, PatternRewriter &rewriter,
       getMixedValues(staticOffsets, OperandRange(operands), rewriter);
   if (failed(foldDynamicIndexList(mixed)))
     return false;
-  // A value that cannot be written as a static offset stays as it is.
+  // A constant that is too large for a static offset stays an operand.
   if (llvm::any_of(mixed, [](OpFoldResult offset) {
         std::optional<int64_t> constant = getConstantIntValue(offset);
         return isa<Attribute>(offset) && !isStaticOffset(*constant);
@@ -116,7 +125,8 @@ OpFoldResult ViewOp::fold(FoldAdaptor) {
 // CopyOp
 //===----------------------------------------------------------------------===//
 
-/// The sizes a side takes by itself, empty if it leaves them to the other one.
+/// Returns the sizes that one side determines itself, empty if they follow from
+/// the other side.
 static SmallVector<int64_t> getOwnSizes(MemRefType type,
                                         ArrayRef<int64_t> staticOffsets,
                                         ArrayRef<int64_t> sizes) {
@@ -132,8 +142,7 @@ tilews::tile::TileRegion CopyOp::getSourceRegion() {
       getOwnSizes(source, getStaticSourceOffsets(), getSourceSizes());
   SmallVector<int64_t> other =
       getOwnSizes(dest, getStaticDestOffsets(), getDestSizes());
-  // A written size wins over a whole buffer, so that a dynamic or larger side
-  // adapts to the one that says what it wants.
+  // Written sizes have precedence over the shape of a whole buffer.
   if (getSourceSizes().empty() && !other.empty() &&
       (own.empty() || !getDestSizes().empty()))
     own.clear();
@@ -231,6 +240,7 @@ LogicalResult CopyOp::verify() {
 }
 
 namespace {
+/// Folds constant offsets of both sides of a copy.
 struct FoldCopyOffsets : OpRewritePattern<CopyOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -246,7 +256,7 @@ struct FoldCopyOffsets : OpRewritePattern<CopyOp> {
   }
 };
 
-/// For operations with one region.
+/// Folds constant offsets of operations with one region.
 template <typename OpT>
 struct FoldRegionOffsets : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;

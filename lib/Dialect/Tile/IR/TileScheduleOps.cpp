@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Types and verifiers of channels, cursors, slots and roles.
+//
+// A slot is a view of one version: its type lacks the leading dimension, and
+// its layout lacks the modes of that dimension. A swizzle XORs address bits, so
+// that all versions must have equal bits where the swizzle reads. Versions of a
+// 128-byte swizzled buffer are therefore a multiple of 1024 bytes apart.
+//
+// Fragments are registers of the threads of one role. The verifier of
+// `tile.specialize` finds uses in a role of fragments made outside of it.
+// Fragments computed from scalars alone are allowed, because canonicalization
+// moves constants out of roles.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -32,7 +46,7 @@ void TileDialect::registerTypes() {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// More slots than any shared memory has room for; few enough to enumerate.
+/// No pipeline needs more slots, and the verifier can enumerate as many.
 static constexpr int64_t kMaxDepth = 64;
 
 static LogicalResult verifyDepth(function_ref<InFlightDiagnostic()> emitError,
@@ -81,7 +95,7 @@ LogicalResult ChannelOp::verify() {
 // SlotOp
 //===----------------------------------------------------------------------===//
 
-/// The layout of one version.
+/// Returns the layout of one version.
 static SharedLayoutAttr dropLeadingDim(SharedLayoutAttr layout) {
   SmallVector<Mode> modes;
   for (Mode mode : layout.getModes())
@@ -137,7 +151,8 @@ void SlotOp::print(OpAsmPrinter &printer) {
   printer << " -> " << getResult().getType();
 }
 
-/// A slot of a view of all versions is a view of the slot.
+/// Rewrites a slot of a view to a view of a slot, so that the slot is one of
+/// the allocated buffer.
 LogicalResult SlotOp::canonicalize(SlotOp op, PatternRewriter &rewriter) {
   auto view = op.getSource().getDefiningOp<ViewOp>();
   if (!view || isa<SharedLayoutAttr>(op.getType().getLayout()))
@@ -170,8 +185,8 @@ LogicalResult SlotOp::verify() {
   auto layout = dyn_cast<SharedLayoutAttr>(source.getLayout());
   if (!layout)
     return success();
-  // The swizzle permutes bytes by their address: versions agree in the bits it
-  // looks at.
+  // A swizzle permutes bytes by address bits, which must be equal in all
+  // versions.
   int64_t atom = layout.getSwizzle().getAtomBytes();
   int64_t bits = getStorageBits(source.getElementType());
   for (const Mode &mode : layout.getModes())
@@ -212,8 +227,8 @@ LogicalResult SpecializeOp::verifyTarget(const TargetInfo &target) {
             "runs on all targets, and roles are made of it where they help";
 }
 
-/// Whether a fragment is made of nothing but scalars, so that each role can
-/// make it anew. Constants move out of roles when equal ones are merged.
+/// Returns whether a fragment is computed from scalars alone, so that each role
+/// can compute it anew. Canonicalization moves constants out of roles.
 static bool isMadeOfScalars(Value fragment) {
   Operation *op = fragment.getDefiningOp();
   return op && isPure(op) &&
@@ -221,7 +236,7 @@ static bool isMadeOfScalars(Value fragment) {
                        [](Type type) { return isa<TensorType>(type); });
 }
 
-/// The first use in `role` of a fragment made outside of it.
+/// Returns the first use in `role` of a fragment made outside of it.
 static OpOperand *findForeignFragment(RoleOp role) {
   OpOperand *found = nullptr;
   role->walk([&](Operation *op) {

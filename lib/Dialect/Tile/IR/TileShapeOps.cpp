@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Type inference, verifiers and folds of reductions, scans and shape changes.
+//
+// Layouts are assigned after types are built. Type inference therefore derives
+// a layout for the result if the source has one, and the comparison with the
+// type of the result ignores layouts. A splat has the same value in all
+// elements, so that every shape change of a splat folds to a splat.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -19,7 +28,8 @@ static RankedTensorType getTensor(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// The source's type while types are inferred, before it has been verified.
+/// Returns the type of the source during type inference, which runs before the
+/// operation is verified.
 static FailureOr<RankedTensorType>
 getSourceType(std::optional<Location> location, Value source) {
   if (auto type = dyn_cast<RankedTensorType>(source.getType()))
@@ -35,7 +45,7 @@ static LogicalResult verifyAxis(Operation *op, int64_t axis, int64_t rank) {
          << axis << " is out of range for rank " << rank;
 }
 
-/// Checks a fragment's type but for its layout.
+/// Checks the shape and the element type of a result; ignores its layout.
 static LogicalResult verifyResult(Operation *op, RankedTensorType found,
                                   ArrayRef<int64_t> shape, Type elementType) {
   if (found.getShape() == shape && found.getElementType() == elementType)
@@ -72,7 +82,8 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-/// Same shape and element type: a layout may still be missing on one of them.
+/// Returns whether types have equal shapes and element types. One of them may
+/// still lack a layout.
 static bool isCompatible(TypeRange inferred, TypeRange found) {
   return llvm::all_of_zip(inferred, found, [](Type a, Type b) {
     auto x = cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
@@ -157,7 +168,7 @@ LogicalResult BroadcastOp::verify() {
   return success();
 }
 
-/// A splat keeps its value under any change of shape.
+/// Folds a shape change of a splat to a splat of the same value.
 static OpFoldResult foldSplat(Attribute source, Type result) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(source))
     return splat.resizeSplat(cast<ShapedType>(result));

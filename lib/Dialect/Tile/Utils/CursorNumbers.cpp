@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Converts cursors to two i32, the slot and the phase, by a 1:2 type
+// conversion. Upstream's patterns convert scf operations that carry cursors.
+// `tile.advance` of a cursor with depth 4 becomes
+//
+//   %next = arith.addi %slot, %c1
+//   %wraps = arith.cmpi eq, %next, %c4
+//   %slot1 = arith.select %wraps, %c0, %next
+//   %flipped = arith.xori %phase, %c1
+//   %phase1 = arith.select %wraps, %flipped, %phase
+//
+// A comparison is used instead of a remainder, because an integer division is
+// slow on GPUs.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
 
@@ -60,6 +75,7 @@ LogicalResult tile::checkCursors(gpu::GPUFuncOp kernel) {
 
 namespace {
 
+/// Converts an operation on cursors to arithmetic on their numbers.
 template <typename OpT>
 struct CursorPattern : OpConversionPattern<OpT> {
   CursorPattern(const TypeConverter &converter, MLIRContext *context,
@@ -111,7 +127,7 @@ private:
     return numbers;
   }
 
-  /// What `castCursor` made.
+  /// Resolves a cast of `castCursor`.
   Numbers lower(ImplicitLocOpBuilder &, UnrealizedConversionCastOp,
                 Adaptor adaptor) const {
     return llvm::to_vector(adaptor.getInputs().front());

@@ -1,8 +1,18 @@
-//===- Cursors.cpp - Cursors that control flow carries
-//---------------------===//
+//===- Cursors.cpp - Cursors that control flow carries --------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// SSA construction for cursors, in one walk over structured control flow. The
+// state maps each cursor to its current value. Each use takes the value of the
+// state, and each `tile.advance` changes the state.
+//
+// An scf.for, scf.if or scf.while whose body advances cursors is replaced by
+// one with these cursors as additional results. In loops they are also
+// additional region arguments. Their regions are visited with the arguments as
+// state, and their terminators pass the state on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +61,7 @@ void Cursors::visit(Operation *op, State &state) {
     state[number] = extended->getResult(first + i);
 }
 
-/// The cursors that `op` or its regions advance.
+/// Returns the cursors that `op` or an operation in its regions advances.
 Cursors::Numbers Cursors::getAssigned(Operation *op) const {
   llvm::SmallSetVector<unsigned, 4> assigned;
   op->walk([&](AdvanceOp advance) {
@@ -72,9 +82,9 @@ static SmallVector<Value> select(ArrayRef<Value> state,
   return llvm::map_to_vector(numbers, [&](unsigned n) { return state[n]; });
 }
 
-/// Rewrites a region whose arguments from number `firstArgument` on are the
-/// carried cursors, and which passes them on at its end. Without such
-/// arguments they keep their values at the region's entry.
+/// Rewrites a region, and appends the carried cursors to its terminator. The
+/// region arguments from `firstArgument` on are these cursors. A region of an
+/// scf.if has none: the cursors have the values of `state` at its entry.
 void Cursors::visitBranch(mlir::Region &region, const Numbers &carried,
                           State state, unsigned firstArgument) {
   Block &block = region.front();
@@ -94,8 +104,8 @@ static void addArguments(mlir::Region &region, TypeRange types, Location loc) {
     region.addArgument(type, loc);
 }
 
-/// Makes `op` carry cursors: as its last results, and as the last arguments of
-/// its regions if it is a loop.
+/// Replaces `op` by an operation that also carries cursors: as its last results
+/// and, in loops, as the last arguments of its regions.
 Operation *Cursors::extend(Operation *op, const Numbers &carried,
                            const State &state) {
   Location loc = op->getLoc();

@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The numbering of tiles exists once, as a template over an arithmetic: on
+// integers for the simulator, and on SSA values for passes. Both therefore
+// agree.
+//
+// With panels of two rows, a grid of four by three tiles has this order. A
+// panel is passed column by column, every other panel backwards, so that
+// consecutive tiles are neighbours:
+//
+//   0 2 4 6
+//   1 3 5 7
+//   b a 9 8
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Utils/Rasterize.h"
 
@@ -16,7 +30,7 @@ using namespace tilews;
 using namespace tilews::tile;
 
 namespace {
-/// Arithmetic on numbers.
+/// Arithmetic on integers.
 struct Numbers {
   using T = int64_t;
   T constant(int64_t value) { return value; }
@@ -29,7 +43,7 @@ struct Numbers {
   T selectIfZero(T a, T zero, T other) { return a == 0 ? zero : other; }
 };
 
-/// The same, as operations.
+/// The same arithmetic on SSA values.
 struct Operations {
   using T = Value;
   OpBuilder &builder;
@@ -56,9 +70,10 @@ struct Operations {
 };
 } // namespace
 
-/// The place of tile `id` when panels of `panel` lines are filled one after
-/// the other: (along the lines, across them). A panel is passed crosswise, and
-/// every other one backwards, so that each begins where the last one ended.
+/// Returns the coordinates of tile `id` along the lines and across them. Lines
+/// are rows or columns of `length` tiles; a panel has `panelLines` of `lines`
+/// lines. Every other panel is passed backwards, so that it starts where the
+/// previous one ended.
 template <typename Arithmetic, typename T>
 static std::pair<T, T> fillPanels(Arithmetic a, T id, T length, T lines,
                                   int64_t panelLines) {

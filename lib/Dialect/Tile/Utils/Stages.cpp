@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A stage or an order is meaningful only in a loop with `tile.num_stages`, also
+// under an scf.if, which may be a guard. Passes remove the attributes when they
+// give up the plan of a loop. Canonicalization inlines loops with one iteration
+// and leaves their operations with stages; these are found by looking at the
+// operation around them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
@@ -30,8 +38,8 @@ void tile::forgetPlan(scf::ForOp loop) {
   });
 }
 
-/// What the stage of `op` is one of: an operation that is not `scf.if`, which
-/// may be a guard.
+/// Returns the closest operation around `op` that is not an scf.if. This is the
+/// pipelined loop if the stage of `op` belongs to one.
 static Operation *getPipeline(Operation *op) {
   Operation *around = op->getParentOp();
   while (isa<scf::IfOp>(around))

@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A pass that gives a buffer several versions replaces its uses operation by
+// operation. A use may be a view of the buffer, whose chain of views is then
+// cloned on top of the slot:
+//
+//   %v = tile.view %a          %s = tile.slot %versions[%cursor]
+//   "use"(%v)            ->    %w = tile.view %s
+//                              "use"(%w)
+//
+// Each operand is rebuilt once for each operation that uses it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
@@ -13,7 +25,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// What `buffer`, a view of an allocation, is when that is `version`.
+/// Clones the chain of views from an allocation to `buffer` on top of
+/// `version`.
 static Value rebuildView(OpBuilder &builder, Value buffer, Value version) {
   auto view = buffer.getDefiningOp<ViewLikeOpInterface>();
   if (!view)
@@ -39,9 +52,9 @@ void tile::useVersion(RewriterBase &rewriter, Operation *op,
     return;
   rewriter.setInsertionPoint(op);
   Value slot = SlotOp::create(rewriter, op->getLoc(), versions, cursor);
-  llvm::DenseMap<Value, Value> known;
+  llvm::DenseMap<Value, Value> rebuilt;
   for (OpOperand *use : uses) {
-    Value &value = known[use->get()];
+    Value &value = rebuilt[use->get()];
     if (!value)
       value = rebuildView(rewriter, use->get(), slot);
     use->set(value);

@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of a cluster are told apart by their place in it along x, y and z, or
-// by their rank, in which x runs fastest (PTX ISA, "%cluster_ctarank"). The
-// peers of a block along some dimensions are the blocks whose place differs
-// from its own along these only, itself included.
+// A block of a cluster is identified by its position along x, y and z, or by
+// its rank, in which x runs fastest (PTX ISA, "%cluster_ctarank"). The peers of
+// a block along some dimensions are the blocks whose positions differ from its
+// own only along these dimensions, including the block itself.
+//
+// Example: in a cluster of 2x2x1 blocks, block 1 is at (1, 0, 0). Its peers
+// along y are the blocks 1 and 3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,31 +24,37 @@
 
 namespace tilews::tile {
 
+/// The extents of a cluster, and its sets of peers.
 struct Cluster {
   std::array<int64_t, 3> extents = {1, 1, 1};
 
-  /// The `tile.cluster` of the kernel around `op`; one block without it.
+  /// Returns the `tile.cluster` of the kernel that contains or is `op`; a
+  /// cluster of one block without it.
   static Cluster get(mlir::Operation *op);
 
   int64_t size() const { return extents[0] * extents[1] * extents[2]; }
+  /// Returns the position of the block of this rank along x, y and z.
   std::array<int64_t, 3> getPlace(int64_t rank) const {
     return {rank % extents[0], rank / extents[0] % extents[1],
             rank / (extents[0] * extents[1])};
   }
-  /// The distance in rank of neighbours along a dimension.
+  /// Returns the difference of the ranks of neighbours along a dimension.
   int64_t getStride(unsigned dim) const {
     return dim == 0 ? 1 : dim == 1 ? extents[0] : extents[0] * extents[1];
   }
+  /// Returns whether `dims` contains dimension `dim` (0 is x).
   bool has(ClusterDims dims, unsigned dim) const {
     return static_cast<uint32_t>(dims) >> dim & 1;
   }
 
+  /// Returns the number of peers of each block along `dims`.
   int64_t countPeers(ClusterDims dims) const;
-  /// The ranks of a block's peers along `dims`, one bit each.
+  /// Returns the ranks of the peers along `dims` of a block as a set of bits.
   uint32_t getPeers(ClusterDims dims, int64_t rank) const;
-  /// The same for the peers along any of some dimensions.
+  /// Returns the union of the peers along each element of `dims`.
   uint32_t getPeers(llvm::ArrayRef<ClusterDims> dims, int64_t rank) const;
-  /// A block's place among its peers, from 0.
+  /// Returns the index of a block among its peers in the order of ranks, from
+  /// 0.
   int64_t getShare(ClusterDims dims, int64_t rank) const;
 };
 

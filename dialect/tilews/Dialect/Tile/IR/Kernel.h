@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a caller of a kernel has to know of its arguments. A gpu.func says it
-// with types and argument attributes, the llvm.func it becomes with the
-// attribute `tile.arguments`; everybody reads both through this header.
+// The interface between a kernel and its caller. A gpu.func has it as argument
+// types and argument attributes. The llvm.func made from the kernel has it in
+// the attribute `tile.arguments`. The functions below read both forms.
+//
+// Example: the argument `%A: memref<?x64xf16> {tile.name = "A"}` has two
+// parameters in the compiled kernel: its base pointer, and its extent 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +30,12 @@ namespace tilews::tile {
 struct KernelArgument {
   /// A memref, or an integer, index or floating point scalar.
   mlir::Type type;
-  /// Empty if unknown.
+  /// The name for messages; empty if there is none.
   std::string name;
-  /// Memrefs: a divisor of each extent; ones if nothing is known.
+  /// Memrefs: a divisor of each extent, 1 by default.
   llvm::SmallVector<int64_t> divisors;
-  /// Memrefs: the name of each extent, empty where it has none. Extents of one
-  /// name are equal, also across arguments.
+  /// Memrefs: the name of each extent, empty if there is none. Extents with the
+  /// same name are equal, also across arguments.
   llvm::SmallVector<std::string> symbols;
   /// Memrefs: the alignment of the base pointer in bytes.
   int64_t alignment = 16;
@@ -43,34 +46,35 @@ enum class ParameterKind { Pointer, Extent, Stride, Scalar };
 /// A parameter of the compiled kernel.
 struct KernelParameter {
   ParameterKind kind;
-  /// The argument it comes from, and of an extent or a stride the dimension.
+  /// The index of its argument. For an extent or a stride also the dimension.
   unsigned argument;
   unsigned dimension = 0;
-  /// Of a scalar its type, of a pointer the element type, else `index`.
+  /// The type of a scalar, the element type of a pointer, `index` otherwise.
   mlir::Type type;
 };
 
-/// The arguments of a gpu.func, or of the llvm.func made from one. Empty for an
-/// llvm.func without (valid) `tile.arguments`.
+/// Returns the arguments of a gpu.func, or of the llvm.func made from one.
+/// Empty for an llvm.func without valid `tile.arguments`.
 llvm::SmallVector<KernelArgument>
 getKernelArguments(mlir::FunctionOpInterface kernel);
 
-/// Records on `llvmFunc` the arguments of the kernel it is made from.
+/// Sets `tile.arguments` of `llvmFunc` to the arguments of `gpuFunc`.
 void setKernelArguments(mlir::Operation *llvmFunc,
                         mlir::FunctionOpInterface gpuFunc);
 
-/// The parameters in order: a memref is its base pointer, then each dynamic
-/// extent, then each dynamic stride; a scalar is itself.
+/// Returns the parameters in order. A memref becomes its base pointer, then
+/// each dynamic extent, then each dynamic stride. A scalar becomes one
+/// parameter.
 llvm::SmallVector<KernelParameter>
 getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 
-/// How TMA sees a buffer: an extra parameter of 128 bytes behind the others,
-/// which the launch encodes.
+/// A description of a buffer for TMA. The launch encodes it in 128 bytes, which
+/// are an extra parameter after those of the arguments.
 struct TensorMap {
-  /// The memref argument.
+  /// The index of the memref argument.
   unsigned argument;
-  /// The memref's dimensions, and the elements of one transfer along each: the
-  /// fastest in shared memory first.
+  /// The dimensions of the memref, and the elements of one transfer along each
+  /// of them. The dimension that is contiguous in shared memory comes first.
   llvm::SmallVector<int64_t> dims, box;
   /// The swizzle of the box in shared memory.
   SwizzleMode swizzle;
@@ -81,22 +85,23 @@ struct TensorMap {
   }
 };
 
-/// TMA's limits (PTX ISA, "Tensors").
+/// Limits of TMA (PTX ISA, "Tensors").
 constexpr int64_t kMaxTensorMapRank = 5;
 constexpr int64_t kMaxBoxExtent = 256;
 
-/// The tensor maps in `tile.tensor_maps`, in the order of their parameters.
-/// Empty if it is absent or not valid.
+/// Returns the tensor maps in `tile.tensor_maps`, in the order of their
+/// parameters. Empty if the attribute is absent or not valid.
 llvm::SmallVector<TensorMap> getTensorMaps(mlir::FunctionOpInterface kernel);
 void setTensorMaps(mlir::Operation *llvmFunc, llvm::ArrayRef<TensorMap> maps);
 
-/// The strides of a memref in elements, `ShapedType::kDynamic` where only the
-/// launch knows. A dynamic stride of a row-major memref follows from its
-/// extents and is no parameter.
+/// Returns the strides of a memref in elements, `ShapedType::kDynamic` for
+/// those that are not constant. A dynamic stride of a row-major memref follows
+/// from its extents and is no parameter.
 llvm::SmallVector<int64_t> getArgumentStrides(mlir::MemRefType type);
 
-/// Number of symbols of `tile.grid`: argument by argument, the dynamic extents
-/// of a memref and the value of an integer.
+/// Returns the number of symbols of `tile.grid`. The symbols are the dynamic
+/// extents of memrefs and the values of integers, in the order of the
+/// arguments.
 unsigned countGridSymbols(mlir::FunctionOpInterface kernel);
 
 /// Verifies an attribute of a memref argument. `emitError` may be null.

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Parser, printer, defaults and checks of the regions of tile.copy, tile.load,
+// tile.store and tile.atomic_rmw. A written region has two optional lists:
+//
+//   %A[%m, 0] [128, 64]      offsets %m and 0, sizes 128 and 64
+//   %A[%m, 0]                the sizes follow from the other side
+//   %A                       the offsets are zero, too
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_DIALECT_TILE_IR_REGIONS_H
 #define TILEWS_DIALECT_TILE_IR_REGIONS_H
@@ -14,7 +23,7 @@
 
 namespace tilews::tile {
 
-/// Parses `[%m, 0] [128, 64]`; both lists may be missing.
+/// Parses `[%m, 0] [128, 64]`. The sizes, or both lists, may be missing.
 mlir::ParseResult parseRegion(
     mlir::OpAsmParser &parser,
     llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &offsets,
@@ -24,36 +33,38 @@ void printRegion(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                  mlir::DenseI64ArrayAttr staticOffsets,
                  mlir::DenseI64ArrayAttr sizes);
 
-/// Whether the operation gives no sizes and they follow from the buffer alone:
-/// a static shape taken from its first element.
+/// Returns whether a side without written sizes is its whole buffer: it has no
+/// offsets, and a static shape.
 bool isWholeBuffer(mlir::MemRefType type, llvm::ArrayRef<int64_t> staticOffsets,
                    llvm::ArrayRef<int64_t> sizes);
 
-/// The region with its defaults: offsets zero, sizes those of `otherSizes`
-/// with leading ones.
+/// Returns the region with defaults filled in. Offsets default to zero, sizes
+/// to `otherSizes` preceded by ones.
 TileRegion buildRegion(mlir::MemRefType type, mlir::OperandRange offsets,
                        llvm::ArrayRef<int64_t> staticOffsets,
                        llvm::ArrayRef<int64_t> sizes,
                        llvm::ArrayRef<int64_t> otherSizes);
 
-/// Checks one side's written offsets and sizes against its buffer.
+/// Checks the written offsets and sizes of one side against its buffer. `side`
+/// is its name in errors.
 mlir::LogicalResult verifyRegion(mlir::Operation *op, llvm::StringRef side,
                                  mlir::MemRefType type,
                                  mlir::OperandRange offsets,
                                  llvm::ArrayRef<int64_t> staticOffsets,
                                  llvm::ArrayRef<int64_t> sizes);
 
-/// Checks that a region holds the elements of a fragment.
+/// Checks that a region has the element type and the sizes of a fragment. Sizes
+/// of one are ignored.
 mlir::LogicalResult verifyFragmentRegion(mlir::Operation *op,
                                          const TileRegion &region,
                                          mlir::MemRefType buffer,
                                          mlir::RankedTensorType fragment);
 
-/// `(128, 64)`.
+/// Returns sizes for an error, such as `(128, 64)`.
 std::string printSizes(llvm::ArrayRef<int64_t> sizes);
 
-/// Whether an offset can be written as a static one: sums of offsets and sizes
-/// must not overflow.
+/// Returns whether an offset may be static. The bound of 2^48 keeps sums of
+/// offsets and sizes from overflowing.
 bool isStaticOffset(int64_t offset);
 
 } // namespace tilews::tile

@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What wgmma and TMA need to know of a shared buffer, for operations.
+// Matrix instructions and TMA read shared memory in fixed patterns. These
+// functions choose layouts for them, and check whether a layout suits the
+// operands of an operation. The patterns themselves are in
+// Layout/WgmmaDescriptor.h and Layout/Tma.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,31 +21,33 @@
 
 namespace tilews::tile {
 
-/// The layout wgmma and TMA want for a shared buffer: panels as wide as the
-/// largest swizzle that divides a row, or of single 16-byte rows without one.
+/// Returns the best layout of a shared buffer for wgmma and TMA. It consists of
+/// panels whose width is the largest of 128, 64, 32 and 16 bytes that divides a
+/// row; panels of more than 16 bytes are swizzled. Row-major if none does.
 SharedLayout getSwizzledPanels(mlir::MemRefType type);
 
-/// How wgmma reads `operand`, a buffer that `op` multiplies, if it has
-/// `layout`; or why it cannot. The grid of `plan` does not matter.
+/// Returns the descriptor with which wgmma reads `operand`, a buffer of `op`,
+/// in `layout`; an error with the reason if wgmma cannot. Ignores the grid of
+/// `plan`.
 llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(MatmulOpInterface op,
                                                    mlir::OpOperand &operand,
                                                    const MatmulPlan &plan,
                                                    const SharedLayout &layout);
 
-/// Why TMA cannot copy between the buffers of `op`, whatever the layout of the
-/// shared one is: one of them is an argument of the kernel in global memory, of
-/// elements that a tensor map can name, with at most 5 dimensions. Base address
-/// and strides are assumed to be multiples of 16 bytes where they are not
-/// static; the launch checks.
+/// Returns an error with the reason if TMA cannot copy between the buffers of
+/// `op`, whatever the layout of the shared one. The other buffer must be an
+/// argument of the kernel in global memory, with 1 to 5 dimensions, and an
+/// element type that tensor maps have. Base addresses and dynamic strides are
+/// assumed to be multiples of 16 bytes; the launch checks it.
 llvm::Error checkTma(CopyOp op);
 
-/// The TMA instructions that copy the regions of `op`, one in shared and one in
-/// global memory, if the shared buffer has `layout`; or why there are none.
+/// Returns the TMA instructions that copy between the two regions of `op` if
+/// the shared buffer has `layout`; an error with the reason if there are none.
 llvm::Expected<TmaBoxes> getTmaBoxes(CopyOp op, const SharedLayout &layout);
 
-/// A layout of the shared buffer of `op` that TMA copies between: its own if it
-/// has one, else row-major or, for rows that are too long for a box, panels; or
-/// why there is none.
+/// Returns a layout of the shared buffer of `op` that TMA supports: its own if
+/// it has one, else row-major, or panels if rows are too long for a box.
+/// Returns an error with the reason if there is none.
 llvm::Expected<SharedLayout> chooseTmaLayout(CopyOp op);
 
 } // namespace tilews::tile

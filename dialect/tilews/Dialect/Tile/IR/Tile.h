@@ -34,18 +34,19 @@ namespace tilews::tile {
 
 class SharedLayoutAttr;
 
-/// A box of a buffer: one offset and one static size a dimension.
+/// A box of a buffer: an offset and a static size for each dimension, such as
+/// offsets [%m, 0] and sizes [128, 64].
 struct TileRegion {
   llvm::SmallVector<mlir::OpFoldResult> offsets;
   llvm::SmallVector<int64_t> sizes;
 
-  /// The sizes without the dimensions of size one.
+  /// The sizes other than one.
   llvm::SmallVector<int64_t> getSqueezedSizes() const;
 };
 
 enum class AccessKind { Read, Write, ReadWrite };
 
-/// A region of a buffer and what an operation does to it.
+/// A region of a buffer, and whether an operation reads or writes it.
 struct AccessRegion {
   mlir::OpOperand *buffer;
   AccessKind kind;
@@ -55,7 +56,8 @@ struct AccessRegion {
   bool writes() const { return kind != AccessKind::Read; }
 };
 
-/// A layout an instruction demands of an operand or a result.
+/// A layout that an instruction requires of an operand or a result: a
+/// `#tile.shared` or a `#tile.fragment`.
 struct LayoutRequirement {
   using Place = llvm::PointerUnion<mlir::OpOperand *, mlir::OpResult>;
   Place place;
@@ -68,90 +70,100 @@ struct LayoutRequirement {
   }
 };
 
-/// Receives an instruction that was considered and why it cannot be used.
+/// Called with an instruction that an operation cannot become, and the reason.
 using RejectFn = llvm::function_ref<void(InstKind, const llvm::Twine &reason)>;
 
 class MatmulOpInterface;
-/// The instruction in the `tile.inst` of a matrix product and the grid of warps
-/// that executes it.
+/// The matrix instruction of a matmul, as given by its `tile.inst`, and the
+/// grid of warps that executes it. For example wgmma m64n128k16 in a grid of
+/// 2x1 warpgroups computes a tile of 128x128.
 struct MatmulPlan {
   MmaInstruction mma;
   WarpGrid grid;
-  /// The metadata of a sparse instruction (SparseMmaInstruction::metadata),
-  /// which has a field of 4 bits for 4 elements, as `tile.gemm_sp` has.
+  /// The layout of the metadata of a sparse instruction
+  /// (SparseMmaInstruction::metadata): 4 bits for 4 elements, as in
+  /// `tile.gemm_sp`.
   std::optional<FragmentLayout> metadata;
 
-  /// The instruction as its left operand sees it: of half the K if that is
-  /// sparse.
+  /// The instruction with the K of its left operand in memory: half the K if it
+  /// is sparse.
   MmaInstruction getLhsMma() const;
 };
+/// Returns the plan of `op` for `threads` threads. None if its `tile.inst` is
+/// simt, or an instruction that the target, the types, the layouts or the
+/// number of threads rule out.
 std::optional<MatmulPlan>
 getMatmulPlan(MatmulOpInterface op, const TargetInfo &target, int64_t threads);
-/// How a sparse product's threads hold its metadata.
+/// Returns the layout in which the threads hold the metadata of a sparse
+/// matmul.
 MetadataLayout getMetadataLayout(MatmulOpInterface op, const MatmulPlan &plan);
 
-/// The most elements a fragment or a copied region has. The registers of a
-/// block, and its shared memory, hold no more on any target.
+/// The maximal number of elements of a fragment or a copied region. Neither the
+/// registers nor the shared memory of a block hold more on any target.
 constexpr int64_t kMaxTileElements = 1 << 19;
-/// The product of `sizes` if it is from 1 to `limit`.
+/// Returns the number of elements of a region with `sizes`; nothing if it is
+/// not in [1, limit].
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes,
                                      int64_t limit);
-/// Whether elements of fragments and buffers can have this type.
+/// Returns whether fragments and buffers can have elements of this type.
 bool isTileElement(mlir::Type type);
-/// Whether operations take a tensor as a fragment: a static shape without
-/// empty dimensions, a known element type, no encoding but `#tile.fragment`.
+/// Returns whether `type` is a fragment: a tensor with a static shape without
+/// empty dimensions, an element type of the dialect, and no encoding other than
+/// `#tile.fragment`.
 bool isFragmentType(mlir::Type type);
-/// Whether operations take a memref as a buffer: global memory with a strided
-/// layout, or shared memory with a static shape and no layout but
-/// `#tile.shared`; no empty dimension, and a known element type.
+/// Returns whether `type` is a buffer: a memref in global memory with a strided
+/// layout, or in shared memory with a static shape and no layout other than
+/// `#tile.shared`. A buffer has no empty dimension, and an element type of the
+/// dialect.
 bool isBufferType(mlir::Type type);
 
-/// Whether a memref lies in shared (workgroup) memory.
+/// Returns whether a memref is in shared (workgroup) memory.
 bool isShared(mlir::MemRefType type);
 inline bool isShared(mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::MemRefType>(value.getType());
   return type && isShared(type);
 }
-/// Whether a memref lies in global memory.
+/// Returns whether a memref is in global memory.
 bool isGlobal(mlir::MemRefType type);
-/// The element type of a memref or tensor.
+/// Returns the element type of a memref or tensor.
 mlir::Type getElementType(mlir::Value value);
-/// The size in bits of an integer, index (32) or floating point type.
+/// Returns the size in bits of an integer, index (32) or floating point type.
 int64_t getElementBits(mlir::Type elementType);
-/// The bits an element takes in memory: no less than a byte.
+/// Returns the bits that an element occupies in memory: at least 8.
 int64_t getStorageBits(mlir::Type elementType);
-/// The size in bytes of a buffer with a static shape, gaps of its layout
-/// included.
+/// Returns the size in bytes of a buffer with a static shape, including gaps of
+/// its layout.
 int64_t getBufferBytes(mlir::MemRefType type);
-/// The layout of a shared buffer: its `#tile.shared`, or row-major.
+/// Returns the layout of a shared buffer: its `#tile.shared`, or row-major.
 SharedLayout getSharedLayout(mlir::MemRefType type);
-/// The layout of `versions` of a buffer with `layout` behind a leading
-/// dimension, each at a multiple of the swizzle's atom; fails with an error if
-/// that reaches too far. Null stays null.
+/// Returns `layout` with a new leading dimension of `versions` versions, each
+/// at a multiple of the atom of the swizzle. Fails with an error if the offsets
+/// overflow. Returns null for a null layout.
 mlir::FailureOr<SharedLayoutAttr>
 expandLayout(SharedLayoutAttr layout, mlir::Type elementType, int64_t versions,
              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-/// The type of `versions` of a shared buffer, of which a layout that was given
-/// is kept.
+/// Returns the type of `versions` versions of a shared buffer:
+/// memref<64x64xf16> becomes memref<3x64x64xf16> for 3 versions. An explicit
+/// layout is extended.
 mlir::FailureOr<mlir::MemRefType>
 getVersionedType(mlir::MemRefType type, int64_t versions,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-/// Registers of a multiprocessor, NVIDIA sm_90 and later.
+/// The number of 32-bit registers of a multiprocessor, NVIDIA sm_90 and later.
 constexpr int64_t kRegisterFile = 65536;
-/// Whether a role can ask for this number of registers a thread.
+/// Returns whether a role can request this number of registers per thread.
 inline bool isRegisterCount(int64_t registers) {
   return registers >= 24 && registers <= 256 && registers % 8 == 0;
 }
-/// The layout of a fragment; it must have one.
+/// Returns the layout of a fragment, which must have one.
 FragmentLayout getFragmentLayout(mlir::Type tensorType);
 bool hasFragmentLayout(mlir::Type type);
-/// The number of threads that execute `op`: those of the role around it or, if
-/// there is none, of the kernel (`tile.threads`, 128 if absent).
+/// Returns the number of threads that execute `op`: those of the enclosing role
+/// or, outside of roles, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);
-/// Whether `op` has `tile.inst = #tile.inst<kind>`.
+/// Returns whether `op` has `tile.inst = #tile.inst<kind>`.
 bool hasInst(mlir::Operation *op, InstKind kind);
-/// Whether one thread alone can do what `op` does for its role, without regard
-/// to its regions.
+/// Returns whether one thread can execute `op` on behalf of its role, such as a
+/// TMA copy. Does not look into the regions of `op`.
 bool runsOnOneThread(mlir::Operation *op);
 
 } // namespace tilews::tile

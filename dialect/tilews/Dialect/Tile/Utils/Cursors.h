@@ -16,29 +16,40 @@
 
 namespace tilews::tile {
 
-/// Makes `scf.for`, `scf.if` and `scf.while` carry cursors.
+/// Makes `scf.for`, `scf.if` and `scf.while` carry cursors: SSA construction
+/// for cursors that passes write as variables.
 ///
-/// A cursor starts as the value of a `tile.cursor`. Code may be written as if
-/// that value were a variable which a `tile.advance` of it changes; `carry`
-/// makes each use see the value that the variable has there.
+/// A pass uses the result of a `tile.cursor` everywhere, as if each
+/// `tile.advance` of it changed its value. `carry` then rewrites every use to
+/// the value that reaches it:
+///
+///   scf.for ... {                   %r = scf.for ... iter_args(%p = %c) {
+///     tile.wait %ch[%c]               tile.wait %ch[%p]
+///     tile.advance %c                 %n = tile.advance %p
+///   }                                 scf.yield %n
+///                                   }
+///   tile.wait %ch[%c]               tile.wait %ch[%r]
 class Cursors {
 public:
   explicit Cursors(mlir::RewriterBase &rewriter) : rewriter(rewriter) {}
 
+  /// Adds a cursor, given by the `tile.cursor` that is its initial value.
   void add(mlir::Value initial) {
     numbers.insert({initial, unsigned(numbers.size())});
   }
-  /// Whenever `of` is advanced, `last` becomes what `of` was before.
+  /// Adds a cursor `last` with the value that `of` had before its last
+  /// `tile.advance`.
   void addLast(mlir::Value last, mlir::Value of) {
     add(last);
     lasts.insert({of, last});
   }
 
-  /// Rewrites `region`, at whose entry all cursors have their initial values.
+  /// Rewrites the uses in `region`. All cursors have their initial values at
+  /// its entry.
   void carry(mlir::Region &region);
 
 private:
-  /// The value of each cursor, by number.
+  /// The current value of each cursor, by its index.
   using State = llvm::SmallVector<mlir::Value>;
   using Numbers = llvm::SmallVector<unsigned>;
 
@@ -55,7 +66,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> lasts;
 };
 
-/// Constants of type i32 at the begin of a kernel, each of which is made once.
+/// Constants of type i32 at the start of a kernel. Each is created once.
 class I32Constants {
 public:
   explicit I32Constants(mlir::gpu::GPUFuncOp kernel)
@@ -68,17 +79,18 @@ private:
   llvm::DenseMap<int64_t, mlir::Value> values;
 };
 
-/// A cursor as two i32: the slot, and its phase as 0 or 1.
+/// A cursor as two values of type i32: the slot, and the phase (0 or 1).
 struct CursorNumbers {
   mlir::Value slot, phase;
 };
-/// The numbers of a cursor, which `lowerCursors` puts in the place of a cast.
+/// Returns the numbers of a cursor as an unrealized cast, which `lowerCursors`
+/// resolves.
 CursorNumbers castCursor(mlir::ImplicitLocOpBuilder &b, mlir::Value cursor);
-/// Fails with an error if something carries a cursor that `lowerCursors` does
-/// not know.
+/// Fails with an error if an operation carries a cursor that `lowerCursors`
+/// cannot convert, such as a call.
 mlir::LogicalResult checkCursors(mlir::gpu::GPUFuncOp kernel);
-/// Makes two numbers of each cursor. No operation may be left that uses one but
-/// those that carry and advance it, and casts.
+/// Converts each cursor to its two numbers. Cursors may be used only by
+/// operations that carry or advance them, and by casts of `castCursor`.
 mlir::LogicalResult lowerCursors(mlir::gpu::GPUFuncOp kernel,
                                  I32Constants &constants);
 

@@ -12,14 +12,14 @@
 
 namespace tilews::tile {
 
-/// The coordinates (x, y) of the tile numbered `id` in a grid of `extentX` by
+/// Creates the coordinates (x, y) of tile number `id` in a grid of `extentX` by
 /// `extentY` tiles, 0 <= id < extentX * extentY. Without `order` x runs
-/// fastest. The values are of type index and not negative.
+/// fastest. All values have type index and are not negative.
 std::pair<mlir::Value, mlir::Value>
 rasterize(mlir::OpBuilder &builder, mlir::Location loc, RasterizeAttr order,
           mlir::Value id, mlir::Value extentX, mlir::Value extentY);
 
-/// The same for numbers.
+/// Computes the same for integers.
 std::pair<int64_t, int64_t> rasterize(RasterizeAttr order, int64_t id,
                                       int64_t extentX, int64_t extentY);
 

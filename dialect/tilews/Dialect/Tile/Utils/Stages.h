@@ -1,4 +1,4 @@
-//===- Stages.h - Stages and orders that are no longer needed ---*- C++ -*-===//
+//===- Stages.h - Removal of stages and orders ------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,12 +16,13 @@
 namespace tilews::tile {
 
 /// Removes `tile.num_stages` from `loop`, and the stages and orders of its
-/// operations, but not those of the operations of inner loops.
+/// operations. Keeps those of the operations of inner loops.
 void forgetPlan(mlir::scf::ForOp loop);
 
-/// Removes stages and orders that belong to no loop with `tile.num_stages`,
-/// with a remark for each loop, or other region, that holds some: loops of one
-/// turn are no loops any more once they are simplified.
+/// Removes stages and orders of operations outside of loops with
+/// `tile.num_stages`. Emits remark tile-pipe-0017 once for each operation whose
+/// region contains some. This happens when canonicalization inlines a loop of
+/// one iteration.
 void dropStrayStages(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace tilews::tile

@@ -14,12 +14,13 @@
 
 namespace tilews::tile {
 
-/// Lets `op` and its regions use, instead of `alloc` and of views of it, the
-/// version in `versions` that `cursor` points at before `op`.
+/// Replaces uses of `alloc`, and of views of it, in `op` and its regions by the
+/// version in `versions` that `cursor` selects before `op`.
 void useVersion(mlir::RewriterBase &rewriter, mlir::Operation *op,
                 AllocSharedOp alloc, mlir::Value versions, mlir::Value cursor);
 
-/// Erases an allocation, or a view of one, that only views use, and these.
+/// Erases `op`, an allocation or a view that is used only by views, and these
+/// views.
 void eraseWithViews(mlir::RewriterBase &rewriter, mlir::Operation *op);
 
 } // namespace tilews::tile
