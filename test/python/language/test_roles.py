@@ -194,7 +194,7 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
         ),
         (
             "Vs = tl.view(As, (2, 4096))\ntl.channel(Vs)",
-            "hands on buffers as a whole, found the result of 'tile.view'; give it",
+            "takes whole buffers, found the result of 'tile.view'; give it",
         ),
         ("tl.channel(A)", "expected shared buffers with versions, found the global"),
         ("tl.channel((As, Bs))", "as many slots as each buffer has versions, found 2"),

@@ -54,16 +54,18 @@ int64_t MBarrierArriveOp::getNumArrivals() {
 
 LogicalResult MBarrierArriveOp::verify() {
   if (getBytes() && getBy() != Agents::Thread)
-    return emitOpError("expects bytes by '")
+    return emitOpError("has 'bytes' and arrives by '")
            << stringifyAgents(getBy())
-           << "', but one thread expects them: by = #tile.agents<thread>";
+           << "', but only one thread can expect bytes: expected "
+              "by = #tile.agents<thread>";
   if (getPeers() && (getBytes() || getBy() == Agents::Copies))
     return emitOpError("arrives in other blocks ")
-           << (getBytes() ? "and expects bytes, which a block does for itself"
-                          : "by 'copies', which arrive in their own block");
+           << (getBytes()
+                   ? "and has 'bytes', but a block expects only its own"
+                   : "by 'copies', which arrive only in their own block");
   if (getConverged() && getBy() != Agents::Warps)
-    return emitOpError("is converged by '")
+    return emitOpError("is 'converged' and arrives by '")
            << stringifyAgents(getBy())
-           << "', but warps are: by = #tile.agents<warps>";
+           << "', expected by = #tile.agents<warps>";
   return success();
 }

@@ -80,13 +80,13 @@ LogicalResult ChannelOp::verify() {
   int64_t depth = getChannel().getType().getDepth();
   for (Value buffer : getBuffers()) {
     if (Operation *def = buffer.getDefiningOp(); isa_and_present<ViewOp>(def))
-      return emitOpError("hands on buffers as a whole, found the result of '")
+      return emitOpError("takes whole buffers, found the result of '")
              << def->getName()
              << "'; give it the buffer, and view its slots in the roles";
     auto type = cast<MemRefType>(buffer.getType());
     if (type.getRank() < 1 || type.getDimSize(0) != depth)
-      return emitOpError("buffers have one version a slot: expected ")
-             << depth << " as leading dimension, found " << type;
+      return emitOpError("expected buffers with a leading dimension of ")
+             << depth << ", one version for each slot, found " << type;
   }
   return success();
 }
@@ -211,7 +211,7 @@ int64_t SpecializeOp::getNumWarps() {
 
 LogicalResult SpecializeOp::verify() {
   if ((*this)->getParentOfType<SpecializeOp>())
-    return emitOpError("stands in a role; roles have no roles of their own");
+    return emitOpError("is in a role; roles cannot be nested");
   return success();
 }
 
@@ -347,8 +347,8 @@ LogicalResult RoleOp::verifyRegions() {
   WalkResult result = getBody().walk([&](Operation *op) {
     if (runsOnOneThread(op))
       return WalkResult::advance();
-    InFlightDiagnostic diag = op->emitOpError("stands in role @");
-    diag << getName() << ", which one thread runs; it needs all of them";
+    InFlightDiagnostic diag = op->emitOpError("is in the elected role @");
+    diag << getName() << ", which one thread runs, but needs all threads";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -39,7 +39,7 @@ func.func @f(%full: !tile.mbarrier<4>, %slot: i32) {
 // -----
 
 func.func @f(%full: !tile.mbarrier<4>, %slot: i32) {
-  // expected-error @below {{'tile.mbarrier_arrive' op expects bytes by 'threads', but one thread expects them: by = #tile.agents<thread>}}
+  // expected-error @below {{'tile.mbarrier_arrive' op has 'bytes' and arrives by 'threads', but only one thread can expect bytes: expected by = #tile.agents<thread>}}
   tile.mbarrier_arrive %full[%slot] {by = #tile.agents<threads>, bytes = 16 : i64} : !tile.mbarrier<4>
   return
 }
@@ -47,7 +47,7 @@ func.func @f(%full: !tile.mbarrier<4>, %slot: i32) {
 // -----
 
 func.func @f(%full: !tile.mbarrier<4>, %slot: i32) {
-  // expected-error @below {{'tile.mbarrier_arrive' op is converged by 'thread', but warps are: by = #tile.agents<warps>}}
+  // expected-error @below {{'tile.mbarrier_arrive' op is 'converged' and arrives by 'thread', expected by = #tile.agents<warps>}}
   tile.mbarrier_arrive %full[%slot] {by = #tile.agents<thread>, converged} : !tile.mbarrier<4>
   return
 }
@@ -112,7 +112,7 @@ func.func @f(%full: !tile.mbarrier<4>, %slot: i32, %C: memref<8x8xf32>) {
 func.func @f(%C: memref<8x8xf32>) {
   tile.specialize {
     tile.role @load warps(1) elected {
-      // expected-error @below {{'tile.load' op stands in role @load, which one thread runs; it needs all of them}}
+      // expected-error @below {{'tile.load' op is in the elected role @load, which one thread runs, but needs all threads}}
       %t = tile.load %C : memref<8x8xf32> -> tensor<8x8xf32>
     }
   }

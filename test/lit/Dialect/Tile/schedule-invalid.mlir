@@ -13,7 +13,7 @@ func.func private @f(!tile.cursor<65>)
 
 func.func @f() {
   %a = tile.alloc_shared : memref<3x64xf32, #gpu.address_space<workgroup>>
-  // expected-error @below {{'tile.channel' op buffers have one version a slot: expected 4 as leading dimension, found 'memref<3x64xf32, #gpu.address_space<workgroup>>'}}
+  // expected-error @below {{'tile.channel' op expected buffers with a leading dimension of 4, one version for each slot, found 'memref<3x64xf32, #gpu.address_space<workgroup>>'}}
   %ch = tile.channel(%a) {producer = #tile.producer<tma>} : memref<3x64xf32, #gpu.address_space<workgroup>> -> !tile.channel<4>
   return
 }
@@ -23,7 +23,7 @@ func.func @f() {
 func.func @f() {
   %a = tile.alloc_shared : memref<256xf32, #gpu.address_space<workgroup>>
   %v = tile.view %a : memref<256xf32, #gpu.address_space<workgroup>> to memref<4x64xf32, #gpu.address_space<workgroup>>
-  // expected-error @below {{'tile.channel' op hands on buffers as a whole, found the result of 'tile.view'; give it the buffer, and view its slots in the roles}}
+  // expected-error @below {{'tile.channel' op takes whole buffers, found the result of 'tile.view'; give it the buffer, and view its slots in the roles}}
   %ch = tile.channel(%v) {producer = #tile.producer<tma>} : memref<4x64xf32, #gpu.address_space<workgroup>> -> !tile.channel<4>
   return
 }
@@ -149,7 +149,7 @@ func.func @f(%C: memref<64xf32>) {
 func.func @f() {
   tile.specialize {
     tile.role @a warps(4) {
-      // expected-error @below {{'tile.specialize' op stands in a role; roles have no roles of their own}}
+      // expected-error @below {{'tile.specialize' op is in a role; roles cannot be nested}}
       tile.specialize {
         tile.role @b warps(4) {
         }

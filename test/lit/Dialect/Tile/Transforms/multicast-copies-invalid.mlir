@@ -208,7 +208,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @bytes(%slot: i32) kernel {
     %b = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<2>
-    // expected-error @below {{arrives in other blocks and expects bytes, which a block does for itself}}
+    // expected-error @below {{arrives in other blocks and has 'bytes', but a block expects only its own}}
     tile.mbarrier_arrive %b[%slot] {by = #tile.agents<thread>, bytes = 64 : i64, peers = [#tile.cluster<x>]} : !tile.mbarrier<2>
     gpu.return
   }
@@ -219,7 +219,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @copies(%slot: i32) kernel {
     %b = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<2>
-    // expected-error @below {{arrives in other blocks by 'copies', which arrive in their own block}}
+    // expected-error @below {{arrives in other blocks by 'copies', which arrive only in their own block}}
     tile.mbarrier_arrive %b[%slot] {by = #tile.agents<copies>, peers = [#tile.cluster<x>]} : !tile.mbarrier<2>
     gpu.return
   }
