@@ -45,6 +45,7 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "tilews/Dialect/Tile/IR/TileOps.cpp.inc"
       >();
+  registerBytecode();
 }
 
 //===----------------------------------------------------------------------===//

@@ -109,7 +109,12 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kLayout = "tile.layout";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
 
+    /// The version of the dialect in bytecode. A change after which bytecode of
+    /// an earlier release would be misread increases it (docs/policy.md).
+    static constexpr uint64_t kBytecodeVersion = 1;
+
     void registerTypes();
+    void registerBytecode();
   }];
 }
 

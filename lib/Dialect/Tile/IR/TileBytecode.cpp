@@ -1,0 +1,61 @@
+//===- TileBytecode.cpp - Versions of the dialect in bytecode -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bytecode holds the number TileDialect::kBytecodeVersion beside the name of
+// the dialect. The reader refuses a greater number: such a file may hold
+// operations or properties that this compiler would misread.
+//
+// The rest needs no code here. MLIR writes attributes and types of the dialect
+// in their textual form, and TableGen makes the reader and writer of
+// properties. A change that breaks the reading of older files increases the
+// number. It reads them in one of two places: `upgradeFromVersion` below for a
+// change of the IR, `readProperties` of the operation for a change of its
+// properties.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/Bytecode/BytecodeImplementation.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+
+namespace {
+/// The version of the dialect that wrote a file, such as 1.
+struct TileBytecodeVersion : DialectVersion {
+  explicit TileBytecodeVersion(uint64_t number) : number(number) {}
+  uint64_t number;
+};
+
+struct TileBytecodeInterface : BytecodeDialectInterface {
+  explicit TileBytecodeInterface(Dialect *dialect)
+      : BytecodeDialectInterface(dialect) {}
+
+  void writeVersion(DialectBytecodeWriter &writer) const override {
+    writer.writeVarInt(TileDialect::kBytecodeVersion);
+  }
+
+  std::unique_ptr<DialectVersion>
+  readVersion(DialectBytecodeReader &reader) const override {
+    uint64_t number;
+    if (failed(reader.readVarInt(number)))
+      return nullptr;
+    if (number > TileDialect::kBytecodeVersion) {
+      reader.emitError("the bytecode has version ")
+          << number << " of the tile dialect, but this tilews reads versions "
+          << "up to " << TileDialect::kBytecodeVersion
+          << "; read it with the tilews that wrote it, or a newer one";
+      return nullptr;
+    }
+    return std::make_unique<TileBytecodeVersion>(number);
+  }
+};
+} // namespace
+
+void TileDialect::registerBytecode() { addInterface<TileBytecodeInterface>(); }
