@@ -40,12 +40,6 @@ static bool isFnuzFp8(Type type) {
 }
 static bool isHalf(Type type) { return type.isF16() || type.isBF16(); }
 
-/// Returns the kind in `tile.inst`, simt without it.
-static InstKind getInst(Operation *op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst ? inst.getValue() : InstKind::Simt;
-}
-
 //===----------------------------------------------------------------------===//
 // Matrix instructions of a target
 //===----------------------------------------------------------------------===//

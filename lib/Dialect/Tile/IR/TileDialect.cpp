@@ -452,6 +452,11 @@ FragmentLayout tile::getFragmentLayout(Type type) {
       .getLayout();
 }
 
+InstKind tile::getInst(Operation *op) {
+  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
+  return inst ? inst.getValue() : InstKind::Simt;
+}
+
 bool tile::hasInst(Operation *op, InstKind kind) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst && inst.getValue() == kind;

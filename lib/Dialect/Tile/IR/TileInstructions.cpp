@@ -24,12 +24,6 @@ using namespace tilews;
 using namespace tilews::tile;
 using llvm::Error;
 
-/// Returns the kind in `tile.inst`, simt without it.
-static InstKind getInst(Operation *op) {
-  auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
-  return inst ? inst.getValue() : InstKind::Simt;
-}
-
 void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
                                       SmallVectorImpl<InstKind> &candidates,
                                       RejectFn rejected) {

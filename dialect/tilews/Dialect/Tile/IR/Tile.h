@@ -160,6 +160,8 @@ bool hasFragmentLayout(mlir::Type type);
 /// Returns the number of threads that execute `op`: those of the enclosing role
 /// or, outside of roles, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);
+/// Returns the kind in `tile.inst`, simt without it.
+InstKind getInst(mlir::Operation *op);
 /// Returns whether `op` has `tile.inst = #tile.inst<kind>`.
 bool hasInst(mlir::Operation *op, InstKind kind);
 /// Returns whether one thread can execute `op` on behalf of its role, such as a
