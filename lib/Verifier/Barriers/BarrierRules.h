@@ -70,7 +70,7 @@ public:
   llvm::ArrayRef<unsigned> getKnowledge() const override { return knowledge; }
   std::string describe(mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs) const override;
-  void print(llvm::raw_ostream &os, const State &state) const;
+  void print(llvm::raw_ostream &os, const State &state) const override;
 
 private:
   Outcome perform(State &state, unsigned task, mlir::Operation *op,

@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/BarrierModel.h"
+#include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
@@ -133,14 +134,14 @@ void BarrierModelBuilder::addBarriers() {
 
 void BarrierModelBuilder::addEvents() {
   model.kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { addEvent(op); });
-  for (auto &[wait, matmuls] : findAwaitedProducts(model.kernel))
+  for (auto &[wait, matmuls] : findAwaitedMatmuls(model.kernel))
     for (Operation *matmul : matmuls)
       model.events[wait].matmuls.push_back(model.events[matmul].number);
 }
 
 void BarrierModelBuilder::addEvent(Operation *op) {
   Event event{unsigned(model.eventOps.size())};
-  event.synchronizes = meetsInScratch(op);
+  event.synchronizes = synchronizesInScratch(op);
   auto gemm = dyn_cast<GemmOp>(op);
   event.isCommon =
       isa<MBarrierReadyOp, ClusterBarrierOp, ProxyFenceOp, CopyGroupWaitOp,

@@ -38,7 +38,7 @@ void CopyState::initialize(State &state) const {
 
 PlaceSet CopyState::getRunningReads(const State &state, unsigned task) const {
   return state[getWord(task, StoreReads)] |
-         AsyncProducts::getReads(&state[getWord(task, Matmuls)]);
+         AsyncMatmuls::getReads(&state[getWord(task, Matmuls)]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 
 #include "Verifier/Barriers/AccessHistory.h"
 #include "Verifier/Barriers/TaskKnowledge.h"
+#include "Verifier/Engine/AsyncMatmuls.h"
 
 namespace tilews::verifier {
 
@@ -47,8 +48,8 @@ public:
     state[getWord(task, StoreReads)] |= places;
   }
   /// The asynchronous matmuls of `task`.
-  AsyncProducts getMatmuls(State &state, unsigned task) const {
-    return AsyncProducts(&state[getWord(task, Matmuls)]);
+  AsyncMatmuls getMatmuls(State &state, unsigned task) const {
+    return AsyncMatmuls(&state[getWord(task, Matmuls)]);
   }
 
   //===--------------------------------------------------------------------===//
@@ -91,9 +92,9 @@ private:
     Copies,
     /// Read by TMA stores that may be under way.
     StoreReads,
-    /// The words of `AsyncProducts`.
+    /// The words of `AsyncMatmuls`.
     Matmuls,
-    NumTaskRows = Matmuls + AsyncProducts::kWords
+    NumTaskRows = Matmuls + AsyncMatmuls::kWords
   };
   enum SlotRow : unsigned {
     /// The places of loads under way, and their bytes.

@@ -1,121 +1,165 @@
-//===- ChannelAccesses.cpp - What may access the slots of channels --------===//
+//===- ChannelAccesses.cpp - Accesses to the slots of channels ------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An access is one of three, by the transaction of its slot:
+//
+//     the task fills the slot     a write, by the producer
+//     the slot is open for it     a read or write, by a consumer
+//     neither                     a loose read, outside of a transaction
+//
+// A kernel may read a slot once more after its loop, when the last transaction
+// was released and no producer fills the slot again. The first such read is
+// kept with the slot; the next acquire of the slot is then a fault.
+//
+// Without roles all threads of the block execute both sides. Once barriers have
+// been placed, they must separate the reads of a slot from the writes that fill
+// it again, and fence writes of threads from reads by the asynchronous proxy.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Verifier/Channels/ChannelRules.h"
+#include "Verifier/Channels/ChannelAccesses.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-Outcome ChannelRules::access(State &state, unsigned task, Operation *op,
-                             const Event &event, ArrayRef<int64_t> cursors,
-                             Finding &finding) const {
+Outcome ChannelAccesses::access(State &state, unsigned task,
+                                const ChannelModel::Event &event,
+                                ArrayRef<int64_t> cursors,
+                                Finding &finding) const {
   State before = state;
+  Operation *op = model.eventOps[event.number];
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
-    if (accessSlot(state, task, event, access, cursor, finding) !=
-        Outcome::Done) {
+    if (accessSlot(state, task, op, access, {access.channel, cursor},
+                   finding) != Outcome::Done) {
       state = std::move(before);
       return Outcome::Wrong;
     }
   auto gemm = dyn_cast<GemmOp>(op);
   if (gemm && gemm.getAsync())
-    startProduct(state, task, event, cursors);
+    startMatmul(state, task, event, cursors);
   return Outcome::Done;
 }
 
-void ChannelRules::startProduct(State &state, unsigned task, const Event &event,
-                                ArrayRef<int64_t> cursors) const {
-  int64_t reads = 0;
+void ChannelAccesses::startMatmul(State &state, unsigned task,
+                                  const ChannelModel::Event &event,
+                                  ArrayRef<int64_t> cursors) const {
+  uint64_t reads = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
     if (access.reads)
-      reads |= getSlotBit(access.channel, cursor);
-  AsyncProducts(&state[getProducts(task)]).start(reads, event.number);
+      reads |= model.getSlotBit({access.channel, cursor});
+  parts.getMatmuls(state, task).start(reads, event.number);
 }
 
-Outcome ChannelRules::accessSlot(State &state, unsigned task,
-                                 const Event &event, const Access &access,
-                                 int64_t cursor, Finding &finding) const {
-  int64_t *slot = &state[getSlot(access.channel, cursor)];
-  Operation *op = eventOps[event.number];
-  int64_t number = cursor % channels[access.channel].depth;
-  std::string who = getTaskName(task);
-  if (slot[Filler] == task + 1 && access.writes) {
-    if (isPlanned && !hasRoles() && slot[Dirty])
-      return fail(finding, op,
-                  "fills slot " + Twine(number) +
-                      " while other threads may still read it: a tile.barrier "
-                      "has to come before");
-    slot[Filled] |= int64_t(1) << access.buffer;
-    if (access.isCopy && !hasRoles())
-      slot[Age] = kOpenGroup;
-    slot[Unfenced] |= !access.byProxy;
-    return Outcome::Done;
-  }
-  if (!(slot[Open] & (int64_t(1) << task)))
-    return accessLoosely(state, task, event, access, cursor, finding);
+Outcome ChannelAccesses::accessSlot(State &state, unsigned task, Operation *op,
+                                    const Access &access, ChannelCursor cursor,
+                                    Finding &finding) const {
+  if (parts.transactions.getFiller(state, cursor) == task && access.writes)
+    return fill(state, op, access, cursor, finding);
+  if (!parts.transactions.isOpenFor(state, cursor, task))
+    return accessLoosely(state, task, op, access, cursor, finding);
   if (access.reads) {
-    if (!(slot[Filled] & (int64_t(1) << access.buffer)))
-      return fail(finding, op,
-                  who + " reads slot " + Twine(number) +
-                      " of a buffer that the transaction has not filled");
-    if (slot[Age] != kLanded)
-      return fail(finding, op,
-                  "reads slot " + Twine(number) +
-                      " while copies to it may still be under way: the "
-                      "tile.wait before permits too many pending groups");
-    if (isPlanned && !hasRoles() && access.byProxy && slot[Unfenced])
-      return fail(finding, op,
-                  "reads slot " + Twine(number) +
-                      " by the asynchronous proxy, which may not see what "
-                      "threads wrote: the tile.wait needs a proxy_fence");
-    slot[Dirty] = !hasRoles();
+    Outcome outcome = checkRead(state, task, op, access, cursor, finding);
+    if (outcome != Outcome::Done)
+      return outcome;
+    parts.contents.read(state, cursor);
   }
   if (access.writes)
-    slot[Unfenced] |= !access.byProxy;
+    parts.contents.overwrite(state, access, cursor);
   return Outcome::Done;
 }
 
-/// Outside of a transaction nothing may be written, and only a slot may be read
-/// that nobody fills from then on.
-Outcome ChannelRules::accessLoosely(State &state, unsigned task,
-                                    const Event &event, const Access &access,
-                                    int64_t cursor, Finding &finding) const {
-  int64_t *slot = &state[getSlot(access.channel, cursor)];
-  Operation *op = eventOps[event.number];
-  std::string number = std::to_string(cursor % channels[access.channel].depth);
-  std::string who = getTaskName(task);
+Outcome ChannelAccesses::fill(State &state, Operation *op, const Access &access,
+                              ChannelCursor cursor, Finding &finding) const {
+  if (model.isPlanned && !model.hasRoles() &&
+      parts.contents.isUnsynchronized(state, cursor))
+    return fail(finding, op,
+                "fills slot " + Twine(model.getSlot(cursor)) +
+                    " while other threads may still read it: a tile.barrier "
+                    "has to come before");
+  parts.contents.fill(state, access, cursor);
+  return Outcome::Done;
+}
+
+Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
+                                   Operation *op, const Access &access,
+                                   ChannelCursor cursor,
+                                   Finding &finding) const {
+  std::string number = std::to_string(model.getSlot(cursor));
+  if (!parts.contents.isFilled(state, access, cursor))
+    return fail(finding, op,
+                model.taskNames[task] + " reads slot " + number +
+                    " of a buffer that the transaction has not filled");
+  if (!parts.contents.hasLanded(state, cursor))
+    return fail(finding, op,
+                "reads slot " + number +
+                    " while copies to it may still be under way: the "
+                    "tile.wait before permits too many pending groups");
+  if (model.isPlanned && !model.hasRoles() && access.byProxy &&
+      parts.contents.isUnfenced(state, cursor))
+    return fail(finding, op,
+                "reads slot " + number +
+                    " by the asynchronous proxy, which may not see what "
+                    "threads wrote: the tile.wait needs a proxy_fence");
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
+// Outside of transactions
+//===----------------------------------------------------------------------===//
+
+Outcome ChannelAccesses::accessLoosely(State &state, unsigned task,
+                                       Operation *op, const Access &access,
+                                       ChannelCursor cursor,
+                                       Finding &finding) const {
   if (access.writes)
     return fail(finding, op,
-                who + " writes to slot " + number +
+                model.taskNames[task] + " writes to slot " +
+                    std::to_string(model.getSlot(cursor)) +
                     " of a channel outside of a transaction: it has neither "
                     "acquired the slot nor waited for it");
-  bool isConsumer = channels[access.channel].consumers >> task & 1;
-  int64_t full = isConsumer ? slot[Full] & (int64_t(1) << task) : slot[Full];
-  if (slot[Filler] || full)
+  Outcome outcome = checkLooseRead(state, task, op, cursor, finding);
+  if (outcome == Outcome::Done)
+    parts.contents.readLoosely(state, cursor, model.events.at(op).number);
+  return outcome;
+}
+
+Outcome ChannelAccesses::checkLooseRead(const State &state, unsigned task,
+                                        Operation *op, ChannelCursor cursor,
+                                        Finding &finding) const {
+  const ChannelModel::Channel &channel = model.getChannel(cursor);
+  const TransactionState &transactions = parts.transactions;
+  std::string number = std::to_string(model.getSlot(cursor));
+  const std::string &who = model.taskNames[task];
+  bool isConsumer = channel.isConsumedBy(task);
+  if (transactions.getFiller(state, cursor))
     return fail(finding, op,
                 who + " reads slot " + number +
-                    (slot[Filler] ? " of a channel while it is filled"
-                                  : " of a channel without a tile.wait for its "
-                                    "fill"));
-  if (slot[Filled] && slot[Age] != kLanded)
+                    " of a channel while it is filled");
+  if (isConsumer ? transactions.isFullFor(state, cursor, task)
+                 : transactions.getFull(state, cursor) != 0)
+    return fail(finding, op,
+                who + " reads slot " + number +
+                    " of a channel without a tile.wait for its fill");
+  if (parts.contents.isAnyFilled(state, cursor) &&
+      !parts.contents.hasLanded(state, cursor))
     return fail(finding, op,
                 "reads slot " + number +
                     " while copies to it may still be under way");
-  // What it waited for last; before the first turn the buffer holds nothing.
-  int64_t depth = channels[access.channel].depth;
-  int64_t next = state[getNextWait(access.channel, task)];
-  if (isConsumer && cursor % depth != (next + depth - 1) % depth && next != 0)
+  // A consumer may read the slot of its last transaction. Before its first
+  // transaction the buffer holds nothing, as in the kernel without a pipeline.
+  int64_t next = transactions.getNextWait(state, cursor.channel, task);
+  int64_t last = channel.getPreviousSlot(next);
+  if (isConsumer && model.getSlot(cursor) != last && next != 0)
     return fail(finding, op,
                 who + " reads slot " + number +
                     " of a channel outside of a transaction, but the last one "
                     "was at slot " +
-                    Twine((next + depth - 1) % depth));
-  if (!slot[Loose])
-    slot[Loose] = event.number + 1;
+                    Twine(last));
   return Outcome::Done;
 }

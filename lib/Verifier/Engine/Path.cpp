@@ -75,6 +75,6 @@ void Path::print(const TaskProgram &program, const Rules &rules,
   os << "facts: ";
   facts.print(table, os);
   os << "\nstate: ";
-  rules.print(state, os);
+  rules.print(os, state);
   os << "\n";
 }

@@ -21,14 +21,15 @@ namespace tilews::verifier {
 
 using namespace tile;
 
-/// Something wrong, or something in the way, and where.
+/// A broken rule, or an obstacle to a proof, and the operation that it is
+/// about.
 struct Finding {
   mlir::Operation *op = nullptr;
   std::string text;
-  /// Another operation that has to do with it.
+  /// An operation that a note points to, if there is one.
   mlir::Operation *other = nullptr;
   std::string otherText = {};
-  /// It is wrong whatever arguments are.
+  /// The schedule is wrong for all arguments.
   bool isCertain = false;
 };
 
@@ -36,131 +37,119 @@ struct Finding {
 /// order.
 unsigned getTask(mlir::Operation *op);
 
-/// Whether the threads that execute `op` meet in it, between their writes to
-/// its scratch memory and their reads.
-bool meetsInScratch(mlir::Operation *op);
+/// Whether the threads that execute `op` synchronize in it, between their
+/// writes to its scratch memory and their reads.
+bool synchronizesInScratch(mlir::Operation *op);
 
 /// The branches (scf.if) around operations.
+///
+/// Example: in `scf.if %a { x; scf.if %b { y } }`, after `add(x)`, the branches
+/// contain all of those around x, and not all of those around y.
 class Branches {
 public:
   void add(mlir::Operation *op);
-  /// Whether all branches around `op` are around one that was added.
+  /// Whether each branch around `op` is also around an operation that was
+  /// added.
   bool haveAllOf(mlir::Operation *op) const;
 
 private:
   llvm::DenseSet<mlir::Operation *> branches;
 };
 
-/// What has happened on one way through a kernel. The words are of the
-/// rules; equal words have the same future.
+/// What has happened on one path through a kernel. Only the rules give the
+/// words a meaning. Two paths with equal states have the same future.
 using State = std::vector<int64_t>;
 
 enum class Outcome {
   Done,
-  /// The task has to wait for others.
+  /// The task must wait for other tasks.
   Blocked,
-  /// A rule is broken.
+  /// The step breaks a rule.
   Wrong
 };
 
-/// Says what is wrong with `op`, or what it waits for.
+/// Sets `finding` to a fault of `op`, or to what `op` waits for, and returns
+/// `outcome`.
 inline Outcome fail(Finding &finding, mlir::Operation *op,
                     const llvm::Twine &text, Outcome outcome = Outcome::Wrong) {
   finding = {op, text.str()};
   return outcome;
 }
 
-/// The asynchronous products of a task that may be under way, the oldest first,
-/// in words of a state: how many, then of each a set of what it reads and the
-/// number of its event.
-class AsyncProducts {
-public:
-  static constexpr unsigned kMax = 8, kWords = 1 + 2 * kMax;
-
-  explicit AsyncProducts(int64_t *words) : words(words) {}
-  void start(int64_t reads, unsigned event);
-  /// Ends all but the last `pending`.
-  void end(int64_t pending);
-  /// Does what `op` does. Wrong, and nothing ends, if one of `awaited`, whose
-  /// results it names, may go on; `eventOps` are all events.
-  Outcome wait(GemmWaitOp op, llvm::ArrayRef<unsigned> awaited,
-               llvm::ArrayRef<mlir::Operation *> eventOps, Finding &finding);
-  static int64_t getReads(const int64_t *words);
-
-private:
-  int64_t *words;
-};
-
-/// By `tile.gemm_wait`: the asynchronous products whose results it may name.
-llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
-findAwaitedProducts(mlir::gpu::GPUFuncOp kernel);
-
-/// The rules of one form of schedules: which operations are events, and what
-/// they do to the state.
+/// The rules for one form of schedules: with channels, or with barriers in
+/// memory. They define which operations are events, and how an event changes
+/// the state. A unit is a group of links and buffers with rules of their own:
+/// no event of one unit breaks a rule of another, or blocks because of it. Each
+/// unit can be checked alone.
+///
+/// Example: a kernel with two channels has two links and two units. In unit 0,
+/// `tile.acquire` of channel 0 is an event with one input, the cursor, and a
+/// step of link 0.
 class Rules {
 public:
   virtual ~Rules() = default;
 
-  /// Whether the kernel has anything to check.
+  /// Whether the kernel has nothing to check.
   virtual bool isEmpty() const = 0;
 
-  /// Units are links and buffers with rules of their own: no event of one unit
-  /// breaks a rule of another or makes it wait. Each can be checked alone.
   virtual unsigned getNumUnits() const = 0;
-  /// Restricts events to those of a unit and those that are everybody's, of
-  /// these with `isLean` only where the unit has events, too, and lets them
-  /// tell less. What is left out lets tasks know less.
+  /// Selects the events of a unit and those that belong to every unit. With
+  /// `isLean`, selects the latter only under branches that have events of the
+  /// unit, and lets synchronization order fewer accesses. A lean selection only
+  /// omits happens-before knowledge, so a proof for it holds.
   virtual void select(unsigned unit, bool isLean) = 0;
   virtual void selectAll() = 0;
-  /// Why what is selected is too much to be checked, if it is.
+  /// The limit that the selected events exceed, if they exceed one.
   virtual std::optional<Finding> getLimit() const { return std::nullopt; }
-  /// The most versions of a buffer, or slots of a link, that are selected: as
-  /// many turns may be under way.
+  /// The largest number of versions of a buffer, or slots of a link, among
+  /// those selected. That many iterations may be under way at once.
   virtual int64_t getDepth() const = 0;
-  /// Whether `op` is an event that is selected, and one at all.
+  /// Whether `op` is a selected event.
   virtual bool isEvent(mlir::Operation *op) const = 0;
+  /// Whether `op` is an event of any unit.
   virtual bool isEventOfAny(mlir::Operation *op) const = 0;
-  /// Links between tasks: channels, or barriers.
+  /// The number of links between tasks: channels, or barriers.
   virtual unsigned getNumLinks() const = 0;
-  /// The integers whose values an event depends on: cursors, slots, parities.
+  /// The integers that an event depends on: cursors, slot numbers, parities.
   virtual llvm::SmallVector<mlir::Value>
   getInputs(mlir::Operation *op) const = 0;
-  /// The link that each input is a place of.
+  /// For each input of an event, the link that it is a place of.
   virtual llvm::SmallVector<unsigned>
   getInputLinks(mlir::Operation *op) const = 0;
-  /// The links between tasks, by number, that an event is a step of.
+  /// The links that an event is a step of.
   virtual llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const = 0;
 
   virtual State getInitial() const = 0;
-  /// Lets `task` do `op`. If the outcome is not `Done` the state is as it was,
-  /// and `finding` says why.
+  /// Lets `task` perform `op`. Unless the outcome is `Done`, the state is
+  /// unchanged and `finding` holds the reason.
   virtual Outcome step(State &state, unsigned task, mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs,
                        Finding &finding) const = 0;
-  /// Whether all is settled after all tasks have ended.
+  /// Checks the state after all tasks have ended. Returns false, with a
+  /// finding, if a transaction or phase is left incomplete.
   virtual bool finish(const State &state, Finding &finding) const = 0;
-  /// Forgets in a state what makes no difference any more; `inRoles`: the body
-  /// of the kernel waits for its roles.
+  /// Clears words that no later step depends on. With `inRoles` the body of the
+  /// kernel waits for its roles.
   virtual void reduce(State &state, bool inRoles) const {}
-  /// The same for what is told to those who know it already.
+  /// Clears happens-before knowledge in links that all receivers already have.
   virtual void dropKnown(State &state) const {}
-  /// The words of a state that are sets of what tasks know. A proof from a
-  /// state on in which they tell less holds for the others, too.
+  /// The words of a state that hold happens-before knowledge, as sets of bits.
+  /// A proof from a state on holds for each state with more bits in them.
   virtual llvm::ArrayRef<unsigned> getKnowledge() const { return {}; }
-  /// Channels take turns through their slots: a state in which all of `link`'s
-  /// places are moved on by one is as good as the other. The place from which
-  /// on they may be counted; 0 where that does not hold.
+  /// The next place of `link`. The rules are symmetric in the places of a
+  /// channel: they hold for a state if they hold for the state with all places
+  /// rotated. 0 for links without this symmetry.
   virtual int64_t getBase(const State &state, unsigned link) const { return 0; }
-  /// Counts the places of `link` from `base` on.
+  /// Renumbers the places of `link` from `base` on, in a state.
   virtual void rotate(State &state, unsigned link, int64_t base) const {}
-  /// The same for an input of events.
+  /// Renumbers an input of events likewise.
   virtual int64_t rotateInput(int64_t input, unsigned link,
                               int64_t base) const {
     return input;
   }
   /// Prints a state for debugging.
-  virtual void print(const State &state, llvm::raw_ostream &os) const;
-  /// An event as a line of a trace, without the task's name.
+  virtual void print(llvm::raw_ostream &os, const State &state) const = 0;
+  /// An event as a line of a trace, without the name of the task.
   virtual std::string describe(mlir::Operation *op,
                                llvm::ArrayRef<int64_t> inputs) const = 0;
 };

@@ -7,8 +7,6 @@
 
 #include "Verifier/Engine/TaskProgram.h"
 
-#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
-
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -38,45 +36,6 @@ std::optional<Finding> TaskProgram::addTasks() {
     tasks.push_back(
         {role, &role.getBody().front(), ("role @" + role.getName()).str()});
   return std::nullopt;
-}
-
-unsigned verifier::getTask(Operation *op) {
-  auto role = op->getParentOfType<RoleOp>();
-  if (!role)
-    return 0;
-  unsigned task = 1;
-  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
-    if (other == role)
-      break;
-    ++task;
-  }
-  return task;
-}
-
-bool verifier::meetsInScratch(Operation *op) {
-  if (!isa<ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op) ||
-      !op->hasAttr(TileDialect::kOffset))
-    return false;
-  FailureOr<TargetInfo> target =
-      TargetInfo::get(op->getParentOfType<gpu::GPUFuncOp>());
-  return succeeded(target) && getScratchBytes(op, *target) > 0;
-}
-
-void Rules::print(const State &state, raw_ostream &os) const {
-  llvm::interleave(state, os, " ");
-}
-
-void Branches::add(Operation *op) {
-  for (; op; op = op->getParentOp())
-    if (isa<scf::IfOp>(op))
-      branches.insert(op);
-}
-
-bool Branches::haveAllOf(Operation *op) const {
-  for (; op; op = op->getParentOp())
-    if (isa<scf::IfOp>(op) && !branches.contains(op))
-      return false;
-  return true;
 }
 
 //===----------------------------------------------------------------------===//

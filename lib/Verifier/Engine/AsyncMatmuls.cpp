@@ -1,11 +1,25 @@
-//===- AsyncProducts.cpp - Asynchronous products under way ----------------===//
+//===- AsyncMatmuls.cpp - Asynchronous matmuls under way ------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Hardware completes asynchronous matmuls (wgmma) in order, so that a wait with
+// `pending = n` ends all but the last n of a queue. The queue in a state is
+// bounded: where it is full, the oldest two matmuls become one that reads the
+// places of both. They then look as if they ended together, with the second of
+// them, which is later than the first really ends: a read is never forgotten
+// too early.
+//
+// A forward slice from the result of each matmul, through region branches,
+// finds the waits that use it.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/Rules.h"
+#include "Verifier/Engine/AsyncMatmuls.h"
+
+#include "Verifier/Engine/VectorClock.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -14,9 +28,8 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-void AsyncProducts::start(int64_t reads, unsigned event) {
+void AsyncMatmuls::start(uint64_t reads, unsigned event) {
   if (words[0] == kMax) {
-    // The oldest two as one: no less is known to be read.
     words[3] |= words[1];
     std::copy(words + 3, words + kWords, words + 1);
     --words[0];
@@ -26,7 +39,7 @@ void AsyncProducts::start(int64_t reads, unsigned event) {
   last[1] = event;
 }
 
-void AsyncProducts::end(int64_t pending) {
+void AsyncMatmuls::end(int64_t pending) {
   int64_t left = std::min(pending, words[0]);
   int64_t ended = words[0] - left;
   std::copy(words + 1 + 2 * ended, words + 1 + 2 * words[0], words + 1);
@@ -34,8 +47,8 @@ void AsyncProducts::end(int64_t pending) {
   words[0] = left;
 }
 
-Outcome AsyncProducts::wait(GemmWaitOp op, ArrayRef<unsigned> awaited,
-                            ArrayRef<Operation *> eventOps, Finding &finding) {
+Outcome AsyncMatmuls::wait(GemmWaitOp op, ArrayRef<unsigned> awaited,
+                           ArrayRef<Operation *> eventOps, Finding &finding) {
   int64_t pending = op.getPending();
   for (int64_t i = std::max<int64_t>(words[0] - pending, 0); i < words[0]; ++i)
     if (llvm::is_contained(awaited, words[2 + 2 * i])) {
@@ -49,18 +62,30 @@ Outcome AsyncProducts::wait(GemmWaitOp op, ArrayRef<unsigned> awaited,
   return Outcome::Done;
 }
 
-int64_t AsyncProducts::getReads(const int64_t *words) {
-  int64_t reads = 0;
+void AsyncMatmuls::renamePlaces(llvm::function_ref<uint64_t(uint64_t)> rename) {
+  for (int64_t i = 0; i < words[0]; ++i)
+    words[1 + 2 * i] = rename(words[1 + 2 * i]);
+}
+
+uint64_t AsyncMatmuls::getReads(const int64_t *words) {
+  uint64_t reads = 0;
   for (int64_t i = 0; i < words[0]; ++i)
     reads |= words[1 + 2 * i];
   return reads;
 }
 
-/// Follows the result of `product` to where it is waited for.
+void AsyncMatmuls::print(raw_ostream &os, const int64_t *words) {
+  for (int64_t i = 0; i < words[0]; ++i) {
+    os << (i ? ", " : "") << "event " << words[2 + 2 * i] << " reads ";
+    VectorClockRef::printPlaces(os, words[1 + 2 * i]);
+  }
+}
+
+/// Follows the result of `matmul` to the waits that it may reach.
 static void
-follow(GemmOp product,
+follow(GemmOp matmul,
        llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> &awaited) {
-  SmallVector<Value> todo = {product.getResult()};
+  SmallVector<Value> todo = {matmul.getResult()};
   llvm::DenseSet<Value> seen;
   while (!todo.empty()) {
     Value value = todo.pop_back_val();
@@ -69,7 +94,7 @@ follow(GemmOp product,
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
       if (isa<GemmWaitOp>(user))
-        awaited[user].push_back(product);
+        awaited[user].push_back(matmul);
       Operation *branch =
           user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
       if (auto control = dyn_cast<RegionBranchOpInterface>(branch)) {
@@ -82,7 +107,7 @@ follow(GemmOp product,
 }
 
 llvm::DenseMap<Operation *, SmallVector<Operation *, 2>>
-verifier::findAwaitedProducts(gpu::GPUFuncOp kernel) {
+verifier::findAwaitedMatmuls(gpu::GPUFuncOp kernel) {
   llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> awaited;
   kernel.walk([&](GemmOp gemm) {
     if (gemm.getAsync())

@@ -1,0 +1,148 @@
+//===- ChannelModel.h - The channels of a kernel ----------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_CHANNELS_CHANNELMODEL_H
+#define TILEWS_LIB_VERIFIER_CHANNELS_CHANNELMODEL_H
+
+#include "Verifier/Engine/Rules.h"
+
+namespace tilews::verifier {
+
+/// A cursor of a channel: the number of a transaction modulo twice the number
+/// of slots. A channel of depth 2 has the cursors
+///
+///     value  0  1  2  3
+///     slot   0  1  0  1
+///     phase  0  0  1  1
+///
+/// Where only the slot matters, `value` may be the slot's number.
+struct ChannelCursor {
+  unsigned channel;
+  int64_t value;
+};
+
+/// What a kernel with channels consists of: its tasks, channels and events. It
+/// is made once from the kernel and does not change.
+///
+/// Example: a channel from role @load to role @math,
+///
+///     %a = tile.alloc_shared : memref<2x64xf16>
+///     %c = tile.channel %a : !tile.channel<2>
+///     tile.role @load { ... }
+///     tile.role @math { ... }
+///
+/// makes the tasks 0 (the kernel), 1 (@load) and 2 (@math), channel 0 of depth
+/// 2 with the buffer 0 and the consumers {2}, and an event for each operation
+/// on %c, and for each access to a slot of %a.
+struct ChannelModel {
+  /// An access to the slot of a channel's buffer.
+  struct Access {
+    unsigned channel;
+    /// The index of the buffer among those of the channel.
+    unsigned buffer;
+    mlir::Value cursor;
+    bool reads, writes;
+    /// A copy that completes asynchronously: cp.async, TMA.
+    bool isCopy;
+    /// The asynchronous proxy accesses shared memory: TMA, wgmma.
+    bool byProxy;
+  };
+
+  struct Event {
+    /// The index in `eventOps`.
+    unsigned number;
+    /// The channel that the event is a step of, if it is one.
+    unsigned channel = 0;
+    llvm::SmallVector<Access, 2> accesses = {};
+    /// tile.gemm_wait: the numbers of the asynchronous matmuls whose results it
+    /// may use.
+    llvm::SmallVector<unsigned> matmuls = {};
+    /// The event belongs to every unit.
+    bool isCommon = false;
+    /// A wait for a channel that is not selected: copies land, and the threads
+    /// synchronize.
+    bool isForeign = false;
+  };
+
+  struct Channel {
+    ChannelOp op;
+    int64_t depth;
+    /// The index of its first slot among the slots of all channels.
+    unsigned firstSlot;
+    /// The tasks that wait for it, one bit each.
+    uint64_t consumers = 0;
+    /// Each transaction has one of the consumers, and they alternate.
+    bool alternating = false;
+    mlir::Operation *commit = nullptr, *wait = nullptr, *release = nullptr;
+
+    bool isConsumedBy(unsigned task) const { return consumers >> task & 1; }
+    bool hasBuffers() const { return !ChannelOp(op).getBuffers().empty(); }
+    /// The number of cursors.
+    int64_t getPeriod() const { return 2 * depth; }
+    /// The cursor after `cursor`, and the slot of the one before it.
+    int64_t getNext(int64_t cursor) const { return (cursor + 1) % getPeriod(); }
+    int64_t getPreviousSlot(int64_t cursor) const {
+      return (cursor + depth - 1) % depth;
+    }
+    int64_t getSlot(int64_t cursor) const { return cursor % depth; }
+    /// The number of `cursor` if cursors are counted from `base` on.
+    int64_t rotate(int64_t cursor, int64_t base) const {
+      return (cursor - base + getPeriod()) % getPeriod();
+    }
+  };
+
+  explicit ChannelModel(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
+  /// Reads the kernel. If the result has an obstacle it is not complete.
+  static ChannelModel build(mlir::gpu::GPUFuncOp kernel);
+
+  unsigned getNumTasks() const { return taskNames.size(); }
+  bool hasRoles() const { return getNumTasks() > 1; }
+  const Channel &getChannel(ChannelCursor cursor) const {
+    return channels[cursor.channel];
+  }
+  int64_t getSlot(ChannelCursor cursor) const {
+    return getChannel(cursor).getSlot(cursor.value);
+  }
+  /// The index of a cursor's slot among the slots of all channels.
+  unsigned getIndex(ChannelCursor cursor) const {
+    return getChannel(cursor).firstSlot + getSlot(cursor);
+  }
+  /// The bit of a cursor's slot in a set of slots.
+  uint64_t getSlotBit(ChannelCursor cursor) const {
+    return uint64_t(1) << getIndex(cursor);
+  }
+  /// Calls `fn` with the first cursor of each slot of each channel.
+  void forEachSlot(llvm::function_ref<void(ChannelCursor)> fn) const;
+  /// Whether `op` is a step of a transaction: tile.acquire, tile.commit,
+  /// tile.wait or tile.release.
+  static bool isStep(mlir::Operation *op) {
+    return mlir::isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
+  }
+  /// A cursor in a message: "slot 1 in phase 0".
+  std::string describe(ChannelCursor cursor) const;
+
+  void print(llvm::raw_ostream &os) const;
+
+  mlir::gpu::GPUFuncOp kernel;
+  /// Why the kernel cannot be checked, if it cannot.
+  std::optional<Finding> obstacle;
+  /// Faults that do not depend on control flow.
+  llvm::SmallVector<Finding> errors;
+  llvm::SmallVector<std::string> taskNames = {"the kernel"};
+  llvm::SmallVector<Channel> channels;
+  /// The channel of each `tile.channel`, and of each of its buffers.
+  llvm::DenseMap<mlir::Value, unsigned> channelNumbers;
+  unsigned numSlots = 0;
+  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::SmallVector<mlir::Operation *> eventOps;
+  /// Shared memory has been planned, so barriers have been placed.
+  bool isPlanned = false;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_CHANNELS_CHANNELMODEL_H

@@ -1,0 +1,79 @@
+//===- ChannelState.cpp - The parts of a state with channels --------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each part reserves its words in the order of the members. What concerns
+// several parts is here: the initial state, waits without roles, and the
+// rotation of a channel, by which the search finds more states to be equal.
+//
+// A channel treats its slots alike. If its next transaction is at cursor b,
+// then renaming each cursor c to (c - b) mod 2 * depth, and the slots with
+// them, gives a state with the same future:
+//
+//     depth 2, next 3: slot 0 full, slot 1 empty
+//     depth 2, next 0: slot 0 empty, slot 1 full
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Channels/ChannelState.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+ChannelState::ChannelState(const ChannelModel &model, StateLayout layout)
+    : transactions(model, layout), contents(model, layout),
+      order(model, layout), model(model),
+      firstMatmul(layout.reserve(model.getNumTasks() * AsyncMatmuls::kWords)),
+      numWords(layout.getNumWords()) {}
+
+State ChannelState::getInitial() const {
+  State state(numWords, 0);
+  transactions.initialize(state);
+  contents.initialize(state);
+  order.initialize(state);
+  return state;
+}
+
+void ChannelState::landAndSynchronize(
+    State &state, WaitOp op, const ChannelModel::Channel &channel) const {
+  if (std::optional<int64_t> pending = op.getPending())
+    contents.land(state, *pending, /*openToo=*/false);
+  else if (ChannelOp(channel.op).getProducer() != ProducerKind::Simt)
+    contents.land(state, 0, /*openToo=*/true);
+  contents.synchronize(state, op.getProxyFence());
+}
+
+void ChannelState::rotate(State &state, unsigned channel, int64_t base) const {
+  const ChannelModel::Channel &c = model.channels[channel];
+  int64_t first = c.getSlot(base);
+  transactions.rotate(state, channel, base);
+  contents.rotate(state, channel, first);
+  order.rotate(state, channel, first);
+  uint64_t mask = (uint64_t(1) << c.depth) - 1;
+  auto rename = [&](uint64_t reads) {
+    uint64_t own = reads >> c.firstSlot & mask;
+    own = (own >> first | own << (c.depth - first)) & mask;
+    return (reads & ~(mask << c.firstSlot)) | own << c.firstSlot;
+  };
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    getMatmuls(state, task).renamePlaces(rename);
+}
+
+void ChannelState::print(raw_ostream &os, const State &state) const {
+  transactions.print(os, state);
+  contents.print(os, state);
+  order.print(os, state);
+  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
+    const int64_t *queue = &state[getMatmulWord(task)];
+    if (!*queue)
+      continue;
+    os << "matmuls of task " << task << ": ";
+    AsyncMatmuls::print(os, queue);
+    os << "\n";
+  }
+}

@@ -1,0 +1,122 @@
+//===- SlotContents.cpp - What the slots of channels hold -----------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With roles, channels wait for copies and order accesses, so only the buffers
+// that a transaction has filled matter. Without roles all threads of the block
+// execute both sides of a channel: copies by cp.async land when their group is
+// waited for, and a slot that was read may be filled again after a barrier.
+//
+// Ages saturate below that of copies in an open group. A wait permits fewer
+// pending groups than that, so all greater ages land in the same waits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Channels/SlotContents.h"
+
+#include "Verifier/Engine/VectorClock.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+SlotContents::SlotContents(const ChannelModel &model, StateLayout &layout)
+    : model(model), first(layout.reserve(model.numSlots * NumSlotRows)) {}
+
+void SlotContents::initialize(State &state) const {
+  model.forEachSlot(
+      [&](ChannelCursor slot) { state[getWord(slot, Age)] = kLanded; });
+}
+
+void SlotContents::begin(State &state, ChannelCursor slot) const {
+  clear(state, slot);
+  state[getWord(slot, Age)] = kLanded;
+}
+
+void SlotContents::clear(State &state, ChannelCursor slot) const {
+  state[getWord(slot, Filled)] = 0;
+  state[getWord(slot, Unfenced)] = 0;
+}
+
+void SlotContents::fill(State &state, const ChannelModel::Access &access,
+                        ChannelCursor slot) const {
+  state[getWord(slot, Filled)] |= int64_t(1) << access.buffer;
+  if (access.isCopy && !model.hasRoles())
+    state[getWord(slot, Age)] = kOpenGroup;
+  overwrite(state, access, slot);
+}
+
+std::optional<unsigned> SlotContents::getLooseRead(const State &state,
+                                                   ChannelCursor slot) const {
+  int64_t read = state[getWord(slot, LooseRead)];
+  if (read == 0)
+    return std::nullopt;
+  return read - 1;
+}
+
+void SlotContents::readLoosely(State &state, ChannelCursor slot,
+                               unsigned event) const {
+  int64_t &read = state[getWord(slot, LooseRead)];
+  if (!read)
+    read = event + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups and barriers, without roles
+//===----------------------------------------------------------------------===//
+
+void SlotContents::closeGroup(State &state) const {
+  model.forEachSlot([&](ChannelCursor slot) {
+    int64_t &age = state[getWord(slot, Age)];
+    if (age == kOpenGroup)
+      age = 0;
+    else if (age != kLanded)
+      age = std::min<int64_t>(age + 1, kOpenGroup - 1);
+  });
+}
+
+void SlotContents::land(State &state, int64_t pending, bool openToo) const {
+  model.forEachSlot([&](ChannelCursor slot) {
+    int64_t &age = state[getWord(slot, Age)];
+    if (age == kOpenGroup ? openToo : age >= pending)
+      age = kLanded;
+  });
+}
+
+void SlotContents::synchronize(State &state, bool fences) const {
+  model.forEachSlot([&](ChannelCursor slot) {
+    state[getWord(slot, Unsynchronized)] = 0;
+    if (fences && hasLanded(state, slot))
+      state[getWord(slot, Unfenced)] = 0;
+  });
+}
+
+void SlotContents::rotate(State &state, unsigned channel,
+                          int64_t firstSlot) const {
+  auto slots = state.begin() + getWord({channel, 0}, LooseRead);
+  std::rotate(slots, slots + firstSlot * NumSlotRows,
+              slots + model.channels[channel].depth * NumSlotRows);
+}
+
+void SlotContents::print(raw_ostream &os, const State &state) const {
+  model.forEachSlot([&](ChannelCursor slot) {
+    os << "channel " << slot.channel << " slot " << slot.value << " holds ";
+    VectorClockRef::printPlaces(os, state[getWord(slot, Filled)]);
+    int64_t age = state[getWord(slot, Age)];
+    if (age == kOpenGroup)
+      os << ", a copy in an open group";
+    else if (age != kLanded)
+      os << ", a copy of age " << age;
+    if (isUnfenced(state, slot))
+      os << ", unfenced";
+    if (isUnsynchronized(state, slot))
+      os << ", read since the last barrier";
+    if (std::optional<unsigned> event = getLooseRead(state, slot))
+      os << ", read outside of a transaction by event " << *event;
+    os << "\n";
+  });
+}

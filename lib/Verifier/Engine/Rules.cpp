@@ -1,0 +1,59 @@
+//===- Rules.cpp - Questions that all rules ask ---------------------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Questions about single operations that the rules for channels and those for
+// barriers have in common: which task runs an operation, whether its threads
+// synchronize, and which branches are around it. They are answered from the IR,
+// without a model of the kernel, so both models are built with them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Engine/Rules.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+unsigned verifier::getTask(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return 0;
+  unsigned task = 1;
+  for (RoleOp other : cast<SpecializeOp>(role->getParentOp()).getRoles()) {
+    if (other == role)
+      break;
+    ++task;
+  }
+  return task;
+}
+
+bool verifier::synchronizesInScratch(Operation *op) {
+  if (!isa<ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op) ||
+      !op->hasAttr(TileDialect::kOffset))
+    return false;
+  FailureOr<TargetInfo> target =
+      TargetInfo::get(op->getParentOfType<gpu::GPUFuncOp>());
+  return succeeded(target) && getScratchBytes(op, *target) > 0;
+}
+
+void Branches::add(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op))
+      branches.insert(op);
+}
+
+bool Branches::haveAllOf(Operation *op) const {
+  for (; op; op = op->getParentOp())
+    if (isa<scf::IfOp>(op) && !branches.contains(op))
+      return false;
+  return true;
+}
