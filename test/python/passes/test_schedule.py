@@ -295,7 +295,7 @@ def with_a_stray_store():
         ),
         (
             lambda: schedule.multi_version_buffers(planned()[2], depth=2),
-            r"error: its loops need 3 versions of it, found a depth of 2$",
+            r"error: buffer needs 3 versions in its loops, found a depth of 2$",
         ),
         (
             lambda: schedule.multi_version_buffers(planned()[2], depth=65),

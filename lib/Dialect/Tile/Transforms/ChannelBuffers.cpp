@@ -4,10 +4,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Two buffers can share a channel if their slots become ready and become free
+// at the same operations. Their readers decide that: a wait stands before the
+// first reader and a release after the last one. So the key of a buffer is the
+// pair (first reader, last reader) in each planned loop, and buffers with equal
+// keys share a channel:
+//
+//   gemm %As, %Bs     ; key (gemm, gemm) for both: one channel, one barrier
+//   gemm %As, %Bs
+//   use %Bs           ; keys (gemm, gemm) and (gemm, use): two channels
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-multi-version"
 
 using namespace mlir;
 using namespace tilews;
@@ -26,6 +42,7 @@ ProducerKind tile::getProducerKind(Operation *op) {
   return isa<CopyOp>(op) && isTma(op) ? ProducerKind::Tma : ProducerKind::Simt;
 }
 
+/// Adds the kinds of all writes to shared memory in `writer` to `kinds`.
 static void addKind(Operation *writer, SmallVectorImpl<ProducerKind> &kinds) {
   writer->walk([&](Operation *op) {
     ProducerKind kind = getProducerKind(op);
@@ -38,7 +55,8 @@ static void addKind(Operation *writer, SmallVectorImpl<ProducerKind> &kinds) {
 
 SmallVector<ChannelBuffers, 0>
 tile::groupBuffers(ArrayRef<PipelinePlan> plans) {
-  // What each buffer is like by itself, then those that are alike together.
+  // Describe each buffer as if it had a channel of its own, then merge equal
+  // ones.
   llvm::MapVector<Operation *, ChannelBuffers> single;
   for (auto [i, plan] : llvm::enumerate(plans))
     for (const PipedBuffer &buffer : plan.getBuffers()) {
@@ -59,6 +77,8 @@ tile::groupBuffers(ArrayRef<PipelinePlan> plans) {
       channels.push_back(own);
       it = &channels.back();
     }
+    LDBG() << "buffer at " << alloc->getLoc() << " with " << own.depth
+           << " versions: channel " << (it - channels.begin());
     it->allocs.push_back(cast<AllocSharedOp>(alloc));
     it->depth = std::max(it->depth, own.depth);
     for (ProducerKind kind : own.kinds)

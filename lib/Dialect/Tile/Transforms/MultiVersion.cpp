@@ -5,8 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Buffers that the loops share have one channel for all of them; its cursors go
-// from loop to loop, wherever they are.
+// Makes channels of what `--tile-plan-pipeline` planned, in four steps: check
+// the plans of all loops of a kernel, group their buffers into channels
+// (ChannelBuffers.cpp), rewrite each loop into a producing and a consuming half
+// (SplitProducers.cpp), and let code after the loops read the last version.
+// Several loops may share a buffer. They then share its channel: the cursors
+// are values that are carried from loop to loop, through all regions between
+// them, so slots and phases count the transactions of the whole kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +21,24 @@
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
 namespace tilews::tile {
 #define GEN_PASS_DEF_MULTIVERSIONPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-multi-version"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Lets what uses a buffer outside of its loop read the last version.
+ALWAYS_ENABLED_STATISTIC(numChannels, "Channels created");
+
+/// Lets operations that still use a buffer of the channel read the version that
+/// was consumed last. These are the reads after the loops.
 static void useLastVersions(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
                             ChannelBuffers &channel, Cursors &cursors) {
   SmallVector<std::pair<Operation *, AllocSharedOp>> uses;
@@ -41,15 +54,17 @@ static void useLastVersions(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
                channel.getLast(rewriter, cursors));
 }
 
-/// Gives all channels `depth` slots. Fails with an error if one needs more, or
-/// if a layout cannot have as many versions as its channel has slots.
+/// Gives each channel `depth` slots, or as many as its loops need. Fails with
+/// an error if `depth` is too small, or if the layout of a buffer cannot have
+/// that many versions.
 static LogicalResult setDepths(MutableArrayRef<ChannelBuffers> channels,
                                std::optional<int64_t> depth) {
   for (ChannelBuffers &channel : channels) {
     AllocSharedOp first = channel.allocs.front();
     if (depth && *depth < channel.depth)
-      return first.emitError("its loops need ")
-             << channel.depth << " versions of it, found a depth of " << *depth;
+      return first.emitError("buffer needs ")
+             << channel.depth << " versions in its loops, found a depth of "
+             << *depth;
     channel.depth = depth.value_or(channel.depth);
     if (!ChannelType::getChecked([&] { return first.emitError(); },
                                  first.getContext(), channel.depth))
@@ -62,24 +77,44 @@ static LogicalResult setDepths(MutableArrayRef<ChannelBuffers> channels,
   return success();
 }
 
+namespace {
+/// The channels and loops of the plans of a kernel.
+struct PlannedChannels {
+  SmallVector<ChannelBuffers, 0> channels;
+  /// Inner loops come first.
+  SmallVector<scf::ForOp> loops;
+};
+} // namespace
+
+/// Reads the plans of `loops` from the attributes of their operations. Fails
+/// with an error if one is wrong or is refused.
+static FailureOr<PlannedChannels> readPlans(gpu::GPUFuncOp kernel,
+                                            ArrayRef<scf::ForOp> loops) {
+  KernelPipelines pipelines(kernel, loops);
+  if (failed(pipelines.emitErrors()))
+    return failure();
+  if (!pipelines.getRefusals().empty()) {
+    const Refusal &first = pipelines.getRefusals().front();
+    return first.op->emitError(isa<scf::ForOp>(first.op) ? "loop" : "operation")
+           << " has no pipeline: " << first.reason;
+  }
+  PlannedChannels planned;
+  planned.channels = groupBuffers(pipelines.getPlans());
+  for (const PipelinePlan &plan : pipelines.getPlans())
+    planned.loops.push_back(plan.getLoop());
+  return planned;
+}
+
 FailureOr<SmallVector<ChannelOp>>
 tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
   SmallVector<ChannelOp> made;
   if (loops.empty())
     return made;
   auto kernel = loops.front()->getParentOfType<gpu::GPUFuncOp>();
-  SmallVector<ChannelBuffers, 0> channels;
-  SmallVector<scf::ForOp> planned;
-  {
-    KernelPipelines pipelines(kernel, loops);
-    if (failed(pipelines.emitErrors()))
-      return failure();
-    for (const Refusal &refusal : pipelines.getRefusals())
-      return refusal.op->emitError("it has no pipeline: ") << refusal.reason;
-    channels = groupBuffers(pipelines.getPlans());
-    for (const PipelinePlan &plan : pipelines.getPlans())
-      planned.push_back(plan.getLoop());
-  }
+  FailureOr<PlannedChannels> planned = readPlans(kernel, loops);
+  if (failed(planned))
+    return failure();
+  SmallVector<ChannelBuffers, 0> &channels = planned->channels;
   if (failed(setDepths(channels, depth)))
     return failure();
   IRRewriter rewriter(kernel.getContext());
@@ -87,13 +122,18 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
   for (ChannelBuffers &channel : channels) {
     channel.create(rewriter, kernel.getBody().front(), cursors);
     made.push_back(channel.channel.getDefiningOp<ChannelOp>());
+    LDBG() << "channel at " << channel.channel.getLoc() << ": "
+           << channel.allocs.size() << " buffers, " << channel.depth
+           << " slots";
   }
-  // Inner loops come first: for an outer one they are statements.
-  for (scf::ForOp loop : planned) {
+  // For an outer loop an inner one is a statement, so the inner one is
+  // rewritten first. This invalidates the plan of the outer loop, which is
+  // therefore read anew from the attributes.
+  for (scf::ForOp loop : planned->loops) {
     MemoryAccesses memory(kernel);
     PipelinePlan plan = PipelinePlan::read(loop, memory, ForbiddenBuffers(),
                                            [](const Refusal &) {});
-    splitTurns(rewriter, plan, channels);
+    splitProducers(rewriter, plan, channels);
   }
   for (ChannelBuffers &channel : channels) {
     useLastVersions(rewriter, kernel, channel, cursors);
@@ -101,9 +141,11 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
       eraseWithViews(rewriter, alloc);
   }
   cursors.carry(kernel.getBody());
+  numChannels += made.size();
   return made;
 }
 
+/// Returns the loops to pipeline whose operations have stages and orders.
 static SmallVector<scf::ForOp> getPlannedLoops(gpu::GPUFuncOp kernel) {
   return llvm::filter_to_vector(getLoopsToPipeline(kernel),
                                 PipelinePlan::isAnnotated);
@@ -111,7 +153,8 @@ static SmallVector<scf::ForOp> getPlannedLoops(gpu::GPUFuncOp kernel) {
 
 LogicalResult tile::multiVersion(gpu::GPUFuncOp kernel) {
   dropStrayStages(kernel);
-  // Declines the plans of loops that nothing has looked at so far.
+  // A plan by hand has not been checked yet. This drops it, with a remark, if
+  // nothing would run ahead.
   if (failed(planPipelines(getPlannedLoops(kernel))))
     return failure();
   return multiVersion(getPlannedLoops(kernel), /*depth=*/std::nullopt);

@@ -4,18 +4,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Rewrites a planned loop as a sequence of two halves in each iteration: the
+// statements that produce, then those that consume. The body is cloned twice,
+// each time with only the statements of one side and a backward slice of the
+// scalars, guards and carried values which that side needs. The protocol of
+// each channel is then inserted around the clones:
+//
+//   copy A -> As;  gemm As    becomes    acquire; copy A -> slot; commit;
+//                                        wait;    gemm slot;      release
+//
+// Last, all scheduled operations are numbered again, so that the protocol has
+// stages and orders too. The new loop runs as it stands, one half after the
+// other; warp specialization or software pipelining overlaps them later.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-multi-version"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
 namespace {
-/// Writes a planned loop anew.
+/// Replaces one planned loop by a loop whose iterations produce, then consume.
 class SplitProducers {
 public:
   SplitProducers(RewriterBase &rewriter, const PipelinePlan &plan,
@@ -35,18 +53,19 @@ public:
   }
 
 private:
-  /// One of the two sides of a turn.
+  /// The producers or the consumers of an iteration.
   struct Side {
     explicit Side(Part part) : part(part) {}
 
     Part part;
     llvm::DenseSet<Value> needs;
     IRMapping mapping;
-    /// What became of statements and guards.
+    /// The clone of each statement and guard in the new loop.
     llvm::DenseMap<Operation *, Operation *> clones;
   };
 
-  /// Contents of allocations in a body are undefined in each turn.
+  /// Moves allocations out of the loop. This changes nothing, because their
+  /// contents are undefined at the start of each iteration.
   void hoistAllocations() {
     SmallVector<AllocSharedOp> allocs;
     loop->walk([&](AllocSharedOp alloc) {
@@ -57,6 +76,8 @@ private:
       rewriter.moveOpBefore(alloc, loop);
   }
 
+  /// Computes the backward slice of each side. Results of the loop belong to
+  /// the consumers.
   void findNeeds() {
     auto yield = loop.getBody()->getTerminator();
     SmallVector<Value> used;
@@ -76,7 +97,8 @@ private:
 
   void createLoop() {
     rewriter.setInsertionPoint(loop);
-    // What both sides carry is carried twice.
+    // A value that both sides need is carried twice, once for each side, so
+    // that no side depends on the other's iteration.
     SmallVector<Value> inits(loop.getInitArgs());
     SmallVector<unsigned> twice;
     for (BlockArgument argument : loop.getRegionIterArgs()) {
@@ -131,7 +153,8 @@ private:
     });
   }
 
-  /// Clones what belongs to `side` to the insertion point.
+  /// Clones the operations of `block` that belong to `side`, or that it needs,
+  /// to the insertion point.
   void cloneInto(Block &block, Side &side) {
     for (Operation &op : block.without_terminator()) {
       if (statements.isGuard(&op)) {
@@ -142,7 +165,8 @@ private:
       if (statement.part == side.part) {
         side.clones[&op] = rewriter.clone(op, side.mapping);
       } else if (statement.part == Part::Replay && isNeeded(&op, side)) {
-        // It may have a stage that others do not need it in.
+        // Both sides compute it for themselves, so a stage that was set for one
+        // of them does not hold for the other.
         Operation *clone = rewriter.clone(op, side.mapping);
         clone->removeAttr(TileDialect::kStage);
         clone->removeAttr(TileDialect::kOrder);
@@ -150,6 +174,7 @@ private:
     }
   }
 
+  /// Whether a statement of `side` is in `guard`.
   bool contains(scf::IfOp guard, const Side &side) const {
     return llvm::any_of(statements.getAll(), [&](const Statement &statement) {
       return statement.part == side.part &&
@@ -157,6 +182,8 @@ private:
     });
   }
 
+  /// Clones a guard with the statements of `side` in it, and with only those
+  /// results that `side` needs.
   void cloneGuard(scf::IfOp guard, Side &side) {
     if (!contains(guard, side) && !isNeeded(guard, side))
       return;
@@ -192,72 +219,108 @@ private:
     side.clones[guard] = clone;
   }
 
+  /// A writer or reader statement set of one channel: the statements that come
+  /// first and last in the program, and in the pipeline (by stage and order).
+  struct Span {
+    const Statement *first, *last, *earliest, *latest;
+  };
+
+  /// Index of a statement in the program order of the loop body, guards
+  /// flattened.
+  size_t getPosition(const Statement *statement) const {
+    return std::distance(statements.getAll().begin(), statement);
+  }
+
+  Span getSpan(ArrayRef<Operation *> ops) const {
+    SmallVector<const Statement *> all;
+    for (Operation *op : ops)
+      all.push_back(statements.find(op));
+    auto [first, last] = std::minmax_element(
+        all.begin(), all.end(), [&](const Statement *a, const Statement *b) {
+          return getPosition(a) < getPosition(b);
+        });
+    auto [earliest, latest] = std::minmax_element(
+        all.begin(), all.end(), [](const Statement *a, const Statement *b) {
+          return std::pair(a->stage, a->order) < std::pair(b->stage, b->order);
+        });
+    return {*first, *last, *earliest, *latest};
+  }
+
+  /// Advances a cursor after the use of its slot. The next iteration reads the
+  /// cursor in the stage of the earliest statement. If the statements are in
+  /// several stages, the advance therefore goes with the earliest one.
+  void insertAdvance(Value cursor, const Span &span) {
+    auto op = AdvanceOp::create(rewriter, loop.getLoc(), cursor);
+    if (span.earliest->stage == span.latest->stage)
+      after[span.latest].push_back(op);
+    else
+      before[span.earliest].push_back(op);
+  }
+
+  /// Inserts the protocol of a channel around the clones of the statements that
+  /// fill and read its buffers, and lets these use the slots.
   void insertProtocol(ChannelBuffers &channel) {
     SmallVector<const PipedBuffer *> buffers;
-    SmallVector<const Statement *> writers, readers;
+    SmallVector<Operation *> writers, readers;
     for (AllocSharedOp alloc : channel.allocs)
       if (const PipedBuffer *buffer = plan.find(alloc)) {
         buffers.push_back(buffer);
-        for (Operation *writer : buffer->writers)
-          writers.push_back(statements.find(writer));
-        for (Operation *reader : buffer->readers)
-          readers.push_back(statements.find(reader));
+        llvm::append_range(writers, buffer->writers);
+        llvm::append_range(readers, buffer->readers);
       }
     if (buffers.empty())
       return;
-    // Statements lie in memory as they do in the program.
-    auto [firstWriter, lastWriter] =
-        std::minmax_element(writers.begin(), writers.end());
-    auto [firstRead, lastRead] = getReads(statements, *buffers.front());
-    auto byTime = [](const Statement *a, const Statement *b) {
-      return std::pair(a->stage, a->order) < std::pair(b->stage, b->order);
-    };
-    auto [earliestWriter, latestWriter] =
-        std::minmax_element(writers.begin(), writers.end(), byTime);
-    auto [earliestReader, latestReader] =
-        std::minmax_element(readers.begin(), readers.end(), byTime);
+    LDBG() << "channel at " << channel.channel.getLoc() << ": "
+           << buffers.size() << " buffers, " << writers.size() << " writers, "
+           << readers.size() << " readers";
+    insertProducerSide(channel, getSpan(writers));
+    insertConsumerSide(channel, getSpan(readers),
+                       getReads(statements, *buffers.front()));
+    for (const PipedBuffer *buffer : buffers)
+      useSlots(*buffer, channel);
+  }
 
+  void insertProducerSide(ChannelBuffers &channel, const Span &writers) {
     Location loc = loop.getLoc();
-    auto advance = [&](Value cursor, const Statement *earliest,
-                       const Statement *latest) {
-      auto op = AdvanceOp::create(rewriter, loc, cursor);
-      // The next turn needs the cursor in the earliest stage.
-      if (earliest->stage == latest->stage)
-        after[latest].push_back(op);
-      else
-        before[earliest].push_back(op);
-    };
-    rewriter.setInsertionPoint(producer.clones.at((*firstWriter)->op));
-    before[*earliestWriter].push_back(
+    rewriter.setInsertionPoint(producer.clones.at(writers.first->op));
+    before[writers.earliest].push_back(
         AcquireOp::create(rewriter, loc, channel.channel, channel.producer));
-    rewriter.setInsertionPointAfter(producer.clones.at((*lastWriter)->op));
-    after[*latestWriter].push_back(
+    rewriter.setInsertionPointAfter(producer.clones.at(writers.last->op));
+    after[writers.latest].push_back(
         CommitOp::create(rewriter, loc, channel.channel, channel.producer));
-    advance(channel.producer, *earliestWriter, *latestWriter);
-    rewriter.setInsertionPoint(consumer.clones.at(firstRead));
-    before[*earliestReader].push_back(
+    insertAdvance(channel.producer, writers);
+  }
+
+  /// `reads` are the first and the last operation that read, at the depth of
+  /// the guards around the channel's writers.
+  void insertConsumerSide(ChannelBuffers &channel, const Span &readers,
+                          std::pair<Operation *, Operation *> reads) {
+    Location loc = loop.getLoc();
+    rewriter.setInsertionPoint(consumer.clones.at(reads.first));
+    before[readers.earliest].push_back(
         WaitOp::create(rewriter, loc, channel.channel, channel.consumer,
                        /*pending=*/IntegerAttr(), /*proxyFence=*/false));
-    rewriter.setInsertionPointAfter(consumer.clones.at(lastRead));
-    after[*latestReader].push_back(
+    rewriter.setInsertionPointAfter(consumer.clones.at(reads.second));
+    after[readers.latest].push_back(
         ReleaseOp::create(rewriter, loc, channel.channel, channel.consumer));
-    advance(channel.consumer, *earliestReader, *latestReader);
+    insertAdvance(channel.consumer, readers);
+  }
 
-    for (const PipedBuffer *buffer : buffers) {
-      Value versions = channel.versions.at(buffer->alloc);
-      for (Operation *writer : buffer->writers)
-        useVersion(rewriter, producer.clones.at(writer), buffer->alloc,
-                   versions, channel.producer);
-      for (Operation *reader : buffer->readers)
-        useVersion(rewriter,
-                   consumer.clones.at(
-                       statements.getAtDepth(reader, buffer->guards.size())),
-                   buffer->alloc, versions, channel.consumer);
+  void useSlots(const PipedBuffer &buffer, const ChannelBuffers &channel) {
+    Value versions = channel.versions.at(buffer.alloc);
+    for (Operation *writer : buffer.writers)
+      useVersion(rewriter, producer.clones.at(writer), buffer.alloc, versions,
+                 channel.producer);
+    for (Operation *reader : buffer.readers) {
+      Operation *outer = statements.getAtDepth(reader, buffer.guards.size());
+      useVersion(rewriter, consumer.clones.at(outer), buffer.alloc, versions,
+                 channel.consumer);
     }
   }
 
-  /// Gives the new operations stages and orders. A wait goes before copies that
-  /// directly precede it: its barrier is then theirs as well.
+  /// Gives the new operations stages and orders. A wait moves in front of the
+  /// producers that directly precede it in the pipeline's order: its barrier
+  /// then also orders them after the reads of the iteration before.
   void number() {
     SmallVector<const Statement *> sorted;
     for (const Statement &statement : statements.getAll())
@@ -267,11 +330,11 @@ private:
     SmallVector<std::pair<Operation *, const Statement *>> items;
     for (const Statement *statement : sorted) {
       for (Operation *op : before[statement]) {
-        size_t place = items.size();
+        size_t index = items.size();
         if (isa<WaitOp>(op) && op->getParentOp() == newLoop)
-          while (place > 0 && items[place - 1].second->part == Part::Produce)
-            --place;
-        items.insert(items.begin() + place, {op, statement});
+          while (index > 0 && items[index - 1].second->part == Part::Produce)
+            --index;
+        items.insert(items.begin() + index, {op, statement});
       }
       Side &side = statement->part == Part::Produce ? producer : consumer;
       items.push_back({side.clones.at(statement->op), statement});
@@ -292,12 +355,13 @@ private:
   scf::ForOp loop, newLoop;
   MutableArrayRef<ChannelBuffers> channels;
   Side producer{Part::Produce}, consumer{Part::Consume};
-  /// Operations of the protocol that go with a statement.
+  /// Operations of the protocol, by the statement whose stage they take, and
+  /// which they come before or after in the pipeline's order.
   llvm::DenseMap<const Statement *, SmallVector<Operation *, 2>> before, after;
 };
 } // namespace
 
-void tile::splitTurns(RewriterBase &rewriter, const PipelinePlan &plan,
-                      MutableArrayRef<ChannelBuffers> channels) {
+void tile::splitProducers(RewriterBase &rewriter, const PipelinePlan &plan,
+                          MutableArrayRef<ChannelBuffers> channels) {
   SplitProducers(rewriter, plan, channels).run();
 }

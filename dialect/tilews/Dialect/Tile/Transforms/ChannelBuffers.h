@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The two steps of `--tile-multi-version`: `groupBuffers` decides which buffers
+// share a channel, `splitProducers` rewrites each loop to use the channels.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_DIALECT_TILE_TRANSFORMS_CHANNELBUFFERS_H
 #define TILEWS_DIALECT_TILE_TRANSFORMS_CHANNELBUFFERS_H
@@ -13,46 +18,55 @@
 
 namespace tilews::tile {
 
-/// Buffers that are read from the same first to the same last operation in all
-/// loops, and the channel that delivers them.
+/// Buffers that share a channel: in each loop, the first operation that reads
+/// one of them is the first for all, and likewise the last.
+///
+/// Example: the loop `copy A -> As; copy B -> Bs; gemm As, Bs` has one channel
+/// with both buffers. If another operation read `Bs` after the matmul, each
+/// buffer would have a channel of its own.
 struct ChannelBuffers {
-  /// The first and the last operation that reads them, loop by loop.
+  /// The first and the last operation that reads them, for each loop: loop i
+  /// has the elements 2 * i and 2 * i + 1. Null if the loop does not use them.
   llvm::SmallVector<mlir::Operation *> reads;
   llvm::SmallVector<AllocSharedOp> allocs;
+  /// How the slots are filled, without repetition.
   llvm::SmallVector<ProducerKind> kinds;
+  /// The number of slots.
   int64_t depth = 1;
 
-  /// What `create` makes; `last` is there only if it was asked for.
+  /// The values that `create` makes; `getLast` makes `last`.
   mlir::Value channel, producer, consumer, last;
-  /// By allocation.
+  /// The buffer with `depth` versions, by allocation.
   llvm::DenseMap<mlir::Operation *, mlir::Value> versions;
 
-  /// Makes the versions, the channel and its cursors at the entry of a kernel.
-  /// The types of the versions exist.
+  /// Creates the buffers with versions, the channel and its cursors at the
+  /// start of the block `entry` of a kernel. The caller has checked, with
+  /// `getVersionedType`, that the buffers can have `depth` versions.
   void create(mlir::RewriterBase &rewriter, mlir::Block &entry,
               Cursors &cursors);
-  /// The cursor of the last transaction that was consumed.
+  /// Returns the cursor of the last transaction that was consumed. Creates it
+  /// on the first call.
   mlir::Value getLast(mlir::RewriterBase &rewriter, Cursors &cursors);
 };
 
-/// How `op`, which writes to shared memory, fills a slot.
+/// Returns how `op`, which writes to shared memory, fills a slot.
 ProducerKind getProducerKind(mlir::Operation *op);
 
-/// Groups the piped buffers of all plans into channels, each with the slots
-/// that its most demanding loop needs.
+/// Groups the piped buffers of all plans into channels. Each channel has as
+/// many slots as the plan that needs most.
 llvm::SmallVector<ChannelBuffers, 0>
 groupBuffers(llvm::ArrayRef<PipelinePlan> plans);
 
-/// The operations at the depth of the buffer's guards that hold its first and
-/// its last reader.
+/// Returns the operations that are, or contain, the first and the last reader
+/// of `buffer`, at the depth of the guards around its writers.
 std::pair<mlir::Operation *, mlir::Operation *>
 getReads(const LoopStatements &statements, const PipedBuffer &buffer);
 
-/// Writes a planned loop anew: in each turn first what producers do, then what
-/// consumers do, each with a copy of the guards and scalars it needs. Both
-/// sides meet in `channels` only.
-void splitTurns(mlir::RewriterBase &rewriter, const PipelinePlan &plan,
-                llvm::MutableArrayRef<ChannelBuffers> channels);
+/// Rewrites a planned loop: each iteration first produces, then consumes, each
+/// side with its own copy of the guards and scalars that it needs. The sides
+/// communicate through `channels` only.
+void splitProducers(mlir::RewriterBase &rewriter, const PipelinePlan &plan,
+                    llvm::MutableArrayRef<ChannelBuffers> channels);
 
 } // namespace tilews::tile
 
