@@ -4,12 +4,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// `scf::pipelineForLoop` takes each operation of a loop's body with one stage,
+// in the order in which the pipelined body runs them. The plan gives stages
+// only to operations that produce or consume. The others ("the rest": scalars
+// without effects) are computed where they are needed: in the earliest stage
+// that uses them, and cloned for each later one.
+//
+//   %k1 = addi %k, %c          used in the stages 0 and 2
+//     -> %k1 in stage 0, and a clone of it in stage 2
+//
+// Without the clone the pipeliner would carry the value through two iterations.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-expand-pipeline"
 
 using namespace mlir;
 using namespace tilews;
@@ -22,6 +38,7 @@ static std::optional<int64_t> getNumber(Operation *op, StringRef name) {
 }
 
 std::optional<PipelineItem> tile::getPipelineItem(Operation *op) {
+  // The item of a guard names the guard, not the operation in it.
   std::optional<PipelineItem> item;
   auto add = [&](Operation *inner) {
     auto stage = getNumber(inner, TileDialect::kStage);
@@ -39,6 +56,8 @@ std::optional<PipelineItem> tile::getPipelineItem(Operation *op) {
   return item;
 }
 
+/// Besides scheduled operations, the body may hold operations without effects:
+/// `placeRest` computes them where they are needed.
 std::optional<std::string> PipelineItems::collect() {
   for (Operation &op : body.without_terminator()) {
     if (std::optional<PipelineItem> item = getPipelineItem(&op))
@@ -49,20 +68,26 @@ std::optional<std::string> PipelineItems::collect() {
           .str();
   }
   if (loop.getUnsignedCmp())
-    return "its counter is compared as an unsigned number";
+    return "the loop compares its induction variable as an unsigned number";
   llvm::sort(items, [](const PipelineItem &a, const PipelineItem &b) {
     return a.order < b.order;
   });
+  for (const PipelineItem &item : items)
+    LDBG() << "stage " << item.stage << ", order " << item.order << ": "
+           << item.op->getName();
   return checkOrder();
 }
 
-/// Whether `first` runs before what `second` does `distance` turns later.
+/// Whether `first` runs before `second` of `distance` iterations later, in the
+/// pipelined loop.
 static bool isBefore(const PipelineItem &first, const PipelineItem &second,
                      int64_t distance) {
   return std::pair(first.stage, first.order) <
          std::pair(second.stage + distance, second.order);
 }
 
+/// Says that `user`, which uses a result of `item`, would run before it. `when`
+/// names the iteration of `item`.
 static std::string describe(const PipelineItem &user, const PipelineItem &item,
                             StringRef when) {
   return ("'" + user.op->getName().getStringRef() +
@@ -72,7 +97,8 @@ static std::string describe(const PipelineItem &user, const PipelineItem &item,
       .str();
 }
 
-/// Says which operation would come before one whose result it uses.
+/// Returns a message if an operation would run before one whose result it uses,
+/// in the same iteration or through a carried value.
 std::optional<std::string> PipelineItems::checkOrder() {
   llvm::DenseMap<Operation *, const PipelineItem *> known;
   for (const PipelineItem &item : items)
@@ -89,7 +115,7 @@ std::optional<std::string> PipelineItems::checkOrder() {
       for (Operation *op : next.getUsers())
         if (const PipelineItem *later = known.lookup(getInBody(op));
             later && !isBefore(item, *later, 1))
-          return describe(*later, item, " of the turn before");
+          return describe(*later, item, " of the previous iteration");
     }
   return std::nullopt;
 }
@@ -103,13 +129,14 @@ bool PipelineItems::isItem(Operation *op) const {
   return llvm::any_of(items, [&](const PipelineItem &i) { return i.op == op; });
 }
 
-/// The stages that operations of the body are needed in.
+/// Finds the stages in which each operation of the body is needed: the stages
+/// of its users, to a fixpoint. Sets only grow, so the iteration ends.
 PipelineItems::Stages PipelineItems::findStages() {
   Operation *yield = body.getTerminator();
   Stages stages;
   for (const PipelineItem &item : items)
     stages[item.op].insert(item.stage);
-  // A value that the loop carries is needed where its next turn uses it.
+  // A value that is yielded is needed where the next iteration uses it.
   auto addNeeds = [&](Value value, auto &needs) {
     bool changed = false;
     for (OpOperand &use : value.getUses()) {
@@ -140,8 +167,9 @@ PipelineItems::Stages PipelineItems::findStages() {
   return stages;
 }
 
-/// Clones operations without a stage of their own for the stages that need
-/// them.
+/// Clones operations without a stage in the plan for each stage that needs
+/// them. Goes backwards, so that the users of an operation have their stages
+/// already.
 PipelineItems::OwnStage PipelineItems::cloneRest(Stages &stages) {
   Operation *yield = body.getTerminator();
   int64_t last = getLastStage();
@@ -158,7 +186,7 @@ PipelineItems::OwnStage PipelineItems::cloneRest(Stages &stages) {
     bool carried = llvm::is_contained(op.getUsers(), yield);
     for (int64_t stage : ArrayRef(needs).drop_front()) {
       if (carried)
-        break; // One value is carried; later stages use it from before.
+        break; // Only one value can be carried: later stages use that one.
       rewriter.setInsertionPointAfter(&op);
       Operation *clone = rewriter.clone(op);
       own[clone] = stage;
@@ -174,39 +202,67 @@ PipelineItems::OwnStage PipelineItems::cloneRest(Stages &stages) {
   return own;
 }
 
-/// Makes items of the operations in `own`, before those that use them.
+/// The operations in `own` of stage `stage` whose results `op`, or an operation
+/// in it, uses.
+SmallVector<Operation *> PipelineItems::getNeeds(Operation *op, int64_t stage,
+                                                 const OwnStage &own) const {
+  SmallVector<Operation *> needs;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (auto it = own.find(def);
+            def->getBlock() == &body && it != own.end() && it->second == stage)
+          needs.push_back(def);
+  });
+  return needs;
+}
+
+/// Makes items of the operations in `own`, each before the first operation of
+/// the same stage that uses it. Visits operands depth first, in post-order. The
+/// stack is explicit, because chains of scalar operations may be long.
 void PipelineItems::sortByNeeds(const OwnStage &own) {
+  struct Visit {
+    Operation *op;
+    SmallVector<Operation *> needs;
+    size_t next = 0;
+  };
   SmallVector<PipelineItem> all;
   llvm::SmallPtrSet<Operation *, 16> placed;
-  auto place = [&](auto &&self, Operation *op, int64_t stage) -> void {
-    if (!placed.insert(op).second)
-      return;
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (Operation *def = operand.getDefiningOp())
-          if (auto it = own.find(def); def->getBlock() == &body &&
-                                       it != own.end() && it->second == stage)
-            self(self, def, stage);
-    });
-    all.push_back({op, stage, 0});
+  auto place = [&](Operation *root, int64_t stage) {
+    SmallVector<Visit> stack;
+    auto enter = [&](Operation *op) {
+      if (placed.insert(op).second)
+        stack.push_back({op, getNeeds(op, stage, own)});
+    };
+    enter(root);
+    while (!stack.empty()) {
+      Visit &visit = stack.back();
+      if (visit.next < visit.needs.size()) {
+        enter(visit.needs[visit.next++]);
+        continue;
+      }
+      all.push_back({visit.op, stage, 0});
+      stack.pop_back();
+    }
   };
   for (const PipelineItem &item : items)
-    place(place, item.op, item.stage);
+    place(item.op, item.stage);
   for (Operation &op : body.without_terminator())
     if (auto it = own.find(&op); it != own.end())
-      place(place, &op, it->second);
+      place(&op, it->second);
   items = std::move(all);
 }
 
-/// The pipeliner takes values that the loop yields only from operations of its
-/// body.
+/// Wraps yielded values that no operation of the body defines, such as other
+/// arguments, in `arith.select %true, %v, %v`: the pipeliner accepts only
+/// results of the body's operations.
 void PipelineItems::defineYields() {
   Operation *yield = body.getTerminator();
   for (OpOperand &operand : yield->getOpOperands()) {
     Operation *def = operand.get().getDefiningOp();
     if (def && def->getBlock() == &body)
       continue;
-    // Carried values stay in the stage of those who use them.
+    // The value takes the earliest stage of its users.
     int64_t stage = getLastStage();
     Value next = loop.getRegionIterArg(operand.getOperandNumber());
     for (Operation *user : next.getUsers())

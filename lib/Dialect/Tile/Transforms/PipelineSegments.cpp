@@ -1,20 +1,38 @@
-//===- PipelineSegments.cpp - What runs in some turns of a pipeline only --===//
+//===- PipelineSegments.cpp - Predicated parts of a software pipeline -----===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations of the early stages must not run in iterations that do not exist.
+// A segment is a run of such operations of one stage, from the first acquire
+// until all acquired slots are committed. It becomes one `scf.if` rather than
+// one for each operation, so that a transaction is in one branch:
+//
+//   acquire %p; copy; commit %p; advance %p
+//     -> %p1 = scf.if %true { acquire; copy; commit; yield advance %p }
+//              else { yield %p }
+//
+// `cp.async` copies are waited for by group. A group is committed after each
+// segment, in iterations that do not exist too, so that the number of groups
+// between a commit and its wait is a constant.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/PipelineItems.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-expand-pipeline"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The value of `result`, made in a turn that does not exist: what the loop
-/// carries stays the same, the rest does not matter.
+/// Returns the value of `result` in an iteration that does not exist. A carried
+/// value stays the same. Other values are not used there, so any will do.
 Value PipelineItems::getDefault(OpResult result) {
   for (OpOperand &use : result.getUses())
     if (use.getOwner() == body.getTerminator())
@@ -25,39 +43,73 @@ Value PipelineItems::getDefault(OpResult result) {
   return arith::ConstantOp::create(rewriter, result.getLoc(), zero);
 }
 
-/// Whether `op`, which has no stage, is computed from a result of `ops`.
+/// Whether `op`, which has no stage, is computed from a result of `ops`,
+/// through operations of its block that have no stage either.
 static bool isMadeFrom(Operation *op, const llvm::SetVector<Operation *> &ops) {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    Operation *def = operand.getDefiningOp();
-    return def && (ops.contains(def) ||
-                   (def->getBlock() == op->getBlock() &&
-                    !getPipelineItem(def) && isMadeFrom(def, ops)));
-  });
+  SmallVector<Operation *> worklist = {op};
+  llvm::SmallPtrSet<Operation *, 16> visited = {op};
+  while (!worklist.empty())
+    for (Value operand : worklist.pop_back_val()->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (!def)
+        continue;
+      if (ops.contains(def))
+        return true;
+      if (def->getBlock() == op->getBlock() && !getPipelineItem(def) &&
+          visited.insert(def).second)
+        worklist.push_back(def);
+    }
+  return false;
 }
 
-/// Adds `op` to `segment` behind copies of what, without a stage of its own, is
-/// between it and the segment's operations.
-void PipelineItems::addToSegment(Operation *op,
-                                 llvm::SetVector<Operation *> &segment) {
+/// The operands of `op` and of the operations in it.
+static SmallVector<OpOperand *> getOperandsWithin(Operation *op) {
   SmallVector<OpOperand *> operands;
   op->walk([&](Operation *inner) {
     for (OpOperand &operand : inner->getOpOperands())
       operands.push_back(&operand);
   });
-  for (OpOperand *operand : operands) {
+  return operands;
+}
+
+/// Adds `op` to `segment`. Operations without a stage between the segment's
+/// operations and `op` come first. Each is copied for this use, since others
+/// may use it outside of the segment:
+///
+///   %a = acquire ...        ; in the segment
+///   %x = addi %a, %c        ; no stage: copied
+///   copy %x                 ; the operation to add
+///
+/// The depth-first visit of these operations has an explicit stack.
+void PipelineItems::addToSegment(Operation *op,
+                                 llvm::SetVector<Operation *> &segment) {
+  struct Visit {
+    Operation *op;
+    SmallVector<OpOperand *> operands;
+    size_t next = 0;
+  };
+  SmallVector<Visit> stack;
+  stack.push_back({op, getOperandsWithin(op)});
+  while (!stack.empty()) {
+    Visit &visit = stack.back();
+    if (visit.next == visit.operands.size()) {
+      segment.insert(visit.op);
+      stack.pop_back();
+      continue;
+    }
+    OpOperand *operand = visit.operands[visit.next++];
     auto result = dyn_cast<OpResult>(operand->get());
     Operation *def = result ? result.getOwner() : nullptr;
     if (!def || def->getBlock() != &body || segment.contains(def) ||
         getPipelineItem(def) || !isMadeFrom(def, segment))
       continue;
-    rewriter.setInsertionPoint(op);
+    rewriter.setInsertionPoint(visit.op);
     Operation *copy = rewriter.clone(*def);
     operand->set(copy->getResult(result.getResultNumber()));
     if (def->use_empty())
       rewriter.eraseOp(def);
-    addToSegment(copy, segment);
+    stack.push_back({copy, getOperandsWithin(copy)});
   }
-  segment.insert(op);
 }
 
 /// Puts operations of one stage into an `scf.if`.
@@ -107,7 +159,7 @@ scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
   return wrapper;
 }
 
-/// Moves replayed operations that only `wrapper` uses into it.
+/// Moves operations without a stage that only `wrapper` uses into it.
 void PipelineItems::sinkInto(scf::IfOp wrapper) {
   Block *block = wrapper.thenBlock();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body))) {
@@ -121,6 +173,9 @@ void PipelineItems::sinkInto(scf::IfOp wrapper) {
   }
 }
 
+/// The last stage runs in every iteration of the pipelined loop that exists, so
+/// its operations need no wrapper. An advance right after a commit still
+/// belongs to the segment.
 void PipelineItems::wrapSegments() {
   int64_t last = getLastStage();
   SmallVector<PipelineItem> wrapped, segment;
@@ -129,6 +184,8 @@ void PipelineItems::wrapSegments() {
   auto flush = [&] {
     if (segment.empty())
       return;
+    LDBG() << "segment of " << segment.size() << " operations in stage "
+           << segment.front().stage;
     scf::IfOp wrapper = wrap(segment);
     wrapped.push_back({wrapper, segment.front().stage, 0});
     segment.clear();
@@ -166,9 +223,9 @@ static bool isAsync(ChannelOp channel) {
          channel.getProducer() == ProducerKind::Mixed;
 }
 
-/// Calls `fn` with each channel whose copies `op` commits, to wait for them in
-/// a later operation of the body. A wait in `op` itself comes before a group
-/// behind it would close: it waits for all copies.
+/// Calls `fn` with each channel whose asynchronous copies `op` commits, and for
+/// which a later operation of the body waits. If `op` itself waits as well, it
+/// does so before the group after it is closed. That wait is for all copies.
 static void forEachGroup(Operation *op, function_ref<void(ChannelOp)> fn) {
   forEachTransaction<CommitOp>(op, [&](CommitOp, ChannelOp channel) {
     bool waits = false;
@@ -180,6 +237,8 @@ static void forEachGroup(Operation *op, function_ref<void(ChannelOp)> fn) {
   });
 }
 
+/// Closes a group of copies after each item with a commit that is waited for by
+/// group. The group is an item of the same stage.
 void PipelineItems::addGroups() {
   SmallVector<PipelineItem> result;
   for (const PipelineItem &item : items) {
@@ -195,18 +254,21 @@ void PipelineItems::addGroups() {
   items = std::move(result);
 }
 
-/// The groups that turns up to a wait's close, but not before the group at
-/// place `commit`, for the wait at place `wait` of the same original turn.
+/// Counts the groups that may be in flight at a wait: those closed after the
+/// group at position `commit` and before the wait at position `wait`, where
+/// both are of the same original iteration.
 int64_t PipelineItems::countPending(size_t wait, size_t commit) const {
   int64_t count = 0;
-  for (auto [place, item] : llvm::enumerate(items)) {
+  for (auto [position, item] : llvm::enumerate(items)) {
     if (!isa<CommitGroupOp>(item.op))
       continue;
-    // Of the first turn, before which no group was closed.
-    for (int64_t turn = std::max(item.stage, items[commit].stage);
-         turn <= items[wait].stage; ++turn) {
-      bool isAfter = turn > items[commit].stage || place > commit;
-      bool isBefore = turn < items[wait].stage || place < wait;
+    // Original iteration 0 commits in iteration `items[commit].stage` of the
+    // pipelined loop and waits in iteration `items[wait].stage`. This group
+    // exists from iteration `item.stage` on.
+    for (int64_t iteration = std::max(item.stage, items[commit].stage);
+         iteration <= items[wait].stage; ++iteration) {
+      bool isAfter = iteration > items[commit].stage || position > commit;
+      bool isBefore = iteration < items[wait].stage || position < wait;
       count += isAfter && isBefore;
     }
   }
@@ -216,15 +278,18 @@ int64_t PipelineItems::countPending(size_t wait, size_t commit) const {
 void PipelineItems::countGroups() {
   addGroups();
   llvm::DenseMap<Operation *, size_t> groups;
-  for (auto [place, item] : llvm::enumerate(items))
-    forEachGroup(item.op, [&, place = place](ChannelOp channel) {
-      groups[channel] = place + 1;
+  for (auto [position, item] : llvm::enumerate(items))
+    forEachGroup(item.op, [&, position = position](ChannelOp channel) {
+      groups[channel] = position + 1;
     });
-  for (auto [place, item] : llvm::enumerate(items))
+  for (auto [position, item] : llvm::enumerate(items))
     forEachTransaction<WaitOp>(
-        item.op, [&, place = place](WaitOp wait, ChannelOp channel) {
+        item.op, [&, position = position](WaitOp wait, ChannelOp channel) {
           auto it = groups.find(channel);
-          if (it != groups.end())
-            wait.setPending(countPending(place, it->second));
+          if (it == groups.end())
+            return;
+          wait.setPending(countPending(position, it->second));
+          LDBG() << "wait at " << wait.getLoc() << ": " << *wait.getPending()
+                 << " groups may be in flight";
         });
 }

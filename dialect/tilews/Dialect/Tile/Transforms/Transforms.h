@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes do, for use on a single operation.
+// The transformations of the passes as functions on a single operation, for the
+// C interface, for Python schedules, and for passes that combine them. They
+// emit the remarks and errors of the passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,115 +20,126 @@
 
 namespace tilews::tile {
 
-/// Gives the operations of a kernel that can become different instructions the
-/// best one each, in `tile.inst`, and checks those that have one.
+/// Sets `tile.inst` of each operation of `kernel` that can become different
+/// instructions to the best one. Fails with an error if an operation has a
+/// `tile.inst` that it cannot use, or if the target is unknown.
 mlir::LogicalResult annotateInstructions(mlir::gpu::GPUFuncOp kernel);
 
 /// Replaces a persistent loop by an `scf.for` over the tiles of this block.
 mlir::scf::ForOp lowerPersistent(mlir::RewriterBase &rewriter, PersistentOp op);
 
-/// Lets `n` blocks share the turns of a loop that only adds up. Fails with a
-/// remark, and changes nothing, where that cannot be.
+/// Distributes the iterations of a loop that only adds up over `n` blocks.
+/// Fails with a remark, and changes nothing, if that is not possible.
 mlir::LogicalResult splitK(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
                            int64_t n);
-/// The same for the loops of a kernel with `tile.split_k`, which is removed.
+/// Does the same for the loops of a kernel with `tile.split_k`, and removes the
+/// attribute.
 void splitLoops(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets the blocks of the launch share the turns of a loop in a
-/// `tile.persistent` evenly, over all tiles; the loop over tiles is lowered.
-/// Fails with a remark where that cannot be.
+/// Distributes the iterations of a loop in a `tile.persistent`, those of all
+/// tiles together, evenly over the blocks of the launch. Lowers the loop over
+/// tiles. Fails with a remark if that is not possible.
 mlir::LogicalResult streamK(mlir::RewriterBase &rewriter,
                             mlir::scf::ForOp loop);
 
-/// Applies the kernel's `tile.rasterize` to its uses of the x and y block ids
-/// and removes the attribute; without it nothing changes.
+/// Applies the kernel's `tile.rasterize` to its uses of the x and y block ids,
+/// and removes the attribute.
 void rasterizeBlocks(mlir::RewriterBase &rewriter, mlir::gpu::GPUFuncOp kernel);
 
 /// Gives the operations of the kernel's loops with `tile.num_stages` a stage
-/// and an order. Loops that cannot be pipelined stay as they are, with a
-/// remark; it is an error if stages and orders that are there do not keep
-/// dependences.
+/// and an order. A loop that cannot be pipelined stays as it is, with a remark.
+/// Fails with an error if stages and orders that are there already break a
+/// dependence.
 mlir::LogicalResult planPipelines(mlir::gpu::GPUFuncOp kernel);
-/// The same for some loops of a kernel, inner ones first; their buffers must
-/// not be needed by others.
+/// Does the same for some loops of a kernel, inner ones first. Other loops must
+/// not need their buffers.
 mlir::LogicalResult planPipelines(llvm::ArrayRef<mlir::scf::ForOp> loops);
 
-/// Gives the buffers of planned loops of one kernel, inner ones first, their
-/// versions and makes channels of them, with `depth` slots or as many as the
-/// plans need. The loops are replaced. Fails with an error, and changes
-/// nothing, if a plan does not keep all dependences or needs more versions.
+/// Gives the buffers of planned loops of one kernel versions, and creates
+/// channels of them, with `depth` slots or as many as the plans need. Inner
+/// loops come first. The loops are replaced. Returns the channels. Fails with
+/// an error, and changes nothing, if a plan breaks a dependence or needs more
+/// than `depth` versions.
 mlir::FailureOr<llvm::SmallVector<ChannelOp>>
 multiVersion(llvm::ArrayRef<mlir::scf::ForOp> loops,
              std::optional<int64_t> depth);
-/// The same for all planned loops of a kernel.
+/// Does the same for all planned loops of a kernel.
 mlir::LogicalResult multiVersion(mlir::gpu::GPUFuncOp kernel);
 
-/// Whether `loop` is planned, its buffers have channels, and all threads of the
-/// kernel execute it.
+/// Whether `loop` is planned, its buffers have channels, and it is in no role.
 bool isReadyToExpand(mlir::scf::ForOp loop);
 /// Expands such a loop into a software pipeline, which replaces it. Fails with
-/// a remark, and changes nothing, where that cannot be.
+/// a remark, and changes nothing, if the loop cannot be pipelined. Fails with
+/// an error if MLIR's pipeliner refuses the schedule.
 mlir::LogicalResult expandPipeline(mlir::RewriterBase &rewriter,
                                    mlir::scf::ForOp loop);
-/// The same for all such loops of a kernel. Those that stay are no longer
-/// planned.
-void expandPipelines(mlir::gpu::GPUFuncOp kernel);
+/// Does the same for all such loops of a kernel, and forgets the plans of loops
+/// that cannot be pipelined. Fails with an error if MLIR's pipeliner refuses a
+/// schedule.
+mlir::LogicalResult expandPipelines(mlir::gpu::GPUFuncOp kernel);
 
 struct Refusal;
-/// The remark `tile-pipe-00NN` that says why.
+/// Emits the remark `tile-pipe-00NN` with the reason of `refusal`.
 void emitPipelineRemark(const Refusal &refusal);
 
-/// Lets a copy use the best instruction other than TMA.
+/// Gives a copy the best instruction other than TMA.
 void replaceTma(CopyOp copy, const TargetInfo &target);
 
-/// Gives each buffer of a kernel with channels that TMA copies fill outside of
-/// pipelined loops, in one block that then reads it, a channel of one slot,
-/// unless the kernel could not be split into roles then. Fails with an error if
-/// the layout of such a buffer cannot have versions.
+/// Gives a channel of one slot to each buffer that TMA copies fill outside of
+/// pipelined loops, and that the same block then reads, in a kernel with other
+/// channels. A buffer with which the kernel could not be split into roles stays
+/// as it is. Fails with an error if the layout of such a buffer cannot have
+/// versions.
 mlir::LogicalResult channelPreludes(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets `read`, of shared memory, read what `copy` brought there from where it
-/// brought it; `findCopyOf` says which copy that is.
+/// Replaces `read`, a read of the destination of `copy`, by a read of its
+/// source. `findCopyOf` finds the copy.
 void readFromSource(mlir::RewriterBase &rewriter, mlir::Operation *read,
                     CopyOp copy);
 
 /// Splits a kernel with channels into a role that fills them by TMA and one
-/// that does the rest; `tile.threads` grows by the former's. Fails with a
-/// remark, and changes nothing, where that cannot be.
+/// that does the rest. `tile.threads` grows by the threads of the former. Fails
+/// with a remark, and changes nothing, if that is not possible.
 mlir::LogicalResult splitIntoRoles(mlir::gpu::GPUFuncOp kernel);
 /// Lets all threads of a kernel without roles fill its channels: TMA copies
-/// become others. Fails with an error if the target is not known.
+/// become others. Fails with an error if the target is unknown.
 mlir::LogicalResult keepOneRole(mlir::gpu::GPUFuncOp kernel);
-/// The former where it can be, else the latter. False if the kernel keeps one
-/// role, or has roles already, whose channels are then checked.
+/// Splits the kernel into roles if possible, and keeps one role otherwise.
+/// Returns whether it is split. If it has roles already, checks its channels
+/// and returns false.
 mlir::FailureOr<bool> specializeWarps(mlir::gpu::GPUFuncOp kernel);
 
-/// Rotates the loops of roles in which a product is made of what follows from
-/// another, so that arithmetic on one turn's runs beside the other's.
+/// Rotates the loops of roles in which a matmul depends on the result of
+/// another one, so that the arithmetic between them overlaps with the matmuls
+/// of the neighboring iteration.
 void overlapProducts(mlir::gpu::GPUFuncOp kernel);
 
-/// Makes two roles, which take turns, of those that have a loop with
-/// `tile.ping_pong`. Where that cannot be the role stays, with a remark.
+/// Makes two roles, which run alternate iterations, of each role that has a
+/// loop with `tile.ping_pong`. A role for which that is not possible stays one,
+/// with a remark.
 void pingPong(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets the stores that end a turn of a role's loop over tiles go through
-/// shared memory, from where TMA copies them on.
+/// Replaces the stores at the end of an iteration of a role's loop over tiles
+/// by stores to shared memory and TMA copies. Fails with an error if the target
+/// is unknown.
 mlir::LogicalResult stageStores(mlir::gpu::GPUFuncOp kernel);
 
-/// Shares out the registers of a kernel's roles by what their fragments need;
-/// `tile.threads` grows where warps are added to make whole warpgroups.
+/// Distributes the registers of a kernel over its roles by the need of their
+/// fragments. `tile.threads` grows where warps are added to complete a
+/// warpgroup.
 void assignRegisters(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets the matrix products of roles run on while the next turn of their loop
-/// starts, and releases what they read one turn late.
+/// Lets the matmuls of roles run while the next iteration of their loop starts,
+/// and releases what they read one iteration later.
 void deferGemmWaits(mlir::gpu::GPUFuncOp kernel);
 
-/// Lets the blocks of the kernel's cluster do the TMA copies of a tile together
-/// that they share; says in a remark which stay as they are and why.
+/// Makes TMA copies of a tile that blocks of the kernel's cluster share
+/// multicast. Emits a remark for each TMA copy that is not.
 void multicastCopies(mlir::gpu::GPUFuncOp kernel);
 
 /// Replaces the channels of a kernel by barriers and its cursors by numbers.
-/// Fails with an error, and changes nothing, if they cannot be what they say.
+/// Fails with an error, and changes nothing, if a channel is not used according
+/// to its rules.
 mlir::LogicalResult lowerChannels(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace tilews::tile

@@ -27,7 +27,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !b
     %ch = tile.channel(%as) {producer = #tile.producer<simt>} : !b -> !tile.channel<2>
     %p0 = tile.cursor : !tile.cursor<2>
-    // expected-remark @below {{tile-pipe-0014: loop is not pipelined: its counter is compared as an unsigned number}}
+    // expected-remark @below {{tile-pipe-0014: loop is not pipelined: the loop compares its induction variable as an unsigned number}}
     %r = scf.for unsigned %i = %c0 to %n step %c1 iter_args(%p = %p0) -> (!tile.cursor<2>) {
       tile.acquire %ch[%p] {tile.stage = 0 : i32, tile.order = 0 : i32} : !tile.channel<2>
       tile.commit %ch[%p] {tile.stage = 0 : i32, tile.order = 1 : i32} : !tile.channel<2>
