@@ -5,7 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything is checked before anything changes.
+// Splits a kernel with channels into two roles: "load" starts the TMA copies
+// that fill the channels, "math" does the rest. Both run concurrently and
+// synchronize through the channels only, so copies run as far ahead as the
+// slots allow. `RoleAssignment` decides which operation belongs to which role,
+// and refuses kernels in which the load role would need a result of the math
+// role. Each role is then a backward slice of the kernel's body:
+//
+//   acquire; tma copy; commit; wait; gemm; release
+//     -> role "load" { acquire; tma copy; commit }
+//        role "math" { wait; gemm; release }
+//
+// Everything is checked before anything changes, so a refused kernel stays as
+// it is. Its threads then fill the channels themselves: TMA copies become
+// others, since in one role there is nothing for TMA to run ahead of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +29,8 @@
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tilews::tile {
@@ -23,15 +38,25 @@ namespace tilews::tile {
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-specialize-warps"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+
+ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels split into two roles");
+
+/// The names of the roles, which are also the keys of `tile.role_registers`.
+static constexpr StringLiteral kMathRole = "math";
+static constexpr StringLiteral kLoadRole = "load";
 
 //===----------------------------------------------------------------------===//
 // Splitting a kernel
 //===----------------------------------------------------------------------===//
 
-/// Adds a role that executes `slice` of what comes before `specialize`.
+/// Adds to `specialize` a role that executes `slice`, a part of the operations
+/// before `specialize`. Takes the role's registers from `registers`, the
+/// kernel's `tile.role_registers`, which may be null.
 static void createRole(SpecializeOp specialize, StringRef name, int64_t warps,
                        const RoleSlice &slice, DictionaryAttr registers) {
   auto builder = OpBuilder::atBlockEnd(&specialize.getBody().front());
@@ -41,12 +66,12 @@ static void createRole(SpecializeOp specialize, StringRef name, int64_t warps,
   builder.setInsertionPointToStart(&role.getBody().emplaceBlock());
   Block &body = *specialize->getBlock();
   IRMapping mapping;
-  // Allocations and channels stay where all roles see them.
+  // Allocations and channels stay in the kernel's body: both roles use them.
   for (Operation &op : body)
     if (isa<AllocSharedOp, ChannelOp>(op))
       mapping.map(op.getResult(0), op.getResult(0));
   slice.clone(builder, body.begin(), specialize->getIterator(), mapping);
-  // The schedule is carried out.
+  // The roles are the schedule now, so the plan is no longer needed.
   role.walk([](Operation *op) {
     for (StringRef name :
          {TileDialect::kNumStages, TileDialect::kStage, TileDialect::kOrder})
@@ -54,6 +79,7 @@ static void createRole(SpecializeOp specialize, StringRef name, int64_t warps,
   });
 }
 
+/// Moves the body of `kernel` into two roles.
 static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
                   const TargetInfo &target) {
   Block &body = kernel.getBody().front();
@@ -61,13 +87,17 @@ static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
   int64_t mathWarps = getNumThreads(kernel) / target.warpSize;
   auto specialize = SpecializeOp::create(builder, kernel.getLoc());
   specialize.getBody().emplaceBlock();
-  // Warpgroups start at multiples of four warps: the math role comes first.
+  // A warpgroup starts at a multiple of four warps. The math role may use
+  // warpgroup instructions, so it comes first.
   auto registers =
       kernel->getAttrOfType<DictionaryAttr>(TileDialect::kRoleRegisters);
   kernel->removeAttr(TileDialect::kRoleRegisters);
-  createRole(specialize, "math", mathWarps, roles.getMath(), registers);
-  createRole(specialize, "load", roles.getLoadWarps(), roles.getLoad(),
+  createRole(specialize, kMathRole, mathWarps, roles.getMath(), registers);
+  createRole(specialize, kLoadRole, roles.getLoadWarps(), roles.getLoad(),
              registers);
+  LDBG() << "kernel @" << kernel.getName() << ": role " << kMathRole << " of "
+         << mathWarps << " warps, role " << kLoadRole << " of "
+         << roles.getLoadWarps();
   kernel->setAttr(
       TileDialect::kThreads,
       builder.getI32IntegerAttr(specialize.getNumWarps() * target.warpSize));
@@ -79,8 +109,10 @@ static void split(gpu::GPUFuncOp kernel, const RoleAssignment &roles,
       assigned.push_back(&op);
   for (Operation *op : llvm::reverse(assigned))
     op->erase();
+  ++numKernels;
 }
 
+/// Emits the remark `tile-ws-00NN` that a kernel keeps one role.
 static void emitRemark(const Refusal &refusal) {
   InFlightDiagnostic remark = refusal.op->emitRemark(
       llvm::formatv("tile-ws-{0:d4}: kernel keeps one role: {1}", refusal.id,
@@ -98,7 +130,8 @@ static void emitRemark(const Refusal &refusal) {
 // How channels are filled
 //===----------------------------------------------------------------------===//
 
-/// The kinds of copies and stores that fill a channel; none if nothing does.
+/// Returns the kind of the copies or stores that fill `channel`: `mixed` if
+/// there are several, none if nothing fills it.
 static std::optional<ProducerKind> findProducer(ChannelOp channel,
                                                 gpu::GPUFuncOp kernel) {
   std::optional<ProducerKind> kind;
@@ -117,8 +150,9 @@ static std::optional<ProducerKind> findProducer(ChannelOp channel,
   return kind;
 }
 
-/// TMA copies that no channel waits for in a role become other copies. Returns
-/// whether there are any.
+/// Replaces TMA loads by other copies, unless they complete a channel that
+/// roles wait for. Returns whether there are any. Fails if the target is
+/// unknown.
 static FailureOr<bool> replaceTmaLoads(gpu::GPUFuncOp kernel) {
   SmallVector<CopyOp> copies;
   kernel.walk([&](CopyOp copy) {
@@ -136,16 +170,16 @@ static FailureOr<bool> replaceTmaLoads(gpu::GPUFuncOp kernel) {
   return true;
 }
 
-/// Fails with an error if a channel is not filled as it says; `mixed` stands
-/// for anything.
+/// Fails with an error if a channel is filled by another kind of copies than
+/// its `producer` attribute says. `mixed` allows all kinds.
 static LogicalResult checkProducers(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](ChannelOp channel) {
-    ProducerKind said = channel.getProducer();
-    ProducerKind found = findProducer(channel, kernel).value_or(said);
-    if (found == said || said == ProducerKind::Mixed)
+    ProducerKind stated = channel.getProducer();
+    ProducerKind found = findProducer(channel, kernel).value_or(stated);
+    if (found == stated || stated == ProducerKind::Mixed)
       return WalkResult::advance();
     channel.emitOpError("has the producer '")
-        << stringifyProducerKind(said) << "', but is filled by '"
+        << stringifyProducerKind(stated) << "', but is filled by '"
         << stringifyProducerKind(found)
         << "'; 'mixed' stands for whatever fills it";
     return WalkResult::interrupt();
@@ -153,7 +187,7 @@ static LogicalResult checkProducers(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// Lets each channel say what fills it.
+/// Sets the `producer` attribute of each channel to what fills it.
 static void setProducers(gpu::GPUFuncOp kernel) {
   kernel.walk([&](ChannelOp channel) {
     if (std::optional<ProducerKind> kind = findProducer(channel, kernel))
@@ -165,6 +199,7 @@ static void setProducers(gpu::GPUFuncOp kernel) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
+/// Whether `is` holds for an operation of `kernel`.
 static bool hasOp(gpu::GPUFuncOp kernel, function_ref<bool(Operation *)> is) {
   return kernel
       .walk([&](Operation *op) {
@@ -173,8 +208,9 @@ static bool hasOp(gpu::GPUFuncOp kernel, function_ref<bool(Operation *)> is) {
       .wasInterrupted();
 }
 
-/// Lets what decides about copies be read from where it was copied from, and
-/// removes buffers that nothing reads then.
+/// Lets `reads` of shared memory read the source of the copy instead. The load
+/// role would otherwise have to wait for data that it copied itself. Removes
+/// the copies and buffers that nothing reads any more.
 static void readFromSources(ArrayRef<RoleAssignment::CopiedRead> reads,
                             gpu::GPUFuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
@@ -192,24 +228,30 @@ static void readFromSources(ArrayRef<RoleAssignment::CopiedRead> reads,
   }
 }
 
+/// Emits the remark that `refusal` is the reason for, and fails.
+static LogicalResult decline(const Refusal &refusal) {
+  LDBG() << "refused at " << refusal.op->getLoc() << ": " << refusal.reason;
+  emitRemark(refusal);
+  return failure();
+}
+
 LogicalResult tile::splitIntoRoles(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
   RoleAssignment roles(kernel);
-  if (MaybeRefusal refusal = roles.run(*target)) {
-    emitRemark(*refusal);
-    return failure();
-  }
+  if (MaybeRefusal refusal = roles.run(*target))
+    return decline(*refusal);
   if (roles.getCopiedReads().empty()) {
     split(kernel, roles, *target);
   } else {
+    // The assignment refers to operations that this replaces, so it is computed
+    // anew.
+    LDBG() << roles.getCopiedReads().size() << " reads move to global memory";
     readFromSources(roles.getCopiedReads(), kernel);
     RoleAssignment again(kernel);
-    if (MaybeRefusal refusal = again.run(*target)) {
-      emitRemark(*refusal);
-      return failure();
-    }
+    if (MaybeRefusal refusal = again.run(*target))
+      return decline(*refusal);
     split(kernel, again, *target);
   }
   if (failed(replaceTmaLoads(kernel)))
@@ -238,10 +280,10 @@ FailureOr<bool> tile::specializeWarps(gpu::GPUFuncOp kernel) {
   if (failed(target))
     return failure();
   bool hasChannels = hasOp(kernel, llvm::IsaPred<ChannelOp>);
-  // Elsewhere there is nothing to gain, and nothing to say.
+  // Without channels or TMA there is nothing to gain from roles, and no remark.
   if (hasChannels && target->hasTma() && succeeded(splitIntoRoles(kernel)))
     return true;
-  // What declined the roles has said so.
+  // `splitIntoRoles` emits its own remark, so these are for the other cases.
   if (kernel->removeAttr(TileDialect::kRoleRegisters)) {
     if (!target->hasTma())
       emitRemark({kernel, 9,
