@@ -1,13 +1,21 @@
-//===- PingPong.cpp - Two roles that take turns ---------------------------===//
+//===- PingPong.cpp - Two roles that alternate ----------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Both roles run through all turns, so that their loops stay those of the role
-// that fills the channels: in the other's turns a role does nothing but move
-// its cursors on.
+// Makes two roles of one, which run alternate iterations of its loop: while one
+// role runs matmuls, the other does the arithmetic and stores of its iteration.
+//
+//   role math { for i { body } }
+//     -> role math0 { for i { if even { acquire; body; commit } } }
+//        role math1 { for i { if odd { wait; body; release } } }
+//
+// Both roles go through all iterations, so their loops have the same trip count
+// as that of the role that fills the channels. In the iterations of the other
+// role, a role only computes what an iteration passes on, such as cursors. A
+// channel of one slot and without buffers orders the matmuls of the two roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +26,8 @@
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tilews::tile {
@@ -25,20 +35,26 @@ namespace tilews::tile {
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-ping-pong"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops in which two roles alternate");
+
 namespace {
 
-/// A loop with `tile.ping_pong` and its role, which becomes two.
+/// A loop with `tile.ping_pong`, and its role, which becomes two roles.
 class PingPong {
 public:
   explicit PingPong(scf::ForOp loop)
       : loop(loop), kernel(loop->getParentOfType<gpu::GPUFuncOp>()),
         memory(kernel) {}
 
+  /// Returns why the role has to stay one. Changes nothing.
   MaybeRefusal check(const TargetInfo &target);
+  /// Makes two roles, if `check` found no reason against it.
   void run(const TargetInfo &target);
 
 private:
@@ -53,24 +69,25 @@ private:
   MemoryAccesses memory;
   RoleOp role;
   SpecializeOp specialize;
-  /// Those that the role reads.
+  /// The channels that the role reads.
   llvm::SetVector<Operation *> channels;
-  /// Shared memory of which each of the two roles needs its own.
+  /// Allocations that the role writes: each of the two roles gets its own.
   llvm::SetVector<Operation *> own;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Whether it can be
+// Checks
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` is, or contains, an `OpT`.
 template <typename OpT>
 static bool holds(Operation *op) {
   return op->walk([](OpT) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// The loop is all that the role does.
+/// The loop must be all that the role does, and it must wait for a channel.
 MaybeRefusal PingPong::checkPlace() {
   role = dyn_cast<RoleOp>(loop->getParentOp());
   if (!role)
@@ -78,20 +95,20 @@ MaybeRefusal PingPong::checkPlace() {
   specialize = cast<SpecializeOp>(role->getParentOp());
   for (Operation &op : role.getBody().front())
     if (&op != loop && !onlyReads(&op))
-      return Refusal{&op, 2, "its role does this outside of the loop"};
+      return Refusal{&op, 2, "the role does this outside of the loop"};
   if (!holds<WaitOp>(loop))
-    return Refusal{loop, 2, "it waits for no channel"};
+    return Refusal{loop, 2, "the loop waits for no channel"};
   return std::nullopt;
 }
 
-/// The role is the only one to read its channels, and fills none.
+/// The role must be the only one that reads its channels, and must fill none.
 MaybeRefusal PingPong::checkChannels() {
   MaybeRefusal refusal;
   loop.walk([&](Operation *op) {
     if (isa<WaitOp, ReleaseOp>(op))
       channels.insert(op->getOperand(0).getDefiningOp());
     else if (isa<AcquireOp, CommitOp>(op))
-      refusal = Refusal{op, 2, "its role fills a channel, too"};
+      refusal = Refusal{op, 2, "the role also fills a channel"};
   });
   for (Operation *channel : channels) {
     if (!channel)
@@ -103,7 +120,9 @@ MaybeRefusal PingPong::checkChannels() {
   return refusal;
 }
 
-/// What a turn hands on to the next one can be computed without it.
+/// The values that an iteration passes on must be cheap to compute: a backward
+/// slice of operations that only read what the kernel does not write. Each role
+/// computes the slice for the iterations of the other one.
 MaybeRefusal PingPong::checkCarried() {
   auto writes =
       llvm::filter_to_vector(memory.get(specialize), [](const auto &access) {
@@ -113,16 +132,19 @@ MaybeRefusal PingPong::checkCarried() {
     bool isCursor = isa<CursorType>(value.getType());
     auto refuse = [&](Operation *op) {
       return isCursor
-                 ? Refusal{op, 4, "how many slots a turn takes depends on this"}
-                 : Refusal{op, 3, "the next turn depends on this"};
+                 ? Refusal{op, 4,
+                           "the number of slots of an iteration depends on "
+                           "this"}
+                 : Refusal{op, 3, "the next iteration depends on this"};
     };
     if (!loop.getResult(i).use_empty())
       return Refusal{*loop.getResult(i).user_begin(), 3,
-                     "it uses what the last turn hands on"};
+                     "a result of the last iteration is used here"};
     RoleSlice slice;
     slice.add(value);
     for (Operation *op : slice.getOps()) {
-      // Of control flow only what the values need is cloned.
+      // Control flow is cloned with only those operations that the values need,
+      // and these are in the slice as well.
       if (!loop->isProperAncestor(op) ||
           isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
         continue;
@@ -138,13 +160,14 @@ MaybeRefusal PingPong::checkCarried() {
   return std::nullopt;
 }
 
-/// Shared memory that the role writes is its own.
+/// Buffers that the role writes must be used by no other role, and there must
+/// be room for a second copy of them.
 MaybeRefusal PingPong::checkBuffers(const TargetInfo &target) {
   for (const MemoryAccess &write : memory.get(role)) {
     if (!write.shared || !write.writes())
       continue;
     if (write.roots.empty())
-      return Refusal{write.op, 6, "it writes to a buffer that is not known"};
+      return Refusal{write.op, 6, "the buffer written here is not known"};
     for (AllocSharedOp root : write.roots)
       if (llvm::none_of(root->getUsers(), llvm::IsaPred<ChannelOp>))
         own.insert(root);
@@ -153,18 +176,20 @@ MaybeRefusal PingPong::checkBuffers(const TargetInfo &target) {
     for (AllocSharedOp root : access.roots)
       if (own.contains(root) && !role->isAncestor(access.op))
         return Refusal{access.op, 6,
-                       "it uses a buffer that the role writes, too"};
+                       "a buffer that the role writes is also used here"};
   int64_t bytes = countSharedBytes(kernel);
   for (Operation *alloc : own)
     bytes += getBufferBytes(cast<AllocSharedOp>(alloc).getBuffer().getType());
   if (!own.empty() && bytes > target.maxSharedBytes)
     return Refusal{loop, 6,
-                   "with two copies of what its role writes the kernel needs " +
+                   "with two copies of the role's buffers the kernel needs " +
                        std::to_string(bytes) + " bytes of shared memory of " +
                        std::to_string(target.maxSharedBytes)};
   return std::nullopt;
 }
 
+/// There must be threads and registers for a second role. Registers that are
+/// not given are estimated.
 MaybeRefusal PingPong::checkResources(const TargetInfo &target) {
   int64_t warps = specialize.getNumWarps() + role.getWarps();
   int64_t threads = warps * target.warpSize;
@@ -194,7 +219,7 @@ MaybeRefusal PingPong::checkResources(const TargetInfo &target) {
                                : 0);
   if (need > limit)
     return Refusal{loop, 5,
-                   "a thread of its role needs " + std::to_string(need) +
+                   "a thread of the role needs " + std::to_string(need) +
                        " registers, and has at most " + std::to_string(limit) +
                        " beside another such role"};
   return std::nullopt;
@@ -213,36 +238,39 @@ MaybeRefusal PingPong::check(const TargetInfo &target) {
 }
 
 //===----------------------------------------------------------------------===//
-// Taking turns
+// Alternation
 //===----------------------------------------------------------------------===//
 
-/// Lets the role that begins `start` its products when the other one has
-/// started its own, and say when it has, and the same the other way round.
-/// Returns the next cursor.
-static Value order(OpBuilder &b, Block &turn, Value channel, Value cursor,
-                   bool begins) {
+/// Orders the matmuls of the two roles by a channel of one slot. The role that
+/// goes first acquires the slot before its first wait in `iteration` and
+/// commits it after the last one. The other role waits for the slot and
+/// releases it at the same points. Each role thus starts its matmuls when the
+/// other has started its own. Returns the next cursor.
+static Value order(OpBuilder &b, Block &iteration, Value channel, Value cursor,
+                   bool isFirst) {
   Operation *first = nullptr, *last = nullptr;
-  for (Operation &op : turn)
+  for (Operation &op : iteration)
     if (holds<WaitOp>(&op)) {
       first = first ? first : &op;
       last = &op;
     }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(first);
-  if (begins)
+  if (isFirst)
     AcquireOp::create(b, first->getLoc(), channel, cursor);
   else
     WaitOp::create(b, first->getLoc(), channel, cursor,
                    /*pending=*/IntegerAttr());
   b.setInsertionPointAfter(last);
-  if (begins)
+  if (isFirst)
     CommitOp::create(b, last->getLoc(), channel, cursor);
   else
     ReleaseOp::create(b, last->getLoc(), channel, cursor);
   return AdvanceOp::create(b, last->getLoc(), cursor);
 }
 
-/// The values that a turn hands on, and the cursor of the turns.
+/// Yields the values that an iteration passes on, and the cursor of the channel
+/// between the two roles.
 static void yield(OpBuilder &b, scf::ForOp loop, const IRMapping &mapping,
                   Value cursor) {
   SmallVector<Value> values;
@@ -252,23 +280,26 @@ static void yield(OpBuilder &b, scf::ForOp loop, const IRMapping &mapping,
   scf::YieldOp::create(b, loop.getLoc(), values);
 }
 
-/// Lets the role of `loop` take every second turn of it.
-static void takeTurns(scf::ForOp loop, Value channel, bool begins) {
+/// Lets the role of `loop` run every second iteration: the even ones if it goes
+/// first, else the odd ones. In the others it only computes what the iteration
+/// passes on. The new loop carries two more values: the cursor, and whether the
+/// iteration belongs to the role.
+static void alternate(scf::ForOp loop, Value channel, bool isFirst) {
   Location loc = loop.getLoc();
   OpBuilder b(loop);
   auto type = CursorType::get(b.getContext(), 1);
   SmallVector<Value> inits(loop.getInitArgs());
   inits.push_back(CursorOp::create(b, loc, type));
   Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
-  inits.push_back(begins ? yes : arith::ConstantIntOp::create(b, loc, 0, 1));
-  auto turns = scf::ForOp::create(
+  inits.push_back(isFirst ? yes : arith::ConstantIntOp::create(b, loc, 0, 1));
+  auto alternating = scf::ForOp::create(
       b, loc, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits,
       /*bodyBuilder=*/nullptr, loop.getUnsignedCmp());
-  turns->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  Value cursor = turns.getRegionIterArgs().drop_back().back();
-  Value mine = turns.getRegionIterArgs().back();
+  alternating->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  Value cursor = alternating.getRegionIterArgs().drop_back().back();
+  Value mine = alternating.getRegionIterArgs().back();
 
-  b.setInsertionPointToStart(turns.getBody());
+  b.setInsertionPointToStart(alternating.getBody());
   SmallVector<Type> types(loop.getResultTypes());
   types.push_back(type);
   auto branch = scf::IfOp::create(b, loc, types, mine, /*addThenBlock=*/true,
@@ -277,42 +308,44 @@ static void takeTurns(scf::ForOp loop, Value channel, bool begins) {
   next.push_back(arith::XOrIOp::create(b, loc, mine, yes));
   scf::YieldOp::create(b, loc, next);
 
-  // The other's turn: what the loop's next turn has to know.
+  // An iteration of the other role: compute what the next iteration needs.
   Block &body = *loop.getBody();
   RoleSlice slice;
   for (Value value : loop.getYieldedValues())
     slice.add(value);
   IRMapping mapping;
   mapping.map(body.getArguments(),
-              turns.getBody()->getArguments().drop_back(2));
+              alternating.getBody()->getArguments().drop_back(2));
   b.setInsertionPointToStart(branch.elseBlock());
   slice.clone(b, body.begin(), body.getTerminator()->getIterator(), mapping);
   yield(b, loop, mapping, cursor);
 
-  // Its own turn.
+  // An iteration of this role: the body of the loop.
   for (auto [from, to] :
-       llvm::zip(body.getArguments(), turns.getBody()->getArguments()))
+       llvm::zip(body.getArguments(), alternating.getBody()->getArguments()))
     from.replaceAllUsesWith(to);
-  Block &turn = *branch.thenBlock();
-  turn.getOperations().splice(turn.end(), body.getOperations(), body.begin(),
-                              body.getTerminator()->getIterator());
-  b.setInsertionPointToEnd(&turn);
-  yield(b, loop, IRMapping(), order(b, turn, channel, cursor, begins));
+  Block &iteration = *branch.thenBlock();
+  iteration.getOperations().splice(iteration.end(), body.getOperations(),
+                                   body.begin(),
+                                   body.getTerminator()->getIterator());
+  b.setInsertionPointToEnd(&iteration);
+  yield(b, loop, IRMapping(), order(b, iteration, channel, cursor, isFirst));
   loop.erase();
 
-  if (begins)
+  if (isFirst)
     return;
-  // The last turn was the other's, which nobody has answered.
-  b.setInsertionPointAfter(turns);
-  branch = scf::IfOp::create(b, loc, turns.getResults().back(),
+  // If the other role ran the last iteration, its commit is still unanswered:
+  // consume it, so that the channel is empty when the roles start again.
+  b.setInsertionPointAfter(alternating);
+  branch = scf::IfOp::create(b, loc, alternating.getResults().back(),
                              /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value last = turns.getResults().drop_back().back();
+  Value last = alternating.getResults().drop_back().back();
   WaitOp::create(b, loc, channel, last, /*pending=*/IntegerAttr());
   ReleaseOp::create(b, loc, channel, last);
 }
 
-/// A name of no other role.
+/// Returns `name`, with underscores appended until no other role has that name.
 static std::string findName(SpecializeOp specialize, std::string name) {
   while (llvm::any_of(specialize.getRoles(),
                       [&](RoleOp role) { return role.getName() == name; }))
@@ -337,8 +370,8 @@ void PingPong::run(const TargetInfo &target) {
   role.setName(findName(specialize, name + "0"));
   second.setName(findName(specialize, name + "1"));
   auto secondLoop = cast<scf::ForOp>(mapping.lookup(loop.getOperation()));
-  takeTurns(loop, channel, /*begins=*/true);
-  takeTurns(secondLoop, channel, /*begins=*/false);
+  alternate(loop, channel, /*isFirst=*/true);
+  alternate(secondLoop, channel, /*isFirst=*/false);
   kernel->setAttr(
       TileDialect::kThreads,
       b.getI32IntegerAttr(specialize.getNumWarps() * target.warpSize));
@@ -356,7 +389,8 @@ void tile::pingPong(gpu::GPUFuncOp kernel) {
   kernel.walk([&](scf::ForOp loop) {
     if (!loop->hasAttr(TileDialect::kPingPong))
       return;
-    // What fills the channels does so for both roles.
+    // The load role has a copy of the loop. It fills the channels for both
+    // roles and stays one.
     if (loop->getParentOfType<RoleOp>() && holds<AcquireOp>(loop) &&
         !holds<WaitOp>(loop))
       loop->removeAttr(TileDialect::kPingPong);
@@ -367,13 +401,16 @@ void tile::pingPong(gpu::GPUFuncOp kernel) {
     PingPong pingPong(loop);
     MaybeRefusal refusal = pingPong.check(*target);
     if (!refusal) {
+      LDBG() << "two roles alternate in the loop at " << loop.getLoc();
       pingPong.run(*target);
+      ++numLoops;
       continue;
     }
+    LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     loop->removeAttr(TileDialect::kPingPong);
     refusal->op->emitRemark(
-        llvm::formatv("tile-pp-{0:d4}: turns of a loop are not shared by two "
-                      "roles: {1}",
+        llvm::formatv("tile-pp-{0:d4}: one role executes all iterations of a "
+                      "loop: {1}",
                       refusal->id, refusal->reason)
             .str());
   }
