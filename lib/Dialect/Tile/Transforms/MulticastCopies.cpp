@@ -4,6 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocks of a cluster along a dimension load the same tile if its offsets do
+// not depend on their position in that dimension. One TMA copy can then write
+// to the shared memory of all of them. For example, in a cluster of 2 x 1
+// blocks with the tile (x, y) of the output:
+//
+//   copy %A[y, k]   ; the same for both blocks: multicast along x
+//   copy %B[k, x]   ; different
+//
+// A block may write to a peer's slot only after the peer has released it, so
+// the blocks run in lockstep. That needs the same transactions in the same
+// order in all of them: no branch that depends on the position, and bytes from
+// the same peers in each transaction of a channel (`settle`).
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -12,17 +27,24 @@
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
 namespace tilews::tile {
 #define GEN_PASS_DEF_MULTICASTCOPIESPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-multicast-copies"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numCopies, "Copies that are multicast");
+
 namespace {
-/// What is known of one dimension of the cluster.
+/// One dimension of the cluster, and what the analysis found out about it.
 struct Dimension {
   Dimension(gpu::GPUFuncOp kernel, unsigned dim)
       : dims(ClusterDims(1u << dim)),
@@ -30,31 +52,36 @@ struct Dimension {
 
   ClusterDims dims;
   ClusterPlaces places;
-  /// A loop or guard around a transaction in which blocks may part; null if
-  /// there is none.
+  /// A loop or guard around a transaction in which the blocks along this
+  /// dimension may diverge. Null if there is none.
   Operation *divergence = nullptr;
 };
 
+/// Decides which copies of one kernel are multicast.
 class Multicaster {
 public:
   explicit Multicaster(gpu::GPUFuncOp kernel);
 
+  /// Sets `multicast` of `copy`, or declines with a remark.
   void run(CopyOp copy);
-  /// Takes back what does not go for all transactions of `channel`.
+  /// Declines all multicast copies of `channel` after all, unless each of its
+  /// transactions receives bytes from the same peers.
   static void settle(ChannelOp channel);
 
 private:
   static void decline(CopyOp copy, const Twine &reason,
                       Operation *divergence = nullptr);
 
+  /// The dimensions in which the cluster has more than one block.
   std::vector<std::unique_ptr<Dimension>> dimensions;
-  /// Whether roles run once, in the body of the kernel.
+  /// Whether the roles start once, in the body of the kernel.
   bool haveOneStart;
 };
 } // namespace
 
-/// Blocks that fill each other's slots keep step only if all of their
-/// transactions, also those of other channels, come in the same order.
+/// Blocks that fill each other's slots make progress together only if all of
+/// their transactions come in the same order, those of other channels included.
+/// Divergence around any transaction therefore rules out a dimension.
 Multicaster::Multicaster(gpu::GPUFuncOp kernel) {
   unsigned starts = 0;
   kernel.walk([&](SpecializeOp) { ++starts; });
@@ -77,6 +104,7 @@ Multicaster::Multicaster(gpu::GPUFuncOp kernel) {
 
 void Multicaster::decline(CopyOp copy, const Twine &reason,
                           Operation *divergence) {
+  LDBG() << "copy at " << copy.getLoc() << " is not multicast: " << reason;
   InFlightDiagnostic remark = copy.emitRemark(
       "tile-cluster-0002: copy is not multicast, each block of the cluster "
       "fetches its tile: ");
@@ -87,8 +115,9 @@ void Multicaster::decline(CopyOp copy, const Twine &reason,
 
 void Multicaster::run(CopyOp copy) {
   if (!getCompletedChannel(copy))
-    return decline(copy, "it fills no slot of a channel");
-  // What is copied in one run might come to a block that is still in another.
+    return decline(copy, "the copy fills no slot of a channel");
+  // If roles start several times, a copy of one run may arrive in a block that
+  // is still in the run before.
   if (!haveOneStart)
     return decline(copy, "the roles of the kernel do not run just once");
   std::optional<ClusterDims> found;
@@ -106,21 +135,24 @@ void Multicaster::run(CopyOp copy) {
   }
   if (!found && divergence)
     return decline(copy,
-                   "its blocks may go different ways where they would have to "
-                   "wait for each other",
+                   "the blocks may diverge where they would have to wait for "
+                   "each other",
                    divergence);
   if (!found)
     return decline(copy, "the tile is not known to be the same in any of its "
                          "blocks");
   copy.setMulticast(*found);
   llvm::Expected<TmaCopy> tma = getTmaCopy(copy);
-  if (tma)
+  if (tma) {
+    LDBG() << "copy at " << copy.getLoc() << " is multicast along "
+           << stringifyClusterDims(*found);
     return;
+  }
   copy.removeMulticastAttr();
   decline(copy, llvm::toString(tma.takeError()));
 }
 
-/// The copies in the transaction that `commit` ends.
+/// Returns the copies of the transaction that `commit` ends.
 static SmallVector<CopyOp> getCopies(CommitOp commit) {
   ValueRange buffers =
       commit.getChannel().getDefiningOp<ChannelOp>().getBuffers();
@@ -135,9 +167,9 @@ static SmallVector<CopyOp> getCopies(CommitOp commit) {
   return copies;
 }
 
-/// The bytes of a transaction are what tells a block that its peers have come
-/// so far, and that it may release the slot to them: each transaction has some
-/// from all who release to it.
+/// A block sees by the bytes of a transaction that its peers have started the
+/// transaction too. Only then may it release the slot to them. Each transaction
+/// must therefore have bytes from all peers to which its slot is released.
 void Multicaster::settle(ChannelOp channel) {
   Cluster cluster = Cluster::get(channel);
   auto getPeers = [&](CopyOp copy) -> uint32_t {
@@ -158,10 +190,10 @@ void Multicaster::settle(ChannelOp channel) {
     auto commit = dyn_cast<CommitOp>(user);
     if (!commit)
       continue;
-    uint32_t own = 0;
+    uint32_t peers = 0;
     for (CopyOp copy : getCopies(commit))
-      own |= getPeers(copy);
-    isSettled &= own == all;
+      peers |= getPeers(copy);
+    isSettled &= peers == all;
   }
   if (isSettled)
     return;
@@ -182,6 +214,8 @@ void tile::multicastCopies(gpu::GPUFuncOp kernel) {
       multicaster.run(copy);
   });
   kernel.walk([](ChannelOp channel) { Multicaster::settle(channel); });
+  kernel.walk(
+      [](CopyOp copy) { numCopies += copy.getMulticast().has_value(); });
 }
 
 namespace {

@@ -1,11 +1,16 @@
-//===- SplitK.cpp - Share the turns of a loop among blocks ----------------===//
+//===- SplitK.cpp - Split the iterations of a loop among blocks -----------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Each of n blocks runs a part of the turns, and all blocks the same number.
+// A kernel with few tiles leaves multiprocessors idle. With `tile.split_k = n`
+// the launch gets n times the blocks, or a persistent loop n times the tiles.
+// Each of n blocks with the same tile runs a part of the iterations of the loop
+// over k: iterations [s * e, min((s + 1) * e, N)) for block s, where
+// e = ceil(N / n). The kernel must add its results to the output atomically,
+// which `checkSplit` verifies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,29 +20,37 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_SPLITKPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-split-k"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether there is something around `loop` that can be made more of.
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops split among blocks");
+
+/// Returns a refusal unless `loop` is directly in a kernel whose `tile.grid`
+/// can be enlarged, or in a `tile.persistent` whose tile count can.
 static MaybeRefusal checkPlace(scf::ForOp loop) {
   Operation *parent = loop->getParentOp();
   if (auto persistent = dyn_cast<PersistentOp>(parent))
     return checkSplitTiles(persistent);
   if (!isa<gpu::GPUFuncOp>(parent))
-    return Refusal{loop, 1, "it is inside of another loop or a branch"};
+    return Refusal{loop, 1, "the loop is inside of another loop or a branch"};
   if (!parent->hasAttr(TileDialect::kGrid))
     return Refusal{loop, 1, "the kernel has no 'tile.grid' to enlarge"};
   return std::nullopt;
 }
 
-/// Makes `n` blocks of each along z; returns which of them this one is.
+/// Makes `n` blocks of each along z. Block ids and extents that the kernel
+/// reads keep their values. Returns the number of this block among the `n`.
 static Value splitGrid(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
                        int64_t n) {
   Location loc = kernel.getLoc();
@@ -72,8 +85,8 @@ static Value splitGrid(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
   return arith::RemUIOp::create(rewriter, loc, id, count);
 }
 
-/// Makes `n` tiles of each along the last extent; returns which of them this
-/// one is.
+/// Makes `n` tiles of each along the last extent. The index that the body sees
+/// keeps its value. Returns the number of this tile among the `n`.
 static Value splitTiles(RewriterBase &rewriter, PersistentOp op, int64_t n) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
@@ -88,7 +101,7 @@ static Value splitTiles(RewriterBase &rewriter, PersistentOp op, int64_t n) {
   return arith::RemUIOp::create(rewriter, loc, index, count);
 }
 
-/// Lets `loop` run the turns that are share number `share` of `n`.
+/// Restricts `loop` to part `share` of `n` equal parts of its iterations.
 static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
                       int64_t n) {
   rewriter.setInsertionPoint(loop);
@@ -98,11 +111,12 @@ static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
     share = arith::IndexCastOp::create(rewriter, loc, type, share);
   Value count = arith::ConstantOp::create(rewriter, loc,
                                           rewriter.getIntegerAttr(type, n));
-  Value turns = countTurns(rewriter, loop);
-  Value each = rewriter.createOrFold<arith::CeilDivUIOp>(loc, turns, count);
+  Value iterations = countTurns(rewriter, loop);
+  Value each =
+      rewriter.createOrFold<arith::CeilDivUIOp>(loc, iterations, count);
   Value first = rewriter.createOrFold<arith::MulIOp>(loc, share, each);
   Value last = rewriter.createOrFold<arith::AddIOp>(loc, first, each);
-  last = rewriter.createOrFold<arith::MinSIOp>(loc, last, turns);
+  last = rewriter.createOrFold<arith::MinSIOp>(loc, last, iterations);
   takeTurns(rewriter, loop, first, last);
 }
 
@@ -111,9 +125,13 @@ LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {
   MaybeRefusal refusal = checkPlace(loop);
   if (!refusal)
     refusal = checkSplit(loop);
-  if (refusal)
+  if (refusal) {
+    LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     return remarkUnsplit(loop, *refusal);
+  }
   auto persistent = dyn_cast<PersistentOp>(loop->getParentOp());
+  LDBG() << "loop at " << loop.getLoc() << " is split among " << n
+         << (persistent ? " tiles" : " blocks along z");
   Value share =
       persistent
           ? splitTiles(rewriter, persistent, n)
@@ -132,8 +150,8 @@ void tile::splitLoops(gpu::GPUFuncOp kernel) {
   for (scf::ForOp loop : loops) {
     int64_t n = loop->getAttrOfType<IntegerAttr>(TileDialect::kSplitK).getInt();
     loop->removeAttr(TileDialect::kSplitK);
-    if (n > 1)
-      (void)splitK(rewriter, loop, n);
+    if (n > 1 && succeeded(splitK(rewriter, loop, n)))
+      ++numLoops;
   }
 }
 

@@ -1,4 +1,4 @@
-//===- StreamK.cpp - Share the turns of all tiles among blocks ------------===//
+//===- StreamK.cpp - Split the iterations of all tiles among blocks -------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,15 @@
 //
 // The decomposition of Osama et al., "Stream-K: Work-centric parallel
 // decomposition for dense matrix-matrix multiplication on the GPU" (PPoPP
-// 2023), with sums that meet in atomic additions.
+// 2023); blocks that share a tile add their sums atomically. The iterations of
+// all tiles are numbered tile by tile, and each block runs an equal range of
+// these numbers. With 3 tiles of 4 iterations and 2 blocks:
+//
+//   block 0: iterations 0 to 5    = tile 0 (0 to 3), tile 1 (0 and 1)
+//   block 1: iterations 6 to 11   = tile 1 (2 and 3), tile 2 (0 to 3)
+//
+// The loop over tiles then visits the tiles of the range, and the inner loop is
+// clipped to the range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,18 +26,24 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_STREAMKPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-stream-k"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops whose iterations blocks share");
+
 namespace {
-/// Index arithmetic at the builder's place.
+/// Index arithmetic at the insertion point of a rewriter.
 struct Arithmetic {
   RewriterBase &rewriter;
   Location loc;
@@ -43,27 +57,28 @@ struct Arithmetic {
   }
 };
 
-/// The turns of all tiles, numbered tile by tile, that are this block's.
+/// The iterations of this block: the numbers [first, end), where the iterations
+/// of all tiles are numbered tile by tile.
 struct Stream {
   Value first, end;
-  /// Of each tile.
-  Value turns;
+  /// The number of iterations of one tile, the same for all.
+  Value perTile;
 };
 } // namespace
 
-/// Deals the turns of `loop` in all `tiles` out to the blocks: equal parts, but
-/// for one more turn in the first ones. In front of `tiles`, whose bounds are
-/// those that `lowerPersistent` makes.
-static Stream dealTurns(RewriterBase &rewriter, scf::ForOp tiles,
-                        scf::ForOp loop) {
+/// Divides the iterations of `loop` in all `tiles` among the blocks: equal
+/// parts, with one more iteration for the first blocks. Creates the arithmetic
+/// in front of `tiles`, whose bounds are those that `lowerPersistent` makes.
+static Stream divideIterations(RewriterBase &rewriter, scf::ForOp tiles,
+                               scf::ForOp loop) {
   rewriter.setInsertionPoint(tiles);
   Arithmetic index{rewriter, loop.getLoc()};
   Value block = tiles.getLowerBound(), blocks = tiles.getStep();
-  Value turns = countTurns(rewriter, loop);
-  if (!turns.getType().isIndex())
-    turns = arith::IndexCastOp::create(rewriter, index.loc,
-                                       rewriter.getIndexType(), turns);
-  Value all = index.make<arith::MulIOp>(tiles.getUpperBound(), turns);
+  Value perTile = countTurns(rewriter, loop);
+  if (!perTile.getType().isIndex())
+    perTile = arith::IndexCastOp::create(rewriter, index.loc,
+                                         rewriter.getIndexType(), perTile);
+  Value all = index.make<arith::MulIOp>(tiles.getUpperBound(), perTile);
   Value each = index.make<arith::DivUIOp>(all, blocks);
   Value more = index.make<arith::RemUIOp>(all, blocks);
   auto begin = [&](Value number) {
@@ -71,18 +86,19 @@ static Stream dealTurns(RewriterBase &rewriter, scf::ForOp tiles,
                                      index.make<arith::MinUIOp>(number, more));
   };
   Value next = index.make<arith::AddIOp>(block, index.constant(1));
-  return {begin(block), begin(next), turns};
+  return {begin(block), begin(next), perTile};
 }
 
-/// Lets `tiles` visit those that the turns of `stream` belong to.
+/// Lets `tiles` visit the tiles of the iterations of `stream`.
 static void visitTiles(RewriterBase &rewriter, scf::ForOp tiles,
                        const Stream &stream) {
   Arithmetic index{rewriter, tiles.getLoc()};
   Value one = index.constant(1);
-  // No turns, no tiles, whatever is divided by.
-  Value turns = index.make<arith::MaxUIOp>(stream.turns, one);
-  Value first = index.make<arith::DivUIOp>(stream.first, turns);
-  Value end = index.make<arith::CeilDivUIOp>(stream.end, turns);
+  // Without iterations `first` and `end` are zero, and so is the number of
+  // tiles. The division must only not be by zero.
+  Value divisor = index.make<arith::MaxUIOp>(stream.perTile, one);
+  Value first = index.make<arith::DivUIOp>(stream.first, divisor);
+  Value end = index.make<arith::CeilDivUIOp>(stream.end, divisor);
   rewriter.modifyOpInPlace(tiles, [&] {
     tiles.setLowerBound(first);
     tiles.setUpperBound(end);
@@ -90,17 +106,17 @@ static void visitTiles(RewriterBase &rewriter, scf::ForOp tiles,
   });
 }
 
-/// Lets `loop` run those turns of a tile that are in `stream`.
-static void takeTurnsOfTile(RewriterBase &rewriter, scf::ForOp tiles,
-                            scf::ForOp loop, const Stream &stream) {
+/// Restricts `loop` to the iterations of a tile that are in `stream`.
+static void clipToStream(RewriterBase &rewriter, scf::ForOp tiles,
+                         scf::ForOp loop, const Stream &stream) {
   rewriter.setInsertionPoint(loop);
   Arithmetic index{rewriter, loop.getLoc()};
   Value begin =
-      index.make<arith::MulIOp>(tiles.getInductionVar(), stream.turns);
+      index.make<arith::MulIOp>(tiles.getInductionVar(), stream.perTile);
   Value first = index.make<arith::MaxSIOp>(
       index.make<arith::SubIOp>(stream.first, begin), index.constant(0));
   Value last = index.make<arith::MinSIOp>(
-      index.make<arith::SubIOp>(stream.end, begin), stream.turns);
+      index.make<arith::SubIOp>(stream.end, begin), stream.perTile);
   Type type = loop.getInductionVar().getType();
   if (!type.isIndex()) {
     first = arith::IndexCastOp::create(rewriter, index.loc, type, first);
@@ -113,12 +129,17 @@ LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto persistent = dyn_cast<PersistentOp>(loop->getParentOp());
   if (!persistent)
-    return remarkUnsplit(loop, {loop, 1, "it is not in a 'tile.persistent'"});
+    return remarkUnsplit(loop,
+                         {loop, 1, "the loop is not in a 'tile.persistent'"});
   MaybeRefusal refusal = checkSplitTiles(persistent);
   if (!refusal)
     refusal = checkSplit(loop);
-  if (refusal)
+  if (refusal) {
+    LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     return remarkUnsplit(loop, *refusal);
+  }
+  // The number of iterations must be known before the loop over tiles: hoist
+  // the bounds if they do not depend on the tile.
   scf::ForOp tiles = lowerPersistent(rewriter, persistent);
   moveLoopInvariantCode(cast<LoopLikeOpInterface>(*tiles));
   for (Value bound :
@@ -126,10 +147,11 @@ LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {
     if (!tiles.isDefinedOutsideOfLoop(bound))
       return remarkUnsplit(
           loop, {bound.getDefiningOp() ? bound.getDefiningOp() : tiles, 1,
-                 "not all tiles have the same turns"});
-  Stream stream = dealTurns(rewriter, tiles, loop);
+                 "not all tiles have the same iterations"});
+  LDBG() << "loop at " << loop.getLoc() << ": blocks share its iterations";
+  Stream stream = divideIterations(rewriter, tiles, loop);
   visitTiles(rewriter, tiles, stream);
-  takeTurnsOfTile(rewriter, tiles, loop, stream);
+  clipToStream(rewriter, tiles, loop, stream);
   return success();
 }
 
@@ -143,7 +165,8 @@ struct StreamKPass : tile::impl::StreamKPassBase<StreamKPass> {
     });
     IRRewriter rewriter(&getContext());
     for (scf::ForOp loop : loops)
-      (void)streamK(rewriter, loop);
+      if (succeeded(streamK(rewriter, loop)))
+        ++numLoops;
   }
 };
 } // namespace

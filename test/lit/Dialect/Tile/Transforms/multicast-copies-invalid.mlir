@@ -35,7 +35,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         %r = scf.for %i = %c0 to %k step %c64 iter_args(%p = %q) -> !tile.cursor<2> {
           tile.acquire %ch[%p] : !tile.channel<2>
           %a = tile.slot %As[%p] : !S -> !s
-          // expected-remark @below {{tile-cluster-0002: copy is not multicast, each block of the cluster fetches its tile: its blocks may go different ways where they would have to wait for each other}}
+          // expected-remark @below {{tile-cluster-0002: copy is not multicast, each block of the cluster fetches its tile: the blocks may diverge where they would have to wait for each other}}
           tile.copy %A[%c0, %i] to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
           tile.commit %ch[%p] : !tile.channel<2>
           %next = tile.advance %p : !tile.cursor<2>
@@ -70,7 +70,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         scf.if %on {
           tile.acquire %ch[%q] : !tile.channel<2>
           %a = tile.slot %As[%q] : !S -> !s
-          // expected-remark @below {{its blocks may go different ways}}
+          // expected-remark @below {{the blocks may diverge}}
           tile.copy %A to %a {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
           tile.commit %ch[%q] : !tile.channel<2>
         }

@@ -327,7 +327,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
     scf.for %i = %c0 to %n step %c1 {
-      // expected-remark @below {{loop is not split: it is inside of another loop or a branch}}
+      // expected-remark @below {{loop is not split: the loop is inside of another loop or a branch}}
       // expected-note @below {{because of this operation}}
       %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
         %d = arith.addf %c, %add : !t

@@ -69,7 +69,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{tile-split-0001: loop is not split: it is not in a 'tile.persistent'}}
+    // expected-remark @below {{tile-split-0001: loop is not split: the loop is not in a 'tile.persistent'}}
     // expected-note @below {{because of this operation}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       %d = arith.addf %c, %add : !t
@@ -106,7 +106,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.persistent (%x) in (%n) {
       // expected-note @below {{because of this operation}}
       %end = arith.addi %x, %c1 : index
-      // expected-remark @below {{loop is not split: not all tiles have the same turns}}
+      // expected-remark @below {{loop is not split: not all tiles have the same iterations}}
       %r = scf.for %k = %c0 to %end step %c1 iter_args(%c = %zero) -> (!t) {
         %d = arith.addf %c, %add : !t
         scf.yield %d : !t
