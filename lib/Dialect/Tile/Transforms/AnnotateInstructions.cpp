@@ -4,6 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each operation that can become different instructions enumerates the ones
+// that the target has, best first, with a reason for each that it cannot use.
+// For copies more conditions follow here: alignment for cp.async, the shape of
+// the box for TMA, and the schedule around the copy. The first candidate that
+// is left becomes `tile.inst`. A remark names each better instruction that was
+// missed, with its reason. For example, on sm_90:
+//
+//   tile.copy  candidates tma, cp_async, simt; no role can start it
+//     -> tile.inst = cp_async
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -12,18 +24,26 @@
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
 namespace tilews::tile {
 #define GEN_PASS_DEF_ANNOTATEINSTRUCTIONSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-annotate-instructions"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numSpecial, "Operations with a special instruction");
+ALWAYS_ENABLED_STATISTIC(numSimt, "Operations that threads do with loops");
+
 namespace {
-/// The instructions an operation can become, best first, and why it cannot
-/// become better ones.
+/// The instructions that an operation can become, best first. For others that
+/// the target has, why not.
 struct Choice {
   SmallVector<InstKind> candidates;
   SmallVector<std::pair<InstKind, std::string>> rejected;
@@ -35,9 +55,10 @@ struct Choice {
 };
 } // namespace
 
-/// cp.async moves 4, 8 or 16 bytes, aligned on both sides. The destination's
-/// layout may still be open: row-major rows are the least it will keep
-/// together.
+/// Rejects cp.async unless the copy is made of vectors of 4, 8 or 16 bytes,
+/// aligned on both sides. The layout of the destination may not be known yet.
+/// Every layout keeps at least those elements together that row-major order
+/// does, so these are counted.
 static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
                          Choice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::CpAsync))
@@ -51,15 +72,17 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
                       "4; see tile.divisible and tile.alignment");
 }
 
-/// TMA moves boxes of an argument whose rows begin at multiples of 16 bytes.
-static void considerTma(CopyOp copy, Divisibility &divisibility,
-                        Choice &choice) {
+/// Rejects TMA unless the source is an argument, with rows that start at
+/// multiples of 16 bytes, and the region is a box that TMA supports.
+static void checkTmaCopy(CopyOp copy, Divisibility &divisibility,
+                         Choice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::Tma))
     return;
   if (llvm::Error error = checkTma(copy, divisibility))
     choice.reject(InstKind::Tma, llvm::toString(std::move(error)));
 }
 
+/// Returns the instructions for `op`, no matter what the schedule around it is.
 static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
                         Divisibility &divisibility) {
   Choice choice;
@@ -69,12 +92,14 @@ static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
                                                              reason.str());
                               });
   if (auto copy = dyn_cast<CopyOp>(op.getOperation())) {
-    considerTma(copy, divisibility, choice);
+    checkTmaCopy(copy, divisibility, choice);
     checkCpAsync(copy, divisibility, choice);
   }
   return choice;
 }
 
+/// Fails with an error if `op` cannot become the instruction that its author
+/// chose.
 static LogicalResult checkGiven(Operation *op, InstKind given,
                                 const Choice &choice,
                                 const TargetInfo &target) {
@@ -97,8 +122,8 @@ static LogicalResult checkGiven(Operation *op, InstKind given,
   return diag;
 }
 
-/// Whether all copies of a kernel can be started by a role for which a TMA copy
-/// is less work: it has a loop to pipeline, or roles.
+/// Whether a role may start the copies of a kernel: it has roles, or a loop to
+/// pipeline. Only there does TMA save work.
 static bool hasPipeline(gpu::GPUFuncOp kernel) {
   return kernel
       .walk([](Operation *op) {
@@ -109,9 +134,9 @@ static bool hasPipeline(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// Whether a better instruction than the one chosen would have been of use. A
-/// copy that cannot be asynchronous on its target or between its memories
-/// misses nothing.
+/// Whether a remark should say that `op` does not become a `kind`. There is
+/// none for copies that are never asynchronous on the target, or not between
+/// their memories.
 static bool isMissed(Operation *op, InstKind kind, const TargetInfo &target,
                      bool hasPipeline) {
   auto copy = dyn_cast<CopyOp>(op);
@@ -124,11 +149,12 @@ static bool isMissed(Operation *op, InstKind kind, const TargetInfo &target,
   return isLoad && target.hasCpAsync();
 }
 
-/// Whether an operation is better off as a `kind` than as an `other`: what it
-/// can become is enumerated from the least to the best.
+/// Whether `kind` is a better instruction than `other`: the enumeration goes
+/// from the worst to the best.
 static bool isBetter(InstKind kind, InstKind other) { return kind > other; }
 
-/// Says why an operation does not become better instructions than it does.
+/// Emits a remark for each instruction that is better than the chosen one, with
+/// the reason why it was rejected.
 static void explain(Operation *op, const Choice &choice,
                     const TargetInfo &target, bool hasPipeline) {
   for (const auto &[kind, reason] : choice.rejected)
@@ -145,13 +171,15 @@ static void explain(Operation *op, const Choice &choice,
 // Copies in schedules
 //===----------------------------------------------------------------------===//
 
-/// The channel that a copy to shared memory fills; null if there is none.
+/// Returns the channel that a copy to shared memory fills. Null if there is
+/// none.
 static ChannelOp getFilledChannel(CopyOp copy) {
   AllocSharedOp alloc =
       isShared(copy.getDest()) ? getViewedAlloc(copy.getDest()) : nullptr;
   return alloc ? getChannelOf(alloc.getBuffer()) : ChannelOp();
 }
 
+/// Returns the instruction by which `producer` fills a channel.
 static InstKind getKind(ProducerKind producer) {
   switch (producer) {
   case ProducerKind::Tma:
@@ -165,8 +193,9 @@ static InstKind getKind(ProducerKind producer) {
   llvm_unreachable("covered switch");
 }
 
-/// Leaves what fits the schedule around a copy: what its channel says that it
-/// is filled by, as waits count on that, and TMA only where somebody waits.
+/// Rejects instructions that do not fit the schedule around a copy. TMA needs a
+/// channel that is waited for. If the copy fills a channel, it must use the
+/// instruction that the channel names, because waits are lowered for that one.
 static void fitSchedule(CopyOp copy, bool hasPipeline, Choice &choice) {
   ChannelOp channel = getFilledChannel(copy);
   bool hasRoles =
@@ -178,7 +207,7 @@ static void fitSchedule(CopyOp copy, bool hasPipeline, Choice &choice) {
   if (!channel || channel.getProducer() == ProducerKind::Mixed)
     return;
   InstKind said = getKind(channel.getProducer());
-  // Otherwise --tile-specialize-warps says what is wrong.
+  // If the copy cannot use it, --tile-specialize-warps reports the error.
   if (!llvm::is_contained(choice.candidates, said))
     return;
   for (InstKind other : SmallVector<InstKind>(choice.candidates))
@@ -192,6 +221,7 @@ static void setInst(Operation *op, InstKind kind) {
   op->setAttr(TileDialect::kInst, InstKindAttr::get(op->getContext(), kind));
 }
 
+/// Sets `tile.inst` of `op`, or checks the one that is there.
 static LogicalResult annotate(InstructionOpInterface op,
                               const TargetInfo &target,
                               Divisibility &divisibility, bool hasPipeline) {
@@ -202,6 +232,11 @@ static LogicalResult annotate(InstructionOpInterface op,
     fitSchedule(copy, hasPipeline, choice);
   explain(op, choice, target, hasPipeline);
   setInst(op, choice.candidates.front());
+  ++(choice.candidates.front() == InstKind::Simt ? numSimt : numSpecial);
+  LDBG() << op->getName() << " at " << op.getLoc() << ": "
+         << stringifyInstKind(choice.candidates.front());
+  for (const auto &[kind, reason] : choice.rejected)
+    LDBG() << "  not " << stringifyInstKind(kind) << ": " << reason;
   return success();
 }
 
@@ -230,7 +265,7 @@ void tile::replaceTma(CopyOp copy, const TargetInfo &target) {
   Divisibility divisibility;
   Choice choice = getChoice(copy, target, divisibility);
   llvm::erase(choice.candidates, InstKind::Tma);
-  // Why it is not TMA is known; next to that, nothing has been better.
+  // The caller has emitted a remark about TMA, so `explain` must not.
   explain(copy, choice, target, /*hasPipeline=*/false);
   setInst(copy, choice.candidates.front());
 }

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A kernel is launched with the same number of registers for each thread. On
+// sm_90 a warpgroup can give registers back (`setmaxnreg`) and others can take
+// them. If the fragments of a role need more than the common limit, the role
+// that only starts copies becomes a warpgroup of its own and gives away all but
+// a few:
+//
+//   math: 8 warps, needs 220 registers      math: 8 warps, registers 240
+//   load: 1 warp, needs few            ->   load: 4 warps, registers 24
+//
+// The need is estimated from the fragments that are live at the same time.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
@@ -11,17 +24,23 @@
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_ASSIGNREGISTERSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-assign-registers"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether `role` holds no fragment and moves nothing through its registers.
+ALWAYS_ENABLED_STATISTIC(numRoles, "Roles given registers of their own");
+
+/// Whether `role` has no fragments, and no copy that goes through registers.
 static bool onlyStartsCopies(RoleOp role) {
   return !role.getBody()
               .walk([](Operation *op) {
@@ -34,13 +53,15 @@ static bool onlyStartsCopies(RoleOp role) {
               .wasInterrupted();
 }
 
+/// Returns how many registers a thread of `role` needs, as an estimate.
 static int64_t getNeed(RoleOp role) {
   return RegisterPressure(role.getNumThreads()).findPeak(role.getBody()) +
          kOtherRegisters;
 }
 
-/// The roles that do more than start copies, if one of them needs more
-/// registers than all threads can have.
+/// Returns the roles that do more than start copies, if one of them needs more
+/// registers than the common limit. None if registers are given by hand, or if
+/// one of them is not a number of warpgroups.
 static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
   SmallVector<RoleOp> needy;
   bool anyLacks = false;
@@ -52,15 +73,18 @@ static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
       continue;
     if (role.getWarps() % 4 != 0)
       return {};
+    LDBG() << "role @" << role.getName() << " needs " << getNeed(role)
+           << " registers, the limit is " << limit;
     anyLacks |= getNeed(role) > limit;
     needy.push_back(role);
   }
   return anyLacks ? needy : SmallVector<RoleOp>();
 }
 
-/// The registers of a role that starts the copies for roles of `warps` warps,
-/// each of which needs `need`: more in a nest of loops, where it holds places
-/// in all of them, if they can spare them.
+/// Returns the registers of `load`, a role that starts copies for `warps` other
+/// warps, whose threads need `need` registers each. A nest of loops gets 40 or
+/// 32 if the others can spare them, because the role keeps the position in each
+/// loop.
 static int64_t getLoadRegisters(RoleOp load, int64_t warps, int64_t need) {
   bool isNest = load.getBody()
                     .walk([](LoopLikeOpInterface loop) {
@@ -83,7 +107,8 @@ void tile::assignRegisters(gpu::GPUFuncOp kernel) {
   SmallVector<SpecializeOp> all(kernel.getOps<SpecializeOp>());
   for (SpecializeOp specialize : all) {
     SmallVector<RoleOp> needy = findNeedy(specialize);
-    // One warpgroup of donors: more would eat up what they give.
+    // Exactly one other role gives registers away. It becomes a whole
+    // warpgroup; a second one would use up what the first one gives.
     if (needy.empty() ||
         llvm::range_size(specialize.getRoles()) != needy.size() + 1)
       continue;
@@ -96,6 +121,9 @@ void tile::assignRegisters(gpu::GPUFuncOp kernel) {
       if (llvm::is_contained(needy, role))
         continue;
       int64_t registers = getLoadRegisters(role, warps, need);
+      LDBG() << "role @" << role.getName() << " keeps " << registers
+             << " registers, the others get "
+             << getDonatedLimit(warps, registers);
       role.setRegisters(registers);
       role.setWarps(4);
       for (RoleOp other : needy)
@@ -105,6 +133,7 @@ void tile::assignRegisters(gpu::GPUFuncOp kernel) {
     kernel->setAttr(
         TileDialect::kThreads,
         builder.getI32IntegerAttr(specialize.getNumWarps() * target->warpSize));
+    numRoles += needy.size() + 1;
   }
 }
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A prelude is a TMA copy outside of pipelined loops, such as the load of the
+// queries of an attention kernel. It gets a channel of one slot, so that the
+// load role can start it:
+//
+//   copy Q -> qs; for { gemm qs .. }
+//     -> acquire; copy Q -> slot; commit; wait; for { gemm slot .. }; release
+//
+// A channel for a buffer is useful only if the kernel can still be split into
+// roles with it. That is tried by `RoleAssignment`: first with all buffers,
+// then greedily, one buffer after the other.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
@@ -11,14 +24,21 @@
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"
 
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
 namespace tilews::tile {
 #define GEN_PASS_DEF_CHANNELPRELUDESPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-channel-preludes"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+
+ALWAYS_ENABLED_STATISTIC(numChannels, "Channels created");
 
 static bool isTmaLoad(Operation *op) {
   auto copy = dyn_cast<CopyOp>(op);
@@ -26,11 +46,12 @@ static bool isTmaLoad(Operation *op) {
 }
 
 namespace {
-/// A buffer that TMA copies of one block fill before that block reads it.
+/// A buffer that TMA copies fill, and that operations after them in the same
+/// block read.
 struct Prelude {
   AllocSharedOp alloc;
-  /// The copies; then the operations of their block that read, or hold what
-  /// reads, in program order.
+  /// The copies, and the operations of their block that read or contain a read.
+  /// Both are in program order.
   SmallVector<Operation *> writers, readers;
 };
 } // namespace
@@ -43,7 +64,8 @@ static bool isCarried(Block *block, gpu::GPUFuncOp kernel) {
   return parent == kernel;
 }
 
-/// The prelude that fills `alloc`; none if it is used in another way.
+/// Returns the prelude that fills `alloc`. None if `alloc` is used in another
+/// way.
 static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
                                          gpu::GPUFuncOp kernel,
                                          ArrayRef<MemoryAccess> accesses) {
@@ -55,7 +77,7 @@ static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
     if (getViewedAlloc(access.access.operand->get()) != alloc)
       return std::nullopt;
     if (access.writes()) {
-      // What a pipeline has scheduled keeps its place there.
+      // A copy with a stage belongs to a pipeline.
       if (!isTmaLoad(access.op) || access.op->hasAttr(TileDialect::kStage) ||
           (block && access.op->getBlock() != block))
         return std::nullopt;
@@ -75,6 +97,8 @@ static std::optional<Prelude> getPrelude(AllocSharedOp alloc,
   return prelude;
 }
 
+/// Gives the buffer of `prelude` a channel of one slot. Fails with an error if
+/// its layout cannot have versions.
 static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
                                 gpu::GPUFuncOp kernel) {
   AllocSharedOp alloc = prelude.alloc;
@@ -117,11 +141,10 @@ static LogicalResult addChannel(RewriterBase &rewriter, const Prelude &prelude,
   return success();
 }
 
-/// Of the buffers that could have a channel those whose copies the load role
-/// can start: it runs ahead, so the data of none of them may decide what it
-/// does, nor may what it does for them follow from what the other role
-/// computes. None if there will be no roles; copies are then better off without
-/// a channel.
+/// Returns the buffers whose copies the load role can start. That role runs
+/// ahead of the other one: it must not depend on the data it copies, and the
+/// copies must not depend on a result of the other role. Returns no buffer if
+/// the kernel cannot have roles, because then a channel costs time only.
 static FailureOr<SmallVector<AllocSharedOp>>
 chooseBuffers(gpu::GPUFuncOp kernel) {
   SmallVector<AllocSharedOp> buffers, chosen;
@@ -144,8 +167,11 @@ chooseBuffers(gpu::GPUFuncOp kernel) {
     return buffers;
   for (AllocSharedOp alloc : buffers) {
     chosen.push_back(alloc);
-    if (!canHaveRoles(chosen))
-      chosen.pop_back();
+    if (canHaveRoles(chosen))
+      continue;
+    LDBG() << "buffer at " << alloc.getLoc()
+           << " gets no channel: the load role cannot start its copies";
+    chosen.pop_back();
   }
   return chosen;
 }
@@ -163,12 +189,19 @@ LogicalResult tile::channelPreludes(gpu::GPUFuncOp kernel) {
     return failure();
   IRRewriter rewriter(kernel.getContext());
   for (AllocSharedOp alloc : *allocs) {
-    // Each channel changes the loops around it.
+    // The cursors of the channel before have replaced the loops around it, so
+    // the analysis is computed anew.
     MemoryAccesses memory(kernel);
     std::optional<Prelude> prelude =
         getPrelude(alloc, kernel, memory.get(kernel));
-    if (prelude && failed(addChannel(rewriter, *prelude, kernel)))
+    if (!prelude)
+      continue;
+    LDBG() << "buffer at " << alloc.getLoc()
+           << " gets a channel: " << prelude->writers.size() << " copies, "
+           << prelude->readers.size() << " readers";
+    if (failed(addChannel(rewriter, *prelude, kernel)))
       return failure();
+    ++numChannels;
   }
   return success();
 }

@@ -4,6 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes into the IR what two analyses choose: `LayoutInference` the layouts of
+// fragments (which thread holds which element), `BufferLayouts` those of shared
+// buffers. Values flow through the kernel in one layout each; where an
+// operation produces or needs another one, a conversion is inserted:
+//
+//   %c = gemm ..            : tensor<64x64xf32>
+//   store %c, %C
+//     -> %c = gemm ..       : tensor<64x64xf32, #mma>
+//        %s = convert_layout %c : .. -> tensor<64x64xf32, #rows>
+//        store %s, %C
+//
+// Operands of matmuls that have no matrix instruction go through shared memory
+// first, which the inference then places like any other buffer.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
@@ -14,22 +30,31 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_INFERLAYOUTSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-infer-layouts"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numConversions,
+                         "Conversions between layouts inserted");
+
+/// Returns the type of a fragment with `layout` as its encoding.
 static RankedTensorType withLayout(Type type, FragmentAttr layout) {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
                                layout);
 }
 
+/// Returns the type of a shared buffer with `layout`.
 static MemRefType withLayout(Type type, SharedLayoutAttr layout) {
   auto memref = cast<MemRefType>(type);
   return MemRefType::get(memref.getShape(), memref.getElementType(), layout,
@@ -40,7 +65,8 @@ static MemRefType withLayout(Type type, SharedLayoutAttr layout) {
 // Fragments through shared memory
 //===----------------------------------------------------------------------===//
 
-/// A shared buffer with the contents of `fragment`.
+/// Stores `fragment` to a new shared buffer, which is returned. Its layout is
+/// inferred later, unless it has to be row-major.
 static Value spill(OpBuilder &builder, Location loc, Value fragment,
                    bool isRowMajor) {
   auto tensor = cast<RankedTensorType>(fragment.getType());
@@ -58,8 +84,8 @@ static Value spill(OpBuilder &builder, Location loc, Value fragment,
   return buffer;
 }
 
-/// Matrix products without a matrix instruction read their operands from
-/// shared memory: their threads need elements that others hold.
+/// Moves the operands of matmuls without a matrix instruction from fragments to
+/// shared memory: each thread needs elements that other threads hold.
 static void spillSimtOperands(gpu::GPUFuncOp kernel) {
   kernel.walk([](Operation *op) {
     auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
@@ -80,8 +106,13 @@ static void spillSimtOperands(gpu::GPUFuncOp kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Writes the layouts of fragments into the types and converts where they meet
-/// others. Everything is read from the inference before anything changes.
+/// Writes the layouts of fragments into the types, and inserts a conversion
+/// where a result or an operand has another layout. Everything is read from the
+/// inference before anything changes.
+///
+/// Example: `%c = gemm ...` has the layout L1 of the instruction, and a store
+/// needs L2. The writer sets the type of `%c` to L1 and inserts
+/// `%s = tile.convert_layout %c` from L1 to L2 before the store.
 class LayoutWriter {
 public:
   LayoutWriter(gpu::GPUFuncOp kernel, LayoutInference &inference)
@@ -106,14 +137,17 @@ public:
   ArrayRef<InsertedConversion> getConversions() const { return conversions; }
 
 private:
-  /// An operand that has to have a layout. Reasons say why, and why it has
-  /// another one if it is not made for each use.
+  /// An operand that needs `layout`. `wants` is the reason for that. `has` is
+  /// the reason for the layout of the operand's value. Both are missing if the
+  /// value comes from a repeatable operation, which is cloned for each use.
   struct Need {
     OpOperand *operand;
     FragmentAttr layout;
     std::optional<LayoutReason> has, wants;
   };
 
+  /// Fills the lists below. Fails with an error if a constant cannot have a
+  /// layout.
   LogicalResult read();
   LogicalResult readOp(Operation *op);
   void readValue(Value value);
@@ -125,12 +159,17 @@ private:
   LayoutInference &inference;
   OpBuilder builder;
 
+  /// The layout of each value.
   SmallVector<std::pair<Value, FragmentAttr>> types;
+  /// Results that their operations produce in another layout.
   SmallVector<std::pair<OpResult, FragmentAttr>> produced;
+  /// Operands that need another layout than their value has.
   SmallVector<Need> needed;
+  /// Operations that are cloned for each layout, such as constants.
   SmallVector<Operation *> repeatable;
   SmallVector<InsertedConversion> conversions;
-  /// A value's forms in other layouts, each in the role that uses it.
+  /// The conversions or clones of a value, by layout and by the role that uses
+  /// them, so that each is made once.
   llvm::DenseMap<std::tuple<Value, Attribute, Operation *>, Value> forms;
 };
 } // namespace
@@ -187,7 +226,8 @@ LogicalResult LayoutWriter::read() {
   return failure(result.wasInterrupted());
 }
 
-/// `result` comes out in `layout`, and is converted to its own.
+/// Lets the operation produce `result` in `layout`, and converts it to the
+/// layout that its users expect.
 void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
   Type own = result.getType();
   result.setType(withLayout(own, layout));
@@ -199,8 +239,8 @@ void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
                          inference.getChoice(result)->reason});
 }
 
-/// A copy of the repeatable operation behind an operand, in the layout and in
-/// the role that the operand needs it.
+/// Clones the repeatable operation that defines an operand, in the layout and
+/// in the role in which the operand needs it.
 Value LayoutWriter::repeat(const Need &need) {
   Operation *op = need.operand->get().getDefiningOp();
   builder.setInsertionPoint(op);
@@ -216,6 +256,7 @@ Value LayoutWriter::repeat(const Need &need) {
   return copy->getResult(0);
 }
 
+/// Replaces an operand by a clone or a conversion in the layout it needs.
 void LayoutWriter::adaptOperand(const Need &need) {
   Value value = need.operand->get();
   Operation *user = need.operand->getOwner();
@@ -238,8 +279,8 @@ void LayoutWriter::adaptOperand(const Need &need) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Checks that every fragment has a layout for all threads that reaches all of
-/// its elements: an error here is ours.
+/// Checks that every fragment has a layout which spans all threads and covers
+/// all elements. An error here is a bug of the inference, not of the input.
 static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel) {
   auto verifyValue = [&](Value value) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -251,10 +292,11 @@ static LogicalResult verifyLayouts(gpu::GPUFuncOp kernel) {
     };
     auto layout = dyn_cast_if_present<FragmentAttr>(type.getEncoding());
     if (!layout)
-      return emitError() << "it has no layout";
+      return emitError() << "the type has no layout";
     int64_t threads = getNumThreads(value);
     if (layout.getLayout().getNumThreads() != threads)
-      return emitError() << "it does not span " << threads << " threads";
+      return emitError() << "the layout does not span " << threads
+                         << " threads";
     return layout.verifyEncoding(type.getShape(), type.getElementType(),
                                  emitError);
   };
@@ -282,8 +324,8 @@ static bool needsLayouts(gpu::GPUFuncOp kernel) {
       .wasInterrupted();
 }
 
-/// Makes the wanted layouts (`tile.layout`) those of the fragments' types, so
-/// that they count as given.
+/// Moves layouts chosen by hand from the attribute `tile.layout` to the types
+/// of the fragments. The inference keeps layouts that are in types.
 static void applyWantedLayouts(gpu::GPUFuncOp kernel) {
   kernel.walk([](Operation *op) {
     auto layout = op->getAttrOfType<FragmentAttr>(TileDialect::kLayout);
@@ -298,6 +340,8 @@ static void applyWantedLayouts(gpu::GPUFuncOp kernel) {
   });
 }
 
+/// Infers the layouts of `kernel` and writes them into its types. With
+/// `explain`, emits a remark for each of them.
 static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   if (!needsLayouts(kernel))
     return success();
@@ -305,7 +349,7 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
-  // Errors come before any change.
+  // Report errors in the input before anything changes.
   if (failed(FragmentGraph::get(kernel, *target)))
     return failure();
   kernel->setAttr(
@@ -326,10 +370,18 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
   LayoutWriter writer(kernel, fragments);
   if (failed(writer.run()))
     return failure();
-  for (auto [buffer, layout] : buffers.getLayouts())
+  for (auto [buffer, layout] : buffers.getLayouts()) {
+    LDBG() << "buffer at " << buffer.getLoc() << ": " << layout;
     buffer.setType(withLayout(buffer.getType(), layout));
+  }
   if (failed(verifyLayouts(kernel)))
     return failure();
+  for (const InsertedConversion &inserted : writer.getConversions()) {
+    ++numConversions;
+    ConvertLayoutOp convert = inserted.op;
+    LDBG() << "conversion at " << convert.getLoc() << ": from "
+           << convert.getSource().getType() << " to " << convert.getType();
+  }
   remarkConversions(writer.getConversions(), *target);
   remarkAccesses(kernel, *target);
   return success();

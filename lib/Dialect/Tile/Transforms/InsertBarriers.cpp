@@ -18,6 +18,7 @@
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
@@ -31,6 +32,9 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numBarriers, "Barriers inserted");
+
+/// Creates the barriers of `placement`, and sets the fences of waits.
 static void insert(const BarrierPlacement &placement, gpu::GPUFuncOp kernel) {
   kernel->walk([&](WaitOp wait) {
     if (!wait->getParentOfType<RoleOp>() && placement.isFence(wait))
@@ -45,7 +49,7 @@ static void insert(const BarrierPlacement &placement, gpu::GPUFuncOp kernel) {
 namespace {
 struct InsertBarriersPass
     : tile::impl::InsertBarriersPassBase<InsertBarriersPass> {
-  static LogicalResult insertBarriers(gpu::GPUFuncOp kernel) {
+  LogicalResult insertBarriers(gpu::GPUFuncOp kernel) {
     FailureOr<TargetInfo> target = TargetInfo::get(kernel);
     if (failed(target))
       return failure();
@@ -55,11 +59,12 @@ struct InsertBarriersPass
     BarrierPlacement placement(kernel, *accesses);
     LDBG_OS([&](raw_ostream &os) { placement.print(os); });
     insert(placement, kernel);
+    numBarriers += placement.getBarriers().size();
     return success();
   }
 
   void runOnOperation() override {
-    WalkResult result = getOperation()->walk([](gpu::GPUFuncOp kernel) {
+    WalkResult result = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       return WalkResult(insertBarriers(kernel));
     });
     if (result.wasInterrupted())

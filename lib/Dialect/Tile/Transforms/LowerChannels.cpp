@@ -5,9 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First each operation on a channel is replaced, with casts from a cursor to
-// two numbers where it needs them; then a conversion makes these numbers out of
-// the cursors that control flow carries.
+// A channel of a kernel with roles becomes two arrays of barriers, one barrier
+// for each slot: `full` completes a phase when the slot has been filled,
+// `empty` when it has been read. A cursor becomes two numbers: the slot, and
+// the parity of the phase.
+//
+//   acquire %ch[%c] -> mbarrier_wait %empty[slot], phase xor 1
+//   commit  %ch[%c] -> mbarrier_arrive %full[slot]
+//   wait    %ch[%c] -> mbarrier_wait %full[slot], phase
+//   release %ch[%c] -> mbarrier_arrive %empty[slot]
+//
+// The `xor` lets the first acquire of each slot pass: a wait for the phase
+// before the first one returns at once. `ChannelSignalMap` counts the arrivals.
+// Each operation on a channel is replaced first, with casts from cursors to
+// numbers; `lowerCursors` then replaces the cursors that control flow carries.
+// Without roles a wait becomes a wait for copies and a barrier of the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +31,30 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_LOWERCHANNELSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-lower-channels"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numChannels, "Channels lowered to barriers");
+
 namespace {
+/// Lowers the channels of one kernel.
 class ChannelLowering {
 public:
-  ChannelLowering(gpu::GPUFuncOp kernel, ChannelSignalMap &protocols,
+  ChannelLowering(gpu::GPUFuncOp kernel, ChannelSignalMap &signals,
                   I32Constants &constants)
-      : kernel(kernel), protocols(protocols), constants(constants) {}
+      : kernel(kernel), signals(signals), constants(constants) {}
 
   void run();
 
@@ -45,7 +64,7 @@ private:
     Value full, empty;
   };
 
-  void createBarriers(ChannelOp op, const ChannelSignals &protocol);
+  void createBarriers(ChannelOp op, const ChannelSignals &own);
   void insertReady();
   void insertLastBarrier();
   void lower(ImplicitLocOpBuilder &b, SlotOp op);
@@ -57,19 +76,20 @@ private:
   void lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op);
 
   template <typename OpT>
-  const ChannelSignals &getProtocol(OpT op) {
-    return protocols.channels.find(getChannel(op))->second;
+  const ChannelSignals &getSignals(OpT op) {
+    return signals.channels.find(getChannel(op))->second;
   }
   template <typename OpT>
   static ChannelOp getChannel(OpT op) {
     return op.getChannel().template getDefiningOp<ChannelOp>();
   }
+  /// Whether only one thread of the role of `op` is active.
   bool isElected(Operation *op) const {
-    return protocols.electedRoles.contains(op->getParentOfType<RoleOp>());
+    return signals.electedRoles.contains(op->getParentOfType<RoleOp>());
   }
 
   gpu::GPUFuncOp kernel;
-  ChannelSignalMap &protocols;
+  ChannelSignalMap &signals;
   I32Constants &constants;
   llvm::DenseMap<ChannelOp, Barriers> barriers;
 };
@@ -79,8 +99,11 @@ private:
 // Barriers
 //===----------------------------------------------------------------------===//
 
-void ChannelLowering::createBarriers(ChannelOp op,
-                                     const ChannelSignals &protocol) {
+/// The memory plan has reserved room for both arrays at the channel's offset:
+/// `full` first, then `empty`.
+void ChannelLowering::createBarriers(ChannelOp op, const ChannelSignals &own) {
+  LDBG() << "channel at " << op.getLoc() << ": " << own.fullArrivals
+         << " arrivals fill a slot, " << own.emptyArrivals << " free it";
   ImplicitLocOpBuilder b(op.getLoc(), op);
   int64_t depth = op.getChannel().getType().getDepth();
   auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
@@ -93,11 +116,12 @@ void ChannelLowering::createBarriers(ChannelOp op,
           b.getI64IntegerAttr(offset.getInt() + first * kBarrierBytes));
     return barrier;
   };
-  Value full = create(protocol.fullArrivals, 0);
-  barriers[op] = {full, create(protocol.emptyArrivals, depth)};
+  Value full = create(own.fullArrivals, 0);
+  barriers[op] = {full, create(own.emptyArrivals, depth)};
 }
 
-/// The barriers are ready before any role uses them.
+/// Makes the barriers ready, in one operation before the first roles that may
+/// use them.
 void ChannelLowering::insertReady() {
   bool anyNew = false;
   for (Operation &op : kernel.getBody().front()) {
@@ -107,12 +131,13 @@ void ChannelLowering::insertReady() {
     if (!anyNew || !found.wasInterrupted())
       continue;
     OpBuilder b(&op);
-    MBarrierReadyOp::create(b, op.getLoc(), protocols.hasPeers());
+    MBarrierReadyOp::create(b, op.getLoc(), signals.hasPeers());
     anyNew = false;
   }
 }
 
-/// No block ends while others copy to its memory or arrive at its barriers.
+/// Inserts a barrier of the cluster before the kernel returns: other blocks may
+/// still copy to this block's memory or arrive at its barriers.
 void ChannelLowering::insertLastBarrier() {
   kernel.walk([](gpu::ReturnOp op) {
     OpBuilder b(op);
@@ -133,7 +158,7 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, SlotOp op) {
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, CopyOp op) {
-  const ChannelCopy &copy = protocols.copies.find(op)->second;
+  const ChannelCopy &copy = signals.copies.find(op)->second;
   Value full = barriers.lookup(copy.channel).full;
   Value slot = castCursor(b, copy.cursor).slot;
   if (copy.expectsAlone)
@@ -142,75 +167,81 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CopyOp op) {
   op.getSignalSlotMutable().assign(slot);
 }
 
-/// Waits for the end of the phase before, in which the slot was released.
+/// Waits for the end of the previous phase, in which the slot was released.
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, AcquireOp op) {
   CursorNumbers place = castCursor(b, op.getCursor());
   Value before = arith::XOrIOp::create(b, place.phase, constants.get(b, 1));
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).empty, place.slot,
-                         before, !getProtocol(op).peers.empty());
+                         before, !getSignals(op).peers.empty());
 }
 
+/// Each kind of producer arrives by itself: TMA by bytes, which one thread
+/// announces; cp.async when the copies of a thread are complete; stores after
+/// they are visible.
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, CommitOp op) {
-  const ChannelSignals &protocol = getProtocol(op);
+  const ChannelSignals &own = getSignals(op);
   Value full = barriers.lookup(getChannel(op)).full;
   Value slot = castCursor(b, op.getCursor()).slot;
   auto arrive = [&](Agents by, IntegerAttr bytes = {}) {
     MBarrierArriveOp::create(b, full, slot, getAgents(b, by), bytes,
                              /*converged=*/UnitAttr(), /*peers=*/ArrayAttr());
   };
-  if (protocol.byTma) {
-    int64_t bytes = protocols.committedBytes.lookup(op);
+  if (own.byTma) {
+    int64_t bytes = signals.committedBytes.lookup(op);
     arrive(Agents::Thread, bytes ? b.getI64IntegerAttr(bytes) : IntegerAttr());
   }
-  if (protocol.byCpAsync)
+  if (own.byCpAsync)
     arrive(Agents::Copies);
-  if (protocol.byStores) {
-    if (protocol.needsFence())
+  if (own.byStores) {
+    if (own.needsFence())
       ProxyFenceOp::create(b);
     arrive(isElected(op) ? Agents::Thread : Agents::Threads);
   }
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, WaitOp op) {
-  const ChannelSignals &protocol = getProtocol(op);
+  const ChannelSignals &own = getSignals(op);
   CursorNumbers place = castCursor(b, op.getCursor());
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).full, place.slot,
                          place.phase, /*cluster=*/false);
-  // The producer cannot fence what its copies have yet to write.
-  if (protocol.byCpAsync && protocol.needsFence())
+  // The producer commits before its cp.async copies have written, so a fence
+  // there would be too early. The consumer fences instead.
+  if (own.byCpAsync && own.needsFence())
     ProxyFenceOp::create(b);
 }
 
-/// Who else waits for the release of a slot.
+/// Returns the other blocks of the cluster that wait for the release of a slot,
+/// as an attribute. Null if there are none.
 static ArrayAttr getPeers(ImplicitLocOpBuilder &b,
-                          const ChannelSignals &protocol) {
-  if (protocol.peers.empty())
+                          const ChannelSignals &signals) {
+  if (signals.peers.empty())
     return {};
   SmallVector<Attribute> peers;
-  for (ClusterDims dims : protocol.peers)
+  for (ClusterDims dims : signals.peers)
     peers.push_back(ClusterDimsAttr::get(b.getContext(), dims));
   return b.getArrayAttr(peers);
 }
 
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, ReleaseOp op) {
-  const ChannelSignals &protocol = getProtocol(op);
-  if (protocol.byTma && protocol.isWrittenByConsumers)
+  const ChannelSignals &own = getSignals(op);
+  if (own.byTma && own.isWrittenByConsumers)
     ProxyFenceOp::create(b);
-  // Of what wgmma reads, no lane has loads of its own to finish.
-  bool converged =
-      !protocol.hasGenericReaders && !protocol.isWrittenByConsumers;
+  // If only wgmma reads the slot, no lane has loads of its own in flight. One
+  // lane can then arrive without a synchronization of the warp.
+  bool converged = !own.hasGenericReaders && !own.isWrittenByConsumers;
   Agents by = isElected(op) ? Agents::Thread : Agents::Warps;
   MBarrierArriveOp::create(b, barriers.lookup(getChannel(op)).empty,
                            castCursor(b, op.getCursor()).slot, getAgents(b, by),
                            /*bytes=*/IntegerAttr(),
                            converged && by == Agents::Warps ? b.getUnitAttr()
                                                             : UnitAttr(),
-                           getPeers(b, protocol));
+                           getPeers(b, own));
 }
 
-/// The threads that fill a slot are those that read it: they wait for their own
-/// copies and then meet. Where a slot has to be free before it is filled again,
-/// `--tile-insert-barriers` has put a barrier.
+/// Without roles, the same threads fill and read a slot. Each thread waits for
+/// its own copies, then all synchronize at a barrier. An acquire needs nothing:
+/// `--tile-insert-barriers` has put a barrier between the last read of a slot
+/// and the next write.
 void ChannelLowering::lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op) {
   if (std::optional<int64_t> pending = op.getPending()) {
     CopyGroupWaitOp::create(b, *pending);
@@ -222,12 +253,12 @@ void ChannelLowering::lowerWithoutRoles(ImplicitLocOpBuilder &b, WaitOp op) {
 }
 
 void ChannelLowering::run() {
-  if (protocols.hasRoles) {
+  if (signals.hasRoles) {
     insertReady();
-    if (protocols.hasPeers())
+    if (signals.hasPeers())
       insertLastBarrier();
-    for (auto &[channel, protocol] : protocols.channels)
-      createBarriers(channel, protocol);
+    for (auto &[channel, own] : signals.channels)
+      createBarriers(channel, own);
   }
   kernel.walk([&](Operation *op) {
     ImplicitLocOpBuilder b(op->getLoc(), op);
@@ -237,20 +268,20 @@ void ChannelLowering::run() {
             lower(b, slot);
         })
         .Case([&](CopyOp copy) {
-          if (protocols.copies.contains(copy))
+          if (signals.copies.contains(copy))
             lower(b, copy);
         })
         .Case<AcquireOp, CommitOp, WaitOp, ReleaseOp>([&](auto transaction) {
-          if (protocols.hasRoles)
+          if (signals.hasRoles)
             lower(b, transaction);
           else if (auto wait = dyn_cast<WaitOp>(op))
             lowerWithoutRoles(b, wait);
           op->erase();
         });
   });
-  for (auto &[channel, protocol] : protocols.channels)
+  for (auto &[channel, own] : signals.channels)
     channel.erase();
-  for (RoleOp role : protocols.electedRoles)
+  for (RoleOp role : signals.electedRoles)
     role.setElected(true);
 }
 
@@ -258,8 +289,8 @@ void ChannelLowering::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Fails with an error if an operation on a channel uses one that is not made
-/// in the kernel.
+/// Fails with an error if an operation uses a channel that no `tile.channel` of
+/// the kernel defines.
 static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     for (Value operand : op->getOperands())
@@ -277,11 +308,12 @@ static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
 LogicalResult tile::lowerChannels(gpu::GPUFuncOp kernel) {
   if (failed(checkChannels(kernel)) || failed(checkCursors(kernel)))
     return failure();
-  FailureOr<ChannelSignalMap> protocols = ChannelSignalMap::get(kernel);
-  if (failed(protocols))
+  FailureOr<ChannelSignalMap> signals = ChannelSignalMap::get(kernel);
+  if (failed(signals))
     return failure();
   I32Constants constants(kernel);
-  ChannelLowering(kernel, *protocols, constants).run();
+  ChannelLowering(kernel, *signals, constants).run();
+  numChannels += signals->channels.size();
   return lowerCursors(kernel, constants);
 }
 

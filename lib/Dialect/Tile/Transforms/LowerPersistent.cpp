@@ -4,6 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The blocks of the launch visit the tiles of a persistent loop in a fixed
+// stride: block b of n takes the tiles b, b + n, b + 2 n, ... The number of a
+// tile is then split into coordinates, in rasterized order for x and y:
+//
+//   tile.persistent (%x, %y) to (%X, %Y) { .. }
+//     -> scf.for %t = %block to %X * %Y step %blocks {
+//          %x, %y = rasterize %t
+//          .. }
+//
+// Before this pass the order of tiles is open, which `--tile-split-k` and
+// `--tile-stream-k` use.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -12,16 +26,23 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_LOWERPERSISTENTPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-lower-persistent"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numLoops, "Persistent loops lowered");
+
+/// Multiplies all `values`, of which there is at least one.
 static Value multiply(OpBuilder &builder, Location loc, ValueRange values) {
   Value product = values.front();
   for (Value value : values.drop_front())
@@ -29,7 +50,8 @@ static Value multiply(OpBuilder &builder, Location loc, ValueRange values) {
   return product;
 }
 
-/// The number of the block in the launch, x fastest, and the number of blocks.
+/// Returns the number of this block in the launch, where x varies fastest, and
+/// the number of blocks.
 static std::pair<Value, Value> getLinearBlock(OpBuilder &builder,
                                               Location loc) {
   Value id, count;
@@ -48,7 +70,7 @@ static std::pair<Value, Value> getLinearBlock(OpBuilder &builder,
   return {id, count};
 }
 
-/// The coordinates of the tile numbered `number`, x first.
+/// Returns the coordinates of tile `number`, x first.
 static SmallVector<Value> getTileCoords(OpBuilder &builder, Location loc,
                                         PersistentOp op, Value number) {
   ValueRange extents = op.getExtents();
@@ -72,6 +94,8 @@ scf::ForOp tile::lowerPersistent(RewriterBase &rewriter, PersistentOp op) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
+  LDBG() << "loop at " << loc << " over " << op.getExtents().size()
+         << " extents" << (op.getRasterizeAttr() ? ", rasterized" : "");
   auto [block, blocks] = getLinearBlock(rewriter, loc);
   Value tiles = multiply(rewriter, loc, op.getExtents());
   auto loop =
@@ -101,6 +125,7 @@ struct LowerPersistentPass
     getOperation()->walk([&](PersistentOp op) { loops.push_back(op); });
     for (PersistentOp op : loops)
       (void)lowerPersistent(rewriter, op);
+    numLoops += loops.size();
   }
 };
 } // namespace

@@ -1,17 +1,25 @@
-//===- OverlapProducts.cpp - Products beside arithmetic -------------------===//
+//===- OverlapProducts.cpp - Matmuls and arithmetic at the same time ------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A turn of an attention loop is a product, arithmetic on its result, and a
-// second product of what that gives. Within a turn each needs the one before,
-// so that tensor cores and other units of a warpgroup take turns. Here the loop
-// is rotated: the second part of a turn, "late", runs in the next turn, beside
-// the first part of that one, "early", whose product is started before and
-// whose arithmetic is done while the late product runs (Shah et al.,
+// An iteration of an attention loop is a matmul, arithmetic on its result, and
+// a second matmul on the result of that. Each needs the one before, so the
+// tensor cores and the other units of a warpgroup are never busy at the same
+// time. The loop is therefore rotated: the late part of an iteration runs
+// together with the early part of the next one (Shah et al.,
 // "FlashAttention-3", section 3.2).
+//
+//   for i { s = gemm q, k[i]; p = exp s; o += gemm p, v[i] }
+//     -> s = gemm q, k[0]; p = exp s                    ; early part
+//        for i = 1.. {
+//          s = gemm q, k[i] {async}                     ; early
+//          o += gemm p, v[i-1] {async}                  ; late
+//          gemm_wait s; p' = exp s                      ; overlaps with o
+//          gemm_wait o; p = p' }
+//        o += gemm p, v[n-1]                            ; late part
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,32 +30,44 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_OVERLAPPRODUCTSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-overlap-products"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops rotated");
+
+/// Whether `op` is a wgmma that is waited for at once, so that it can be made
+/// asynchronous.
 static bool isWgmma(GemmOp op) {
   return hasInst(op, InstKind::Wgmma) && !op.getAsync();
 }
 
 namespace {
-/// A loop whose body is an early and a late part.
+/// A loop whose body is split into an early and a late part. In the example
+/// above the late part is the second matmul with its wait and release; it
+/// carries `p` from the early part of the iteration.
 class Rotation {
 public:
   explicit Rotation(scf::ForOp loop) : loop(loop), body(*loop.getBody()) {}
 
-  /// Whether the loop has two products to overlap, and may be rotated.
+  /// Splits the body. Returns whether the loop has two matmuls to overlap, and
+  /// may be rotated.
   bool find();
+  /// Replaces the loop by the rotated one, if `find` succeeded.
   void rewrite(RewriterBase &rewriter);
 
 private:
-  bool findProducts();
+  bool findMatmuls();
   bool isLate(Value value);
   bool usesLate(Operation &op);
   void addChannel(GemmOp gemm);
@@ -58,24 +78,24 @@ private:
   bool fitsRegisters();
   void findCarried();
 
-  void cloneEarly(OpBuilder &b, IRMapping &mapping, bool behindProduct);
+  void cloneEarly(OpBuilder &b, IRMapping &mapping, bool afterMatmul);
   SmallVector<Value> getYielded(const IRMapping &early, const IRMapping &late);
   scf::ForOp createLoop(OpBuilder &b, const IRMapping &prologue);
-  void createTurn(OpBuilder &b, scf::ForOp rotated);
+  void createIteration(OpBuilder &b, scf::ForOp rotated);
   SmallVector<Value> createEpilogue(OpBuilder &b, ValueRange results);
 
   scf::ForOp loop;
   Block &body;
-  /// The early product; those of the late part.
+  /// The early matmul, and those of the late part.
   GemmOp first;
   SmallVector<GemmOp> second;
+  /// The operations, carried values and channels of the late part.
   llvm::SmallPtrSet<Operation *, 16> late;
   llvm::SmallPtrSet<Value, 4> lateArgs;
   llvm::SmallPtrSet<Operation *, 2> lateChannels;
-  /// The late operations in front of the wait for the late products, and those
-  /// behind it.
-  SmallVector<Operation *> before, behind;
-  /// Values of the early part that the late part uses, one turn later.
+  /// The late operations before and after the wait for the late matmuls.
+  SmallVector<Operation *> before, after;
+  /// Values of the early part that the late part uses, one iteration later.
   llvm::SetVector<Value> carried;
 };
 } // namespace
@@ -84,9 +104,9 @@ private:
 // Early and late
 //===----------------------------------------------------------------------===//
 
-/// Finds a product of shared buffers that starts from zero, and a later one
-/// that multiplies what follows from it and accumulates over the loop.
-bool Rotation::findProducts() {
+/// Finds a matmul that starts from zero, with its left operand in shared
+/// memory, and later ones whose left operand is computed from its result.
+bool Rotation::findMatmuls() {
   llvm::SmallPtrSet<Operation *, 16> following;
   for (Operation &op : body.without_terminator()) {
     auto gemm = dyn_cast<GemmOp>(op);
@@ -94,7 +114,7 @@ bool Rotation::findProducts() {
       return following.contains(operand.getDefiningOp());
     });
     if (!gemm) {
-      // What an operation's regions use counts as used by it.
+      // An operation uses what the operations in its regions use.
       op.walk([&](Operation *inner) {
         follows |= llvm::any_of(inner->getOperands(), [&](Value operand) {
           return following.contains(operand.getDefiningOp());
@@ -142,8 +162,8 @@ bool Rotation::usesLate(Operation &op) {
       .wasInterrupted();
 }
 
-/// The channel whose slot a late product reads is waited for with the product,
-/// and its cursor advances there.
+/// Makes late the channel whose slot a late matmul reads, and the cursor of
+/// that slot: the wait and the advance go with the matmul.
 void Rotation::addChannel(GemmOp gemm) {
   Value buffer = gemm.getRhs();
   while (auto view = buffer.getDefiningOp<ViewOp>())
@@ -164,7 +184,8 @@ void Rotation::addChannel(GemmOp gemm) {
     lateArgs.insert(argument);
 }
 
-/// Whatever follows from the late part is late.
+/// Adds to the late part everything that uses one of its results, to a
+/// fixpoint.
 void Rotation::closeLate() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -180,8 +201,9 @@ void Rotation::closeLate() {
   }
 }
 
-/// What only the late part uses moves there if that carries no more from turn
-/// to turn.
+/// Moves operations that only the late part uses to the late part, unless their
+/// operands have more bits than their results: the operands would be carried
+/// instead.
 void Rotation::sinkIntoLate() {
   auto getBits = [](Value value) -> int64_t {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -206,8 +228,9 @@ void Rotation::sinkIntoLate() {
   }
 }
 
-/// Whether the parts of different turns may change places: nothing in the loop
-/// has an effect but its channels and products.
+/// Whether the late part of an iteration may run after the early part of the
+/// next one. Only waits, releases and matmuls may have effects, and a carried
+/// value may not be late at its use and early at its definition.
 bool Rotation::mayReorder() {
   for (Operation &op : body.without_terminator())
     if (!isa<WaitOp, ReleaseOp, GemmOp>(op) && !isMemoryEffectFree(&op))
@@ -216,14 +239,14 @@ bool Rotation::mayReorder() {
        llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
     if (lateArgs.contains(argument) && !isLate(yielded))
       return false;
-  // Arithmetic between the products belongs to the early part.
+  // The arithmetic between the matmuls must be early.
   return !late.contains(first) && llvm::none_of(second, [&](GemmOp gemm) {
     return isLate(gemm.getLhs());
   });
 }
 
-/// The late products are waited for where something uses their results or
-/// gives back what they read.
+/// Splits the late part where its matmuls have to be complete: at the first use
+/// of a result, or at the first release.
 bool Rotation::splitLate() {
   for (Operation &op : body.without_terminator()) {
     if (!late.contains(&op))
@@ -231,8 +254,8 @@ bool Rotation::splitLate() {
     bool ends = isa<ReleaseOp>(op);
     for (GemmOp gemm : second)
       ends |= llvm::is_contained(gemm.getResult().getUsers(), &op);
-    if (ends || !behind.empty())
-      behind.push_back(&op);
+    if (ends || !after.empty())
+      after.push_back(&op);
     else
       before.push_back(&op);
   }
@@ -241,6 +264,7 @@ bool Rotation::splitLate() {
   });
 }
 
+/// Finds the values that the late part uses from the early part.
 void Rotation::findCarried() {
   auto add = [&](Value value) {
     bool inLoop = value.getParentRegion() == &loop.getRegion();
@@ -253,27 +277,33 @@ void Rotation::findCarried() {
           [&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
 }
 
-/// Whether the early and the late part fit a thread's registers together.
+/// Whether the registers of a thread suffice for both parts at the same time.
 bool Rotation::fitsRegisters() {
   auto role = loop->getParentOfType<RoleOp>();
   RegisterPressure pressure(role.getNumThreads());
   int64_t added = 0;
   for (Value value : carried)
     added += pressure.count(value);
-  return pressure.findPeak(loop.getRegion()) + added <=
-         getDonatedLimit(role.getWarps()) - kOtherRegisters;
+  int64_t need = pressure.findPeak(loop.getRegion()) + added;
+  int64_t limit = getDonatedLimit(role.getWarps()) - kOtherRegisters;
+  LDBG() << "loop at " << loop.getLoc() << ": both parts need " << need
+         << " registers for fragments, the limit is " << limit;
+  return need <= limit;
 }
 
 bool Rotation::find() {
-  if (loop.getUnsignedCmp() || !findProducts())
+  if (loop.getUnsignedCmp() || !findMatmuls())
     return false;
   for (GemmOp gemm : second) {
     late.insert(gemm);
     addChannel(gemm);
   }
   closeLate();
-  if (!mayReorder())
+  if (!mayReorder()) {
+    LDBG() << "loop at " << loop.getLoc()
+           << " has two matmuls, but its parts may not be reordered";
     return false;
+  }
   sinkIntoLate();
   findCarried();
   return splitLate() && fitsRegisters();
@@ -283,16 +313,16 @@ bool Rotation::find() {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Clones the early operations behind the first product, or the others.
-void Rotation::cloneEarly(OpBuilder &b, IRMapping &mapping,
-                          bool behindProduct) {
+/// Clones the early operations after the first matmul, or else the matmul and
+/// those before it.
+void Rotation::cloneEarly(OpBuilder &b, IRMapping &mapping, bool afterMatmul) {
   for (Operation &op : body.without_terminator())
-    if (!late.contains(&op) && (behindProduct == first->isBeforeInBlock(&op)))
+    if (!late.contains(&op) && (afterMatmul == first->isBeforeInBlock(&op)))
       b.clone(op, mapping);
 }
 
-/// What the rotated loop carries: the values of the loop, then those of the
-/// early part for the late part.
+/// Returns what the rotated loop yields: the values of the original loop, then
+/// those that the late part needs from the early part.
 SmallVector<Value> Rotation::getYielded(const IRMapping &early,
                                         const IRMapping &lateMapping) {
   SmallVector<Value> values;
@@ -304,6 +334,8 @@ SmallVector<Value> Rotation::getYielded(const IRMapping &early,
   return values;
 }
 
+/// Creates the rotated loop, with an empty body. It starts one iteration later;
+/// `prologue` maps the values of the early part of the first iteration.
 scf::ForOp Rotation::createLoop(OpBuilder &b, const IRMapping &prologue) {
   Location loc = loop.getLoc();
   IRMapping none;
@@ -320,14 +352,17 @@ scf::ForOp Rotation::createLoop(OpBuilder &b, const IRMapping &prologue) {
   return rotated;
 }
 
-/// Maps what the late part uses to what the rotated loop carries.
+/// Maps the arguments of the loop and the `carried` values, as the late part
+/// sees them, to `values` of the rotated loop.
 static void mapLate(IRMapping &mapping, Block::BlockArgListType arguments,
                     ArrayRef<Value> carried, ValueRange values) {
   mapping.map(arguments, values.take_front(arguments.size()));
   mapping.map(carried, values.drop_front(arguments.size()));
 }
 
-void Rotation::createTurn(OpBuilder &b, scf::ForOp rotated) {
+/// Fills the body of the rotated loop: the early part of this iteration and the
+/// late part of the previous one.
+void Rotation::createIteration(OpBuilder &b, scf::ForOp rotated) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(rotated.getBody());
   ValueRange arguments = rotated.getRegionIterArgs();
@@ -343,7 +378,7 @@ void Rotation::createTurn(OpBuilder &b, scf::ForOp rotated) {
     clone.setAsync(true);
     return clone;
   };
-  cloneEarly(b, early, /*behindProduct=*/false);
+  cloneEarly(b, early, /*afterMatmul=*/false);
   GemmOp started = start(first, early);
   for (Operation *op : before)
     b.clone(*op, lateMapping);
@@ -351,9 +386,10 @@ void Rotation::createTurn(OpBuilder &b, scf::ForOp rotated) {
       GemmWaitOp::create(b, first.getLoc(), started.getResult().getType(),
                          started.getResult(), second.size());
   early.map(first.getResult(), firstDone.getResult(0));
-  cloneEarly(b, early, /*behindProduct=*/true);
+  cloneEarly(b, early, /*afterMatmul=*/true);
 
-  // Their left operands are registers, which stay as they are until then.
+  // The wait also takes the left operands. They are in registers, which must
+  // keep their values until the matmuls have read them.
   SmallVector<Value> running;
   for (GemmOp gemm : second)
     running.push_back(start(gemm, lateMapping).getResult());
@@ -366,18 +402,19 @@ void Rotation::createTurn(OpBuilder &b, scf::ForOp rotated) {
                                  /*pending=*/0);
   for (auto [gemm, result] : llvm::zip(second, done.getResults()))
     lateMapping.map(gemm.getResult(), result);
-  for (Operation *op : behind)
+  for (Operation *op : after)
     b.clone(*op, lateMapping);
   scf::YieldOp::create(b, loop.getLoc(), getYielded(early, lateMapping));
 }
 
-/// The late part of the last turn; returns the results of the loop.
+/// Creates the late part of the last iteration. Returns the results of the
+/// original loop.
 SmallVector<Value> Rotation::createEpilogue(OpBuilder &b, ValueRange results) {
   IRMapping mapping;
   mapLate(mapping, loop.getRegionIterArgs(), carried.getArrayRef(), results);
   for (Operation *op : before)
     b.clone(*op, mapping);
-  for (Operation *op : behind)
+  for (Operation *op : after)
     b.clone(*op, mapping);
   SmallVector<Value> values(results.take_front(loop.getNumResults()));
   for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
@@ -386,6 +423,8 @@ SmallVector<Value> Rotation::createEpilogue(OpBuilder &b, ValueRange results) {
   return values;
 }
 
+// A loop without iterations must have no prologue either: an `scf.if` around
+// all of it returns the initial values then.
 void Rotation::rewrite(RewriterBase &rewriter) {
   Location loc = loop.getLoc();
   rewriter.setInsertionPoint(loop);
@@ -395,10 +434,10 @@ void Rotation::rewrite(RewriterBase &rewriter) {
     IRMapping prologue;
     prologue.map(loop.getInductionVar(), loop.getLowerBound());
     prologue.map(loop.getRegionIterArgs(), loop.getInitArgs());
-    cloneEarly(b, prologue, /*behindProduct=*/false);
-    cloneEarly(b, prologue, /*behindProduct=*/true);
+    cloneEarly(b, prologue, /*afterMatmul=*/false);
+    cloneEarly(b, prologue, /*afterMatmul=*/true);
     scf::ForOp rotated = createLoop(b, prologue);
-    createTurn(b, rotated);
+    createIteration(b, rotated);
     scf::YieldOp::create(b, loc, createEpilogue(b, rotated.getResults()));
   };
   auto guarded = scf::IfOp::create(
@@ -416,8 +455,11 @@ void tile::overlapProducts(gpu::GPUFuncOp kernel) {
   });
   IRRewriter rewriter(kernel.getContext());
   for (scf::ForOp loop : loops)
-    if (Rotation rotation(loop); rotation.find())
+    if (Rotation rotation(loop); rotation.find()) {
+      LDBG() << "loop at " << loop.getLoc() << " is rotated";
       rotation.rewrite(rewriter);
+      ++numLoops;
+    }
 }
 
 namespace {

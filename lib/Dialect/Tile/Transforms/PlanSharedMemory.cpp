@@ -4,27 +4,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// All shared memory of a kernel is one arena. Each use of it, a buffer, the
+// barriers of a channel, or the scratch memory of an operation, has a size, an
+// alignment and the interval in which it is live. `pack` gives each an offset,
+// so that uses that are live at the same time do not overlap:
+//
+//   %a live in [0, 4], 8 KiB   -> tile.offset = 0
+//   %b live in [2, 9], 8 KiB   -> tile.offset = 8192
+//   %c live in [5, 9], 8 KiB   -> tile.offset = 0, the bytes of %a
+//
+// Bytes that are used again cost a barrier between the two uses. Scratch memory
+// of reductions is small, so each gets bytes of its own while that is cheap.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORYPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-plan-shared-memory"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// How much more memory a kernel may take to save barriers.
+ALWAYS_ENABLED_STATISTIC(numBytes, "Bytes of shared memory, all kernels");
+
+/// How many more bytes a kernel may use to save barriers.
 static constexpr int64_t kSpareBytes = 4096;
 
-/// Checks that all shared memory comes from `tile.alloc_shared` and stays in
-/// the region it is allocated for.
+/// Fails with an error unless all shared memory comes from `tile.alloc_shared`
+/// and is not passed out of the region of its allocation.
 static LogicalResult checkOrigins(gpu::GPUFuncOp kernel,
                                   const SharedBuffers &buffers) {
   for (BlockArgument argument : kernel.getArguments())
@@ -56,7 +76,7 @@ static LogicalResult checkOrigins(gpu::GPUFuncOp kernel,
   return failure(result.wasInterrupted());
 }
 
-/// No address is a multiple of more than the arena's is.
+/// Fails with an error if a use needs a larger alignment than the arena has.
 static LogicalResult checkAlignment(ArrayRef<MemoryUse> uses) {
   for (const MemoryUse &use : uses)
     if (use.item.alignment > kArenaAlignment)
@@ -66,9 +86,9 @@ static LogicalResult checkAlignment(ArrayRef<MemoryUse> uses) {
   return success();
 }
 
-/// Places all uses. Where one reduction's scratch memory follows another's in
-/// the same bytes, a barrier has to keep them apart; as they are small, each
-/// gets bytes of its own if that costs little.
+/// Gives each use an offset. Returns the bytes of the arena. Reductions get
+/// bytes of their own, as if their scratch memory were always live, if that
+/// needs at most `kSpareBytes` more and stays within `limit`.
 static int64_t place(MutableArrayRef<MemoryUse> uses, int64_t limit) {
   SmallVector<PackedItem> together, apart;
   for (const MemoryUse &use : uses) {
@@ -79,12 +99,16 @@ static int64_t place(MutableArrayRef<MemoryUse> uses, int64_t limit) {
   }
   int64_t total = pack(together), totalApart = pack(apart);
   bool keepApart = totalApart <= std::min(limit, total + kSpareBytes);
+  LDBG() << total << " bytes; " << totalApart
+         << " with separate scratch memory, which is "
+         << (keepApart ? "chosen" : "declined");
   for (auto [use, item] : llvm::zip_equal(uses, keepApart ? apart : together))
     use.item.offset = item.offset;
   return keepApart ? totalApart : total;
 }
 
-/// The versions that a buffer has for the slots of a channel.
+/// Returns the number of slots if `op` allocates the buffer of a channel, else
+/// 1.
 static int64_t countVersions(Operation *op) {
   if (auto alloc = dyn_cast<AllocSharedOp>(op))
     if (ChannelOp channel = getChannelOf(alloc.getBuffer()))
@@ -92,6 +116,8 @@ static int64_t countVersions(Operation *op) {
   return 1;
 }
 
+/// Fails with an error, and a note for each use, if the arena is larger than
+/// the shared memory of a block.
 static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
                                 int64_t total, ArrayRef<MemoryUse> uses) {
   if (total <= target.maxSharedBytes)
@@ -114,6 +140,8 @@ static LogicalResult checkLimit(gpu::GPUFuncOp kernel, const TargetInfo &target,
   return diag;
 }
 
+/// Writes the offsets of all uses and the size of the arena into the kernel's
+/// attributes.
 static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
                                       const TargetInfo &target) {
   if (failed(checkOrigins(kernel, SharedBuffers(kernel))))
@@ -127,12 +155,17 @@ static LogicalResult planSharedMemory(gpu::GPUFuncOp kernel,
     return failure();
 
   Builder builder(kernel.getContext());
-  // An earlier plan may have placed what needs no memory any more.
+  // Remove the offsets of an earlier plan: an operation that has one may need
+  // no memory any more.
   kernel.walk([](Operation *op) { op->removeAttr(TileDialect::kOffset); });
-  for (const MemoryUse &use : uses)
+  for (const MemoryUse &use : uses) {
+    LDBG() << use.getKind() << " at " << use.op->getLoc() << ": "
+           << use.item.bytes << " bytes at offset " << use.item.offset;
     use.op->setAttr(TileDialect::kOffset,
                     builder.getI64IntegerAttr(use.item.offset));
+  }
   kernel->setAttr(TileDialect::kSharedBytes, builder.getI64IntegerAttr(total));
+  numBytes += total;
   return success();
 }
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocks are launched in the order of their ids, x fastest. Blocks that run at
+// the same time should read the same rows and columns, so that these stay in
+// the L2 cache. The attribute `tile.rasterize` asks for another order of tiles,
+// such as panels of 8 rows, one after the other. This pass numbers the blocks,
+// computes the tile with that number in the order (Utils/Rasterize.h), and
+// replaces the block ids by its coordinates:
+//
+//   %x = block_id x, %y = block_id y
+//     -> %n = block_id y * grid_dim x + block_id x
+//        %x, %y = rasterize %n
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -11,17 +24,23 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_RASTERIZEBLOCKSPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-rasterize-blocks"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The kernel's reads of the block id in `dim`.
+ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels with rasterized blocks");
+
+/// Returns the operations that read the block id in `dim`.
 static SmallVector<gpu::BlockIdOp> getBlockIds(gpu::GPUFuncOp kernel,
                                                gpu::Dimension dim) {
   SmallVector<gpu::BlockIdOp> ids;
@@ -33,8 +52,8 @@ static SmallVector<gpu::BlockIdOp> getBlockIds(gpu::GPUFuncOp kernel,
 }
 
 namespace {
-/// One dimension of the launch. The blocks of a cluster stay neighbours: what
-/// is numbered are the clusters.
+/// One dimension of the launch, in units of clusters: the blocks of a cluster
+/// stay neighbors. Creates the arithmetic at the builder's insertion point.
 struct GridDim {
   Value cluster;     // extent of a cluster
   Value clusterId;   // of this block's cluster
@@ -51,6 +70,7 @@ struct GridDim {
     idWithin = builder.createOrFold<arith::RemUIOp>(loc, id, cluster);
   }
 
+  /// Returns the id of this block if its cluster were number `newCluster`.
   Value getBlockId(OpBuilder &builder, Location loc, Value newCluster) const {
     Value first = builder.createOrFold<arith::MulIOp>(loc, newCluster, cluster);
     return builder.createOrFold<arith::AddIOp>(loc, first, idWithin);
@@ -66,6 +86,8 @@ void tile::rasterizeBlocks(RewriterBase &rewriter, gpu::GPUFuncOp kernel) {
       kernel, [&] { kernel->removeAttr(TileDialect::kRasterize); });
   auto xs = getBlockIds(kernel, gpu::Dimension::x);
   auto ys = getBlockIds(kernel, gpu::Dimension::y);
+  LDBG() << "kernel @" << kernel.getName() << ": " << order << " for "
+         << xs.size() + ys.size() << " block ids";
   if (xs.empty() && ys.empty())
     return;
 
@@ -92,6 +114,7 @@ void tile::rasterizeBlocks(RewriterBase &rewriter, gpu::GPUFuncOp kernel) {
     rewriter.replaceOp(old, blockX);
   for (gpu::BlockIdOp old : ys)
     rewriter.replaceOp(old, blockY);
+  ++numKernels;
 }
 
 namespace {

@@ -1,7 +1,19 @@
-//===- ReadFromSource.cpp - Read what a copy brought where it came from ---===//
+//===- ReadFromSource.cpp - Read the source of a copy ---------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A read of shared memory that a copy filled becomes a read of global memory.
+// The indices are translated: index i of a buffer that holds `%A[%o, ...]` is
+// index %o + i of %A. A copy fills the buffer with zeros outside of its source,
+// so the new read yields zero there as well:
+//
+//   copy %A[%o] to %s; %x = load %s[%i]
+//     -> %x = if %o + %i < dim %A { load %A[%o + %i] } else { 0 }
+//
+// The load role uses this for data that decides what it copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +29,13 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// A place, or the extents of a region, in the source of a copy.
+/// One element for each dimension of the source of a copy: an index or an
+/// extent.
 template <typename T>
 using PerDim = SmallVector<T>;
 
-/// The place in the source of what `place` names in the destination.
+/// Returns the indices in the source of `copy` of the element that has the
+/// indices `place` in the destination.
 static PerDim<Value> getPlaceInSource(OpBuilder &b, Location loc, CopyOp copy,
                                       ArrayRef<OpFoldResult> place) {
   PerDim<Value> result;
@@ -36,7 +50,8 @@ static PerDim<Value> getPlaceInSource(OpBuilder &b, Location loc, CopyOp copy,
   return result;
 }
 
-/// Whether `place` lies in `buffer`; null if it surely does.
+/// Returns a value that says whether the indices `place` are in `buffer`. Null
+/// if all of them are known to be.
 static Value isInBounds(OpBuilder &b, Location loc, Value buffer,
                         ArrayRef<Value> place) {
   auto type = cast<MemRefType>(buffer.getType());
@@ -47,7 +62,7 @@ static Value isInBounds(OpBuilder &b, Location loc, Value buffer,
         *constant < type.getDimSize(dim))
       continue;
     Value extent = b.createOrFold<memref::DimOp>(loc, buffer, int64_t(dim));
-    // Negative numbers are large ones.
+    // As an unsigned number a negative index is too large.
     Value less =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, extent);
     inside = inside ? arith::AndIOp::create(b, loc, inside, less) : less;
@@ -55,7 +70,7 @@ static Value isInBounds(OpBuilder &b, Location loc, Value buffer,
   return inside;
 }
 
-/// An element of `buffer`, zero outside of it.
+/// Returns the element of `buffer` at `place`, or zero outside of it.
 static Value readElement(OpBuilder &b, Location loc, Value buffer,
                          ArrayRef<Value> place) {
   Value inside = isInBounds(b, loc, buffer, place);
@@ -73,7 +88,8 @@ static Value readElement(OpBuilder &b, Location loc, Value buffer,
   return branch.getResult(0);
 }
 
-/// A fragment of `load` of what `copy` copied.
+/// Returns the fragment that `load` reads from the destination of `copy`, read
+/// from the source.
 static Value readFragment(OpBuilder &b, LoadOp load, CopyOp copy) {
   TileRegion region = load.getRegion();
   PerDim<Value> place =
@@ -81,7 +97,7 @@ static Value readFragment(OpBuilder &b, LoadOp load, CopyOp copy) {
   PerDim<int64_t> sizes;
   for (std::optional<unsigned> dim : getDestDims(copy))
     sizes.push_back(dim ? region.sizes[*dim] : 1);
-  // The copy filled with zeros what is outside.
+  // Without padding a load has zeros outside of its source, like the copy.
   return LoadOp::create(b, load.getLoc(), load.getType(), copy.getSource(),
                         place,
                         /*padding=*/Value(),

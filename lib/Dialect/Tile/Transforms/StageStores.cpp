@@ -5,9 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thread that stores to global memory may wait for a long time until the
-// memory takes what all blocks store at once. A TMA copy from shared memory
-// goes on while the role's next tile is under way.
+// All blocks store their tiles at about the same time, and threads wait until
+// the memory has accepted the stores. A TMA copy from shared memory does not
+// block the threads: it runs while the role starts the next tile. So a store of
+// a fragment at the end of a tile goes through a shared buffer:
+//
+//   tile.store %c, %C[%m, %n]
+//     -> tile.store %c, %s              ; shared memory
+//        tile.copy %s to %C[%m, %n]     ; TMA
+//
+// The buffer must not reduce the number of blocks that fit on a multiprocessor.
+// If the whole tile has no room, the fragment is stored in parts, one after the
+// other, through a smaller buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +30,25 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_STAGESTORESPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
+#define DEBUG_TYPE "tile-stage-stores"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether `store` is made in some turns of a loop only, as a carried value
-/// says: then another role makes it in the others.
+ALWAYS_ENABLED_STATISTIC(numStores, "Stores made by TMA copies");
+
+/// Whether `store` runs only in alternate iterations of a loop, decided by a
+/// carried value. `--tile-ping-pong` makes such code: another role stores in
+/// the other iterations.
 static bool isAlternate(StoreOp store) {
   auto branch = dyn_cast<scf::IfOp>(store->getParentOp());
   auto mine =
@@ -40,8 +56,9 @@ static bool isAlternate(StoreOp store) {
   return mine && mine.getOwner() == branch->getBlock();
 }
 
-/// Whether `store` is a step of a loop of a role in which tiles are waited for:
-/// the loop over tiles of the output, whose next turn begins while TMA stores.
+/// Whether `store` is directly in a loop of a role that waits for tiles. That
+/// is the loop over tiles of the output, whose next iteration overlaps with the
+/// TMA copy.
 static bool isBeforeMore(StoreOp store) {
   Operation *parent = store->getParentOp();
   auto loop =
@@ -52,12 +69,14 @@ static bool isBeforeMore(StoreOp store) {
              .wasInterrupted();
 }
 
-/// How many parts to store one after the other, so that as many blocks as
-/// before, or four, fit the shared memory of a multiprocessor, with buffers for
-/// `stores` like this one; 0 if there is no room.
+/// Returns in how many parts to store, so that `stores` buffers of this size do
+/// not reduce the number of blocks that fit on a multiprocessor; more than four
+/// blocks do not count. Returns 0 if there is no room for a part with rows of
+/// 64 bytes.
 static int64_t chooseParts(StoreOp store, int64_t stores, gpu::GPUFuncOp kernel,
                            const TargetInfo &target) {
-  // Each block takes this much more; a TMA box has 16 bytes in a row.
+  // In bytes: what the system reserves in each block, and the shortest row of a
+  // part for which TMA is efficient. Then the number of blocks that suffices.
   constexpr int64_t reserved = 1024, least = 64, enough = 4;
   int64_t total = target.maxSharedBytes + reserved;
   int64_t used = countSharedBytes(kernel) + reserved;
@@ -75,7 +94,8 @@ static int64_t chooseParts(StoreOp store, int64_t stores, gpu::GPUFuncOp kernel,
   return 0;
 }
 
-/// Copies `shared` to part `index` of the region that `store` writes.
+/// Creates a TMA copy from the buffer `shared` to part `index` of the region
+/// that `store` writes. Parts divide the last dimension.
 static CopyOp createCopy(OpBuilder &b, StoreOp store, Value shared,
                          int64_t index) {
   TileRegion region = store.getRegion();
@@ -102,7 +122,9 @@ static CopyOp createCopy(OpBuilder &b, StoreOp store, Value shared,
   return copy;
 }
 
-static void stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
+/// Replaces `store` by stores to a shared buffer and TMA copies, in `parts`
+/// parts. Declines with a remark, and returns false, if TMA cannot do a copy.
+static bool stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
   Location loc = store.getLoc();
   auto type = cast<RankedTensorType>(store.getValue().getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -137,10 +159,11 @@ static void stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
       for (Operation *op : llvm::reverse(created))
         rewriter.eraseOp(op);
       rewriter.eraseOp(alloc);
-      return;
+      return false;
     }
   }
   rewriter.eraseOp(store);
+  return true;
 }
 
 LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
@@ -159,10 +182,14 @@ LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
   int64_t alternate = llvm::count_if(stores, isAlternate);
   for (StoreOp store : stores) {
-    // Each of the roles that take turns has room, or none.
+    // Roles that alternate are to have the same number of parts, so there must
+    // be room for the buffers of all that are still to come.
     int64_t alike = isAlternate(store) ? alternate-- : 1;
-    if (int64_t parts = chooseParts(store, alike, kernel, *target))
-      stage(rewriter, store, parts);
+    int64_t parts = chooseParts(store, alike, kernel, *target);
+    LDBG() << "store at " << store.getLoc() << ": " << parts
+           << " parts through shared memory";
+    if (parts > 0 && stage(rewriter, store, parts))
+      ++numStores;
   }
   return success();
 }
