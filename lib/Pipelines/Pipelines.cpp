@@ -12,10 +12,30 @@
 // `gpu.module`. One table (`getTable`) names all pipelines: it registers them,
 // and the C interface and Python list them from it.
 //
+// The passes of the tile dialect run on any operation and walk the kernels in
+// it. Pipelines nest them in `gpu.module` and not in
+// `gpu.module(gpu.func(...))`, which would run them on several kernels at the
+// same time:
+//
+// * Remarks and errors would come kernel by kernel, no longer pass by pass. An
+//   error in one kernel would hide remarks of earlier passes about later ones.
+// * Some passes in the middle need the module: `tile-set-target` gives it a
+//   target, and `tilews-clean-up` and the conversions take all functions in it.
+//   Each pass of that kind would end a nest, so kernels would wait for each
+//   other there.
+// * `tilews-sim --differential` and `tilews.passes.expand` compare and list the
+//   passes one by one, on whole modules.
+//
+// A module usually has one kernel, so there is little to gain. To compile many
+// kernels, run one compilation in each thread.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Pipelines/Pipelines.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -24,12 +44,36 @@
 using namespace mlir;
 using namespace tilews;
 
-/// Leaves out one pattern of `gpu.alloc`, which kernels do not contain: in LLVM
-/// 22 it crashes on a `memref.dim` of a negative constant
-/// (https://github.com/llvm/llvm-project/issues/205073).
-static constexpr char kCleanUp[] =
-    "canonicalize{disable-patterns={"
-    "(anonymous namespace)::SimplifyDimOfAllocOp}},cse";
+/// Returns the names of the canonicalization patterns of `gpu.alloc`, separated
+/// by commas. They depend on the compiler that built libMLIR, because they
+/// contain names of C++ types. Therefore the patterns are asked for them.
+static std::string getPatternsOfAlloc() {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<gpu::GPUDialect>();
+  RewritePatternSet patterns(&context);
+  gpu::AllocOp::getCanonicalizationPatterns(patterns, &context);
+  std::string names;
+  llvm::raw_string_ostream stream(names);
+  llvm::interleave(
+      patterns.getNativePatterns(), stream,
+      [&](const auto &pattern) { stream << pattern->getDebugName(); }, ",");
+  return names;
+}
+
+/// Returns the passes of `tilews-clean-up`. They leave out the patterns of
+/// `gpu.alloc`, which kernels do not contain. In LLVM 22 the only one of them
+/// (`SimplifyDimOfAllocOp`) crashes on a `memref.dim` of a negative constant
+/// (https://github.com/llvm/llvm-project/issues/205073). It is an error if
+/// there is no such pattern: then LLVM has changed, and this has to change too.
+static std::string getCleanUp() {
+  static const std::string names = getPatternsOfAlloc();
+  if (names.empty())
+    llvm::report_fatal_error(
+        "gpu.alloc has no canonicalization patterns: tilews-clean-up must "
+        "leave "
+        "out the pattern of llvm-project#205073 in another way");
+  return "canonicalize{disable-patterns={" + names + "}},cse";
+}
 
 /// From tile IR to tile IR with layouts, a memory plan and barriers. Widens
 /// arithmetic on fp8 to f32 first, because the GPUs only convert these types.
@@ -135,7 +179,7 @@ void tilews::buildToROCDLPipeline(OpPassManager &passes,
 }
 
 static void buildCleanUpPipeline(OpPassManager &passes) {
-  addPasses(passes, kCleanUp);
+  addPasses(passes, getCleanUp());
 }
 
 namespace {
