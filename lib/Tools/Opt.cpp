@@ -6,9 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // tilews-opt is upstream's MlirOptMain with all dialects and passes registered.
-// A build with assertions also has `--debug-only=TYPE,...`: libLLVM defines that
-// option only where it was itself built with assertions, which Debian's was not,
-// while the debug output of our own passes needs no more than our own build.
+// A build with assertions also has `--debug-only=TYPE,...`: libLLVM defines
+// that option only where it was itself built with assertions, which Debian's
+// was not, while the debug output of our own passes needs no more than our own
+// build.
+//
+// `--mlir-pass-statistics` has the same problem: libMLIR prints statistics, and
+// passes keep them, only if both were built with assertions. So our passes
+// count with LLVM's ALWAYS_ENABLED_STATISTIC, and `--tilews-statistics` prints
+// the numbers, in every build.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +24,7 @@
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,6 +48,19 @@ static void registerDebugOnly() {
 }
 #endif
 
+/// Registers `--tilews-statistics`. LLVM records a statistic only if it is
+/// enabled before the first count, so this happens while options are parsed.
+static llvm::cl::opt<bool> &registerStatistics() {
+  static llvm::cl::opt<bool> print(
+      "tilews-statistics",
+      llvm::cl::desc("Print how often the passes of tilews did what"));
+  print.setCallback([](const bool &value) {
+    if (value)
+      llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+  });
+  return print;
+}
+
 int tilewsOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "tilews " TILEWS_VERSION "\n"; });
@@ -50,6 +70,10 @@ int tilewsOptMain(int argc, char **argv) {
 #ifndef NDEBUG
   registerDebugOnly();
 #endif
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "tilews pass driver\n", registry));
+  const llvm::cl::opt<bool> &statistics = registerStatistics();
+  llvm::LogicalResult done =
+      mlir::MlirOptMain(argc, argv, "tilews pass driver\n", registry);
+  if (statistics)
+    llvm::PrintStatistics(llvm::errs());
+  return mlir::asMainReturnCode(done);
 }

@@ -38,3 +38,7 @@ if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
 # `REQUIRES: ptxas` skips a test where CUDA's assembler is missing.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+
+# `REQUIRES: assertions` skips a test of debug output in builds without it.
+if config.assertions == "ON":
+    config.available_features.add("assertions")
