@@ -120,10 +120,14 @@ void populateScanPatterns(const TileTypeConverter &converter,
 void populateConvertLayoutPatterns(const TileTypeConverter &converter,
                                    LoweringContext &lowering,
                                    mlir::RewritePatternSet &patterns);
-/// Matmuls by instructions of a warp, and by scalar arithmetic.
+/// Matmuls by instructions of a warp and by plain arithmetic, and waits.
 void populateMatmulPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);
+/// Matmuls by plain arithmetic.
+void populateSimtMatmulPatterns(const TileTypeConverter &converter,
+                                LoweringContext &lowering,
+                                mlir::RewritePatternSet &patterns);
 /// Printing and assertions.
 void populateDebugPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
