@@ -30,9 +30,9 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::SmallVector;
 
-/// Saturated products stay this small, so that a sum of them does not overflow.
+/// The largest value of a product: small enough that sums do not overflow.
 static constexpr int64_t saturation = int64_t(1) << 50;
-/// More leaves than anyone writes, and few enough for such sums.
+/// The largest number of leaves, which bounds the number of summands.
 static constexpr size_t maxLeaves = 1024;
 
 int64_t tilews::multiply(int64_t a, int64_t b) {
@@ -101,7 +101,7 @@ Expected<Layout> Layout::getFlat(ArrayRef<Axis> axes) {
   return get(IntTuple(std::move(shapes)), IntTuple(std::move(strides)));
 }
 
-/// An empty tuple, or an open place, has no place in a layout.
+/// Fails for an empty tuple and for an open place, which layouts cannot have.
 static Error checkTuple(const IntTuple &tuple) {
   if (tuple.isOpen())
     return makeLayoutError("a layout has no open places '_'");

@@ -55,7 +55,7 @@ static SmallVector<int64_t> getDigits(int64_t number,
   return digits;
 }
 
-/// How many multiples of `digits`, from 0 on, fit below the radices.
+/// Returns how many multiples of `digits`, from 0 on, have no carry.
 static int64_t countFitting(ArrayRef<int64_t> digits, ArrayRef<int64_t> radices,
                             int64_t limit) {
   for (auto [digit, radix] : llvm::zip(digits.drop_back(), radices))
@@ -70,7 +70,7 @@ tilews::splitSteps(Axis axis, ArrayRef<int64_t> radices) {
   while (axis.extent > 1) {
     SmallVector<int64_t> digits = getDigits(axis.stride, radices);
     int64_t count = countFitting(digits, radices, axis.extent);
-    // The axis is cut into whole parts of more than one step.
+    // The axis must be cut into equal parts of more than one step.
     if (count == 1 || axis.extent % count != 0)
       return std::nullopt;
     steps.push_back({count, digits});
@@ -80,9 +80,9 @@ tilews::splitSteps(Axis axis, ArrayRef<int64_t> radices) {
 }
 
 namespace {
-/// Composes the leaves of a layout with an outer one. The offsets of the inner
-/// layout are numbers whose digits the outer one weighs: the sum of its leaves'
-/// steps has to stay free of carries.
+/// Composes the leaves of an inner layout with an outer one. Offsets of the
+/// inner layout are split into digits by the extents of the outer one. The
+/// steps of the leaves, and sums of them, must have no carries.
 class Composer {
 public:
   explicit Composer(const Layout &outer)
@@ -146,7 +146,7 @@ private:
 };
 } // namespace
 
-/// Composition in which the last mode of `outer` goes on.
+/// Composes as if the last mode of `outer` had no end.
 static Expected<Layout> composeOpen(const Layout &outer, const Layout &inner) {
   return Composer(outer).compose(inner);
 }
@@ -234,8 +234,7 @@ Expected<Layout> tilews::logicalDivide(const Layout &layout,
   return Layout::join(modes);
 }
 
-/// Divides by modes into the tiles and the rests, untouched modes among the
-/// latter.
+/// Divides mode by mode into tiles and rests. Modes without a tiler are rests.
 static Error divide(const Layout &layout, ArrayRef<Layout> tilers,
                     SmallVectorImpl<Layout> &tiles,
                     SmallVectorImpl<Layout> &rests) {
@@ -294,8 +293,8 @@ Expected<Layout> tilews::logicalProduct(const Layout &layout,
   return Layout::join({layout, *repeats});
 }
 
-/// Modes of the product paired one by one, the layout's or the repetition's
-/// first.
+/// Pairs the modes of a product one by one, those of the layout or those of the
+/// repetition first.
 static Expected<Layout> pairProduct(const Layout &layout, const Layout &by,
                                     bool layoutFirst) {
   size_t rank = std::max(layout.getRank(), by.getRank());

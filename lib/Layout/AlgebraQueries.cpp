@@ -42,7 +42,8 @@ struct WeighedLeaf {
 };
 } // namespace
 
-/// The leaves that move, by stride; at equal strides the longest first.
+/// Returns the leaves with more than one element by stride, and the longest
+/// first at equal strides.
 static SmallVector<WeighedLeaf> getLeaves(const Layout &layout) {
   SmallVector<WeighedLeaf> leaves;
   int64_t weight = 1;
@@ -71,7 +72,7 @@ Layout tilews::rightInverse(const Layout &layout) {
     result.push_back({leaf.extent, leaf.weight});
     next *= leaf.extent;
   }
-  // Indices of the layout, each at most once: no larger than it.
+  // Indices of the layout, each at most once, so the result is within limits.
   return coalesce(llvm::cantFail(Layout::getFlat(result)));
 }
 
@@ -108,8 +109,10 @@ Expected<Layout> tilews::leftInverse(const Layout &layout) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Looks for the difference of two colliding coordinates: numbers within the
-/// extents, not all 0, whose steps cancel.
+/// Searches for the difference of two coordinates with the same offset: one
+/// number per leaf, below its extent, not all 0, whose steps cancel.
+///
+/// Example: (4,4):(1,2) has the difference (-2, 1): -2 * 1 + 1 * 2 = 0.
 class CollisionSearch {
 public:
   explicit CollisionSearch(const Layout &layout) : leaves(getLeaves(layout)) {
@@ -123,9 +126,10 @@ public:
     differences.resize(leaves.size(), 0);
   }
 
-  /// Differences of the leaves, or none.
+  /// Returns whether there is a difference.
   bool run() {
-    // The largest leaf that differs is taken to differ upwards.
+    // The difference of the largest leaf is positive without loss of
+    // generality.
     for (size_t i = 0; i < leaves.size(); ++i) {
       for (int64_t d = 1; d < leaves[i].extent; ++d) {
         int64_t rest = d * leaves[i].stride;
@@ -140,13 +144,14 @@ public:
     return false;
   }
 
-  /// Whether `run` ended without an answer.
+  /// Returns whether `run` ended without an answer.
   bool isGivenUp() const { return tried.size() > maxTried; }
   ArrayRef<WeighedLeaf> getSearchedLeaves() const { return leaves; }
   ArrayRef<int64_t> getDifferences() const { return differences; }
 
 private:
-  /// Lets the leaves below `count` add up to `-rest`.
+  /// Chooses differences of the leaves below `count` whose steps sum to
+  /// `-rest`.
   bool cancel(size_t count, int64_t rest) {
     if (rest == 0) {
       std::fill_n(differences.begin(), count, 0);
@@ -159,7 +164,7 @@ private:
     const WeighedLeaf &leaf = leaves[count - 1];
     if (leaf.stride == 0)
       return false;
-    // Only differences that leave what the leaves below can make up for.
+    // Only differences whose remainder the leaves below can reach.
     int64_t below = reaches[count - 1];
     int64_t first = ceilDiv(-below - rest, leaf.stride);
     int64_t last = floorDiv(below - rest, leaf.stride);
@@ -181,8 +186,8 @@ private:
   static int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
 
   SmallVector<WeighedLeaf> leaves;
-  SmallVector<int64_t> reaches;  // what the leaves before each one span
-  SmallVector<int64_t> divisors; // of all they make
+  SmallVector<int64_t> reaches;  // the largest sum of the leaves before
+  SmallVector<int64_t> divisors; // the common divisor of those sums
   SmallVector<int64_t> differences;
   llvm::DenseSet<std::pair<int64_t, int64_t>> tried;
 };

@@ -26,7 +26,7 @@
 using namespace tilews;
 using llvm::SmallVector;
 
-/// Splits a mode of threads at the end of a warp.
+/// Adds a mode of threads, cut at the end of a warp.
 static void addThreadDigits(const PlacedMode &mode, int64_t warpSize,
                             SmallVector<AxisDigit> &digits) {
   using Place = AxisDigit::Place;

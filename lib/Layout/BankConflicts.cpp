@@ -34,13 +34,13 @@ static constexpr int64_t numBanks = 32;
 static constexpr int64_t bankBytes = 4;
 
 namespace {
-/// A word of memory and the first thread of the phase that needs it.
+/// A word of memory, and the first thread of the phase that accesses it.
 struct Word {
   int64_t number, thread;
 };
 } // namespace
 
-/// Adds the threads from `first` on that are served together.
+/// Adds one phase: the threads from `first` on that are served together.
 static void addPhase(ArrayRef<int64_t> byteOffsets, int64_t first,
                      int64_t bytes, BankConflicts &result) {
   std::array<SmallVector<Word>, numBanks> banks;
@@ -50,7 +50,7 @@ static void addPhase(ArrayRef<int64_t> byteOffsets, int64_t first,
     for (int64_t byte = 0; byte < bytes; byte += bankBytes) {
       int64_t word = (offset + byte) / bankBytes;
       SmallVector<Word> &bank = banks[word % numBanks];
-      // Threads that need the same word share it.
+      // Threads that access the same word are served at once.
       if (llvm::none_of(bank, [&](Word w) { return w.number == word; }))
         bank.push_back({word, first + int64_t(i)});
       if (int64_t(bank.size()) > degree) {
@@ -93,8 +93,8 @@ Expected<BankConflicts> tilews::getBankConflicts(ArrayRef<int64_t> byteOffsets,
   return result;
 }
 
-/// The byte offsets of the vectors that begin at value `value` of the threads
-/// from `first` on.
+/// Returns the byte offsets of the vectors that start at value `value` of
+/// `count` threads from `first` on.
 static Expected<SmallVector<int64_t>> getVectors(const SwizzledLayout &layout,
                                                  int64_t first, int64_t count,
                                                  int64_t value, int64_t vector,

@@ -107,7 +107,7 @@ FragmentLayout FragmentLayout::transpose(ArrayRef<int64_t> permutation) const {
   return result;
 }
 
-/// Weight of one step along each dimension in a row-major numbering.
+/// Returns the row-major strides of a shape.
 static SmallVector<int64_t> getWeights(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> weights(shape.size(), 1);
   for (int64_t dim = int64_t(shape.size()) - 2; dim >= 0; --dim)
@@ -115,8 +115,9 @@ static SmallVector<int64_t> getWeights(ArrayRef<int64_t> shape) {
   return weights;
 }
 
-/// Appends the modes along `shape` that step through the row-major numbers
-/// `step`, `2 * step`, ... as `extent` digits; false if they straddle a row.
+/// Appends the modes along `shape` whose values are the row-major numbers 0,
+/// `step`, `2 * step`, ..., `extent` of them. Returns false if a step straddles
+/// a row.
 static bool splitMode(int64_t extent, int64_t step, ArrayRef<int64_t> shape,
                       ArrayRef<int64_t> weights, SmallVectorImpl<Mode> &modes) {
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0 && extent > 1; --dim) {

@@ -28,8 +28,8 @@ using llvm::SmallVector;
 using llvm::SmallVectorImpl;
 using llvm::StringRef;
 
-/// Nobody writes layouts this deep; the limit keeps recursion off the stack's
-/// end.
+/// The deepest nesting: more than any layout has, and safe for functions that
+/// recurse over tuples.
 static constexpr int64_t maxDepth = 32;
 
 int64_t IntTuple::getDepth() const {

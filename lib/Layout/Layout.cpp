@@ -332,25 +332,28 @@ FragmentLayout FragmentLayout::coalesce() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The best distribution of threads over the dimensions up to one.
+/// The best distribution of threads over dimensions 0 to some dimension.
 struct Distribution {
-  int64_t registers = 0; // a thread's, in vectors
+  int64_t registers = 0; // per thread, in vectors
   int64_t threads = 1;   // along the last of the dimensions
 };
 
-/// Distributes threads over dimensions, last dimension first. Lanes of a warp
-/// are distributed in powers of two, so that they can combine what they hold by
-/// exchanging it in pairs; factors that are odd go across warps.
+/// Distributes threads over dimensions, the last dimension first. Lanes of a
+/// warp are distributed in powers of two, so that reductions can exchange
+/// registers in pairs; odd factors go to warps.
+///
+/// Example: 128 threads over 16 x 4 vectors: 4 along the last dimension, 16
+/// along the first, and 2 copies.
 class ThreadDistributor {
 public:
   ThreadDistributor(ArrayRef<int64_t> wanted, int64_t allThreads)
       : wanted(wanted), allThreads(allThreads),
         lanes(std::min<int64_t>(allThreads & -allThreads, 64)) {}
 
-  /// The best way to spread `threads` over dimensions 0 to `dim`.
+  /// Returns the best distribution of `threads` over dimensions 0 to `dim`.
   Distribution get(int64_t dim, int64_t threads) {
     if (dim < 0)
-      return {1, 1}; // the threads left hold copies
+      return {1, 1}; // The remaining threads hold copies.
     auto [entry, isNew] = known.try_emplace({dim, threads});
     if (!isNew)
       return entry->second;

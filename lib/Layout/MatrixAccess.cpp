@@ -33,7 +33,7 @@ struct Placed {
   int64_t step;
 };
 
-/// Takes the digits of a layout apart.
+/// Finds matrices in the bits of lanes and registers of a layout.
 class MatrixFinder {
 public:
   MatrixFinder(const FragmentLayout &layout, int64_t inner, int64_t elementBits)
@@ -57,7 +57,7 @@ private:
   static constexpr int64_t kWarp = 32;
 
   /// Cuts modes into bits as long as the step is below `limit` and the extent
-  /// even; what is left goes to `rest`.
+  /// is even. The remaining modes go to `rest`.
   static void split(ArrayRef<Mode> modes, int64_t limit,
                     SmallVector<Placed> &bits, SmallVector<Placed> &rest) {
     int64_t step = 1;
@@ -78,8 +78,8 @@ private:
     return bit.mode.dim == inner && bit.mode.stride == stride;
   }
 
-  /// Words along the rows: registers hold the elements of a word, the lanes of
-  /// a quad the words of a row.
+  /// Matches words along rows: registers hold the elements of a word, and the
+  /// four lanes of a quad the words of a row.
   std::optional<MatrixAccess> findRows() {
     for (int64_t stride = 1; stride < elements; stride *= 2) {
       auto *bit = llvm::find_if(
@@ -93,7 +93,8 @@ private:
     return finish(/*transposed=*/false);
   }
 
-  /// Words across rows: a register bit and the lanes of a quad tell the rows.
+  /// Matches words across rows: a register bit and the two bits of a quad
+  /// select the row.
   std::optional<MatrixAccess> findColumns() {
     auto *pair = llvm::find_if(
         registers, [](const Placed &bit) { return bit.mode.stride != 0; });
@@ -112,7 +113,7 @@ private:
     SmallVector<Mode> thread, value;
     for (const Placed &bit : rows)
       thread.push_back(bit.mode);
-    // Lanes 8 to 15 give the rows of the second matrix, and so on.
+    // Lanes 8 to 15 provide the rows of the second matrix, and so on.
     SmallVector<int64_t> matrices;
     for (int i = 0; i < 2; ++i) {
       if (registers.empty()) {
@@ -130,7 +131,7 @@ private:
     for (const Placed &mode : registers)
       value.push_back(mode.mode);
     access.rows = FragmentLayout(thread, value);
-    // Rows begin at multiples of 16 bytes.
+    // Rows must start at multiples of 16 bytes.
     for (ArrayRef<Mode> modes : {ArrayRef<Mode>(thread), ArrayRef<Mode>(value)})
       for (const Mode &mode : modes)
         if (mode.dim == inner && mode.stride % (4 * elements) != 0)
@@ -150,7 +151,7 @@ private:
     return access;
   }
 
-  /// The sum of the steps whose bit is set.
+  /// Returns the sum of the steps whose bit is set.
   static int64_t combine(int64_t bits, ArrayRef<int64_t> steps) {
     int64_t sum = 0;
     for (auto [i, step] : llvm::enumerate(steps))

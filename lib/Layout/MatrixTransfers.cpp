@@ -21,14 +21,15 @@
 using namespace tilews;
 using llvm::SmallVector;
 
-/// Each group of `rows` lanes gives the rows of one matrix.
+/// Returns the rows whose addresses lanes provide: `rows` lanes for each
+/// matrix.
 static FragmentLayout getAddresses(int64_t matrices, int64_t rows) {
   return FragmentLayout(
       {{rows, 1, 1}, {matrices, 1, 0}, {32 / (rows * matrices), 0, 0}}, {});
 }
 
 MatrixTransfer tilews::getMatrix8x8(int64_t matrices, bool transposed) {
-  // Pairs of neighbours along a row or, transposed, along a column.
+  // A word holds two neighbours along a row or, transposed, along a column.
   int64_t across = transposed ? 1 : 2, along = 3 - across;
   return {matrices, 8, 8,
           FragmentLayout({{4, 2, across}, {8, 1, along}},

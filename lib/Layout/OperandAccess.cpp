@@ -1,4 +1,4 @@
-//===- OperandAccess.cpp - How warps read operands of products ------------===//
+//===- OperandAccess.cpp - How warps read operands of matmuls -------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,8 @@ OperandAccess tilews::getRegisterAccess(const MmaInstruction &mma, bool isLhs,
   return {transposed ? lanes.transpose({1, 0}) : lanes, 0};
 }
 
-/// The worst of the accesses to `vector` registers of `numLanes` lanes each.
+/// Returns the worst of the accesses, each to `vector` registers of `numLanes`
+/// lanes.
 static Expected<BankConflicts>
 getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
          int64_t vector, const SharedLayout &layout, int64_t elementBits) {
@@ -61,7 +62,7 @@ getWorst(const FragmentLayout &lanes, int64_t numLanes, int64_t step,
     SmallVector<int64_t> offsets;
     for (int64_t lane = 0; lane < numLanes; ++lane) {
       SmallVector<int64_t> coords = lanes.getCoords(lane, value, shape.size());
-      // What a small buffer lacks is not accessed.
+      // A small buffer lacks some elements; they are not accessed.
       bool isInside = llvm::all_of(llvm::zip(coords, shape), [](auto pair) {
         return std::get<0>(pair) < std::get<1>(pair);
       });
@@ -102,9 +103,9 @@ Expected<BankConflicts> tilews::getCopyConflicts(const SharedLayout &layout,
                   layout, elementBits);
 }
 
-/// Swizzles of chunks in spans of this many bytes. Those that keep the most
-/// bytes together come first, and among them those that look at the line right
-/// above.
+/// Returns swizzles of chunks within spans of `span` bytes. Chunks of 16 bytes
+/// come first, then larger ones, which keep more bytes together, then smaller
+/// ones.
 static SmallVector<Swizzle> getSwizzles(int64_t span) {
   SmallVector<Swizzle> swizzles;
   for (int64_t chunk : {16, 32, 64, 8, 4}) {
@@ -118,7 +119,7 @@ static SmallVector<Swizzle> getSwizzles(int64_t span) {
 }
 
 namespace {
-/// Looks for the layout with the fewest conflicts.
+/// Searches for the layout with the fewest wavefronts.
 struct LayoutSearch {
   int64_t elementBits;
   const OperandAccess &access;
@@ -126,7 +127,7 @@ struct LayoutSearch {
   SharedLayout best;
   std::optional<int64_t> fewest; // wavefronts
 
-  /// Tries a layout; whether it has no conflicts at all.
+  /// Tries a layout. Returns whether it has no conflicts at all.
   bool isFree(const SharedLayout &layout) {
     Expected<BankConflicts> reads =
         getBankConflicts(access, layout, elementBits);
@@ -134,7 +135,8 @@ struct LayoutSearch {
       llvm::consumeError(reads.takeError());
       return false;
     }
-    // Conflicts that are worse already need no second look.
+    // If the reads alone are worse than the best layout, copies are not
+    // counted.
     if (reads->degree > 1 && fewest && reads->wavefronts >= *fewest)
       return false;
     Expected<BankConflicts> copies =
@@ -150,7 +152,7 @@ struct LayoutSearch {
     }
     return reads->degree == 1 && copies->degree == 1;
   }
-  /// Tries all swizzles in spans of a layout's rows that stay in its bytes.
+  /// Tries all swizzles within spans of a layout that need no further bytes.
   bool findFree(const SharedLayout &plain, int64_t span) {
     int64_t size = plain.getCosize(elementBits);
     for (Swizzle swizzle : getSwizzles(span)) {

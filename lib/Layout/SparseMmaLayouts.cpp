@@ -22,8 +22,9 @@
 using namespace tilews;
 using llvm::SmallVector;
 
-/// NVIDIA's metadata: 4 bits tell of 4 elements, or of 2 of 32 bits. A word has
-/// those of one row for 8-bit operands, else of two rows that are 8 apart.
+/// Sets NVIDIA's metadata: a field of 4 bits describes 4 elements, or 2 of 32
+/// bits. A word has fields of one row for 8-bit operands, otherwise of two rows
+/// that are 8 apart.
 static void setMetadata(SparseMmaInstruction &sparse, int64_t operandBits,
                         bool isWarpgroup) {
   sparse.fieldBits = 4;
@@ -80,7 +81,7 @@ SparseMmaInstruction tilews::getSmfmac(int64_t size, int64_t k,
   }
   mma.lhs = FragmentLayout({{size, 1, 0}, {lanesK, run / 2, 1}}, lhsValues);
   mma.rhs = FragmentLayout({{size, 1, 1}, {lanesK, run, 0}}, rhsValues);
-  // Two bits for each element that is held: its place among four.
+  // Two bits for each stored element: its place among four.
   sparse.metadata = mma.lhs;
   sparse.fieldBits = 2;
   sparse.fieldK = 2;
@@ -91,7 +92,7 @@ MetadataLayout tilews::getMetadataLayout(const MmaInstruction &mma,
                                          const FragmentLayout &metadata,
                                          WarpGrid grid, int64_t m, int64_t k,
                                          int64_t elementBits) {
-  // A field of 4 bits is for 4 elements along K.
+  // A field of 4 bits describes 4 elements along K.
   int64_t fieldsPerElement = elementBits / 4;
   int64_t elementsPerStep = mma.k / elementBits, steps = k / mma.k;
   MetadataLayout result;
@@ -101,7 +102,7 @@ MetadataLayout tilews::getMetadataLayout(const MmaInstruction &mma,
       modes.push_back(mode);
   };
   for (Mode mode : metadata.getThreadModes()) {
-    // Lanes that an instruction's selector leaves out have the metadata of the
+    // Lanes that the selector of one instruction skips hold the metadata of the
     // next one.
     if (mode.stride == 0 && steps % mode.extent == 0) {
       result.stepsPerWord = mode.extent;

@@ -57,8 +57,8 @@ static TmaBoxes::Instruction getStep(const TmaBoxes::Instruction &from,
   return step;
 }
 
-/// Whether each instruction but the first `count` is a step from the one so
-/// many before it.
+/// Returns whether each instruction after the first `count` is `step` away from
+/// the one `count` before it.
 static bool areSteps(ArrayRef<TmaBoxes::Instruction> instructions, size_t count,
                      const TmaBoxes::Instruction &step) {
   for (size_t i = count; i < instructions.size(); ++i) {
@@ -223,7 +223,8 @@ Error BoxFinder::findSteps() {
   return Error::success();
 }
 
-/// The largest divisor of `extent` that a box can have.
+/// Returns the largest divisor of `extent`, and multiple of `unit`, that a box
+/// can have.
 static int64_t getBoxExtent(int64_t extent, int64_t unit) {
   for (int64_t part = std::min(extent, maxExtent); part > unit; --part)
     if (extent % part == 0 && part % unit == 0)
@@ -262,8 +263,7 @@ Error BoxFinder::startBox() {
   return Error::success();
 }
 
-/// Takes the steps that continue the box without a gap into it; the others are
-/// repeats.
+/// Adds the steps that continue the box without a gap. The others are repeats.
 void BoxFinder::growBox() {
   for (Step step : steps) {
     if (step.shared != dense || step.global != 1 ||

@@ -55,8 +55,8 @@ struct Digit {
 };
 } // namespace
 
-/// Cuts registers past the extent off. False if the modes are no digits, each
-/// beginning where the one before ends.
+/// Cuts registers past the extent off. Returns false if the modes are not
+/// digits of the coordinate, each starting where the one before ends.
 static bool fitToExtent(SmallVectorImpl<PlacedMode> &modes, int64_t extent) {
   while (!modes.empty() && !modes.back().isThread &&
          modes.back().stride >= extent)
@@ -78,16 +78,16 @@ static int64_t getReach(ArrayRef<PlacedMode> modes) {
   return modes.empty() ? 1 : modes.back().stride * modes.back().extent;
 }
 
-/// Lets the last mode reach `reach` if it is one of registers; those it gains
-/// hold nothing.
+/// Extends the last mode to `reach` if it is a mode of registers. The added
+/// registers hold no element.
 static void extendTo(SmallVectorImpl<PlacedMode> &modes, int64_t reach) {
   if (!modes.empty() && !modes.back().isThread && reach > getReach(modes) &&
       reach % modes.back().stride == 0)
     modes.back().extent = reach / modes.back().stride;
 }
 
-/// The strides at which the digits of either list begin or end, in primes;
-/// nothing if they do not divide each other.
+/// Collects the strides at which a digit of either list starts or ends, refined
+/// to prime factors. Returns false if they do not divide each other.
 static bool getCuts(ArrayRef<PlacedMode> a, ArrayRef<PlacedMode> b,
                     SmallVectorImpl<int64_t> &cuts) {
   std::set<int64_t> bounds = {1};
@@ -108,8 +108,8 @@ static bool getCuts(ArrayRef<PlacedMode> a, ArrayRef<PlacedMode> b,
   return true;
 }
 
-/// The place of a digit; none if it lies in a warp and takes no bit of the
-/// lane, or straddles warps.
+/// Returns a digit of a mode. None if it is neither one bit of the lane's
+/// number nor a digit of the warp's number.
 static std::optional<Digit> getDigit(const PlacedMode &mode, int64_t part,
                                      int64_t extent, int64_t warpSize) {
   Digit digit = {Place::Register, {extent, mode.step, mode.modulo, part}};
@@ -123,7 +123,8 @@ static std::optional<Digit> getDigit(const PlacedMode &mode, int64_t part,
   return digit;
 }
 
-/// The digit that covers the coordinate's digit `from` to `to`.
+/// Returns the digit that covers strides `from` to `to` of the coordinate.
+/// Clears `valid` if the digit has no place.
 static std::optional<Digit> findDigit(ArrayRef<PlacedMode> modes, int64_t from,
                                       int64_t to, int64_t warpSize,
                                       bool &valid) {
@@ -142,7 +143,11 @@ static std::optional<Digit> findDigit(ArrayRef<PlacedMode> modes, int64_t from,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Collects what happens to each digit.
+/// Decides for each digit how it moves, and builds the exchange.
+///
+/// Example: source thread mode 8:1, value mode 4:8; result value mode 4:1,
+/// thread mode 8:4 (warps of 8). Bits 1 and 2 move from lane to register, bits
+/// 8 and 16 from register to lane, bit 4 from one lane bit to another.
 class ExchangePlanner {
 public:
   ExchangePlanner(const FragmentLayout &from, const FragmentLayout &to,
@@ -154,7 +159,7 @@ public:
   }
 
   std::optional<WarpExchange> plan() {
-    // A warp's lanes are all there, and both layouts number the same threads.
+    // Warps must be whole, and both layouts must number the same threads.
     if (from.getNumThreads() != to.getNumThreads() ||
         from.getNumThreads() % warpSize != 0)
       return std::nullopt;
@@ -163,8 +168,9 @@ public:
         return std::nullopt;
     if (!addReplicas())
       return std::nullopt;
-    pairTurns();
-    // Neighbours on both sides come first: words are packed in this order.
+    pairBitMoves();
+    // Digits that are neighbours on both sides come first, because words are
+    // packed in this order.
     llvm::sort(result.kept, [](const auto &a, const auto &b) {
       auto rank = [](const WarpExchange::Kept &kept) {
         int64_t source = kept.source.weigh(1), dest = kept.dest.weigh(1);
@@ -198,17 +204,18 @@ private:
     return true;
   }
 
-  /// Handles one digit of a coordinate; false if it moves between warps. A
-  /// layout that does not reach its other values has none of the two.
+  /// Handles one digit of a coordinate. Returns false if it moves between
+  /// warps. A side is none if its layout does not reach values of the digit
+  /// other than zero.
   bool addDigit(const std::optional<Digit> &source,
                 const std::optional<Digit> &dest) {
-    if (!source) // other values hold nothing, whatever they are set to
+    if (!source) // Registers with other values hold no element.
       return true;
     if (source->place == Place::Warp)
       return dest && dest->place == Place::Warp &&
              dest->getStep() == source->getStep();
     bool isRegister = source->place == Place::Register;
-    if (!dest) // the digit is 0, and so is what it weighs
+    if (!dest) // The digit is always zero.
       return true;
     switch (dest->place) {
     case Place::Register:
@@ -233,7 +240,7 @@ private:
     return false;
   }
 
-  /// Lanes that hold copies can each offer another register.
+  /// Collects lanes that hold copies, so that each can offer another register.
   bool addReplicas() {
     for (const PlacedMode &mode : getPlacedModes(from, -1)) {
       if (!mode.isThread)
@@ -248,7 +255,8 @@ private:
             copies.push_back(digit->getStep());
         }
     }
-    // The target's replicas ask for nothing, but have to be lanes and warps.
+    // Replicas of the result need no move, but must be bits of lanes or digits
+    // of warps.
     for (const PlacedMode &mode : getPlacedModes(to, -1)) {
       int64_t part = 1, left = mode.extent;
       for (int64_t prime = 2; mode.isThread && left > 1; ++prime)
@@ -260,11 +268,12 @@ private:
   }
 
   /// Pairs bits that leave the register's number with lanes that can offer
-  /// them: copies, and lanes whose bit comes into the register's number. Pairs
-  /// in the same place of the lane's number come first: nothing moves there.
-  void pairTurns() {
+  /// them: copies, and lanes whose bit enters the register's number. Pairs with
+  /// equal source and result lane come first, because they allow an XOR
+  /// shuffle.
+  void pairBitMoves() {
     for (bool samePlace : {true, false}) {
-      for (WarpExchange::Turn &out : outgoing) {
+      for (WarpExchange::BitMove &out : outgoing) {
         if (out.sourceLane)
           continue;
         auto copy = llvm::find_if(copies, [&](int64_t lane) {
@@ -276,12 +285,13 @@ private:
         out.takesRound = false;
         copies.erase(copy);
       }
-      for (WarpExchange::Turn &out : outgoing) {
+      for (WarpExchange::BitMove &out : outgoing) {
         if (out.sourceLane)
           continue;
-        auto in = llvm::find_if(incoming, [&](const WarpExchange::Turn &turn) {
-          return !samePlace || turn.sourceLane == out.destLane;
-        });
+        auto in =
+            llvm::find_if(incoming, [&](const WarpExchange::BitMove &move) {
+              return !samePlace || move.sourceLane == out.destLane;
+            });
         if (in == incoming.end())
           continue;
         out.sourceLane = in->sourceLane;
@@ -289,17 +299,17 @@ private:
         incoming.erase(in);
       }
     }
-    for (int64_t lane : copies) // offer what they have to their own place
+    for (int64_t lane : copies) // The remaining copies serve their own lane.
       result.moves.push_back({lane, lane});
-    llvm::append_range(result.turns, outgoing);
-    llvm::append_range(result.turns, incoming);
+    llvm::append_range(result.bitMoves, outgoing);
+    llvm::append_range(result.bitMoves, incoming);
   }
 
   const FragmentLayout &from, &to;
   ArrayRef<int64_t> shape;
   int64_t warpSize;
   WarpExchange result;
-  SmallVector<WarpExchange::Turn> outgoing, incoming;
+  SmallVector<WarpExchange::BitMove> outgoing, incoming;
   SmallVector<int64_t> copies;
 };
 } // namespace
@@ -342,14 +352,14 @@ int64_t WarpExchange::getKept(int64_t destRegister) const {
 
 int64_t WarpExchange::getNumRounds() const {
   return int64_t(1) << llvm::count_if(
-             turns, [](const Turn &turn) { return turn.takesRound; });
+             bitMoves, [](const BitMove &move) { return move.takesRound; });
 }
 
 bool WarpExchange::isXor() const {
   int64_t same = 0;
-  for (const Turn &turn : turns)
-    if (turn.sourceLane == turn.destLane)
-      same |= turn.sourceLane;
+  for (const BitMove &move : bitMoves)
+    if (move.sourceLane == move.destLane)
+      same |= move.sourceLane;
   for (const LaneMove &move : moves)
     if (move.sourceLane == move.threadStep)
       same |= move.sourceLane;
@@ -358,11 +368,11 @@ bool WarpExchange::isXor() const {
 
 int64_t WarpExchange::getRoundMask(int64_t round) const {
   int64_t mask = 0;
-  for (const Turn &turn : turns) {
-    if (!turn.takesRound)
+  for (const BitMove &move : bitMoves) {
+    if (!move.takesRound)
       continue;
     if (round & 1)
-      mask |= turn.sourceLane;
+      mask |= move.sourceLane;
     round >>= 1;
   }
   return mask;
@@ -376,11 +386,10 @@ int64_t WarpExchange::getNumShuffleRounds() const {
 }
 
 int64_t WarpExchange::getNumSelects() const {
-  // The order in which they are made: picks, then turns at the source, then
-  // turns at the result.
+  // In the order of emission: picks, moves at the source, moves at the result.
   int64_t registers = 1, selects = 0;
-  for (const Turn &turn : turns)
-    if (turn.sourceRegister)
+  for (const BitMove &move : bitMoves)
+    if (move.sourceRegister)
       registers *= 2;
   for (const Pick &pick : picks)
     registers *= pick.source.extent;
@@ -389,16 +398,16 @@ int64_t WarpExchange::getNumSelects() const {
     selects += registers - left;
     registers = left;
   }
-  for (const Turn &turn : turns)
-    if (!turn.takesRound)
+  for (const BitMove &move : bitMoves)
+    if (!move.takesRound)
       selects += registers /= 2;
-  for (const Turn &turn : turns)
-    if (turn.takesRound && turn.sourceRegister && turn.sourceLane)
+  for (const BitMove &move : bitMoves)
+    if (move.takesRound && move.sourceRegister && move.sourceLane)
       selects += registers;
   registers = getNumRounds();
-  for (const Turn &turn : turns)
-    if (turn.takesRound && turn.destLane)
-      selects += turn.destRegister ? registers : registers /= 2;
+  for (const BitMove &move : bitMoves)
+    if (move.takesRound && move.destLane)
+      selects += move.destRegister ? registers : registers /= 2;
   return selects;
 }
 
@@ -406,7 +415,7 @@ int64_t WarpExchange::getNumSelects() const {
 // Wide runs
 //===----------------------------------------------------------------------===//
 
-/// Cuts modes into bits as far as their extents are even.
+/// Cuts modes into bits, as long as their extents are even.
 static SmallVector<Mode> getBits(ArrayRef<Mode> modes) {
   SmallVector<Mode> bits;
   for (Mode mode : modes) {
@@ -431,7 +440,8 @@ tilews::getWideLayout(const FragmentLayout &layout, ArrayRef<int64_t> shape,
   auto isBit = [&](const Mode &mode, int64_t stride) {
     return mode.extent == 2 && mode.stride == stride && mode.dim == dim;
   };
-  // The run's bits, taken out of the registers' or exchanged for one of them.
+  // The bits of the run are register bits already, or lane bits that are
+  // exchanged for register bits.
   SmallVector<Mode> run;
   SmallVector<Mode *> lanes;
   for (int64_t stride = 1; stride < elements; stride *= 2) {
@@ -454,8 +464,8 @@ tilews::getWideLayout(const FragmentLayout &layout, ArrayRef<int64_t> shape,
     lanes.push_back(lane);
   }
   for (Mode *lane : lanes) {
-    // Best is the next bit along the same dimension: lanes that are neighbours
-    // hold runs that are.
+    // The next bit along the same dimension is best: neighbouring lanes then
+    // hold neighbouring runs.
     auto *given = llvm::min_element(value, [&](const Mode &a, const Mode &b) {
       auto rank = [&](const Mode &mode) {
         bool bit = mode.extent == 2 && mode.stride != 0;

@@ -158,8 +158,8 @@ Expected<OperandDim> Deriver::getDim(int64_t dim, int64_t extent,
   return side;
 }
 
-/// Parts have to begin where the swizzle's pattern does, but for `within` bytes
-/// of its first row.
+/// Checks that parts start at most `within` bytes after the start of the
+/// swizzle's pattern.
 Error Deriver::checkStarts(const OperandDim &side, int64_t within) const {
   int64_t pattern = result.swizzleBytes ? coreRows * getSpan() : chunkBytes;
   for (int64_t i = 0, e = side.starts.getSize(); i < e; ++i) {
@@ -207,7 +207,7 @@ Error Deriver::deriveMajorK(OperandDim side, OperandDim k) {
   if (!group)
     return makeLayoutError("groups of eight rows along M or N are not equally "
                            "far apart");
-  // What an instruction does not use is as if nothing followed.
+  // Strides that an instruction does not use have their default.
   result.leadingBytes = result.swizzleBytes ? chunkBytes : *chunk;
   result.strideBytes = groups > 1 ? *group : coreRows * span;
   if (Error error = checkDistance(result.strideBytes,

@@ -81,7 +81,7 @@ private:
   IntTuple shape, stride;
 };
 
-/// `a * b`, or a number above every limit.
+/// Returns `a * b`, or a number above every limit.
 int64_t multiply(int64_t a, int64_t b);
 
 /// The same function of the index with as few leaves as it takes.
@@ -163,8 +163,8 @@ llvm::Expected<Slice> slice(const Layout &layout, const IntTuple &coord);
 llvm::Expected<Layout> expand(const Layout &layout, int64_t count,
                               int64_t alignment);
 
-/// The most elements, up to `limit`, that both layouts hold side by side, in
-/// the same order, and at multiples of their number.
+/// Returns the largest number of elements, up to `limit`, that are contiguous
+/// in both layouts, in the same order, and aligned to that number.
 llvm::Expected<int64_t> getCommonVector(const Layout &a, const Layout &b,
                                         int64_t limit);
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A reduction or a scan along an axis combines what the digits of the axis'
-// coordinate tell apart: registers of a thread, lanes of a warp, or threads
-// that have to meet in scratch memory.
+// A reduction or a scan along an axis combines elements that differ in the
+// coordinate along the axis. Each digit of that coordinate is a digit of the
+// number of a register, of a lane, or of a thread in another warp. Values of
+// different warps go through scratch memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +23,9 @@ namespace tilews {
 struct AxisDigit {
   enum class Place {
     Register,
-    /// A power of two of lanes that differ in bits of their number.
+    /// Lanes of a warp; extent and step are powers of two.
     Lane,
-    /// Threads that do not: of more than one warp, or of another number.
+    /// Other threads: of several warps, or not a power of two of lanes.
     Scratch
   };
   Place place;
@@ -33,8 +34,8 @@ struct AxisDigit {
   int64_t of(int64_t number) const { return number / step % extent; }
 };
 
-/// The digits of the coordinate along `axis`, the lowest first; none if they
-/// are not digits, so that some coordinates are held twice, or with gaps.
+/// Returns the digits of the coordinate along `axis`, the lowest first. None if
+/// the modes along the axis are not digits: they overlap or have gaps.
 std::optional<llvm::SmallVector<AxisDigit>>
 getAxisDigits(const FragmentLayout &layout, int64_t axis, int64_t warpSize);
 

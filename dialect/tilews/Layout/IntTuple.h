@@ -89,8 +89,7 @@ private:
   std::vector<IntTuple> parts;
 };
 
-/// An error with a message made of the pieces, for whatever users can get
-/// wrong.
+/// Returns an error whose message is the concatenation of the pieces.
 template <typename... Pieces>
 llvm::Error makeLayoutError(const Pieces &...pieces) {
   std::string message;

@@ -22,10 +22,10 @@
 
 namespace tilews {
 
-/// One digit of a mixed-radix index. In a shared layout the digit is taken
-/// from coordinate `dim` and weighs `stride` elements; in a fragment layout it
-/// is taken from a thread or register index and moves coordinate `dim` by
-/// `stride`.
+/// One digit of a mixed-radix index. In a shared layout the digit is taken from
+/// coordinate `dim`, and each step adds `stride` elements to the offset. In a
+/// fragment layout it is taken from the number of a thread or a register, and
+/// each step adds `stride` to coordinate `dim`; stride 0 replicates.
 struct Mode {
   int64_t extent;
   int64_t stride;
@@ -66,6 +66,9 @@ struct Swizzle {
 };
 
 /// A map from the coordinates of a buffer to element offsets.
+///
+/// Example: modes {64, 64, 0} {64, 1, 1} {2, 4096, 1} are two panels of 64
+/// columns each, of 64 rows. Element (3, 70) has offset 3 * 64 + 6 + 4096.
 class SharedLayout {
 public:
   SharedLayout() = default;
@@ -85,8 +88,8 @@ public:
                                 int64_t elementBits, int64_t spanBytes,
                                 int64_t chunkBytes = 16);
 
-  /// Rows that begin at odd multiples of `chunkBytes`, so that threads that
-  /// read a column of such chunks reach different banks.
+  /// Rows that start at odd multiples of `chunkBytes`, so that threads that
+  /// read a column of such chunks use different banks.
   static SharedLayout getPadded(llvm::ArrayRef<int64_t> shape,
                                 int64_t elementBits, int64_t chunkBytes = 16);
 
@@ -102,8 +105,8 @@ public:
   int64_t getOffset(llvm::ArrayRef<int64_t> coords, int64_t elementBits) const;
   /// One more than the largest offset, in elements.
   int64_t getCosize(int64_t elementBits) const;
-  /// Elements along the innermost dimension that are certain to be adjacent,
-  /// starting at any multiple of that number.
+  /// Returns the number of elements along the innermost dimension that are
+  /// adjacent, starting at any multiple of that number.
   int64_t getContiguity(int64_t elementBits) const;
   bool isRowMajor() const;
   /// The layout that places the same bytes when the elements, numbered row by
@@ -121,7 +124,10 @@ private:
   Swizzle swizzle;
 };
 
-/// Which element a register of a thread holds.
+/// Which element each register of each thread holds.
+///
+/// Example: thread modes {4, 2, 1} {8, 1, 0}, value mode {2, 1, 1}. Thread 5 =
+/// 1 + 1 * 4 holds row 1, columns 2 and 3.
 class FragmentLayout {
 public:
   FragmentLayout() = default;
@@ -188,12 +194,12 @@ private:
   llvm::SmallVector<Mode> value;
 };
 
-/// A layout for plain vectorized access: registers run along the innermost
-/// dimension in vectors of at most `vectorElements`; the threads take the
-/// dimensions in the way that leaves each the fewest registers, and among those
-/// the one with most threads along the innermost dimension. The lanes of a warp
-/// are cut in powers of two. Covers any shape with any number of threads;
-/// coordinates past it hold nothing.
+/// Returns a layout for vectorized access. Registers run along the innermost
+/// dimension in vectors of at most `vectorElements`. Threads are distributed so
+/// that each has the fewest registers; among equal distributions, the one with
+/// the most threads along the innermost dimension is taken. Lanes of a warp are
+/// distributed in powers of two. Any shape can be covered with any number of
+/// threads; registers past the shape hold no element.
 FragmentLayout getBlockedLayout(llvm::ArrayRef<int64_t> shape,
                                 int64_t numThreads, int64_t vectorElements);
 

@@ -20,13 +20,17 @@
 
 namespace tilews {
 
-/// How a fragment is moved matrix by matrix.
+/// How a fragment is loaded or stored matrix by matrix.
+///
+/// Example: a 16 x 16 fragment of f16 in the layout of mma.sync is one
+/// instruction of four matrices. Lanes 0 to 7 provide the rows of the first
+/// one.
 struct MatrixAccess {
   bool transposed = false;
   /// Matrices that one instruction moves: 1, 2 or 4.
   int64_t count = 1;
-  /// Where the row begins whose address a thread gives: register `i` is that of
-  /// instruction `i`.
+  /// The first element of the row whose address a thread provides: register `i`
+  /// is for instruction `i`.
   FragmentLayout rows;
   /// The fragment's register that holds element `e` of the word of matrix `j`
   /// of instruction `i`, at `(i * count + j) * elements + e`.
@@ -36,11 +40,11 @@ struct MatrixAccess {
   int64_t getNumInstructions() const { return rows.getNumValues(); }
 };
 
-/// The access to a fragment of elements of `elementBits` in a buffer whose last
-/// dimension is the fragment's last one that is not 1. Runs of `maxVector`
-/// elements are aligned, as far as the region in the buffer goes. None if the
-/// layout does not hold matrices or reaches past `shape`, or if memory does not
-/// hold runs of 16 bytes.
+/// Returns the access to a fragment of elements of `elementBits`. The buffer's
+/// last dimension is the fragment's last one with an extent other than 1, and
+/// the region is aligned for runs of `maxVector` elements. None if the layout
+/// does not consist of matrices or reaches past `shape`, or if memory has no
+/// runs of 16 bytes.
 std::optional<MatrixAccess> getMatrixAccess(const FragmentLayout &layout,
                                             llvm::ArrayRef<int64_t> shape,
                                             const SharedLayout &memory,

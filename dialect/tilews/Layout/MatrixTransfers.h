@@ -21,10 +21,10 @@ namespace tilews {
 /// rows as they lie in shared memory, 16 bytes each.
 struct MatrixTransfer {
   int64_t matrices = 0, rows = 0, columns = 0;
-  /// The elements that a lane's registers hold, lowest bits first.
+  /// The elements in the registers of a lane, the lowest bits first.
   FragmentLayout registers;
-  /// The row that a lane gives the address of: (matrix, row). Lanes whose
-  /// address does not matter are replicas.
+  /// The row (matrix, row) whose address a lane provides. Lanes whose address
+  /// the instruction ignores are replicas.
   FragmentLayout addresses;
 };
 
@@ -46,9 +46,9 @@ enum class TensorMemoryShape {
   S16x32bx2
 };
 
-/// Which 32-bit word (lane, column) of a warp's part of tensor memory a thread
-/// holds in which register, for `repeat` times the shape. The second half of
-/// 16x32bx2 follows the first one.
+/// Returns which 32-bit word (lane, column) of a warp's part of tensor memory
+/// each register of a thread holds, for `repeat` times the shape. The second
+/// half of 16x32bx2 follows the first one.
 FragmentLayout getTensorMemoryTransfer(TensorMemoryShape shape, int64_t repeat);
 
 } // namespace tilews

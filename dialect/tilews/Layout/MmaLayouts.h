@@ -18,14 +18,14 @@
 namespace tilews {
 
 /// A matrix instruction of one warp (or wgmma's warpgroup): the extents of the
-/// product it computes, and which lane holds which element of each operand.
+/// matmul that it computes, and which lane holds which element of each operand.
 /// Coordinates are (m, k) for the left operand, (k, n) for the right one and
 /// (m, n) for the accumulator.
 struct MmaInstruction {
   int64_t m = 0, n = 0, k = 0;
   FragmentLayout lhs, rhs, acc;
 
-  /// Lanes that execute it together: a warp's, or 128.
+  /// Returns the lanes that execute it together: those of a warp, or 128.
   int64_t getNumLanes() const { return acc.getNumThreads(); }
 };
 
@@ -47,16 +47,16 @@ MmaInstruction getMfmaF64();
 MmaInstruction getWmmaGfx11();
 MmaInstruction getWmmaGfx12();
 
-/// How many warps (or warpgroups) share the rows and the columns of a product.
+/// How many warps (or warpgroups) divide the rows and the columns of a matmul.
 struct WarpGrid {
   int64_t m = 1, n = 1;
 };
 
-/// Preference between the grids that waste no instruction.
+/// The preferred one of the grids that waste no instruction.
 enum class WarpShape { Square, AlongM, AlongN };
 
-/// Distributes an MxN product over `numGroups` groups of lanes: the grid with
-/// the fewest instructions a group, then the least operand traffic.
+/// Distributes an M x N matmul over `numGroups` groups of lanes: the grid with
+/// the fewest instructions per group, then with the least operand traffic.
 WarpGrid getWarpGrid(const MmaInstruction &mma, int64_t numGroups, int64_t m,
                      int64_t n, WarpShape shape);
 

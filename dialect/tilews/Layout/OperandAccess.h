@@ -1,12 +1,13 @@
-//===- OperandAccess.h - How warps read operands of products ----*- C++ -*-===//
+//===- OperandAccess.h - How warps read operands of matmuls -----*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The reads of a warp that holds its operands in registers, and layouts of the
-// shared buffer in which the banks serve them without conflicts.
+// The accesses by which a warp reads operands of a matmul from shared memory
+// into registers, and layouts of the buffer in which they have no bank
+// conflicts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,40 +19,40 @@
 
 namespace tilews {
 
-/// How a warp reads one instruction's operand from a buffer.
+/// How a warp reads the operand of one instruction from a buffer.
 struct OperandAccess {
-  /// The elements that the lanes give an address of, in the buffer's
-  /// coordinates.
+  /// The elements whose addresses the lanes provide, in coordinates of the
+  /// buffer.
   FragmentLayout lanes;
-  /// Bytes that every lane's address stands for, as ldmatrix has it; zero if
-  /// lanes read their registers, as many at a time as lie side by side.
+  /// Bytes at the address of each lane, for ldmatrix. Zero if lanes read their
+  /// own registers, in vectors of adjacent elements.
   int64_t rowBytes = 0;
 };
 
-/// The rows of 16 bytes that ldmatrix reads for an operand (PTX ISA,
-/// "ldmatrix"): lanes 8 * i to 8 * i + 7 give those of matrix i. `transposed`
-/// says that the buffer is K x M, or N x K. Rows run along the buffer's last
-/// dimension.
+/// Returns the rows of 16 bytes that ldmatrix reads for an operand (PTX ISA,
+/// "ldmatrix"): lanes 8 * i to 8 * i + 7 provide those of matrix i.
+/// `transposed` means that the buffer is K x M, or N x K. Rows run along the
+/// buffer's last dimension.
 OperandAccess getMatrixRowAccess(const MmaInstruction &mma, bool isLhs,
                                  bool transposed);
-/// The registers of an operand, read one by one or in vectors.
+/// Returns the access that reads registers of an operand by ordinary loads.
 OperandAccess getRegisterAccess(const MmaInstruction &mma, bool isLhs,
                                 bool transposed);
 
-/// The worst of a warp's reads.
+/// Returns the conflicts of the worst read of a warp.
 llvm::Expected<BankConflicts> getBankConflicts(const OperandAccess &access,
                                                const SharedLayout &layout,
                                                int64_t elementBits);
 
-/// The worst access of a warp that copies a buffer, in vectors of up to 16
-/// bytes, with `numThreads` threads.
+/// Returns the conflicts of the worst access of a warp when `numThreads`
+/// threads copy a buffer in vectors of up to 16 bytes.
 llvm::Expected<BankConflicts> getCopyConflicts(const SharedLayout &layout,
                                                int64_t elementBits,
                                                int64_t numThreads);
 
-/// Panels as wide as possible, or else rows, whose swizzle lets the banks serve
-/// the reads and the copy that fills the buffer without conflicts or, if no
-/// swizzle does, with the fewest.
+/// Returns the layout with the fewest bank conflicts of the reads and of the
+/// copy that fills the buffer: panels as wide as possible, or else rows, with a
+/// swizzle.
 SharedLayout getOperandLayout(llvm::ArrayRef<int64_t> shape,
                               int64_t elementBits, const OperandAccess &access,
                               int64_t numThreads);

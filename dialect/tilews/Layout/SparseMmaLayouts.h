@@ -21,11 +21,11 @@ struct SparseMmaInstruction {
   /// K counts the elements of the right operand; the left one's fragment has
   /// coordinates (m, k / 2).
   MmaInstruction mma;
-  /// Which field of a lane's metadata word, lowest bits first, belongs to which
-  /// row and to which part of it. Lanes that could hold a field instead of each
-  /// other, as a selector says, are replicas.
+  /// The row, and the part of the row, to which each field of a lane's metadata
+  /// word belongs, the lowest bits first. Lanes of which a selector chooses one
+  /// are replicas.
   FragmentLayout metadata;
-  /// The bits of a field, and the elements along K it tells of.
+  /// The bits of a field, and the elements along K that it describes.
   int64_t fieldBits = 0, fieldK = 0;
 };
 

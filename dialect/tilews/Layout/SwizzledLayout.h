@@ -19,13 +19,13 @@
 
 namespace tilews {
 
-/// Why the numbers are no swizzle.
+/// Fails if the numbers are not a valid swizzle.
 llvm::Error checkSwizzle(Swizzle swizzle);
 /// Reads `Sw<bits,base,shift>`.
 llvm::Expected<Swizzle> parseSwizzle(llvm::StringRef text);
 std::string toString(Swizzle swizzle);
-/// The swizzle of the same bytes when its offsets, in units of `fromBits`, are
-/// counted in units of `toBits`.
+/// Converts a swizzle of offsets in units of `fromBits` to units of `toBits`.
+/// It permutes the same bytes.
 llvm::Expected<Swizzle> recast(Swizzle swizzle, int64_t fromBits,
                                int64_t toBits);
 
@@ -43,25 +43,27 @@ struct SwizzledLayout {
   int64_t operator()(int64_t index) const {
     return swizzle(offset + layout(index));
   }
-  /// Offsets are below this: the layout's reach, in whole atoms of the swizzle.
+  /// Returns a bound of the offsets, a multiple of the swizzle's atom.
   int64_t getCosize() const;
-  /// An index whose offset the swizzle changes.
+  /// Returns an index whose offset the swizzle changes, if there is one.
   std::optional<int64_t> findSwizzled() const;
   std::string str() const;
 };
 
 llvm::Expected<SwizzledLayout> recast(const SwizzledLayout &layout,
                                       int64_t fromBits, int64_t toBits);
-/// The elements that stay at fixed coordinates.
+/// Returns the layout of the elements with the given coordinates fixed.
 llvm::Expected<SwizzledLayout> slice(const SwizzledLayout &layout,
                                      const IntTuple &coord);
-/// Versions of a buffer; a slot is a multiple of the swizzle's atom.
+/// Returns the layout of `count` versions of a buffer. The distance of versions
+/// is a multiple of the swizzle's atom and of `alignment`.
 llvm::Expected<SwizzledLayout> expand(const SwizzledLayout &layout,
                                       int64_t count, int64_t alignment);
 
-/// One dimension of a shared buffer, without its swizzle.
+/// Returns the layout of one dimension of a shared buffer, without its swizzle.
 llvm::Expected<Layout> getDimLayout(const SharedLayout &layout, int64_t dim);
-/// A shared buffer's layout in elements of `elementBits`: one mode a dimension.
+/// Returns a shared buffer's layout in elements of `elementBits`, with one mode
+/// per dimension.
 llvm::Expected<SwizzledLayout> getSwizzledLayout(const SharedLayout &layout,
                                                  int64_t elementBits);
 llvm::Expected<SharedLayout> getSharedLayout(const SwizzledLayout &layout,
@@ -75,24 +77,27 @@ struct SharedCollision {
 llvm::Expected<std::optional<SharedCollision>>
 findCollision(const SharedLayout &layout);
 
-/// The layout of `count` versions of a shared buffer behind a new leading
-/// dimension. A slot is a multiple of the swizzle's atom and of 128 bytes,
-/// where TMA copies to.
+/// Returns the layout of `count` versions of a shared buffer, with a new
+/// leading dimension. The distance of versions is a multiple of the swizzle's
+/// atom and of 128 bytes, the alignment that TMA needs.
 llvm::Expected<SharedLayout> expand(const SharedLayout &layout, int64_t count,
                                     int64_t elementBits);
-/// The layout of each version of such a buffer, or why they have none of their
-/// own.
+/// Returns the layout of one version of such a buffer. Fails if versions do not
+/// start at multiples of the swizzle's atom.
 llvm::Expected<SharedLayout> getSlotLayout(const SharedLayout &layout,
                                            int64_t elementBits);
 
-/// A fragment's layout as (thread, value) -> number of the element in a box of
-/// `shape`, row by row.
+/// Returns a fragment's layout as a function (thread, value) -> number of the
+/// element in a fragment of `shape`, row by row.
 llvm::Expected<Layout> getThreadValueLayout(const FragmentLayout &layout,
                                             llvm::ArrayRef<int64_t> shape);
 llvm::Expected<FragmentLayout> getFragmentLayout(const Layout &layout,
                                                  llvm::ArrayRef<int64_t> shape);
 
-/// How the accesses of threads to shared memory fall on its banks.
+/// The cost of an access to shared memory by its banks.
+///
+/// Example: 32 threads read 4 bytes each, 8 bytes apart: 1 phase, degree 2,
+/// 2 wavefronts, and threads 0 and 16 clash.
 struct BankConflicts {
   int64_t phases = 0;     // groups of threads that are served together
   int64_t wavefronts = 0; // cycles they need in all
@@ -100,13 +105,13 @@ struct BankConflicts {
   /// Threads of the worst phase that need different words of one bank.
   std::optional<std::pair<int64_t, int64_t>> clash;
 };
-/// The conflicts of one access of `bytes` (a power of two up to 16) by each
-/// thread of a warp, at these byte offsets. There are 32 banks of 4 bytes;
+/// Returns the conflicts of one access of `bytes` (a power of two up to 16) by
+/// each thread of a warp, at these byte offsets. There are 32 banks of 4 bytes;
 /// 8-byte accesses are served by 16 threads at a time, 16-byte accesses by 8.
 llvm::Expected<BankConflicts>
 getBankConflicts(llvm::ArrayRef<int64_t> byteOffsets, int64_t bytes);
-/// The worst access of a layout (thread, value) whose threads access `vector`
-/// values at a time, warp by warp.
+/// Returns the conflicts of the worst access of a layout (thread, value) whose
+/// threads access `vector` values at a time, warp by warp.
 llvm::Expected<BankConflicts> getBankConflicts(const SwizzledLayout &layout,
                                                int64_t elementBits,
                                                int64_t vector,

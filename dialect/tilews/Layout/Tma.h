@@ -38,12 +38,17 @@ struct TmaRegion {
   int64_t innerDim = 0;
 };
 
-/// The instructions for a region, all of one tensor map.
+/// The instructions for a region, all with one tensor map.
+///
+/// Example: 64 x 128 f16 in two panels of 64 columns has boxes of 64 x 64
+/// (extents 64, 64, the columns first) and two instructions: 0 bytes at (0, 0),
+/// and 8192 bytes at (0, 64).
 struct TmaBoxes {
   struct Instruction {
-    /// From the buffer's begin to the box, a multiple of 128.
+    /// Bytes from the start of the buffer to the box, a multiple of 128.
     int64_t sharedBytes;
-    /// From the region's first element to the box's, by global dimension.
+    /// Distance from the region's first element to the box's, by global
+    /// dimension.
     llvm::SmallVector<int64_t> coords;
   };
 
@@ -54,18 +59,19 @@ struct TmaBoxes {
   /// The swizzle mode: 0 for none, 32, 64 or 128.
   int64_t swizzleBytes = 0;
   llvm::SmallVector<Instruction> instructions;
-  /// Of boxes that are shared out: from one share to the next. The instructions
-  /// are those of the first share.
+  /// For boxes that several blocks share: the step from one share to the next.
+  /// `instructions` are those of the first share.
   Instruction nextShare = {0, {}};
 
   /// Bytes that an instruction moves, elements past the tensor's end included.
   int64_t getBoxBytes(int64_t elementBits) const;
-  /// Shares the boxes out, whole or cut by rows between atoms of the swizzle.
+  /// Divides the boxes among `shares` blocks: whole boxes, or rows of a box in
+  /// multiples of the swizzle's atom.
   llvm::Error shareOut(int64_t shares, int64_t elementBits);
 };
 
-/// The boxes of a region, or why TMA cannot copy it. The buffer has to begin at
-/// a multiple of 128 bytes and of its swizzle's atom.
+/// Returns the boxes of a region, or an error that says why TMA cannot copy it.
+/// The buffer must start at a multiple of 128 bytes and of its swizzle's atom.
 llvm::Expected<TmaBoxes> getTmaBoxes(const TmaRegion &region);
 
 } // namespace tilews

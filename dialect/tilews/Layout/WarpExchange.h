@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How the lanes of a warp bring a fragment from one layout into another by
+// How the lanes of a warp convert a fragment from one layout to another by
 // exchanging registers. Both layouts are cut into the same digits of the
-// coordinates; what has to happen to a digit follows from where the two
-// layouts keep it: in a register index, in a lane's number, or in a warp's.
+// coordinates. What happens to a digit follows from where each layout keeps it:
+// in the number of a register, of a lane, or of a warp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@
 namespace tilews {
 
 /// A digit of a register's number: `number / step % modulo / part % extent`.
-/// The modulus counts where a layout holds less than the digits it is cut into.
+/// The modulus matters if a layout reaches less far than the digits into which
+/// it is cut.
 struct RegisterDigit {
   int64_t extent, step, modulo, part;
 
@@ -38,17 +39,21 @@ struct RegisterDigit {
 /// numbered in bits where they take part in the exchange:
 ///
 /// * a *pick* selects among the registers by a digit of the warp's number;
-/// * a *turn* is a bit that moves from the register's number in the source
-///   (`sourceRegister`) into the lane's number in the result (`destLane`), or
-///   from the lane's number in the source (`sourceLane`) into the register's
+/// * a *bit move* takes a bit from the register's number in the source
+///   (`sourceRegister`) to the lane's number in the result (`destLane`), or
+///   from the lane's number in the source (`sourceLane`) to the register's
 ///   number in the result (`destRegister`), or both at once in opposite
-///   directions. What takes no part is 0.
+///   directions. Numbers that take no part are 0.
 ///
-/// With a bit `r` of the round's number for each turn that `takesRound`
-/// (r = 0 for the others), lane `l` of the result reads from the lane whose bit
-/// `sourceLane` is `r ^ (l & destLane)`; lane `s` of the source offers the
-/// register whose bit `sourceRegister` is `r ^ (s & sourceLane)`; and what lane
-/// `l` reads has bit `destRegister` equal to `r ^ (l & destLane)`.
+/// Each bit move that `takesRound` has a bit `r` of the round's number; r = 0
+/// for the others. Lane `l` of the result reads from the lane whose bit
+/// `sourceLane` is `r ^ (l & destLane)`. Lane `s` of the source offers the
+/// register whose bit `sourceRegister` is `r ^ (s & sourceLane)`. The value
+/// that lane `l` reads goes to the register whose bit `destRegister` is `r ^ (l
+/// & destLane)`.
+///
+/// Example: the transpose of 2 x 2 elements in lanes 0 and 1 is one bit move,
+/// of bit 0 in all four numbers, in two rounds.
 struct WarpExchange {
   /// A digit of the source's register number that equals `thread / step %
   /// source.extent`, a digit of the warp's number.
@@ -56,14 +61,14 @@ struct WarpExchange {
     RegisterDigit source;
     int64_t threadStep;
   };
-  struct Turn {
+  struct BitMove {
     std::optional<RegisterDigit> sourceRegister, destRegister;
     int64_t sourceLane = 0, destLane = 0;
-    /// Whether two rounds are needed for it. Without, all lanes that differ in
-    /// `sourceLane` hold the same registers, and each offers another one.
+    /// Whether it needs two rounds. If not, lanes that differ in `sourceLane`
+    /// hold the same registers, and each offers a different one.
     bool takesRound = true;
   };
-  /// A digit that a register has in both layouts.
+  /// A digit of the register's number in both layouts.
   struct Kept {
     RegisterDigit source, dest;
   };
@@ -74,49 +79,49 @@ struct WarpExchange {
 
   int64_t sourceValues = 1, destValues = 1;
   llvm::SmallVector<Pick> picks;
-  llvm::SmallVector<Turn> turns;
+  llvm::SmallVector<BitMove> bitMoves;
   llvm::SmallVector<Kept> kept;
   llvm::SmallVector<LaneMove> moves;
   int64_t warpSize;
 
-  /// Elements that a lane keeps together: the values of all kept digits.
+  /// Returns the size of a group of elements that stays together in a lane: the
+  /// product of the extents of the kept digits.
   int64_t getNumKept() const;
-  /// The register's number in the source (dest) for the kept digits' values
-  /// numbered by `kept`, first digit fastest.
+  /// Returns the register of the source for value `kept` of the kept digits,
+  /// which are numbered with the first digit fastest.
   int64_t getKeptSource(int64_t kept) const;
-  /// The number of the kept digits' values of a register of the result.
+  /// Returns the value of the kept digits of a register of the result.
   int64_t getKept(int64_t destRegister) const;
 
   int64_t getNumRounds() const;
-  /// Whether lanes read from lanes whose number differs from theirs in the bits
-  /// of `getRoundMask` alone, the same for all lanes.
+  /// Returns whether each lane reads from the lane whose number differs in
+  /// exactly the bits of `getRoundMask`.
   bool isXor() const;
-  /// What the number of a round changes in the source lane's.
+  /// Returns the bits of the source lane that a round flips.
   int64_t getRoundMask(int64_t round) const;
-  /// Rounds in which lanes read from others.
+  /// Returns the number of rounds in which lanes read from other lanes.
   int64_t getNumShuffleRounds() const;
-  /// Two-way selections of each element that is kept together.
+  /// Returns the number of two-way selects for each element of a group.
   int64_t getNumSelects() const;
-  /// Whether registers are renamed and nothing else.
+  /// Returns whether registers are only renamed.
   bool isRename() const {
     return getNumShuffleRounds() == 0 && getNumSelects() == 0;
   }
 };
 
-/// The exchange that makes of a fragment of `shape` in layout `from` one in
-/// layout `to`; none if elements have to move between warps, or if the layouts
+/// Returns the exchange that converts a fragment of `shape` from layout `from`
+/// to layout `to`. None if elements must move between warps, or if the layouts
 /// have no common digits.
 std::optional<WarpExchange> getWarpExchange(const FragmentLayout &from,
                                             const FragmentLayout &to,
                                             llvm::ArrayRef<int64_t> shape,
                                             int64_t warpSize);
 
-/// The layout nearest to `layout` in which runs of `elements` neighbours along
-/// dimension `dim` are held by one lane, as its first registers, and which
-/// lanes reach by exchanging registers with lanes that differ in few bits: the
-/// lanes that share such a run give it to one of them and get other registers'
-/// runs for it. None if `layout` has no such neighbour: if the run is spread
-/// over warps, or too few registers are there to be given.
+/// Returns a layout close to `layout` in which one lane holds each run of
+/// `elements` neighbours along dimension `dim`, as its first registers. Lanes
+/// that share a run in `layout` give it to one of them and get runs of other
+/// registers in return, so the conversion exchanges few bits. None if a run is
+/// spread over warps, or a lane has too few registers to give.
 std::optional<FragmentLayout> getWideLayout(const FragmentLayout &layout,
                                             llvm::ArrayRef<int64_t> shape,
                                             int64_t dim, int64_t elements,

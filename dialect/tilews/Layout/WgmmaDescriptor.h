@@ -30,23 +30,26 @@ struct WgmmaOperand {
   int64_t extent = 0, k = 0;
 };
 
-/// How the instructions of a product address an operand.
+/// How the instructions of a matmul address an operand.
+///
+/// Example: 64 x 64 f16 in rows of 128 bytes with Sw<3,4,3>, K along the rows:
+/// `strideBytes` 1024 (8 rows), `kStarts` 4:32 (16 elements along K each).
 struct WgmmaDescriptor {
   /// Whether 16-byte rows run along K, otherwise along M or N.
   bool majorK = true;
   /// The swizzle mode: 0 for none, 32, 64 or 128.
   int64_t swizzleBytes = 0;
   int64_t leadingBytes = 0, strideBytes = 0;
-  /// Bytes from the buffer's begin to the part of the i-th instruction along M
-  /// (or N) and of the j-th along K: `starts(i) + kStarts(j)`.
+  /// `starts(i) + kStarts(j)` is the distance in bytes from the start of the
+  /// buffer to the part of instruction i along M (or N) and j along K.
   Layout starts, kStarts;
 
-  /// The descriptor but for the address.
+  /// Returns the descriptor without the address.
   int64_t getBits() const;
 };
 
-/// The descriptor of an operand, or why wgmma cannot read the layout. The
-/// buffer has to begin at a multiple of its swizzle's atom.
+/// Returns the descriptor of an operand, or an error that says why wgmma cannot
+/// read the layout. The buffer must start at a multiple of its swizzle's atom.
 llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(const WgmmaOperand &operand);
 
 } // namespace tilews

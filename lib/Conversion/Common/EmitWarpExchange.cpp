@@ -28,12 +28,12 @@
 using namespace mlir;
 using namespace tilews;
 
-/// The 32-bit words of the elements that a lane keeps together.
+/// The 32-bit words of a group of elements that stays together in a lane.
 using Words = SmallVector<Value>;
 
 namespace {
-/// Emits an exchange. Bit `i` of an index into a list of words is that of the
-/// `i`-th turn that takes part at this point.
+/// Emits an exchange. Bit `i` of an index into a list of words belongs to the
+/// `i`-th bit move that takes part at this point.
 class ExchangeEmitter {
 public:
   ExchangeEmitter(ImplicitLocOpBuilder &b, const TargetLowering &target,
@@ -63,7 +63,7 @@ private:
   // Elements and words
   //===------------------------------------------------------------------===//
 
-  /// An element as an integer of at least a byte, and back.
+  /// Converts an element to an integer of at least a byte, and back.
   Value toStorage(Value value) {
     if (value.getType() == storage)
       return value;
@@ -83,7 +83,8 @@ private:
     return std::max<int64_t>(32 / storage.getWidth(), 1);
   }
 
-  /// What the source does not have is not used by the result either.
+  /// Returns a register of the source. Registers that it lacks are zero, and
+  /// the result does not use them.
   Value getRegister(size_t number) {
     return number < registers.size() ? registers[number] : getZero();
   }
@@ -91,7 +92,7 @@ private:
     return arith::ConstantOp::create(b, b.getIntegerAttr(storage, 0));
   }
 
-  /// The words of one group of registers, the first of which has number `base`.
+  /// Packs one group of registers, the first of which is `base`, into words.
   Words getWords(int64_t base) {
     Words words;
     int64_t perWord = getPerWord(), count = exchange.getNumKept();
@@ -141,7 +142,7 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
   }
-  /// Whether the bit of the lane's number is set.
+  /// Computes whether the bit `lane` of the lane's number is set.
   Value isSet(int64_t lane) {
     Value &known = predicates[lane];
     if (!known) {
@@ -157,7 +158,8 @@ private:
       words.push_back(a == c ? a : arith::SelectOp::create(b, condition, a, c));
     return words;
   }
-  /// Entries that differ in bit `position` change places where `lane` is set.
+  /// Swaps entries that differ in bit `position` in lanes whose bit `lane` is
+  /// set.
   void swap(MutableArrayRef<Words> entries, unsigned position, int64_t lane) {
     size_t bit = size_t(1) << position;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -168,7 +170,7 @@ private:
       entries[i] = low;
     }
   }
-  /// Entries whose bit `position` is that of `lane` remain.
+  /// Keeps the entries whose bit `position` equals the lane's bit `lane`.
   void fold(SmallVector<Words> &entries, unsigned position, int64_t lane) {
     size_t bit = size_t(1) << position;
     SmallVector<Words> left;
@@ -182,30 +184,30 @@ private:
   // The exchange
   //===------------------------------------------------------------------===//
 
-  /// What lanes offer: an entry for each combination of round bits of the turns
-  /// that leave the register's number.
+  /// Computes what lanes offer: an entry for each combination of the round bits
+  /// of the moves that leave the register's number.
   SmallVector<Words> offer() {
-    SmallVector<const WarpExchange::Turn *> turns;
-    for (const WarpExchange::Turn &turn : exchange.turns)
-      if (turn.sourceRegister)
-        turns.push_back(&turn);
+    SmallVector<const WarpExchange::BitMove *> bitMoves;
+    for (const WarpExchange::BitMove &move : exchange.bitMoves)
+      if (move.sourceRegister)
+        bitMoves.push_back(&move);
     SmallVector<Words> entries;
-    for (int64_t index = 0; index < int64_t(1) << turns.size(); ++index) {
+    for (int64_t index = 0; index < int64_t(1) << bitMoves.size(); ++index) {
       int64_t base = 0;
-      for (auto [i, turn] : llvm::enumerate(turns))
-        base += turn->sourceRegister->weigh(index >> i & 1);
+      for (auto [i, move] : llvm::enumerate(bitMoves))
+        base += move->sourceRegister->weigh(index >> i & 1);
       entries.push_back(pick(base, exchange.picks));
     }
-    for (int64_t i = int64_t(turns.size()) - 1; i >= 0; --i) {
-      if (!turns[i]->takesRound)
-        fold(entries, i, turns[i]->sourceLane);
-      else if (turns[i]->sourceLane)
-        swap(entries, i, turns[i]->sourceLane);
+    for (int64_t i = int64_t(bitMoves.size()) - 1; i >= 0; --i) {
+      if (!bitMoves[i]->takesRound)
+        fold(entries, i, bitMoves[i]->sourceLane);
+      else if (bitMoves[i]->sourceLane)
+        swap(entries, i, bitMoves[i]->sourceLane);
     }
     return entries;
   }
 
-  /// The registers that the warp's number picks.
+  /// Selects registers by digits of the warp's number.
   Words pick(int64_t base, ArrayRef<WarpExchange::Pick> picks) {
     if (picks.empty())
       return getWords(base);
@@ -224,14 +226,14 @@ private:
     return picked;
   }
 
-  /// What a lane reads in one round.
+  /// Shuffles the words of one round.
   Words shuffle(int64_t round, ArrayRef<Words> offered) {
     size_t index = 0;
     unsigned position = 0, bit = 0;
-    for (const WarpExchange::Turn &turn : exchange.turns) {
-      if (!turn.takesRound)
+    for (const WarpExchange::BitMove &move : exchange.bitMoves) {
+      if (!move.takesRound)
         continue;
-      if (turn.sourceRegister)
+      if (move.sourceRegister)
         index |= (round >> bit & 1) << position++;
       ++bit;
     }
@@ -248,7 +250,7 @@ private:
     return words;
   }
 
-  /// The lane that this one reads from in rounds with this mask.
+  /// Computes the lane from which this one reads in rounds with this mask.
   Value getSourceLane(int64_t mask) {
     if (!sourceLane) {
       auto add = [&](int64_t to, Value bit) {
@@ -263,29 +265,29 @@ private:
       sourceLane = constant(0);
       for (const WarpExchange::LaneMove &move : exchange.moves)
         add(move.sourceLane, bitOf(move.threadStep));
-      for (const WarpExchange::Turn &turn : exchange.turns)
-        if (turn.sourceLane && turn.destLane)
-          add(turn.sourceLane, bitOf(turn.destLane));
+      for (const WarpExchange::BitMove &move : exchange.bitMoves)
+        if (move.sourceLane && move.destLane)
+          add(move.sourceLane, bitOf(move.destLane));
     }
     if (mask == 0)
       return sourceLane;
     return arith::XOrIOp::create(b, sourceLane, constant(mask));
   }
 
-  /// Puts what was read in the order of the result's registers: an entry for
-  /// each combination of the bits that come into the register's number.
+  /// Reorders what was read: an entry for each combination of the bits that
+  /// come into the register's number.
   void take(SmallVector<Words> &entries) {
-    SmallVector<const WarpExchange::Turn *> turns;
-    for (const WarpExchange::Turn &turn : exchange.turns)
-      if (turn.takesRound)
-        turns.push_back(&turn);
-    for (int64_t i = int64_t(turns.size()) - 1; i >= 0; --i) {
-      if (!turns[i]->destLane)
+    SmallVector<const WarpExchange::BitMove *> bitMoves;
+    for (const WarpExchange::BitMove &move : exchange.bitMoves)
+      if (move.takesRound)
+        bitMoves.push_back(&move);
+    for (int64_t i = int64_t(bitMoves.size()) - 1; i >= 0; --i) {
+      if (!bitMoves[i]->destLane)
         continue;
-      if (turns[i]->destRegister)
-        swap(entries, i, turns[i]->destLane);
+      if (bitMoves[i]->destRegister)
+        swap(entries, i, bitMoves[i]->destLane);
       else
-        fold(entries, i, turns[i]->destLane);
+        fold(entries, i, bitMoves[i]->destLane);
     }
   }
 
@@ -297,9 +299,9 @@ private:
     for (int64_t number = 0; number < exchange.destValues; ++number) {
       size_t index = 0;
       unsigned position = 0;
-      for (const WarpExchange::Turn &turn : exchange.turns)
-        if (turn.destRegister)
-          index |= turn.destRegister->of(number) << position++;
+      for (const WarpExchange::BitMove &move : exchange.bitMoves)
+        if (move.destRegister)
+          index |= move.destRegister->of(number) << position++;
       result.push_back(elements[index][exchange.getKept(number)]);
     }
     return result;
