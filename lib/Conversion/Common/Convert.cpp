@@ -39,7 +39,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// The arena: shared memory whose size the launch gives.
+/// Declares the arena: shared memory of size 0 here, whose size the launch
+/// sets.
 static void createArena(gpu::GPUModuleOp module) {
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
@@ -71,7 +72,7 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// Channels have become barriers.
+/// Fails if a channel has not become barriers.
 static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
     if (!isa<ChannelOp, CursorOp>(op))
@@ -86,7 +87,7 @@ LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
     : target(target), block({0, getNumThreads(kernel), 0}) {
   kernel.walk([&](SpecializeOp specialize) {
-    // Barrier 0 is the block's.
+    // Hardware barrier 0 synchronizes the block; roles get the following ones.
     int64_t barrier = 0;
     for (RoleOp role : specialize.getRoles()) {
       ThreadGroup group = {role.getFirstThread(), role.getNumThreads(),
@@ -97,7 +98,7 @@ LoweringContext::LoweringContext(const TargetLowering &target,
   });
 }
 
-/// Numbers of type index fit its width.
+/// Fails if a constant of type index does not fit the width of indices.
 static LogicalResult checkConstants(gpu::GPUFuncOp kernel,
                                     unsigned indexBitwidth) {
   WalkResult result = kernel.walk([&](arith::ConstantIndexOp op) {
@@ -134,7 +135,7 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
   });
 }
 
-/// No annotation is dropped in silence.
+/// Drops annotations of loops that no pass has used, each with a remark.
 static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   dropStrayStages(kernel);
   kernel.walk([](scf::ForOp loop) {
@@ -159,8 +160,8 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
   });
 }
 
-/// Roles that the kernel had from the start have registers of their own;
-/// without roles there is nothing to give registers to.
+/// Drops `tile.role_registers` with a remark. Roles that existed from the start
+/// have `registers` of their own, and without roles there is nothing to set.
 static void remarkRoleRegisters(gpu::GPUFuncOp kernel) {
   if (kernel->removeAttr(TileDialect::kRoleRegisters))
     kernel.emitRemark(
@@ -168,7 +169,7 @@ static void remarkRoleRegisters(gpu::GPUFuncOp kernel) {
         "has made roles of this kernel to give them to");
 }
 
-/// Where there are no clusters the blocks are launched without.
+/// Drops `tile.cluster` with a remark on targets without clusters.
 static void remarkClusters(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   auto cluster =
       kernel->getAttrOfType<DenseI32ArrayAttr>(TileDialect::kCluster);

@@ -31,8 +31,12 @@ using namespace tilews;
 using namespace tilews::tile;
 
 namespace {
-/// A layout whose first registers are those that lie side by side along one
-/// dimension, and where they are in the fragment's own order.
+/// A fragment's layout with its registers reordered: those that are neighbours
+/// along one dimension come first. `numbers[i]` is the original number of
+/// register `i`.
+///
+/// Example: value modes {2, 8, 0} {4, 1, 1} and dimension 1 give
+/// {4, 1, 1} {2, 8, 0} and numbers 0 2 4 6 1 3 5 7.
 struct RunsFirst {
   FragmentLayout layout;
   SmallVector<int64_t> numbers;
@@ -73,7 +77,7 @@ struct RunsFirst {
   }
 };
 
-/// Access of one side of a round trip to the scratch buffer.
+/// The access of one side, store or load, to the scratch buffer.
 class ScratchSide {
 public:
   ScratchSide(ImplicitLocOpBuilder &b, Value buffer, Type element,

@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// A number as printf takes it, and its format.
+/// Returns a number in the type that printf takes, and its format.
 static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
                                                const TargetLowering &target,
                                                Value value, Type original) {
@@ -76,7 +76,7 @@ struct PrintPattern : TilePattern<PrintOp> {
     return success();
   }
 
-  /// The message is text, not a format.
+  /// Escapes the message, which is text and not a format.
   static std::string escape(StringRef message) {
     std::string escaped;
     for (char c : message)
@@ -153,7 +153,8 @@ struct AssertPattern : TilePattern<AssertOp> {
     return success();
   }
 
-  /// Whether the condition holds in all registers that hold an element.
+  /// Returns whether the condition holds in all registers of this thread that
+  /// hold an element.
   Value getFragmentCondition(ImplicitLocOpBuilder &b, RankedTensorType type,
                              Value vector, Value threadId) const {
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),

@@ -43,7 +43,8 @@ static bool isFp8(Type type) {
 
 namespace {
 
-/// An operation of arith or math on fragments is the same one on vectors.
+/// Replaces an operation of arith or math on fragments by the same operation on
+/// vectors of registers.
 struct ElementwisePattern : ConversionPattern {
   ElementwisePattern(const TileTypeConverter &converter)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), /*benefit=*/1,
@@ -57,7 +58,7 @@ struct ElementwisePattern : ConversionPattern {
     Type type = getTypeConverter()->convertType(op->getResultTypes().front());
     if (!type)
       return rewriter.notifyMatchFailure(op, "result has no layout");
-    // Casts between an index or an fp8 type and the integer that holds it.
+    // A cast between an index or an fp8 type and its integer is the identity.
     if (operands.size() == 1 && operands.front().getType() == type &&
         isa<CastOpInterface>(op)) {
       rewriter.replaceOp(op, operands.front());
@@ -69,7 +70,8 @@ struct ElementwisePattern : ConversionPattern {
       return llvm::any_of(types,
                           [](Type type) { return isFp8(getElement(type)); });
     };
-    // A selection moves bits; all else would compute with them.
+    // A select only moves fp8 values; any other operation would compute with
+    // them as integers.
     if (!isa<arith::SelectOp>(op) &&
         (hasFp8(op->getOperandTypes()) || hasFp8(op->getResultTypes())))
       return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
@@ -81,7 +83,7 @@ struct ElementwisePattern : ConversionPattern {
     return success();
   }
 
-  /// An index is an integer by now: extend or truncate.
+  /// Extends or truncates: an index has become an integer.
   static LogicalResult resizeIndex(Operation *op, Type type, Value operand,
                                    ConversionPatternRewriter &rewriter) {
     unsigned from = getElement(operand.getType()).getIntOrFloatBitWidth();
@@ -96,8 +98,8 @@ struct ElementwisePattern : ConversionPattern {
   }
 };
 
-/// The registers of a constant: the same value in each, or a table that the
-/// layout reads.
+/// A constant with one value has it in each register. Constants whose elements
+/// differ are an error.
 struct ConstantPattern : TilePattern<arith::ConstantOp> {
   using TilePattern::TilePattern;
 
@@ -127,7 +129,7 @@ struct ConstantPattern : TilePattern<arith::ConstantOp> {
   }
 };
 
-/// A splat puts the scalar into each register.
+/// Puts the scalar of a splat into each register.
 struct SplatPattern : TilePattern<tensor::SplatOp> {
   using TilePattern::TilePattern;
 
@@ -143,7 +145,7 @@ struct SplatPattern : TilePattern<tensor::SplatOp> {
   }
 };
 
-/// The element of a fragment of rank 0 is in each thread's first register.
+/// Takes the element of a fragment of rank 0 from the thread's first register.
 struct ExtractPattern : TilePattern<tensor::ExtractOp> {
   using TilePattern::TilePattern;
 
@@ -158,7 +160,7 @@ struct ExtractPattern : TilePattern<tensor::ExtractOp> {
   }
 };
 
-/// Conversions from and to fp8 go through f32 and the target's instructions.
+/// Converts from and to fp8 by way of f32 and the target's instructions.
 template <typename OpT>
 struct Fp8CastPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;
@@ -204,8 +206,8 @@ struct Fp8CastPattern : TilePattern<OpT> {
   }
 };
 
-/// Shape changes whose result layout is derived from the source's keep the
-/// registers as they are.
+/// A change of shape whose result layout is derived from the source's layout:
+/// the registers stay as they are.
 template <typename OpT>
 struct SameRegistersPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;
@@ -228,8 +230,8 @@ struct SameRegistersPattern : TilePattern<OpT> {
   }
 };
 
-/// Each register of the result is the source's with the same coordinates in the
-/// part that is taken.
+/// A slice: each register of the result is the register of the source with the
+/// same coordinates in the part that is taken.
 struct SlicePattern : TilePattern<SliceOp> {
   using TilePattern::TilePattern;
 
@@ -248,7 +250,7 @@ struct SlicePattern : TilePattern<SliceOp> {
       return op.emitError("source and result are spread over the threads "
                           "differently: ")
              << sourceType << " and " << resultType;
-    // The registers by what their coordinates add to those of the thread.
+    // Registers by what they add to the coordinates of their thread.
     std::map<SmallVector<int64_t>, int64_t> held;
     for (int64_t v = 0; v < source.getNumValues(); ++v)
       held.try_emplace(source.getValueCoords(v, rank), v);
@@ -269,12 +271,12 @@ struct SlicePattern : TilePattern<SliceOp> {
   }
 };
 
-/// Each register of the result is the source's register with the same
-/// coordinates, those along repeated dimensions being zero.
+/// A broadcast: each register of the result is the register of the source with
+/// the same coordinates, except 0 along repeated dimensions.
 struct BroadcastPattern : TilePattern<BroadcastOp> {
   using TilePattern::TilePattern;
 
-  /// The modes that move a repeated dimension, with stride zero.
+  /// Sets the stride of modes along repeated dimensions to zero.
   static SmallVector<Mode> project(ArrayRef<Mode> modes,
                                    ArrayRef<bool> repeated) {
     SmallVector<Mode> result(modes);
@@ -284,7 +286,7 @@ struct BroadcastPattern : TilePattern<BroadcastOp> {
     return result;
   }
 
-  /// Thread modes with neighbouring replications merged.
+  /// Merges neighbouring modes that replicate, and drops modes of extent one.
   static SmallVector<Mode> normalize(ArrayRef<Mode> modes) {
     SmallVector<Mode> result;
     for (const Mode &mode : modes) {
@@ -315,7 +317,7 @@ struct BroadcastPattern : TilePattern<BroadcastOp> {
                           "differently: ")
              << sourceType << " and " << resultType;
 
-    // Register of the source for each coordinate it holds.
+    // The register of the source for each coordinate that it holds.
     llvm::DenseMap<int64_t, int64_t> held;
     SmallVector<int64_t> cover = result.getCover(rank);
     auto linearize = [&](ArrayRef<int64_t> coords) {

@@ -35,7 +35,7 @@ namespace tilews {
 using namespace mlir;
 using namespace tilews;
 
-/// A constant of a scalar or a vector type.
+/// Returns a constant of a scalar or a vector type.
 static Value createConstant(OpBuilder &b, Location loc, Type type,
                             double value) {
   Type element = getElementTypeOrSelf(type);
@@ -47,8 +47,8 @@ static Value createConstant(OpBuilder &b, Location loc, Type type,
 
 namespace {
 
-/// `f(x)` as `base(x * before) * after`: the functions that differ from a
-/// power or a logarithm of two by a factor.
+/// Rewrites `f(x)` as `base(x * before) * after`: functions that differ from
+/// the power or the logarithm of two by a factor.
 template <typename OpT, typename BaseT>
 struct ScaledPattern : OpRewritePattern<OpT> {
   ScaledPattern(MLIRContext *context, double before, double after)
@@ -75,7 +75,7 @@ struct ScaledPattern : OpRewritePattern<OpT> {
   double before, after;
 };
 
-/// tanh(x) = 1 - 2 / (exp(2x) + 1), exact at both ends.
+/// Rewrites tanh(x) as 1 - 2 / (exp(2x) + 1), which is exact at both ends.
 struct TanhPattern : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -97,7 +97,7 @@ struct TanhPattern : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// A function of f32 as an instruction that LLVM does not choose by itself.
+/// Replaces a function of f32 by the intrinsic of an instruction.
 template <typename OpT>
 struct InstructionPattern : OpRewritePattern<OpT> {
   InstructionPattern(MLIRContext *context, StringRef intrinsic)
@@ -128,7 +128,7 @@ struct InstructionPattern : OpRewritePattern<OpT> {
   StringRef intrinsic;
 };
 
-/// A function of f16 or bf16, computed in f32.
+/// Computes a function of f16 or bf16 in f32.
 struct WidenPattern : RewritePattern {
   explicit WidenPattern(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
@@ -179,8 +179,8 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
     patterns.add<ScaledPattern<math::LogOp, math::Log2Op>>(context, 1, ln2);
     patterns.add<ScaledPattern<math::Log10Op, math::Log2Op>>(context, 1, lg2);
     patterns.add<TanhPattern, WidenPattern>(context);
-    // LLVM scales arguments and results that are small, in three instructions
-    // around the one for a power; for a logarithm on NVPTX it has no code.
+    // LLVM's own code for exp2 scales small arguments and results by three more
+    // instructions. It has none for log2 on NVPTX.
     patterns.add<InstructionPattern<math::Exp2Op>>(
         context, target->isNVIDIA() ? "llvm.nvvm.ex2.approx.ftz.f32"
                                     : "llvm.amdgcn.exp2.f32");
@@ -203,7 +203,7 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
       signalPassFailure();
   }
 
-  /// Functions that would become calls of a library.
+  /// Fails if a function remains that would become a call of a library.
   LogicalResult checkRemaining() {
     WalkResult result = getOperation().walk([&](Operation *op) {
       if (!isa_and_present<math::MathDialect>(op->getDialect()))

@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// A type in memory: what is narrower than a byte takes one.
+/// Returns the type of an element in memory: types below a byte take a byte.
 static Type getMemoryType(Type element) {
   return element.getIntOrFloatBitWidth() < 8
              ? IntegerType::get(element.getContext(), 8)
@@ -54,7 +54,8 @@ Value tilews::createLoad(ImplicitLocOpBuilder &b, Value address, Type element,
     return loaded;
   if (count == 1)
     return arith::TruncIOp::create(b, element, loaded);
-  // One by one: the backends keep vectors of such types in memory.
+  // Element by element: the backends would keep a vector of such a type in
+  // memory.
   SmallVector<Value> values;
   for (Value value : unpack(b, loaded))
     values.push_back(arith::TruncIOp::create(b, element, value));
@@ -106,7 +107,7 @@ Value tilews::getOwnerPredicate(ImplicitLocOpBuilder &b,
   return owner;
 }
 
-/// Emits one of two versions of the same values, chosen by a condition.
+/// Emits an `scf.if` with two versions of the same values.
 static ValueRange createChoice(ImplicitLocOpBuilder &b, Value condition,
                                TypeRange types,
                                function_ref<SmallVector<Value>(bool)> version) {
@@ -120,7 +121,8 @@ static ValueRange createChoice(ImplicitLocOpBuilder &b, Value condition,
   return choice.getResults();
 }
 
-/// Registers `first` to `first + count`, loaded at once where the mask holds.
+/// Loads one run of `count` registers by one access, or `padding` where the
+/// mask is false. The run starts at `constants`.
 static void loadRun(ImplicitLocOpBuilder &b, RegionAccess &access,
                     ArrayRef<int64_t> constants, Type element, int64_t count,
                     bool masked, Value padding,

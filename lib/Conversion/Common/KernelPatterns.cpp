@@ -59,7 +59,8 @@ static Type getParameterType(const KernelParameter &parameter,
   llvm_unreachable("covered switch");
 }
 
-/// The value of an argument, from the parameters that start at `next`.
+/// Builds the value of an argument from the parameters that start at `next`,
+/// and advances `next`.
 static Value buildArgument(ImplicitLocOpBuilder &b, Type type,
                            const LLVMTypeConverter &converter, Block &block,
                            unsigned &next) {
@@ -70,8 +71,8 @@ static Value buildArgument(ImplicitLocOpBuilder &b, Type type,
   Type index = converter.getIndexType();
   Type descriptorType = converter.convertType(memref);
   auto descriptor = MemRefDescriptor::poison(b, loc, descriptorType);
-  // Generic pointers, as upstream's memref operations use; LLVM's address
-  // space inference finds its way back.
+  // Upstream's memref operations use generic pointers. LLVM's address space
+  // inference recovers the address space.
   Value pointer = LLVM::AddrSpaceCastOp::create(
       b, descriptor.getElementPtrType(), block.getArgument(next++));
   descriptor.setAllocatedPtr(b, loc, pointer);
@@ -110,8 +111,8 @@ static Value buildArgument(ImplicitLocOpBuilder &b, Type type,
 
 namespace {
 
-/// A kernel's parameters: a memref is its base pointer, its dynamic extents
-/// and its dynamic strides; a scalar is itself.
+/// Converts a kernel to an llvm.func. A memref becomes its base pointer, its
+/// dynamic extents and its dynamic strides; a scalar stays one parameter.
 struct KernelPattern : TilePattern<gpu::GPUFuncOp> {
   using TilePattern::TilePattern;
 
@@ -172,7 +173,8 @@ struct ReturnPattern : TilePattern<gpu::ReturnOp> {
   }
 };
 
-/// A block's place in the grid, in the width of indices.
+/// The block's coordinates in the grid, or the grid's extents, in the width of
+/// indices.
 template <typename OpT>
 struct GridPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;

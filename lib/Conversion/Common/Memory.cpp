@@ -95,7 +95,7 @@ struct SlotPattern : TilePattern<SlotOp> {
 // Fragments
 //===----------------------------------------------------------------------===//
 
-/// For debug output.
+/// Describes an access for debug output.
 static StringRef describeMask(const RegionAccess &access) {
   return access.isAlwaysInside() ? "inside of the buffer" : "masked";
 }
@@ -239,7 +239,7 @@ struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
     return success();
   }
 
-  /// Whether an earlier register of the thread holds the same element.
+  /// Returns whether an earlier register of the thread holds the same element.
   static bool isReplica(const FragmentLayout &layout, int64_t value) {
     for (const Mode &mode : layout.getValueModes()) {
       if (mode.stride == 0 && value % mode.extent != 0)
@@ -309,7 +309,7 @@ struct CopyPattern : TilePattern<CopyOp> {
     bool maskDest = !dest.isAlwaysInside();
     createVersions(b, source, [&](bool masked) {
       dest.enterBlock();
-      // Where the buffer ends within a vector, its elements go one by one.
+      // If the buffer may end within a vector, elements are copied one by one.
       bool uniform = (!masked || source.isMaskUniform(vector)) &&
                      (!maskDest || dest.isMaskUniform(vector));
       int64_t run = uniform ? vector : 1;
@@ -338,7 +338,7 @@ struct CopyPattern : TilePattern<CopyOp> {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-/// The address of one element, for all threads the same.
+/// Returns the address of one element, which is the same for all threads.
 static Value getScalarAddress(ImplicitLocOpBuilder &b, MemRefType type,
                               Value buffer, ValueRange indices) {
   FragmentIndexer indexer(b, FragmentLayout(), {}, Value());
@@ -366,7 +366,7 @@ struct ScalarLoadPattern : TilePattern<memref::LoadOp> {
   }
 };
 
-/// A scalar is stored once, by the first thread.
+/// Stores a scalar once, by the first thread.
 struct ScalarStorePattern : TilePattern<memref::StoreOp> {
   using TilePattern::TilePattern;
 
@@ -414,7 +414,7 @@ struct DimPattern : TilePattern<memref::DimOp> {
 // Order
 //===----------------------------------------------------------------------===//
 
-/// An operation that becomes an instruction of each thread.
+/// An operation that orders accesses and becomes instructions of every thread.
 template <typename OpT>
 struct OrderPattern : TilePattern<OpT> {
   using TilePattern<OpT>::TilePattern;
@@ -441,7 +441,7 @@ private:
   void emit(ImplicitLocOpBuilder &b, BarrierOp op) const {
     if (op.getDrainCopies())
       this->getTarget().emitDrainCopies(b);
-    // Each writer publishes its own writes before it arrives.
+    // Each thread makes its own writes visible before it arrives.
     if (op.getProxyFence())
       this->getTarget().emitProxyFence(b);
     this->emitBarrier(b, op);

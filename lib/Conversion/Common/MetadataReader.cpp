@@ -33,7 +33,7 @@ static SmallVector<Value> load(ImplicitLocOpBuilder &b, MemRefType type,
   bool masked = !access.isAlwaysInside();
   Value padding;
   if (masked) {
-    // Rows past the end keep their first two elements of four.
+    // Padding names the first two elements of four, which is valid metadata.
     int64_t bits = type.getElementTypeBitWidth();
     APInt places = APInt::getSplat(bits, APInt(4, 0b0100));
     padding = arith::ConstantOp::create(

@@ -200,7 +200,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return success();
   }
 
-  /// Combines the registers of one thread; one value remains for each register
+  /// Combines the registers of one thread. One value remains for each register
   /// of the result.
   static SmallVector<Value> reduceRegisters(ImplicitLocOpBuilder &b,
                                             ReduceOp op,
@@ -221,7 +221,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return partial;
   }
 
-  /// The digit of the thread's number that `digit` describes.
+  /// Computes a digit of the thread's number: `threadId / step % extent`.
   static Value createDigit(ImplicitLocOpBuilder &b, Value threadId,
                            const AxisDigit &digit) {
     auto constant = [&](int64_t value) {
@@ -231,8 +231,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return arith::RemUIOp::create(b, value, constant(digit.extent));
   }
 
-  /// The number of the part of the axis that the thread has: `digits` as the
-  /// digits of a number in mixed radix. Null if there are none.
+  /// Computes the number of the part of the axis that the thread holds, whose
+  /// digits are `digits`. Null if there are none.
   static Value createPart(ImplicitLocOpBuilder &b, Value threadId,
                           ArrayRef<AxisDigit> digits) {
     Value part;
@@ -247,8 +247,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return part;
   }
 
-  /// Whether the thread is the first of the lanes that hold the same partial
-  /// result: each of `lanes` is zero. Null if there are none.
+  /// Computes whether the thread is the first of the lanes with the same
+  /// partial result: each digit in `lanes` is zero. Null if there are none.
   static Value createIsFirst(ImplicitLocOpBuilder &b, Value threadId,
                              ArrayRef<AxisDigit> lanes) {
     Value isFirst;
@@ -263,8 +263,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
     return isFirst;
   }
 
-  /// Combines the threads' partial results through scratch memory: each part of
-  /// the axis writes its own copy of the result, each thread reads them all.
+  /// Combines partial results of threads through scratch memory. Each part of
+  /// the axis writes its own copy of the result; each thread reads all copies.
   LogicalResult reduceThreads(ImplicitLocOpBuilder &b, ReduceOp op,
                               const FragmentLayout &layout,
                               ArrayRef<AxisDigit> lanes,
@@ -280,7 +280,8 @@ struct ReducePattern : TilePattern<ReduceOp> {
     for (const AxisDigit &digit : digits)
       parts *= digit.extent;
     SmallVector<int64_t> cover = rest.getCover(result.getRank());
-    // Scratch is a row-major buffer of the parts of the axis by the cover.
+    // Scratch is a row-major buffer: parts of the axis, then the result's
+    // cover.
     SmallVector<int64_t> scratchShape = {parts};
     llvm::append_range(scratchShape, cover);
     Type element = partial.front().getType();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What reductions and scans share.
+// Parts of the conversion of reductions and of scans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,29 +17,29 @@
 
 namespace tilews {
 
-/// The combination of two values, or of two vectors.
+/// Combines two values, or two vectors, by the operation of `kind`.
 mlir::Value createCombine(mlir::ImplicitLocOpBuilder &b,
                           tile::ReductionKind kind, mlir::Value lhs,
                           mlir::Value rhs);
 
-/// The value that leaves others as they are. NaN does so for the floating
-/// point maximum and minimum, even if all elements are NaN.
+/// Returns the identity of the operation: 0 for a sum. For the maximum and the
+/// minimum of floats it is NaN, which is right even if all elements are NaN.
 mlir::Value createIdentity(mlir::ImplicitLocOpBuilder &b,
                            tile::ReductionKind kind, mlir::Type type);
 
-/// The value of the lane whose number differs in the bits of `mask`, whatever
-/// its width.
+/// Reads a value of any width from the lane whose number differs in the bits of
+/// `mask`.
 mlir::Value createShuffleXor(mlir::ImplicitLocOpBuilder &b,
                              const TargetLowering &target, mlir::Value value,
                              int64_t mask);
 
-/// Gives registers past the fragment's extent along `axis` the identity.
+/// Sets registers past the fragment's extent along `axis` to the identity.
 void fillPastExtent(mlir::ImplicitLocOpBuilder &b, tile::ReductionKind kind,
                     const FragmentIndexer &indexer, int64_t axis,
                     llvm::MutableArrayRef<mlir::Value> registers);
 
-/// The digits of the axis that a reduction or a scan combines; an error if the
-/// layout has none.
+/// Returns the digits of the axis that a reduction or a scan combines. Emits an
+/// error if the layout does not split the axis into digits.
 template <typename OpT>
 llvm::FailureOr<llvm::SmallVector<AxisDigit>>
 getAxisDigits(OpT op, const TargetLowering &target) {

@@ -33,9 +33,9 @@ using namespace tilews::tile;
 namespace {
 
 /// Scans digit by digit, the lowest first. Elements that agree in all digits
-/// still to come form a block; of each element there is the combination of its
-/// block up to itself, and of each block the total. A digit joins blocks: each
-/// element's prefix grows by the totals of the joined blocks before its own.
+/// not yet handled form a block. Each element has a prefix, the combination of
+/// its block up to itself, and each block a total. A digit joins blocks: the
+/// totals of earlier blocks are combined into the prefixes of later ones.
 class Scanner {
 public:
   Scanner(ImplicitLocOpBuilder &b, ScanOp op, const TargetLowering &target,
@@ -88,8 +88,9 @@ public:
     }
   }
 
-  /// Joins threads that differ in a digit of their number. Each thread leaves
-  /// its totals in scratch memory: those of one block side by side.
+  /// Joins threads that differ in a digit of their number. Each thread writes
+  /// its totals to scratch memory, where the totals of one block are
+  /// contiguous.
   void joinThreads(const AxisDigit &digit, Value scratch,
                    const ThreadGroup &group) {
     auto address = [&](size_t block, Value thread) {
@@ -128,7 +129,7 @@ public:
   Type getElement() const { return prefixes.front().getType(); }
 
 private:
-  /// Lets elements grow by what comes before their block.
+  /// Combines what comes before a block into the prefixes of its elements.
   void flush() {
     for (auto [prefix, block] : llvm::zip_equal(prefixes, blocks))
       if (before[block])
@@ -160,11 +161,11 @@ private:
   const TargetLowering &target;
   Value threadId;
   int64_t threads;
-  /// Of each register: its prefix, and its block.
+  /// For each register its prefix, and its block.
   SmallVector<Value> prefixes;
   SmallVector<int64_t> blocks;
-  /// Of each block: its total, and what comes before it and is not yet part of
-  /// its elements' prefixes.
+  /// For each block its total, and what comes before it and is not yet combined
+  /// into the prefixes of its elements.
   SmallVector<Value> totals, before;
 };
 

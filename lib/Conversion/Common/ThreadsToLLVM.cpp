@@ -41,10 +41,10 @@ using namespace mlir;
 using namespace tilews;
 
 namespace {
-/// Whether a vector of so many elements is not made of halves.
+/// Returns whether a vector of this length is built at once, not from halves.
 bool isWhole(int64_t count) { return count <= 16 || count % 2 != 0; }
 
-/// A vector of these elements, made of halves.
+/// Builds a vector from halves, recursively.
 Value concatenate(ImplicitLocOpBuilder &b, Type element, ValueRange elements) {
   int64_t count = elements.size();
   if (isWhole(count))
@@ -56,8 +56,8 @@ Value concatenate(ImplicitLocOpBuilder &b, Type element, ValueRange elements) {
                                    llvm::to_vector(llvm::seq(count)));
 }
 
-/// Long fragments are made of halves: LLVM takes a time that is quadratic in
-/// the length of a chain of insertions to make scalars of it.
+/// Builds long vectors from halves. LLVM needs time quadratic in the length of
+/// a chain of insertelement to turn it into scalars.
 struct FromManyElements : OpConversionPattern<vector::FromElementsOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -84,7 +84,7 @@ struct ConvertThreadsToLLVMPass
     MLIRContext *context = &getContext();
     TileTypeConverter converter(context, indexBitwidth);
     RewritePatternSet patterns(context);
-    // Rounding divisions are made of others first.
+    // Expands divisions that round up or down, which have no conversion.
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);

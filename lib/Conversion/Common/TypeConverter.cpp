@@ -50,7 +50,7 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context,
       return std::nullopt;
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });
-  // The first of the barriers.
+  // A pointer to the first barrier of the array.
   addConversion([](MBarrierType type) -> std::optional<Type> {
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
   });

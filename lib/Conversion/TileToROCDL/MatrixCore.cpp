@@ -39,7 +39,7 @@ static StringRef getAccName(Type acc) {
   return acc.isInteger() ? "i32" : acc.isF64() ? "f64" : "f32";
 }
 
-/// The registers of a lane as `type`.
+/// Casts the registers of a lane to `type`.
 static Value castTo(ImplicitLocOpBuilder &b, Value vector, Type type) {
   if (vector.getType() == type)
     return vector;
@@ -62,8 +62,9 @@ static Value createOp(ImplicitLocOpBuilder &b, StringRef name,
 // mfma
 //===----------------------------------------------------------------------===//
 
-/// The operation's name. Those of gfx90a have the operands' type right behind
-/// the extents, later ones, with more than four elements a lane, a period.
+/// Returns the name of the operation. Instructions of gfx90a have the type of
+/// the operands right after the extents. Later ones, with more than four
+/// elements a lane, have a period in between.
 static std::string getMfmaName(const MmaOperands &op, int64_t perLane) {
   std::string name;
   llvm::raw_string_ostream os(name);
@@ -84,7 +85,7 @@ static std::string getMfmaName(const MmaOperands &op, int64_t perLane) {
   return name;
 }
 
-/// The type in which mfma takes the operand's registers.
+/// Returns the type in which mfma takes the registers of an operand.
 static Type getMfmaType(Builder &b, Type element, int64_t perLane) {
   if (element.isF32() || element.isF64())
     return element;

@@ -47,8 +47,8 @@ Value ROCDLLowering::getBlockId(ImplicitLocOpBuilder &b,
   llvm_unreachable("covered switch");
 }
 
-/// The grid's extents in blocks are the first implicit kernel arguments (LLVM's
-/// AMDGPU usage guide, "hidden_block_count_x").
+/// Reads an extent of the grid from the implicit kernel arguments, the first of
+/// which are the extents (LLVM's AMDGPU usage guide, "hidden_block_count_x").
 Value ROCDLLowering::getGridDim(ImplicitLocOpBuilder &b,
                                 gpu::Dimension dim) const {
   auto constant = LLVM::LLVMPointerType::get(b.getContext(), 4);
@@ -65,7 +65,7 @@ Value ROCDLLowering::getGridDim(ImplicitLocOpBuilder &b,
 
 void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b,
                                 const ThreadGroup &) const {
-  // The fences say what is ordered; LLVM knows which counters that takes.
+  // The fences say what is ordered. LLVM derives the wait counters from them.
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
   ROCDL::SBarrierOp::create(b);
   LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
@@ -80,7 +80,7 @@ void ROCDLLowering::emitBarrier(ImplicitLocOpBuilder &b,
 constexpr int32_t kDppRowRotate = 0x120, kDppRowHalfMirror = 0x141,
                   kDppRowXMask = 0x160;
 
-/// The control word that exchanges lanes of each four.
+/// Returns the control word that exchanges lanes within each group of four.
 static int32_t getQuadPermutation(int64_t mask) {
   int32_t control = 0;
   for (int64_t lane = 0; lane < 4; ++lane)
@@ -130,7 +130,7 @@ static bool hasFp8Casts(const TargetInfo &info, Type fp8) {
          (info.arch == 0x950 || info.arch >= 0x1200);
 }
 
-/// Two numbers as the low or the high half of `word`.
+/// Converts two numbers and puts them into the low or the high half of `word`.
 static Value packFp8(ImplicitLocOpBuilder &b, Value low, Value high, Value word,
                      bool upper, Type fp8) {
   Type i32 = b.getI32Type();
@@ -147,8 +147,8 @@ static Value unpackFp8(ImplicitLocOpBuilder &b, Value word, bool upper,
   return ROCDL::CvtPkF32Bf8Op::create(b, pair, word, upper);
 }
 
-/// The instructions overflow to NaN or infinity: bring the value into range
-/// before, but leave NaN what it is.
+/// Clamps a value to the range of the type, because the instructions overflow
+/// to NaN or infinity. NaN stays NaN.
 static Value clampToFp8(ImplicitLocOpBuilder &b, Value value, Type fp8) {
   auto largest = APFloat::getLargest(cast<FloatType>(fp8).getFloatSemantics());
   bool exact;
@@ -220,8 +220,8 @@ void ROCDLLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,
                   b.getStringAttr(Twine(size) + "," + Twine(size)));
   kernel->setAttr("rocdl.reqd_work_group_size",
                   b.getDenseI32ArrayAttr({size, 1, 1}));
-  // IEEE mode quiets signaling NaNs, at the price of an instruction for each
-  // operand of a maximum or minimum.
+  // IEEE mode would quiet signaling NaNs by one more instruction for each
+  // operand of a maximum or a minimum.
   kernel.setPassthroughAttr(
       b.getArrayAttr(b.getStrArrayAttr({"amdgpu-ieee", "false"})));
 }

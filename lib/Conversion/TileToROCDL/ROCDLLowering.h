@@ -12,6 +12,7 @@
 
 namespace tilews {
 
+/// The instructions of AMD GPUs, for the conversion that all targets share.
 class ROCDLLowering : public TargetLowering {
 public:
   using TargetLowering::TargetLowering;
