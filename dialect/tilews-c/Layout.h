@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layouts without IR, as in tilews/Layout. Whoever gets a layout from one of
-// the functions destroys it. Arguments have to be valid: positive extents,
-// strides and dimensions that are not negative, coordinates inside the layout.
+// Layouts without IR, as in tilews/Layout. The caller destroys each layout that
+// a function returns. Arguments must be valid: positive extents, strides and
+// dimensions that are not negative, coordinates inside the layout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ typedef struct TilewsMma {
 // Shared layouts
 //===----------------------------------------------------------------------===//
 
-/// `modes` are grouped by dimension.
+/// `modes` must be grouped by dimension.
 MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsSharedLayoutCreate(
     intptr_t numModes, const TilewsMode *modes, TilewsSwizzle swizzle);
 MLIR_CAPI_EXPORTED TilewsSharedLayout
@@ -77,7 +77,7 @@ MLIR_CAPI_EXPORTED int64_t
 tilewsSharedLayoutGetCosize(TilewsSharedLayout layout, int64_t elementBits);
 MLIR_CAPI_EXPORTED int64_t
 tilewsSharedLayoutGetContiguity(TilewsSharedLayout layout, int64_t elementBits);
-/// A null layout if there is none.
+/// Returns a null layout if there is none.
 MLIR_CAPI_EXPORTED TilewsSharedLayout
 tilewsSharedLayoutView(TilewsSharedLayout layout, intptr_t rank,
                        const int64_t *shape, int64_t fromBits, int64_t toBits);
@@ -114,7 +114,7 @@ MLIR_CAPI_EXPORTED TilewsFragmentLayout
 tilewsFragmentLayoutInsertDim(TilewsFragmentLayout layout, int64_t dim);
 MLIR_CAPI_EXPORTED TilewsFragmentLayout tilewsFragmentLayoutTranspose(
     TilewsFragmentLayout layout, intptr_t rank, const int64_t *permutation);
-/// A null layout if there is none.
+/// Returns a null layout if there is none.
 MLIR_CAPI_EXPORTED TilewsFragmentLayout tilewsFragmentLayoutReshape(
     TilewsFragmentLayout layout, intptr_t fromRank, const int64_t *from,
     intptr_t toRank, const int64_t *to);
@@ -123,7 +123,7 @@ MLIR_CAPI_EXPORTED TilewsFragmentLayout tilewsFragmentLayoutReshape(
 // Matrix instructions
 //===----------------------------------------------------------------------===//
 
-/// Operands of 8, 16, 32 or 64 bits.
+/// Returns mma.sync for operands of 8, 16, 32 or 64 bits.
 MLIR_CAPI_EXPORTED TilewsMma tilewsMmaSync(int64_t operandBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsWgmma(int64_t n, int64_t operandBits);
 MLIR_CAPI_EXPORTED TilewsMma tilewsMfma(int64_t size, int64_t k);
@@ -154,7 +154,7 @@ MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix8x8(int64_t matrices,
                                                         bool transposed);
 MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix16x16(int64_t matrices);
 MLIR_CAPI_EXPORTED TilewsMatrixTransfer tilewsMatrix16x8(int64_t matrices);
-/// `shape` counts 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2.
+/// `shape` is the index in the list 32x32b, 16x64b, 16x128b, 16x256b, 16x32bx2.
 MLIR_CAPI_EXPORTED TilewsFragmentLayout
 tilewsTensorMemoryTransfer(int shape, int64_t repeat);
 
@@ -164,12 +164,12 @@ typedef enum TilewsMmaOperand {
   TilewsMmaOperandAcc
 } TilewsMmaOperand;
 
-/// The grid of warps (or warpgroups) for an MxN product; `shape` is 0 for
-/// square, 1 for all along M, 2 for all along N.
+/// Computes the grid of warps (or warpgroups) for an M x N matmul. `shape` is 0
+/// for square, 1 for all along M, 2 for all along N.
 MLIR_CAPI_EXPORTED void tilewsMmaGetWarpGrid(TilewsMma mma, int64_t groups,
                                              int64_t m, int64_t n, int shape,
                                              int64_t *gridM, int64_t *gridN);
-/// An operand of `rows` x `columns` over a grid.
+/// Returns the layout of an operand of `rows` x `columns` over a grid.
 MLIR_CAPI_EXPORTED TilewsFragmentLayout
 tilewsMmaGetLayout(TilewsMma mma, TilewsMmaOperand operand, int64_t gridM,
                    int64_t gridN, int64_t rows, int64_t columns);

@@ -10,7 +10,7 @@
 // `((2,4),8)` or, where places may be open, `(_,3)`.
 //
 // A function that fails returns a null layout, or false, and reports one
-// message. Whoever gets a layout destroys it.
+// message. The caller destroys each layout that a function returns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,13 +56,13 @@ MLIR_CAPI_EXPORTED void tilewsLayoutPrintShape(TilewsLayout layout,
 MLIR_CAPI_EXPORTED void tilewsLayoutPrintStride(TilewsLayout layout,
                                                 MlirStringCallback callback,
                                                 void *userData);
-/// A mode of the layout without its swizzle and offset.
+/// Returns a mode of the layout, without swizzle and offset.
 MLIR_CAPI_EXPORTED TilewsLayout tilewsLayoutGetMode(TilewsLayout layout,
                                                     intptr_t index);
-/// The offset at a coordinate.
+/// Computes the offset at a coordinate.
 MLIR_CAPI_EXPORTED bool tilewsLayoutAt(TilewsLayout layout, MlirStringRef coord,
                                        int64_t *offset, TilewsReport report);
-/// The coordinate of an index from 0 to the size.
+/// Prints the coordinate of an index from 0 to the size, exclusive.
 MLIR_CAPI_EXPORTED void tilewsLayoutPrintCoord(TilewsLayout layout,
                                                int64_t index,
                                                MlirStringCallback callback,
@@ -131,18 +131,18 @@ MLIR_CAPI_EXPORTED TilewsLayout tilewsLayoutExpand(TilewsLayout layout,
 // Queries
 //===----------------------------------------------------------------------===//
 
-/// Prints two coordinates with the same offset, which is -1 if there are none.
-/// False on failure.
+/// Prints two coordinates with the same offset; the offset is -1 if there are
+/// none. Returns false on failure.
 MLIR_CAPI_EXPORTED bool
 tilewsLayoutFindCollision(TilewsLayout layout, int64_t *offset,
                           MlirStringCallback first, MlirStringCallback second,
                           void *userData, TilewsReport report);
-/// The smallest offset below the cosize that is not reached, or -1; the layout
-/// has no swizzle and no offset.
+/// Returns the smallest offset below the cosize that is not reached, or -1. The
+/// layout must have no swizzle and no offset.
 MLIR_CAPI_EXPORTED int64_t tilewsLayoutFindGap(TilewsLayout layout);
-/// An index whose offset the swizzle changes, or -1.
+/// Returns an index whose offset the swizzle changes, or -1.
 MLIR_CAPI_EXPORTED int64_t tilewsLayoutFindSwizzled(TilewsLayout layout);
-/// False on failure; both layouts have no swizzle and no offset.
+/// Returns false on failure. Both layouts must have no swizzle and no offset.
 MLIR_CAPI_EXPORTED bool
 tilewsLayoutGetCommonVector(TilewsLayout a, TilewsLayout b, int64_t limit,
                             int64_t *vector, TilewsReport report);
@@ -152,12 +152,13 @@ typedef struct TilewsBankConflicts {
   int64_t first, second; // threads that clash, or -1
 } TilewsBankConflicts;
 
-/// The worst access of a layout (thread, value) by vectors of values.
+/// Computes the worst access of a layout (thread, value) by vectors of values.
 MLIR_CAPI_EXPORTED bool
 tilewsLayoutGetBankConflicts(TilewsLayout layout, int64_t elementBits,
                              int64_t vector, int64_t warpSize,
                              TilewsBankConflicts *result, TilewsReport report);
-/// One access of `bytes` by each thread at the given byte offsets.
+/// Computes the conflicts of one access of `bytes` by each thread, at the given
+/// byte offsets.
 MLIR_CAPI_EXPORTED bool tilewsGetBankConflicts(intptr_t numThreads,
                                                const int64_t *byteOffsets,
                                                int64_t bytes,
@@ -173,7 +174,7 @@ MLIR_CAPI_EXPORTED TilewsLayout tilewsLayoutFromShared(
 MLIR_CAPI_EXPORTED TilewsSharedLayout tilewsLayoutToShared(TilewsLayout layout,
                                                            int64_t elementBits,
                                                            TilewsReport report);
-/// Versions of a shared buffer, and the layout of each of them.
+/// Return the layout of versions of a shared buffer, and that of one version.
 MLIR_CAPI_EXPORTED TilewsSharedLayout
 tilewsSharedLayoutExpand(TilewsSharedLayout layout, int64_t versions,
                          int64_t elementBits, TilewsReport report);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the instructions that read shared memory in their own way need to know
-// of a layout, as in tilews/Layout/Tma.h and tilews/Layout/WgmmaDescriptor.h.
+// How TMA and wgmma access shared memory in a layout, as in tilews/Layout/Tma.h
+// and tilews/Layout/WgmmaDescriptor.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,13 +40,15 @@ MLIR_CAPI_EXPORTED TilewsTmaBoxes tilewsGetTmaBoxes(TilewsTmaRegion region,
                                                     TilewsReport report);
 MLIR_CAPI_EXPORTED void tilewsTmaBoxesDestroy(TilewsTmaBoxes boxes);
 MLIR_CAPI_EXPORTED intptr_t tilewsTmaBoxesGetRank(TilewsTmaBoxes boxes);
-/// The global dimension and the box's extent of a tensor map's dimension.
+/// Returns the global dimension of a tensor map's dimension, and the extent of
+/// the box along it.
 MLIR_CAPI_EXPORTED void tilewsTmaBoxesGetDim(TilewsTmaBoxes boxes, intptr_t i,
                                              int64_t *dim, int64_t *extent);
 MLIR_CAPI_EXPORTED int64_t tilewsTmaBoxesGetSwizzle(TilewsTmaBoxes boxes);
 MLIR_CAPI_EXPORTED intptr_t
 tilewsTmaBoxesGetNumInstructions(TilewsTmaBoxes boxes);
-/// Writes one coordinate a dimension, and returns the offset in bytes.
+/// Writes one coordinate per dimension, and returns the offset in shared memory
+/// in bytes.
 MLIR_CAPI_EXPORTED int64_t tilewsTmaBoxesGetInstruction(TilewsTmaBoxes boxes,
                                                         intptr_t i,
                                                         int64_t *coords);
@@ -58,7 +60,7 @@ MLIR_CAPI_EXPORTED int64_t tilewsTmaBoxesGetInstruction(TilewsTmaBoxes boxes,
 typedef struct TilewsWgmmaDescriptor {
   bool majorK;
   int64_t swizzleBytes, leadingBytes, strideBytes, bits;
-  /// Owned by whoever gets them; null if there is no descriptor.
+  /// The caller destroys them. Null if there is no descriptor.
   TilewsLayout starts, kStarts;
 } TilewsWgmmaDescriptor;
 

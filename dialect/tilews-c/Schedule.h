@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes that schedule kernels do, one kernel or some loops at a time.
-// What fails says why in a diagnostic. Operations of the wrong kind are errors.
+// The transformations of the passes that schedule kernels, for one kernel or
+// some loops. A failure emits a diagnostic. Operations of the wrong kind are
+// errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,8 @@ tilewsRewriteKernel(enum TilewsKernelRewrite rewrite, MlirOperation kernel);
 
 typedef void (*TilewsOperationCallback)(MlirOperation, void *);
 
-/// Calls back for each operation of a loop that a plan gives stage and order.
+/// Calls back for each operation of a loop to which a plan assigns a stage and
+/// an order.
 MLIR_CAPI_EXPORTED MlirLogicalResult tilewsForEachOperationToSchedule(
     MlirOperation loop, TilewsOperationCallback callback, void *userData);
 
@@ -43,7 +45,7 @@ MLIR_CAPI_EXPORTED MlirLogicalResult
 tilewsPlanPipelines(intptr_t numLoops, const MlirOperation *loops);
 
 /// Gives the buffers of planned loops of one kernel versions and channels, with
-/// `depth` slots or, if that is 0, as many as their plans need; calls back for
+/// `depth` slots or, if that is 0, as many as their plans need. Calls back for
 /// each `tile.channel`. The loops are replaced.
 MLIR_CAPI_EXPORTED MlirLogicalResult tilewsMultiVersionBuffers(
     intptr_t numLoops, const MlirOperation *loops, int64_t depth,
@@ -52,24 +54,27 @@ MLIR_CAPI_EXPORTED MlirLogicalResult tilewsMultiVersionBuffers(
 /// Expands a planned loop whose buffers have channels; it is replaced.
 MLIR_CAPI_EXPORTED MlirLogicalResult tilewsExpandPipeline(MlirOperation loop);
 
-/// The type of versions of a shared buffer; null after an error at `location`.
+/// Returns the type of versions of a shared buffer; null after an error at
+/// `location`.
 MLIR_CAPI_EXPORTED MlirType tilewsGetVersionedType(MlirType buffer,
                                                    int64_t versions,
                                                    MlirLocation location);
 
-/// The type of one version of a buffer; null after an error at `location`.
+/// Returns the type of one version of a buffer; null after an error at
+/// `location`.
 MLIR_CAPI_EXPORTED MlirType tilewsGetSlotType(MlirType versions,
                                               MlirLocation location);
 
-/// Lets an operation use, instead of a shared buffer, the version of it that a
-/// cursor points at.
+/// Replaces a shared buffer in the operands of an operation by the version that
+/// a cursor refers to.
 MLIR_CAPI_EXPORTED MlirLogicalResult tilewsUseVersion(MlirOperation op,
                                                       MlirValue buffer,
                                                       MlirValue versions,
                                                       MlirValue cursor);
 
-/// Makes control flow carry cursors, results of `tile.cursor` at the entry of a
-/// kernel, which its operations use and advance as if they were variables.
+/// Converts cursors to SSA form. The kernel uses and advances results of
+/// `tile.cursor` as if they were variables; afterwards control flow carries
+/// them.
 MLIR_CAPI_EXPORTED MlirLogicalResult tilewsCarryCursors(
     MlirOperation kernel, intptr_t numCursors, const MlirValue *cursors);
 

@@ -20,7 +20,7 @@ enum TilewsSimArgumentKind {
   TilewsSimArgumentReal
 };
 
-/// One argument of a kernel. Only the members of its kind count.
+/// One argument of a kernel. Only the members of its kind are read.
 typedef struct TilewsSimArgument {
   enum TilewsSimArgumentKind kind;
   /// Memory: the address of element (0, ..., 0), extents, and strides in
@@ -65,7 +65,7 @@ typedef struct TilewsSimBytes {
   int isWritten;
 } TilewsSimBytes;
 
-/// Something that happened in a block; see RecordedEvent in Interpreter.h.
+/// An event of a block; see RecordedEvent in Interpreter.h.
 typedef struct TilewsSimEvent {
   MlirOperation op;
   MlirStringRef role;
@@ -85,32 +85,33 @@ typedef struct TilewsSimOrderedEvent {
 typedef struct TilewsSimOptions {
   /// Blocks in x, y and z; null for the kernel's `tile.grid`.
   const int64_t *grid;
-  /// Operations a block may execute before it counts as endless; 0: any number.
+  /// Operations that a block may execute; 0 for any number.
   uint64_t maxSteps;
-  /// Threads to run blocks on; 0: one for each processor.
+  /// CPU threads that run blocks; 0 for one per processor.
   unsigned threads;
-  /// What happens next where more than one thing can, and what that needs: a
-  /// seed (random), runs a block (worst), a block and its choices (replay).
+  /// The timing policy and its parameters: a seed (random), the number of runs
+  /// per block (worst), a block and its choices (replay).
   enum TilewsSimTiming timing;
   uint64_t seed;
   unsigned runs;
   int64_t block[3];
   intptr_t numChoices;
   const unsigned *choices;
-  /// The order of events that the first block has to follow; may be empty.
+  /// The order of events that the first block must follow; may be empty.
   intptr_t numOrdered;
   const TilewsSimOrderedEvent *order;
-  /// Whether barriers stand in the kernel.
+  /// Whether the kernel contains its barriers.
   enum TilewsSimBarriers barriers;
-  /// Receives what happened in a block, when it has run. May be null.
+  /// Receives the events of a block after its run. May be null.
   void (*record)(const TilewsSimEvent *event, void *userData);
   void *recordUserData;
   int64_t recordedBlock[3];
-  /// Called when a block has run, possibly from several threads, one at a time.
-  /// May be null.
+  /// Called after each block, possibly from several threads, one at a time. May
+  /// be null.
   void (*progress)(int64_t done, int64_t blocks, void *userData);
   void *progressUserData;
-  /// Receives what the kernel prints, on the calling thread. May be null.
+  /// Receives the text that the kernel prints, on the calling thread. May be
+  /// null.
   MlirStringCallback print;
   void *printUserData;
 } TilewsSimOptions;

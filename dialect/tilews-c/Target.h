@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/// What a chip is and can do.
+/// Facts about a chip.
 typedef struct TilewsTargetInfo {
   bool isNVIDIA;
   unsigned warpSize;
@@ -23,7 +23,7 @@ typedef struct TilewsTargetInfo {
   bool hasCpAsync, hasTma, hasWgmma, hasMfma, hasWmma;
 } TilewsTargetInfo;
 
-/// Calls `callback` with the name of each chip there is and what it can do.
+/// Calls `callback` with the name of each known chip and the facts about it.
 MLIR_CAPI_EXPORTED void tilewsForEachTarget(
     MlirContext context,
     void (*callback)(MlirStringRef chip, TilewsTargetInfo info, void *userData),
@@ -36,8 +36,8 @@ MLIR_CAPI_EXPORTED void tilewsFindPtxas(intptr_t numDirectories,
                                         MlirStringCallback callback,
                                         void *userData);
 
-/// The compilation of a module with one gpu.module. Whatever fails has emitted
-/// a diagnostic in the module's context, which has to outlive it.
+/// The compilation of a module with one gpu.module. Failures emit a diagnostic
+/// in the module's context, which must outlive the compilation.
 typedef struct TilewsCompilation {
   void *ptr;
 } TilewsCompilation;
@@ -49,9 +49,9 @@ typedef enum TilewsOutput {
   TilewsOutputBinary
 } TilewsOutput;
 
-/// Lowers a copy of `module` for `chip`, or for its own target if that is
-/// empty. `tilePasses` take the place of the pipeline's passes on tiles, unless
-/// they are empty. The pointer is null on failure. `directories` are searched
+/// Lowers a copy of `module` for `chip`, or for its own target if `chip` is
+/// empty. If `tilePasses` is not empty, these passes replace the pipeline's
+/// passes on tiles. The pointer is null on failure. `directories` are searched
 /// for `ptxas` last.
 MLIR_CAPI_EXPORTED TilewsCompilation tilewsCompilationCreate(
     MlirModule module, MlirStringRef chip, unsigned indexBitwidth,
@@ -59,11 +59,11 @@ MLIR_CAPI_EXPORTED TilewsCompilation tilewsCompilationCreate(
     const MlirStringRef *directories);
 MLIR_CAPI_EXPORTED void tilewsCompilationDestroy(TilewsCompilation compilation);
 
-/// The chip it compiles for.
+/// Returns the name of the chip.
 MLIR_CAPI_EXPORTED MlirStringRef
 tilewsCompilationGetChip(TilewsCompilation compilation);
 
-/// Each passes its result to `callback` once.
+/// Pass their result to `callback` once.
 MLIR_CAPI_EXPORTED MlirLogicalResult
 tilewsCompilationGet(TilewsCompilation compilation, TilewsOutput output,
                      MlirStringCallback callback, void *userData);
@@ -74,7 +74,7 @@ MLIR_CAPI_EXPORTED MlirLogicalResult tilewsCompilationGetManifest(
     TilewsCompilation compilation, MlirStringRef kernel,
     MlirStringCallback callback, void *userData);
 
-/// Calls `callback` with each step so far and its time.
+/// Calls `callback` with each step so far and its time in milliseconds.
 MLIR_CAPI_EXPORTED void tilewsCompilationForEachTime(
     TilewsCompilation compilation,
     void (*callback)(MlirStringRef stage, double milliseconds, void *userData),

@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-/// Adds everything that tilews can parse to `registry`: the tile dialect and
+/// Adds all dialects that tilews can parse to `registry`: the tile dialect and
 /// all of upstream MLIR.
 MLIR_CAPI_EXPORTED void tilewsRegisterAllDialects(MlirDialectRegistry registry);
 
 /// Registers all passes and pipelines, tilews' and upstream's.
 MLIR_CAPI_EXPORTED void tilewsRegisterAllPasses(void);
 
-/// The version of tilews, as in "0.1.0".
+/// Returns the version of tilews, such as "0.1.0".
 MLIR_CAPI_EXPORTED MlirStringRef tilewsGetVersion(void);
 
 #ifdef __cplusplus

@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-/// Each is a `main`: it parses the arguments, runs, and returns the exit code.
+/// Entry points like `main`: parse the arguments, run, and return the exit
+/// code.
 MLIR_CAPI_EXPORTED int tilewsOptMain(int argc, char **argv);
 MLIR_CAPI_EXPORTED int tilewsTranslateMain(int argc, char **argv);
 MLIR_CAPI_EXPORTED int tilewsReduceMain(int argc, char **argv);

@@ -49,7 +49,7 @@ static TilewsLayout give(Expected<SwizzledLayout> layout, TilewsReport report) {
   return {nullptr};
 }
 
-/// A result that keeps the swizzle and the offset of the operand.
+/// Returns a layout with the swizzle and the offset of the operand.
 static TilewsLayout giveLike(TilewsLayout operand, Expected<Layout> layout,
                              TilewsReport report) {
   if (!layout)
@@ -59,7 +59,7 @@ static TilewsLayout giveLike(TilewsLayout operand, Expected<Layout> layout,
               report);
 }
 
-/// The layout, if it has no swizzle and no offset.
+/// Returns the plain layout. Fails if it has a swizzle or an offset.
 static Expected<Layout> getPlain(TilewsLayout layout) {
   const SwizzledLayout *whole = unwrap(layout);
   if (whole->swizzle.isIdentity() && whole->offset == 0)
@@ -147,7 +147,8 @@ void tilewsLayoutPrintCoord(TilewsLayout layout, int64_t index,
 
 void tilewsLayoutGetOffsets(TilewsLayout layout, int64_t *offsets) {
   const SwizzledLayout *whole = unwrap(layout);
-  // Leaf by leaf: what is known so far is repeated at each step of the next.
+  // Leaf by leaf: the offsets so far are repeated at each step of the next
+  // leaf.
   int64_t known = 1;
   offsets[0] = whole->offset;
   for (Axis axis : whole->layout.getAxes()) {
@@ -191,7 +192,8 @@ TilewsLayout tilewsLayoutCombine(TilewsLayoutBinary kind, TilewsLayout layout,
   Expected<Layout> operand = getPlain(other);
   if (!operand)
     return give(operand.takeError(), report);
-  // A swizzle comes after the layout, so that what picks elements passes it.
+  // The swizzle is applied last, so composition and division apply to the plain
+  // layout.
   const Layout &outer = unwrap(layout)->layout;
   if (kind == TilewsLayoutCompose)
     return giveLike(layout, compose(outer, *operand), report);

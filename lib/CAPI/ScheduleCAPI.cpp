@@ -43,7 +43,8 @@ static FailureOr<gpu::GPUFuncOp> getKernel(MlirOperation operation) {
   return kernel;
 }
 
-/// A loop of a kernel that is to be pipelined.
+/// Returns the loop with `tile.num_stages` in a kernel; fails for other
+/// operations.
 static FailureOr<scf::ForOp> getLoop(MlirOperation operation) {
   Operation *op = unwrap(operation);
   auto loop = dyn_cast<scf::ForOp>(op);
@@ -60,7 +61,8 @@ static FailureOr<scf::ForOp> getLoop(MlirOperation operation) {
   return loop;
 }
 
-/// Loops of one kernel without channels, inner ones first.
+/// Returns loops of one kernel, inner ones first. Fails if the loops are in
+/// several kernels or have channels.
 static FailureOr<SmallVector<scf::ForOp>>
 getLoops(ArrayRef<MlirOperation> operations) {
   llvm::SmallPtrSet<Operation *, 4> wanted;

@@ -45,7 +45,8 @@ static sim::Argument convert(const TilewsSimArgument &argument) {
   llvm_unreachable("covered switch");
 }
 
-/// The operations of an order; fails if the kernel has no such ones.
+/// Finds the operations of an order by their number. Fails if the kernel has
+/// fewer operations.
 static mlir::LogicalResult
 getOrder(mlir::gpu::GPUFuncOp kernel, const TilewsSimOptions &options,
          llvm::SmallVectorImpl<sim::OrderedEvent> &order) {

@@ -50,7 +50,7 @@ inline void checkBits(int64_t bits) {
 // SharedLayout
 //===----------------------------------------------------------------------===//
 
-/// Owns a layout of the C interface.
+/// The class `SharedLayout` of Python. Owns a layout of the C interface.
 class PySharedLayout {
 public:
   explicit PySharedLayout(TilewsSharedLayout layout)
@@ -172,7 +172,7 @@ private:
 // FragmentLayout
 //===----------------------------------------------------------------------===//
 
-/// Owns a layout of the C interface.
+/// The class `FragmentLayout` of Python. Owns a layout of the C interface.
 class PyFragmentLayout {
 public:
   explicit PyFragmentLayout(TilewsFragmentLayout layout)
@@ -208,7 +208,7 @@ public:
       size *= extent;
     return size;
   }
-  /// All coordinates, as an array (thread, register, dimension).
+  /// Returns all coordinates, as an array (thread, register, dimension).
   nb::ndarray<nb::numpy, int64_t, nb::ndim<3>> getTable(int64_t rank) const {
     checkRank(rank);
     int64_t threads = getSize(true), values = getSize(false);

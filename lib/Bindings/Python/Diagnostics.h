@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-/// Keeps what is reported in a context during its life, as lines such as
+/// Collects the diagnostics of a context during its life, as lines such as
 /// "gemm.mlir:3:1: error: ...". MLIR's own Python handlers need the interpreter
-/// lock, which long calls give up; this one does not.
+/// lock, which long calls release. This one does not need it.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MlirContext context)
@@ -25,7 +25,7 @@ public:
   DiagnosticCollector(const DiagnosticCollector &) = delete;
   ~DiagnosticCollector() { detach(); }
 
-  /// Collects no more.
+  /// Stops collecting.
   void detach() {
     if (attached)
       mlirContextDetachDiagnosticHandler(context, handler);
@@ -65,10 +65,10 @@ private:
     std::string place, message;
     mlirLocationPrint(mlirDiagnosticGetLocation(diagnostic), append, &place);
     mlirDiagnosticPrint(diagnostic, append, &message);
-    // MLIR's dump of the operation may be longer than a screen.
+    // MLIR adds the text of the operation, which may be longer than a screen.
     if (message.rfind("see current operation", 0) == 0)
       return;
-    // "loc("gemm.mlir":3:1)" reads better without its wrapping.
+    // "loc("gemm.mlir":3:1)" is shortened to "gemm.mlir:3:1".
     if (place.size() > 5 && place.compare(0, 4, "loc(") == 0)
       place = place.substr(4, place.size() - 5);
     std::string plain;

@@ -18,7 +18,7 @@
 
 using namespace tilews::python;
 
-/// What a layout consists of, and its extents.
+/// Binds the parts of a layout, and its sizes.
 static void bindParts(nb::class_<PyLayout> &c) {
   c.def(nb::new_(&PyLayout::create), nb::arg("shape"),
         nb::arg("stride") = nb::none())
@@ -65,7 +65,7 @@ static void bindParts(nb::class_<PyLayout> &c) {
           "atom.");
 }
 
-/// A layout as a function of coordinates, and Python's protocols.
+/// Binds calls of a layout with a coordinate, and Python's protocols.
 static void bindCalls(nb::class_<PyLayout> &c) {
   c.def("__len__",
         [](const PyLayout &l) { return tilewsLayoutGetRank(l.get()); })
@@ -97,7 +97,7 @@ static void bindCalls(nb::class_<PyLayout> &c) {
            [](const PyLayout &l) { return "Layout('" + l.str() + "')"; });
 }
 
-/// Operations on one layout.
+/// Binds operations on one layout.
 static void bindTransforms(nb::class_<PyLayout> &c) {
   auto transform = [&](const char *name, TilewsLayoutUnary kind,
                        const char *doc) {
@@ -116,8 +116,8 @@ static void bindTransforms(nb::class_<PyLayout> &c) {
             "overlap.");
 }
 
-/// Composition and divisions. A tile is one layout for all modes, or a sequence
-/// with one layout for each mode.
+/// Binds composition and divisions. A tile is one layout for all modes, or a
+/// sequence with one layout for each mode.
 static void bindDivisions(nb::class_<PyLayout> &c) {
   auto combine = [&](const char *name, TilewsLayoutBinary kind,
                      TilewsLayoutByMode byMode, const char *doc) {
@@ -157,7 +157,7 @@ static void bindDivisions(nb::class_<PyLayout> &c) {
        "((tile0, tile1, ...), rest0, rest1, ...).");
 }
 
-/// Products of the layout algebra: repetitions of a layout.
+/// Binds the products of the layout algebra, which repeat a layout.
 static void bindProducts(nb::class_<PyLayout> &c) {
   auto product = [&](const char *name, TilewsLayoutBinary kind,
                      const char *doc) {

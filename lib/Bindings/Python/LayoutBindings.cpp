@@ -60,11 +60,11 @@ static void bindSharedLayout(nb::module_ &m) {
            nb::arg("from_bits"), nb::arg("to_bits"),
            "The layout that places the same bytes under another shape and\n"
            "element width; None if there is none.")
-      .def(
-          "expand", &PySharedLayout::expand, nb::arg("versions"),
-          nb::arg("element_bits"),
-          "The layout of versions behind a new leading dimension; a slot is a\n"
-          "multiple of the swizzle's atom and of 128 bytes.")
+      .def("expand", &PySharedLayout::expand, nb::arg("versions"),
+           nb::arg("element_bits"),
+           "The layout of versions, with a new leading dimension. Slots start "
+           "at\n"
+           "multiples of the swizzle's atom and of 128 bytes.")
       .def("slot", &PySharedLayout::getSlot, nb::arg("element_bits"),
            "The layout of one version. Raises ValueError if slots are no\n"
            "multiple of the swizzle's atom.")
@@ -73,7 +73,7 @@ static void bindSharedLayout(nb::module_ &m) {
       });
 }
 
-/// Layouts that are derived from a fragment's layout, and its pictures.
+/// Binds layouts that are derived from a fragment's layout, and its pictures.
 static void bindDerivedLayouts(nb::class_<PyFragmentLayout> &c) {
   auto derive = [](auto function) {
     return [function](const PyFragmentLayout &self, int64_t dim) {

@@ -1,4 +1,4 @@
-//===- LayoutHelpers.h - What the modules of layouts share ------*- C++ -*-===//
+//===- LayoutHelpers.h - Helpers for the bindings of layouts ----*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,7 +45,7 @@ private:
   std::string message;
 };
 
-/// Modes of a layout object, which has checked them.
+/// Converts modes that a layout object has checked.
 inline std::vector<TilewsMode> toModes(const Modes &modes) {
   std::vector<TilewsMode> result;
   for (auto [extent, stride, dim] : modes)
@@ -55,7 +55,7 @@ inline std::vector<TilewsMode> toModes(const Modes &modes) {
 
 using SharedOwner = std::shared_ptr<void>;
 
-/// The layout behind a SharedLayout object.
+/// Makes a layout of the C interface from a SharedLayout object of Python.
 inline SharedOwner takeShared(nb::handle shared) {
   std::vector<TilewsMode> modes =
       toModes(nb::cast<Modes>(shared.attr("modes")));

@@ -23,7 +23,7 @@
 using namespace tilews::python;
 
 namespace {
-/// What TMA copies a region with.
+/// The boxes by which TMA copies a region.
 struct PyTmaBoxes {
   Ints dims, extents;
   int64_t swizzle;
@@ -76,7 +76,7 @@ static PyTmaBoxes getTmaBoxes(nb::handle shared, int64_t elementBits,
   return result;
 }
 
-/// All offsets of a layout, which is destroyed.
+/// Returns all offsets of a layout, and destroys the layout.
 static Ints takeOffsets(TilewsLayout layout) {
   Ints offsets(tilewsLayoutGetSize(layout));
   tilewsLayoutGetOffsets(layout, offsets.data());

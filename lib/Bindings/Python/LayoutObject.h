@@ -26,7 +26,8 @@ inline MlirStringRef toRef(const std::string &text) {
   return mlirStringRefCreate(text.data(), text.size());
 }
 
-/// Writes an integer, a nested tuple of them or, for None, an open place.
+/// Returns the text of an integer, of a nested tuple of integers or, for None,
+/// of an open place.
 inline std::string toText(nb::handle tuple, int depth = 0) {
   if (tuple.is_none())
     return "_";
@@ -50,7 +51,7 @@ inline std::string toText(nb::handle tuple, int depth = 0) {
   return std::to_string(value);
 }
 
-/// Reads a tuple that the library has written.
+/// Parses a tuple that the library has printed.
 inline nb::object toTuple(const char *&text) {
   if (*text != '(') {
     char *end;
@@ -76,7 +77,7 @@ inline nb::object toTuple(const std::string &text) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// Owns a layout of the C interface.
+/// The class `Layout` of Python. Owns a layout of the C interface.
 class PyLayout {
 public:
   explicit PyLayout(TilewsLayout layout)
@@ -86,7 +87,8 @@ public:
       return tilewsLayoutParse(toRef(text), report);
     });
   }
-  /// A layout, its text, or its shape and, if not without gaps, its strides.
+  /// Makes a layout from a layout, from its text, or from a shape and strides.
+  /// None for `stride` means without gaps.
   static PyLayout create(nb::object shape, nb::object stride) {
     if (nb::isinstance<PyLayout>(shape) && stride.is_none())
       return nb::cast<PyLayout>(shape);
@@ -95,7 +97,7 @@ public:
     std::string text = toText(shape);
     return parse(stride.is_none() ? text : text + ":" + toText(stride));
   }
-  /// Calls a function that may fail.
+  /// Calls a function of the C interface, and raises its error.
   template <typename Function>
   static PyLayout call(Function function) {
     Report report;
@@ -105,7 +107,7 @@ public:
   }
 
   TilewsLayout get() const { return {owner.get()}; }
-  /// What a printing function writes.
+  /// Returns the text that a printing function sends to its callback.
   template <typename Function, typename... Arguments>
   std::string write(Function function, Arguments... arguments) const {
     std::string text;
@@ -167,7 +169,7 @@ public:
   }
   std::optional<std::tuple<nb::object, nb::object, int64_t>>
   findCollision() const {
-    // The two messages arrive one after the other.
+    // The two coordinates are printed one after the other.
     std::string both;
     int64_t offset;
     auto appendSecond = [](MlirStringRef text, void *userData) {
@@ -205,7 +207,7 @@ private:
   std::shared_ptr<void> owner;
 };
 
-/// Adds what derives other layouts and answers questions.
+/// Binds functions that derive other layouts and answer questions.
 void bindLayoutQueries(nb::class_<PyLayout> &c);
 
 } // namespace tilews::python

@@ -78,7 +78,7 @@ nb::object toFragment(const PyLayout &layout, const Ints &shape) {
       .attr("FragmentLayout")(halves[0], halves[1]);
 }
 
-/// A function that draws, kept in Python.
+/// Returns a function of the Python package that draws a picture.
 nb::object getPicture(const char *name) {
   return nb::module_::import_("tilews.layout._pictures").attr(name);
 }

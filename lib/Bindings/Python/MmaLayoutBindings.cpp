@@ -19,7 +19,7 @@
 using namespace tilews::python;
 
 namespace {
-/// A matrix instruction, which shares its layouts with Python.
+/// A matrix instruction. It shares its layouts with Python.
 struct Mma {
   explicit Mma(TilewsMma mma) : mma(mma), lhs(mma.lhs), acc(mma.acc) {
     if (mma.rhs.ptr)
@@ -69,7 +69,7 @@ struct SparseMma : Mma {
   int64_t fieldBits, fieldK;
 };
 
-/// An ldmatrix or a stmatrix.
+/// An ldmatrix or stmatrix instruction.
 struct PyMatrixTransfer {
   explicit PyMatrixTransfer(const TilewsMatrixTransfer &transfer)
       : matrices(transfer.matrices), rows(transfer.rows),
@@ -97,7 +97,7 @@ static void bindMma(nb::module_ &m) {
            "How many warps (or warpgroups) share the rows and the columns.")
       .def("layout", &Mma::getLayout, nb::arg("operand"), nb::arg("grid"),
            nb::arg("rows"), nb::arg("columns"),
-           "The layout of an operand of a whole product over a grid.");
+           "The layout of an operand of a whole matmul over a grid.");
   m.def(
       "mma_sync",
       [](int64_t bits) {
@@ -138,7 +138,7 @@ static void bindSparseMma(nb::module_ &m) {
       .def_ro("metadata", &SparseMma::metadata)
       .def_ro("field_bits", &SparseMma::fieldBits, "The bits of a field.")
       .def_ro("field_k", &SparseMma::fieldK,
-              "The elements along K that a field tells of.");
+              "The elements along K that a field describes.");
   m.def(
       "mma_sp",
       [](int64_t bits) {

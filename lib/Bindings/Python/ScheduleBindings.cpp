@@ -67,7 +67,7 @@ static Operations multiVersionBuffers(const Operations &loops, int64_t depth) {
   return channels;
 }
 
-/// A type made by `function`, which returns null where it cannot.
+/// Calls `function`, which returns a type, or null after an error.
 template <typename Function>
 static MlirType getType(MlirLocation location, Function function) {
   MlirType type = {nullptr};

@@ -28,7 +28,7 @@
 namespace nb = nanobind;
 
 namespace {
-/// Memory for a kernel; lives in a Python list during a launch.
+/// Memory for a kernel. A Python list keeps it alive during a launch.
 struct Memory {
   uintptr_t data;
   std::vector<int64_t> shape, strides;
@@ -58,7 +58,7 @@ static TilewsSimArgument convert(const Argument &argument) {
   return result;
 }
 
-/// Hands what a kernel prints to a Python function.
+/// Passes the text that a kernel prints to a Python function.
 static void print(MlirStringRef text, void *function) {
   nb::gil_scoped_acquire gil;
   (*static_cast<nb::object *>(function))(nb::str(text.data, text.length));

@@ -42,8 +42,9 @@ static void assign(MlirStringRef text, void *string) {
 }
 
 namespace {
-/// Owns a compilation, and its context through the Python module. Methods let
-/// other Python threads run; what fails raises CompileError.
+/// The class `Compilation` of Python. Owns a compilation and a reference to its
+/// module, and by that to the context. Methods release the interpreter lock;
+/// failures raise CompileError.
 class PyCompilation {
 public:
   PyCompilation(nb::object module, const std::string &chip,
@@ -103,7 +104,7 @@ public:
     return times;
   }
 
-  /// Warnings and remarks of the calls that succeeded.
+  /// Returns warnings and remarks of the calls that succeeded.
   std::vector<std::string> getMessages() const { return messages; }
 
 private:
