@@ -32,7 +32,7 @@ void tilews::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void tilews::registerAllPasses() {
-  // Registering a pass twice is an error; a tool or module may ask twice.
+  // A tool or module may call this twice, but passes are registered once.
   static const bool registered = [] {
     mlir::registerAllPasses();
     tile::registerTilePasses();

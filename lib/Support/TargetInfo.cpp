@@ -25,9 +25,9 @@
 using namespace mlir;
 using namespace tilews;
 
-/// Shared memory a block may ask for: CUDA C++ Programming Guide, table
-/// "Technical Specifications per Compute Capability", less the 1 KiB that the
-/// system keeps.
+/// Returns the shared memory that a block may request: CUDA C++ Programming
+/// Guide, table "Technical Specifications per Compute Capability", minus the 1
+/// KiB that the system reserves.
 static int64_t getMaxSharedBytes(unsigned sm) {
   switch (sm) {
   case 75:
@@ -63,7 +63,7 @@ static bool parseNVIDIA(StringRef chip, TargetInfo &target) {
     return false;
   target.vendor = Vendor::NVIDIA;
   target.triple = "nvptx64-nvidia-cuda";
-  // LLVM's default for a chip is the oldest PTX that knows it.
+  // LLVM's default for a chip is the oldest PTX version that supports it.
   target.features = target.arch >= 100 ? "+ptx88" : "+ptx86";
   target.warpSize = 32;
   target.maxSharedBytes = getMaxSharedBytes(target.arch);
@@ -96,7 +96,7 @@ TargetInfo::get(StringRef chip,
                         "gfx1201)";
 }
 
-/// The chip of a module's first target; empty if it has none.
+/// Returns the chip of a module's first target; empty if it has none.
 static StringRef getChip(gpu::GPUModuleOp module) {
   if (ArrayAttr targets = module.getTargetsAttr()) {
     for (Attribute attr : targets) {
@@ -149,7 +149,8 @@ LogicalResult TargetInfo::set(Operation *op, StringRef chip) {
              << "; start from the tile dialect instead";
   }
   MLIRContext *context = module.getContext();
-  // A file that names no target has not made the parser load its dialect.
+  // The parser has not loaded the dialect of a target that the file does not
+  // name.
   Attribute attr;
   if (target->isNVIDIA()) {
     context->getOrLoadDialect<NVVM::NVVMDialect>();

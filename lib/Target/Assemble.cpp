@@ -33,7 +33,7 @@ using namespace mlir;
 using namespace tilews;
 
 namespace {
-/// A file that is gone when this is.
+/// A temporary file, removed by the destructor.
 class TemporaryFile {
 public:
   TemporaryFile() = default;
@@ -146,7 +146,7 @@ FailureOr<std::string> tilews::assemblePtx(StringRef ptx, StringRef chip,
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::string> tilews::linkCodeObject(StringRef object, Location loc) {
-  // lld has global state; it also says when that is no longer fit for use.
+  // lld has global state, and reports when that state is no longer usable.
   static std::mutex mutex;
   static bool usable = true;
   std::lock_guard<std::mutex> lock(mutex);

@@ -118,8 +118,8 @@ private:
 };
 } // namespace
 
-/// The passes that bring `module` to the LLVM dialect. Of a lowered module only
-/// those NVVM operations are left that become inline assembly.
+/// Returns the passes that lower `module` to the LLVM dialect. In a lowered
+/// module only some NVVM operations are left, which become inline assembly.
 static std::string getPipeline(gpu::GPUModuleOp module,
                                const TargetInfo &target,
                                const CompileOptions &options) {
@@ -195,7 +195,7 @@ FailureOr<std::string> Compilation::print(StringRef phase) {
   } else if (phase == "target") {
     os << **lowered;
   } else if (llvm::is_contained(getPhases(), phase)) {
-    // Lower once more and look on.
+    // Lower another copy and print it on the way.
     OwningOpRef<ModuleOp> copy(source->clone());
     if (failed(lower(*copy, target, options, [&](PassManager &passes) {
           passes.addInstrumentation(

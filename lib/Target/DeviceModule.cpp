@@ -45,12 +45,13 @@ using namespace tilews;
 // LLVM as a guest in this process
 //===----------------------------------------------------------------------===//
 
-/// Where a fatal error of LLVM on this thread continues, if we called it.
+/// Where to continue after a fatal error of LLVM on this thread; null outside
+/// of guarded calls.
 static thread_local std::jmp_buf *recoveryPoint = nullptr;
 static thread_local std::string fatalMessage;
 
-/// LLVM calls this instead of printing and exiting. What it had allocated is
-/// lost when we jump, which is better than the process.
+/// LLVM calls this instead of exiting. The jump leaks what LLVM has allocated,
+/// but the process survives.
 static void handleFatalError(void *, const char *reason, bool) {
   if (!recoveryPoint) {
     llvm::errs() << "LLVM ERROR: " << reason << "\n";
@@ -76,8 +77,8 @@ static void initializeLLVM() {
   });
 }
 
-/// Calls `step`; false if LLVM gave up in it. Nothing here may need a
-/// destructor after the jump.
+/// Calls `step`. Returns false after a fatal error in it. No object in this
+/// function may need a destructor, because the jump skips destructors.
 static bool callGuarded(llvm::function_ref<LogicalResult()> step,
                         LogicalResult &result) {
   std::jmp_buf point;
@@ -99,11 +100,11 @@ LogicalResult DeviceModule::run(StringRef stage,
   LogicalResult result = failure();
   errorSeen = false;
   if (!callGuarded(step, result)) {
-    // The frames that were left may have held references: destroy nothing.
+    // The skipped frames may have held references, so nothing is destroyed.
     (void)llvmModule.release();
     (void)machine.release();
     (void)context.release();
-    if (errorSeen) // and so it was reported
+    if (errorSeen) // It has been reported.
       return failure();
     return emitError(loc, "LLVM cannot compile this for ")
            << target.chip << ": " << fatalMessage;
@@ -118,7 +119,7 @@ LogicalResult DeviceModule::run(StringRef stage,
 // LLVM IR
 //===----------------------------------------------------------------------===//
 
-/// Passes on what LLVM reports. `errorSeen` tells that there was an error.
+/// Converts a diagnostic of LLVM to one of MLIR. Sets `errorSeen` for errors.
 static void forwardDiagnostic(const llvm::DiagnosticInfo &info, Location loc,
                               bool &errorSeen) {
   std::string text;
@@ -161,7 +162,7 @@ createMachine(const TargetInfo &target, Location loc) {
   if (!backend)
     return emitError(loc, "no LLVM target for ")
            << target.chip << ": " << error;
-  // Multiplications and additions may be fused, and nothing else.
+  // Multiplications and additions may be fused; no other fast-math is allowed.
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(

@@ -63,7 +63,7 @@ SmallVector<FunctionOpInterface> tilews::getKernels(gpu::GPUModuleOp module) {
 // Arguments and parameters
 //===----------------------------------------------------------------------===//
 
-/// A list of numbers; null where only the launch knows.
+/// Returns a list of numbers, with null for those that only the launch knows.
 static json::Array getNumbers(ArrayRef<int64_t> numbers) {
   json::Array list;
   for (int64_t number : numbers)
@@ -72,7 +72,7 @@ static json::Array getNumbers(ArrayRef<int64_t> numbers) {
   return list;
 }
 
-/// `indexType` is what indices are in the memory of the GPU.
+/// `indexType` is the type of indices in the memory of the GPU.
 static json::Object getArgument(const KernelArgument &argument, unsigned index,
                                 StringRef indexType) {
   json::Object object{{"name", getName(argument, index)}};
@@ -113,8 +113,8 @@ static json::Object getParameter(const KernelParameter &parameter,
   return object;
 }
 
-/// The recipe of a tensor map. The stride of its first dimension is always one
-/// element.
+/// Returns the recipe of a tensor map. The stride of its first dimension is
+/// always one element.
 static json::Object getTensorMap(const TensorMap &map,
                                  ArrayRef<KernelArgument> arguments) {
   auto type = cast<MemRefType>(arguments[map.argument].type);
@@ -153,7 +153,7 @@ static json::Object getTensorMap(const TensorMap &map,
       {"out_of_bounds", "zero"}};
 }
 
-/// The width that the conversion gave to index parameters.
+/// Returns the width that the conversion gave to index parameters.
 static unsigned getIndexBitwidth(FunctionOpInterface kernel,
                                  ArrayRef<KernelParameter> parameters) {
   for (auto [parameter, type] :
@@ -272,7 +272,7 @@ static void addGrid(json::Object &manifest, FunctionOpInterface kernel,
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// The manifest
 //===----------------------------------------------------------------------===//
 
 static json::Object getResources(const KernelResources &resources,

@@ -26,8 +26,8 @@
 using namespace mlir;
 using namespace tilews;
 
-/// The number before `unit` in a line such as "Used 24 registers, used 1
-/// barriers, 1024 bytes smem"; zero if it is not there.
+/// Returns the number before `unit` in a line such as "Used 24 registers, used
+/// 1 barriers, 1024 bytes smem"; zero if there is none.
 static int64_t getFigure(StringRef line, StringRef unit) {
   llvm::Regex regex(("([0-9]+) " + unit).str());
   SmallVector<StringRef> groups;
@@ -40,8 +40,8 @@ static int64_t getFigure(StringRef line, StringRef unit) {
 std::vector<KernelResources> tilews::parsePtxasOutput(StringRef output) {
   std::vector<KernelResources> kernels;
   std::vector<std::string> warnings;
-  // Only an entry that is compiled counts; device functions have properties,
-  // too, and these come after their own "Function properties for" line.
+  // Properties of device functions are skipped: they follow a "Function
+  // properties for" line that does not name the kernel.
   bool inKernel = false;
   for (StringRef line : llvm::split(output, '\n')) {
     line = line.trim();
@@ -88,8 +88,7 @@ tilews::readCodeObjectMetadata(StringRef codeObject, Location loc) {
   std::vector<KernelResources> kernels;
   for (auto &[name, attrs] : *metadata) {
     auto get = [&, &attrs = attrs](StringRef key) -> int64_t {
-      // LLVM has all ones of 32 bits where the chip lacks that kind of
-      // register.
+      // LLVM writes 2^32 - 1 for kinds of registers that the chip lacks.
       auto value = dyn_cast_or_null<IntegerAttr>(attrs.get(key));
       return value && value.getInt() != UINT32_MAX ? value.getInt() : 0;
     };

@@ -37,7 +37,7 @@ static bool erase(IRRewriter &rewriter, Operation *op) {
   return true;
 }
 
-/// A loop's results become what it starts with.
+/// Replaces the results of a loop by its initial values.
 static bool skipLoop(IRRewriter &rewriter, Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (loop)
@@ -45,7 +45,7 @@ static bool skipLoop(IRRewriter &rewriter, Operation *op) {
   return loop != nullptr;
 }
 
-/// A loop runs once.
+/// Replaces a loop by its first iteration.
 static bool enterLoop(IRRewriter &rewriter, Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop)
@@ -65,8 +65,8 @@ static bool enterLoop(IRRewriter &rewriter, Operation *op) {
   return true;
 }
 
-/// What stands in a region of `op`, which ends with what it yields, comes in
-/// the place of `op`.
+/// Replaces `op` by the operations of one of its regions, and its results by
+/// the yielded values.
 static bool inlineRegion(IRRewriter &rewriter, Operation *op, Region &region) {
   if (!region.hasOneBlock() || region.getNumArguments() != 0)
     return false;
@@ -88,7 +88,7 @@ static bool takeElse(IRRewriter &rewriter, Operation *op) {
   return branch && inlineRegion(rewriter, op, branch.getElseRegion());
 }
 
-/// A result becomes an operand of its type.
+/// Replaces a result by an operand of the same type.
 static bool forwardOperand(IRRewriter &rewriter, Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
     return false;
@@ -100,7 +100,7 @@ static bool forwardOperand(IRRewriter &rewriter, Operation *op) {
   return false;
 }
 
-/// Numbers and fragments that an operation makes become zero.
+/// Replaces results that are numbers or fragments by zero.
 static bool makeZero(IRRewriter &rewriter, Operation *op) {
   if (op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>())
     return false;
@@ -116,7 +116,7 @@ static bool makeZero(IRRewriter &rewriter, Operation *op) {
 }
 
 using Edit = bool (*)(IRRewriter &, Operation *);
-/// Those that take most away come first.
+/// All edits. Those that remove most come first.
 static constexpr Edit kEdits[] = {erase,    skipLoop,       enterLoop, takeThen,
                                   takeElse, forwardOperand, makeZero};
 
@@ -124,7 +124,7 @@ static constexpr Edit kEdits[] = {erase,    skipLoop,       enterLoop, takeThen,
 // The reduction
 //===----------------------------------------------------------------------===//
 
-/// The operations of the kernels, outer ones before inner ones.
+/// Returns the operations of the kernels, outer ones before inner ones.
 static SmallVector<Operation *> getOperations(ModuleOp module) {
   SmallVector<Operation *> found;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -187,7 +187,7 @@ private:
     OwningOpRef<ModuleOp> copy = module.clone();
     Operation *op = getOperations(*copy)[index];
     IRRewriter rewriter(op);
-    // Edits may be wrong.
+    // An edit may make the IR invalid.
     ScopedDiagnosticHandler silence(&getContext(), [](Diagnostic &) {});
     if (!edit(rewriter, op) || failed(verify(*copy)) ||
         !isInteresting(tester, *copy))

@@ -37,7 +37,7 @@ namespace cl = llvm::cl;
 namespace {
 enum class Format { MLIR, LLVM, PTX, Cubin, Asm, Object, HSACO, Manifest };
 
-/// What the command line asks for.
+/// The values of the command line options.
 struct Request {
   std::string input, output, chip, kernel, saveTemps;
   Format format;
@@ -76,14 +76,14 @@ struct Options {
       "save-temps", cl::value_desc("directory"), cl::cat(category),
       cl::desc("Also write every intermediate form into this directory")};
 
-  /// lld, when it runs in this process, resets every cl::opt.
+  /// Copies the values, because lld resets every cl::opt when it runs.
   Request get() const {
     return {input, output, chip, kernel, saveTemps, format, indexBitwidth};
   }
 };
 } // namespace
 
-/// The chip must be able to give what was asked for.
+/// Fails if the requested format does not exist for the target.
 static LogicalResult checkFormat(Format format, const TargetInfo &target) {
   bool needsNVIDIA = format == Format::PTX || format == Format::Cubin;
   bool needsAMD = format == Format::Object || format == Format::HSACO;
@@ -138,7 +138,7 @@ static LogicalResult writeFile(StringRef path, StringRef content) {
   return success();
 }
 
-/// Writes the forms that lead to the one asked for.
+/// Writes the intermediate forms of the requested output.
 static LogicalResult saveTemps(Compilation &compilation,
                                const Request &request) {
   if (std::error_code error =

@@ -1,4 +1,4 @@
-//===- TargetInfo.h - What tilews knows of a GPU ----------------*- C++ -*-===//
+//===- TargetInfo.h - Facts about a GPU -------------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,7 +16,11 @@ namespace tilews {
 
 enum class Vendor { NVIDIA, AMD };
 
-/// A GPU as the compiler sees it: everything is derived from the chip's name.
+/// The facts about a GPU that the compiler uses, all derived from the chip's
+/// name.
+///
+/// Example: "sm_90a" has arch 90, archSpecific, warps of 32 threads and 227 KiB
+/// of shared memory per block.
 struct TargetInfo {
   Vendor vendor = Vendor::NVIDIA;
   /// `sm_90a`, `gfx942`.
@@ -27,20 +31,20 @@ struct TargetInfo {
   /// NVIDIA: the SM number (80, 90, 120). AMD: the hexadecimal gfx number
   /// (0x942, 0x950, 0x1100).
   unsigned arch = 0;
-  /// NVIDIA: the chip's name ends in `a` (or `f`): its own instructions
-  /// (wgmma, tcgen05) are there.
+  /// NVIDIA: whether the chip's name ends in `a` or `f`, which enables the
+  /// instructions of its architecture (wgmma, tcgen05).
   bool archSpecific = false;
   unsigned warpSize = 32;
-  /// Most dynamic shared memory a block may ask for, in bytes.
+  /// The largest dynamic shared memory of a block, in bytes.
   int64_t maxSharedBytes = 0;
   unsigned maxThreads = 1024;
 
   bool isNVIDIA() const { return vendor == Vendor::NVIDIA; }
   bool isAMD() const { return vendor == Vendor::AMD; }
   bool hasCpAsync() const { return isNVIDIA() && arch >= 80; }
-  /// Barriers in shared memory that count arrivals.
+  /// Returns whether there are barriers in shared memory (mbarrier).
   bool hasMBarriers() const { return isNVIDIA() && arch >= 80; }
-  /// Whether warpgroups can give registers to each other (setmaxnreg).
+  /// Returns whether warpgroups can exchange registers (setmaxnreg).
   bool hasRegisterDonation() const {
     return isNVIDIA() && arch >= 90 && archSpecific;
   }
@@ -52,20 +56,21 @@ struct TargetInfo {
   }
   bool hasWmma() const { return isAMD() && arch >= 0x1100; }
 
-  /// All chips that there are.
+  /// Returns the names of all known chips.
   static llvm::ArrayRef<llvm::StringLiteral> getKnownChips();
-  /// The target of a chip's name; an error says which chips are known.
+  /// Returns the target of a chip's name. The error lists the known chips.
   static mlir::FailureOr<TargetInfo>
   get(llvm::StringRef chip,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-  /// The target of the `gpu.module` around `op` (its first `#nvvm.target` or
-  /// `#rocdl.target`); an error at the module if it has none.
+  /// Returns the target of the `gpu.module` around `op`: its first
+  /// `#nvvm.target` or `#rocdl.target`. Emits an error at the module if it has
+  /// none.
   static mlir::FailureOr<TargetInfo> get(mlir::Operation *op);
-  /// The threads of a warp of the kernel around `op`; 32 if its module has no
+  /// Returns the warp size for the kernel around `op`; 32 if its module has no
   /// target yet.
   static unsigned getWarpSize(mlir::Operation *op);
-  /// Makes `chip` the only target of a gpu.module; an error if the module is
-  /// lowered for another one already.
+  /// Makes `chip` the only target of a gpu.module. Emits an error if the module
+  /// is already lowered for another one.
   static mlir::LogicalResult set(mlir::Operation *module, llvm::StringRef chip);
 };
 

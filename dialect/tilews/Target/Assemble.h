@@ -15,8 +15,8 @@
 
 namespace tilews {
 
-/// The path of `ptxas`: on PATH, in the `bin` of CUDA_HOME or CUDA_PATH, or in
-/// one of `directories`.
+/// Returns the path of `ptxas`: on PATH, in the `bin` of CUDA_HOME or
+/// CUDA_PATH, or in one of `directories`.
 std::optional<std::string>
 findPtxas(llvm::ArrayRef<std::string> directories = {});
 

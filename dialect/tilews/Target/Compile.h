@@ -18,25 +18,29 @@ namespace tilews {
 struct CompileOptions {
   /// The chip to compile for; empty for the target that the gpu.module names.
   std::string chip;
-  /// Width of index arithmetic and of extents and strides as parameters.
+  /// Width in bits of index arithmetic, and of extents and strides as
+  /// parameters.
   unsigned indexBitwidth = 32;
-  /// The passes on a gpu.module that bring it to IR with layouts, a memory plan
-  /// and barriers; empty for those of `tilews-to-nvvm` and `tilews-to-rocdl`.
+  /// The passes on a gpu.module that produce IR with layouts, a memory plan and
+  /// barriers; empty for those of `tilews-to-nvvm` and `tilews-to-rocdl`.
   std::string tilePasses;
-  /// Further directories where `ptxas` is searched.
+  /// Further directories that are searched for `ptxas`.
   std::vector<std::string> toolDirectories;
 };
 
-/// The device code that a compilation can hand out.
+/// The forms of device code that a compilation can return.
 enum class Output { LLVM, Assembly, Object, Binary };
 
-/// The phases in which a compilation can be looked at: `tile` (as given),
-/// `planned` (instructions chosen), `laid_out` (ready for conversion) and
-/// `target` (LLVM dialect).
+/// Returns the phases that a compilation can print: `tile` (as given),
+/// `planned` (instructions chosen), `laid_out` (with layouts), `barriers`
+/// (ready for conversion) and `target` (LLVM dialect).
 llvm::ArrayRef<llvm::StringLiteral> getPhases();
 
 /// The compilation of one gpu.module: lowered when created, emitted on demand.
-/// Errors are diagnostics of the module's context, which has to stay alive.
+/// Errors are diagnostics of the module's context, which must outlive it.
+///
+/// Example: `get(Output::Assembly)` of a kernel for sm_90a returns PTX. A later
+/// `get(Output::Binary)` continues from that PTX and runs ptxas.
 class Compilation {
 public:
   /// Lowers a copy of `module`, which holds one gpu.module in any phase.
@@ -45,12 +49,12 @@ public:
 
   const TargetInfo &getTarget() const { return target; }
   mlir::FailureOr<std::string> get(Output output);
-  /// The module in `phase`, as text.
+  /// Returns the module in `phase`, as text.
   mlir::FailureOr<std::string> print(llvm::StringRef phase);
-  /// The launch manifest of `kernel`, or of the only kernel if it is empty, as
-  /// JSON. Resources are null in it where `ptxas` is missing.
+  /// Returns the launch manifest of `kernel`, or of the only kernel if the name
+  /// is empty, as JSON. Its resources are null if `ptxas` is not found.
   mlir::FailureOr<std::string> getManifest(llvm::StringRef kernel);
-  /// The steps so far: each pass, then the steps of the emission.
+  /// Returns the steps so far: each pass, then the steps of the emission.
   std::vector<StageTime> getTimes() const;
 
 private:

@@ -24,37 +24,38 @@ class TargetMachine;
 
 namespace tilews {
 
-/// How long a step of the compilation took.
+/// The time of one step of a compilation.
 struct StageTime {
   std::string stage;
   double milliseconds;
 };
 
-/// The device code of a gpu.module, made step by step and on demand: optimized
-/// LLVM IR, then assembly (PTX or GCN), then a binary (cubin or HSACO). Every
-/// step runs once. Errors are MLIR diagnostics at the gpu.module.
+/// The device code of a gpu.module, made step by step on demand: optimized LLVM
+/// IR, then assembly (PTX or GCN), then a binary (cubin or HSACO). Every step
+/// runs once. Errors are MLIR diagnostics at the gpu.module.
 class DeviceModule {
 public:
   /// Translates the LLVM dialect in `module` for its target and optimizes it.
-  /// The operation is not needed afterwards, its context is.
+  /// The operation may be erased afterwards; its context must stay alive.
   static mlir::FailureOr<std::unique_ptr<DeviceModule>>
   create(mlir::gpu::GPUModuleOp module);
   ~DeviceModule();
 
   const TargetInfo &getTarget() const { return target; }
 
-  /// Optimized LLVM IR as text.
+  /// Returns optimized LLVM IR as text.
   mlir::FailureOr<llvm::StringRef> getLLVMIR();
-  /// PTX or GCN assembly.
+  /// Returns PTX or GCN assembly.
   mlir::FailureOr<llvm::StringRef> getAssembly();
-  /// AMD: the relocatable object.
+  /// AMD: returns the relocatable object.
   mlir::FailureOr<llvm::StringRef> getObject();
-  /// The cubin, by `ptxas`, or the HSACO, by lld.
+  /// Returns the cubin, by `ptxas`, or the HSACO, by lld.
   mlir::FailureOr<llvm::StringRef> getBinary();
-  /// What each kernel of the binary uses.
+  /// Returns the resources of each kernel of the binary.
   mlir::FailureOr<llvm::ArrayRef<KernelResources>> getResources();
 
-  /// Directories where `ptxas` is searched after PATH and the CUDA toolkit.
+  /// Sets the directories that are searched for `ptxas` after PATH and the CUDA
+  /// toolkit.
   void setToolDirectories(llvm::ArrayRef<std::string> directories) {
     toolDirectories.assign(directories.begin(), directories.end());
   }
@@ -66,8 +67,8 @@ private:
   llvm::LogicalResult optimize();
   /// Runs the code generator on a copy of the optimized module.
   mlir::FailureOr<std::string> generate(bool assembly);
-  /// Runs `step`, which calls LLVM, and records its time. An error that LLVM
-  /// raises, of the kind that ends a process, becomes a diagnostic.
+  /// Runs `step`, which calls LLVM, and records its time. A fatal error of LLVM
+  /// becomes a diagnostic.
   llvm::LogicalResult run(llvm::StringRef stage,
                           llvm::function_ref<llvm::LogicalResult()> step);
   llvm::LogicalResult makeBinary();

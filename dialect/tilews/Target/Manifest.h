@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch manifest is a JSON object with all that a launcher needs, so that
-// it needs no MLIR:
+// A launch manifest is a JSON object with all facts that a launcher needs, so
+// that the launcher needs no MLIR:
 //
 //   format            version of this format, kManifestFormat
 //   kernel            name of the function in the object
@@ -55,11 +55,11 @@ namespace tilews {
 
 constexpr int64_t kManifestFormat = 1;
 
-/// The kernels of a module, lowered or not.
+/// Returns the kernels of a module, lowered or not.
 llvm::SmallVector<mlir::FunctionOpInterface>
 getKernels(mlir::gpu::GPUModuleOp module);
 
-/// The manifest of a lowered kernel. `resources` may be null.
+/// Returns the manifest of a kernel. `resources` may be null.
 mlir::FailureOr<llvm::json::Object>
 getManifest(mlir::FunctionOpInterface kernel, const TargetInfo &target,
             const KernelResources *resources);

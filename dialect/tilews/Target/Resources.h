@@ -15,22 +15,23 @@
 
 namespace tilews {
 
-/// Figures of one kernel; bytes are a thread's unless said otherwise.
+/// Resources of one kernel. Bytes are per thread unless said otherwise.
 struct KernelResources {
   std::string kernel;
-  /// A thread's 32-bit registers; on AMD the vector registers, without the
+  /// 32-bit registers per thread; on AMD the vector registers, without the
   /// accumulation registers.
   int64_t registers = 0;
   /// AMD: accumulation and scalar registers.
   int64_t accumulationRegisters = 0;
   int64_t scalarRegisters = 0;
-  /// Shared memory of the block that is not asked for at the launch, in bytes.
+  /// Static shared memory of the block, in bytes: not part of what the launch
+  /// requests.
   int64_t staticSharedBytes = 0;
   int64_t stackBytes = 0;
   /// NVIDIA: bytes of spill code. AMD: spilled registers, as `spillStores`.
   int64_t spillStores = 0;
   int64_t spillLoads = 0;
-  /// What `ptxas` had to say about performance, such as serialized wgmma.
+  /// Warnings of `ptxas` about performance, such as serialized wgmma.
   std::vector<std::string> warnings;
 };
 
