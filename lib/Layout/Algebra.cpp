@@ -226,7 +226,8 @@ static SmallVector<Axis> coalesceAxes(ArrayRef<Axis> axes) {
   return result;
 }
 
-// What is made of a valid layout with the same size and offsets is valid.
+// The results have the size and the offsets of a valid layout, so they are
+// valid.
 
 Layout tilews::coalesce(const Layout &layout) {
   return llvm::cantFail(Layout::getFlat(coalesceAxes(layout.getAxes())));

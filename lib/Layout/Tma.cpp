@@ -205,7 +205,7 @@ Error BoxFinder::addSteps(int64_t dim, int64_t offset, int64_t size) {
   return Error::success();
 }
 
-/// Lists the digits of the region, those that lie closest together first.
+/// Lists the digits of the region by their distance in shared memory.
 Error BoxFinder::findSteps() {
   SmallVector<int64_t> offsets = region.offsets, sizes = region.sizes;
   if (sizes.empty()) {

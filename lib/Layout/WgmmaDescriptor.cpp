@@ -60,8 +60,8 @@ struct OperandDim {
   int64_t getFirstStride() const {
     return axes.empty() ? 0 : axes.front().stride;
   }
-  /// Takes the next `count` coordinates, which have to be equally far apart,
-  /// and returns how far; nothing if they are not.
+  /// Takes the next `count` coordinates and returns their distance. Returns
+  /// nothing if they are not equally far apart.
   std::optional<int64_t> take(int64_t count) {
     if (count == 1)
       return 0;

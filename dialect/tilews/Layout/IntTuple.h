@@ -28,14 +28,14 @@ class raw_ostream;
 
 namespace tilews {
 
-/// Where the text of a tuple comes from.
+/// The tokens of a tuple, from MLIR's parser or from a text.
 class TupleTokens {
 public:
   virtual ~TupleTokens() = default;
   /// Consumes a punctuation character, or `_`, if it is the next token.
   virtual bool consume(char token) = 0;
   virtual std::optional<int64_t> consumeInteger() = 0;
-  /// Says for messages what the next token is, as in ", found 'x'".
+  /// Returns the next token for a message, as in ", found 'x'".
   virtual std::string getFound() = 0;
 };
 
@@ -44,34 +44,33 @@ public:
   IntTuple(int64_t value = 1) : value(value) {}
   explicit IntTuple(std::vector<IntTuple> parts)
       : isTuple(true), parts(std::move(parts)) {}
-  /// The open place `_`.
+  /// Returns the open place `_`.
   static IntTuple open() {
     IntTuple result(0);
     result.isOpenPlace = true;
     return result;
   }
-  /// Reads the text; nothing may follow it.
+  /// Parses a whole text.
   static llvm::Expected<IntTuple> parse(llvm::StringRef text);
-  /// Reads a tuple and leaves what follows it.
+  /// Parses a tuple and leaves the tokens after it.
   static llvm::Expected<IntTuple> parse(TupleTokens &tokens);
 
   bool isLeaf() const { return !isTuple; }
   bool isOpen() const { return isOpenPlace; }
   int64_t getValue() const { return value; }
   llvm::ArrayRef<IntTuple> getParts() const { return parts; }
-  /// The number of parts, 1 for a leaf.
+  /// Returns the number of parts, 1 for a leaf.
   size_t getRank() const { return isTuple ? parts.size() : 1; }
-  /// A part; a leaf is its own only part.
+  /// Returns a part. The only part of a leaf is the leaf.
   const IntTuple &operator[](size_t i) const {
     return isTuple ? parts[i] : *this;
   }
-  /// Levels of nesting, 0 for a leaf.
+  /// Returns the levels of nesting, 0 for a leaf.
   int64_t getDepth() const;
   llvm::SmallVector<int64_t> flatten() const;
-  /// A tuple nested like this one, with leaves taken from the front of
-  /// `leaves`.
+  /// Returns a tuple that is nested like this one and has the given leaves.
   IntTuple nest(llvm::ArrayRef<int64_t> leaves) const;
-  /// Whether both are nested in the same way.
+  /// Returns whether both tuples are nested in the same way.
   bool isCongruentTo(const IntTuple &other) const;
 
   void print(llvm::raw_ostream &os) const;

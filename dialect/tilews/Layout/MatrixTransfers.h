@@ -17,8 +17,11 @@
 
 namespace tilews {
 
-/// One ldmatrix or stmatrix. Coordinates are (matrix, row, column) with the
-/// rows as they lie in shared memory, 16 bytes each.
+/// One ldmatrix or stmatrix. Coordinates are (matrix, row, column); rows are
+/// those of shared memory, 16 bytes each.
+///
+/// Example: in .m8n8.x1, lane 5 holds columns 2 and 3 of row 1, and lane 1
+/// provides the address of row 1.
 struct MatrixTransfer {
   int64_t matrices = 0, rows = 0, columns = 0;
   /// The elements in the registers of a lane, the lowest bits first.

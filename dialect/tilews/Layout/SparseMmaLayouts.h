@@ -50,9 +50,9 @@ struct MetadataLayout {
   /// How many instructions that follow each other along K take their metadata
   /// from one word, each by a selector of its own.
   int64_t stepsPerWord = 1;
-  /// Whether an element has the fields of two neighbouring lanes: those of the
-  /// even one in its lower half. The registers of a word are then two such
-  /// elements, of which a lane needs one half each.
+  /// Whether an element has the fields of two neighbouring lanes, those of the
+  /// even lane in the lower half. A word of a lane is then made of one half of
+  /// each of two elements.
   bool hasHalves = false;
 };
 /// `metadata` is that of `mma`, and `elementBits` 8, 16 or 32.
