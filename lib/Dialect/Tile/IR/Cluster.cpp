@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The blocks of a cluster are enumerated: PTX limits a cluster to 16 blocks, so
-// that a set of ranks is a 32-bit mask, and a loop over all ranks finds peers.
-// Two blocks are peers along some dimensions if their positions agree in the
-// other dimensions.
+// The blocks of a cluster are enumerated. PTX limits a cluster to 16 blocks, so
+// a set of ranks fits a 32-bit mask, and a loop over all ranks finds peers. Two
+// blocks are peers along some dimensions if their positions agree in the other
+// dimensions.
 //
 // Example: in a cluster of 2x2x1 blocks, the ranks are 0 = (0, 0), 1 = (1, 0),
 // 2 = (0, 1), 3 = (1, 1). The peers of rank 1 along y are the mask 0b1010, and

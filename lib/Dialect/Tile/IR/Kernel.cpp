@@ -10,11 +10,11 @@
 // from it. Each element of the array is a dictionary with the type of the
 // argument and its attributes:
 //
-//   %A: memref<?x64xf16> {tile.name = "A"}    on the gpu.func
+//   %A: memref<?x64xf16> {tile.name = "A"}        on the gpu.func
 //   {type = memref<?x64xf16>, tile.name = "A"}    in tile.arguments
 //
-// Readers may run before the verifier, so that they return nothing for an
-// attribute that is not valid.
+// Readers may run before the verifier. They return nothing for an attribute
+// that is not valid.
 //
 //===----------------------------------------------------------------------===//
 

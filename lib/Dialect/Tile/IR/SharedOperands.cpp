@@ -15,9 +15,10 @@
 // memref<128x64>, the shared dimensions 0 and 1 follow the global dimensions 0
 // and 2: sizes of one match nothing.
 //
-// A layout is chosen in this order: the layout in the type, row-major, and
-// swizzled panels. Panels are tried last because they do not suit views with
-// another shape.
+// The layout for TMA is the one in the type, if there is one. Otherwise it is
+// row-major, or swizzled panels if TMA has no boxes for row-major. Panels are
+// not used if a view shows the buffer in another shape: the view has no such
+// panels.
 //
 //===----------------------------------------------------------------------===//
 

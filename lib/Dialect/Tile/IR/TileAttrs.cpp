@@ -10,7 +10,7 @@
 // A `#tile.shared` is injective: two elements must not have the same address.
 // The layout library proves this, or names two elements that collide. A
 // `#tile.fragment` must hold each element exactly once, up to replication. Each
-// mode moves along one dimension only, so that each dimension can be checked
+// mode moves along one dimension only, so each dimension can be checked
 // alone: modes are added one by one, and each coordinate records the thread and
 // the register that hold it. Coordinate 5 of `(4):(2*d0)` with value
 // `(2):(1*d0)` is held by register 1 of thread 2.
@@ -220,7 +220,7 @@ SharedLayoutAttr SharedLayoutAttr::get(MLIRContext *context,
 unsigned SharedLayoutAttr::getRank() const { return getLayout().getRank(); }
 
 /// Returns the exact map for one-byte elements. The XOR of two bits is their
-/// sum modulo 2, so that a swizzle is a quasi-affine expression.
+/// sum modulo 2, so a swizzle is a quasi-affine expression.
 AffineMap SharedLayoutAttr::getAffineMap() const {
   MLIRContext *context = getContext();
   AffineExpr offset = getAffineConstantExpr(0, context);
@@ -444,7 +444,7 @@ LogicalResult FragmentAttr::verifyEncoding(
       if (mode.stride != 0 && mode.dim >= int64_t(shape.size()))
         return emitError() << "layout has a mode along dimension " << mode.dim
                            << " of a fragment of rank " << shape.size();
-  // Each mode moves along one dimension, so that the fragment is covered
+  // Each mode moves along one dimension, so the fragment is covered
   // exactly if each dimension is.
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (ShapedType::isDynamic(extent) || extent == 0)

@@ -10,7 +10,7 @@
 //
 // One hook of MLIR verifies all attributes of operations, and another one those
 // of arguments. Each dispatches on the name of the attribute. An attribute with
-// the prefix `tile.` and an unknown name is an error, so that a misspelled
+// the prefix `tile.` and an unknown name is an error, so a misspelled
 // attribute is not ignored.
 //
 //===----------------------------------------------------------------------===//

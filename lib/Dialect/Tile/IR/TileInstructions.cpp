@@ -11,7 +11,7 @@
 // and stores everywhere. Alignment is checked later, by
 // `--tile-annotate-instructions`, because it needs an analysis.
 //
-// Only TMA restricts layouts: it writes boxes of a fixed pattern, so that a
+// Only TMA restricts layouts: it writes boxes of a fixed pattern, so a
 // copy by TMA requires a layout that consists of such boxes.
 //
 //===----------------------------------------------------------------------===//

@@ -8,8 +8,8 @@
 // Types and verifiers of channels, cursors, slots and roles.
 //
 // A slot is a view of one version: its type lacks the leading dimension, and
-// its layout lacks the modes of that dimension. A swizzle XORs address bits, so
-// that all versions must have equal bits where the swizzle reads. Versions of a
+// its layout lacks the modes of that dimension. A swizzle XORs address
+// bits, and all versions must agree in the bits that it reads. Versions of a
 // 128-byte swizzled buffer are therefore a multiple of 1024 bytes apart.
 //
 // Fragments are registers of the threads of one role. The verifier of

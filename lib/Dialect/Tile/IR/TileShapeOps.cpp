@@ -10,7 +10,7 @@
 // Layouts are assigned after types are built. Type inference therefore derives
 // a layout for the result if the source has one, and the comparison with the
 // type of the result ignores layouts. A splat has the same value in all
-// elements, so that every shape change of a splat folds to a splat.
+// elements, so every shape change of a splat folds to a splat.
 //
 //===----------------------------------------------------------------------===//
 

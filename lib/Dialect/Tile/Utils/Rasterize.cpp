@@ -72,7 +72,7 @@ struct Operations {
 
 /// Returns the coordinates of tile `id` along the lines and across them. Lines
 /// are rows or columns of `length` tiles; a panel has `panelLines` of `lines`
-/// lines. Every other panel is passed backwards, so that it starts where the
+/// lines. Every other panel is passed backwards, so it starts where the
 /// previous one ended.
 template <typename Arithmetic, typename T>
 static std::pair<T, T> fillPanels(Arithmetic a, T id, T length, T lines,

@@ -100,7 +100,7 @@ def Tile_MBarrierArriveOp : Tile_OneBarrierOp<"mbarrier_arrive", "", (ins
     Outside of roles, the threads and warps are those of the block. With
     `bytes`, the thread first adds to the bytes that the phase expects.
     `converged` asserts that the threads of each warp are already converged
-    here, so that the warp needs no synchronization before its arrival.
+    here, so the warp needs no synchronization before its arrival.
 
     With `peers`, the operation makes the same arrivals in other blocks of the
     cluster, at the barrier with the same address. Each entry selects the blocks

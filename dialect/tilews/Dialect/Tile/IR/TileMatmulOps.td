@@ -112,7 +112,7 @@ def Tile_GemmSpOp : Tile_MatmulOp<"gemm_sp"> {
   let description = [{
     Like `tile.gemm`, with a compressed left operand. `lhs` of shape MxK holds
     at most two nonzeros in each four consecutive elements along K. Only these
-    two are stored, so that its type is Mx(K/2).
+    two are stored, so its type is Mx(K/2).
 
     `metadata` holds a nibble `i0 | i1 << 2` for each group of four, where `i0 <
     i1` are the places of the two stored elements. The nibbles of a row are

@@ -42,7 +42,7 @@ def SplitKPass : Pass<"tile-split-k"> {
     grid grows by the factor `n` along z; in a `tile.persistent`, the last
     extent grows instead. This helps if there are fewer tiles than
     multiprocessors, and the loop has many iterations. The order of the
-    additions is not fixed, so that floating-point results differ in rounding
+    additions is not fixed, so floating-point results differ in rounding
     from launch to launch.
 
     The loop may only carry sums that start at zero: accumulators of matmuls,
@@ -172,7 +172,7 @@ def RasterizeBlocksPass : Pass<"tile-rasterize-blocks"> {
     after the other. It passes a panel column by column, from left to right, and
     the next panel from right to left. `col` exchanges rows and columns. The
     last panel has the remaining rows. In a kernel with `tile.cluster`, clusters
-    are numbered instead of blocks, so that the blocks of a cluster stay
+    are numbered instead of blocks, so the blocks of a cluster stay
     neighbours. The new numbering is a permutation of the grid.
 
     With `panel = 2`, the blocks of a grid of four by three visit the tiles in

@@ -207,7 +207,7 @@ def DeferGemmWaitsPass : Pass<"tile-defer-gemm-waits"> {
   let description = [{
     Makes a wgmma in a role asynchronous if the loop only carries its result to
     the next iteration, as the accumulator of the next matmul. The loop waits
-    for it after the matmul of the next iteration has started, so that the
+    for it after the matmul of the next iteration has started, so the
     tensor cores are never idle. The slots that it reads are therefore released
     one iteration later. For this, the loop carries the cursor of the previous
     iteration, and whether there was a previous iteration. After the loop, the
