@@ -44,8 +44,8 @@ using namespace tilews::tile;
 // Arithmetic on divisors
 //===----------------------------------------------------------------------===//
 
-/// The analysis keeps no larger divisors: nothing uses them, and products of
-/// them could overflow.
+/// The largest divisor that the analysis keeps. Nothing uses larger ones, and
+/// multiplying them could overflow.
 static constexpr int64_t kLargest = int64_t(1) << 40;
 
 static int64_t gcd(int64_t a, int64_t b) { return std::gcd(a, b); }
@@ -53,7 +53,7 @@ static int64_t gcd(int64_t a, int64_t b) { return std::gcd(a, b); }
 /// Returns the largest power of two that divides `a`, which is not 0.
 static int64_t getPowerOfTwo(int64_t a) { return a & -a; }
 
-/// Returns a divisor of the product of multiples of `a` and of `b`.
+/// Returns a divisor of `x * y` for all multiples `x` of `a` and `y` of `b`.
 static int64_t multiply(int64_t a, int64_t b) {
   if (a == 0 || b == 0)
     return 0;

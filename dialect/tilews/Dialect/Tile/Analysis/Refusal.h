@@ -1,4 +1,4 @@
-//===- Refusal.h - Why something is declined --------------------*- C++ -*-===//
+//===- Refusal.h - Why a transformation is not done -------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,15 +15,18 @@
 
 namespace tilews::tile {
 
-/// Why a kernel keeps the form it has, and at which operation.
+/// The reason why an analysis does not allow a transformation. The pass turns
+/// it into a remark, for instance tile-pipe-0003 at a `tile.copy`: "not started
+/// ahead of time: it reads memory that the loop writes".
 struct Refusal {
+  /// The operation that stands in the way.
   mlir::Operation *op;
-  /// Of the remark, in the family of the transformation.
+  /// The number of the remark in the family of the transformation.
   unsigned id;
   std::string reason;
-  /// Another operation that is in the way.
+  /// A second operation that takes part, such as the one that writes; or null.
   mlir::Operation *other = nullptr;
-  /// Which of several loops it is about.
+  /// The loop that the refusal is about, if the kernel has several; or null.
   mlir::Operation *loop = nullptr;
 };
 using MaybeRefusal = std::optional<Refusal>;

@@ -4,9 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A buffer and its views form a group. Each demand of a type or an instruction
+// on a member is translated into a layout of the buffer: backward through
+// views, which place the same bytes, and through slots, which are one version
+// of the buffer. The translated layouts are tried in order of strength. One
+// fits if it gives every view a layout, and if every operation that has
+// requirements accepts the layout of its operand. Row-major comes last; if even
+// that does not fit, the error shows what stood against the strongest demand.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -22,16 +33,16 @@ static MemRefType getMemRef(Value value) {
 static int64_t getBits(Value value) {
   return getStorageBits(getMemRef(value).getElementType());
 }
-/// Whether the instruction reads or writes shared memory in its own way, so
-/// that it can live with few layouts.
+/// Returns whether the instruction accesses shared memory by itself, so that it
+/// supports few layouts.
 static bool isParticular(Operation *op) {
   auto inst = op->getAttrOfType<InstKindAttr>(TileDialect::kInst);
   return inst &&
          llvm::is_contained({InstKind::Wgmma, InstKind::Tma}, inst.getValue());
 }
 
-/// The panels with the widest swizzle of at least `leastSpan` bytes that divide
-/// a row.
+/// Returns the panels with the widest swizzle, of at least `leastSpan` bytes,
+/// that divide a row.
 static std::optional<SharedLayout> getWidestPanels(Value buffer,
                                                    int64_t leastSpan) {
   ArrayRef<int64_t> shape = getMemRef(buffer).getShape();
@@ -65,17 +76,16 @@ LogicalResult BufferLayouts::run() {
 // Demands
 //===----------------------------------------------------------------------===//
 
-/// Operations that read or write elements wherever the layout puts them.
+/// Returns whether an operation can access elements in any layout.
 static bool takesAnyLayout(Operation *op) {
   return isa<AccessOpInterface, ChannelOp, memref::LoadOp, memref::StoreOp,
              memref::DimOp, memref::AtomicRMWOp>(op);
 }
 
-/// Operations whose result is their first operand's memory, seen in their own
-/// way.
+/// Returns whether the result of an operation is a view of its first operand.
 static bool isView(Operation *op) { return isa<ViewOp, SlotOp>(op); }
 
-/// The layout of a view of a buffer with `layout`, or why it has none.
+/// Returns the layout of a view of a buffer with `layout`, or why it has none.
 static Expected<SharedLayout> getLayoutOfView(Operation *view,
                                               const SharedLayout &layout) {
   Value source = view->getOperand(0), result = view->getResult(0);
@@ -87,8 +97,8 @@ static Expected<SharedLayout> getLayoutOfView(Operation *view,
   return makeLayoutError("no layout of its type places the same bytes");
 }
 
-/// The layout of the buffer that gives `value`, a view of it, `layout`; none if
-/// there is none.
+/// Returns the layout of the buffer with which `value`, a view of it, has
+/// `layout`; none if there is none.
 static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
                                                      SharedLayout layout) {
   Operation *view = value.getDefiningOp();
@@ -122,8 +132,8 @@ BufferLayouts::Group BufferLayouts::collect(AllocSharedOp alloc) {
   return group;
 }
 
-/// Types that are given come first, then instructions that can use few layouts,
-/// then those that can use all.
+/// Collects the demands: first types, then instructions that support few
+/// layouts, then those that support all.
 void BufferLayouts::collectDemands(Group &group) {
   for (Value value : group.values)
     if (isa<SharedLayoutAttr>(getMemRef(value).getLayout()))
@@ -142,7 +152,7 @@ void BufferLayouts::collectDemands(Group &group) {
       }
 }
 
-/// What stands against `layout` at the value with this index.
+/// Returns why the value with this index cannot have `layout`, if so.
 std::optional<BufferLayouts::Misfit>
 BufferLayouts::findUnmet(const Group &group, size_t index,
                          const SharedLayout &layout) {
@@ -168,8 +178,8 @@ BufferLayouts::findUnmet(const Group &group, size_t index,
   return std::nullopt;
 }
 
-/// What stands against the buffer having `layout`; if nothing does,
-/// `assignment` gets the layouts of the views too.
+/// Returns why the buffer cannot have `layout`, if so. Otherwise sets
+/// `assignment` to the layouts of the buffer and its views.
 std::optional<BufferLayouts::Misfit>
 BufferLayouts::findMisfit(const Group &group, const SharedLayout &layout,
                           Assignment &assignment) {
@@ -193,8 +203,9 @@ BufferLayouts::findMisfit(const Group &group, const SharedLayout &layout,
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// Whether the lanes of a warp access several rows in pieces of less than 16
-/// bytes, which in row-major order tend to fall into the same banks.
+/// Returns whether the lanes of a warp access several rows in pieces of less
+/// than 16 bytes. In row-major order such pieces tend to fall into the same
+/// banks.
 bool BufferLayouts::isScattered(Value buffer) {
   auto isBad = [&](Value fragment) {
     FragmentAttr attr = fragments.getLayout(fragment);
@@ -218,7 +229,7 @@ bool BufferLayouts::isScattered(Value buffer) {
 }
 
 SharedLayout BufferLayouts::getDefault(const Group &group) {
-  // What operations access: the buffer, or its versions one by one.
+  // Operations access the buffer, or its versions one by one.
   Value tile = group.values.front();
   for (Operation *user : tile.getUsers())
     if (auto slot = dyn_cast<SlotOp>(user))
@@ -240,7 +251,7 @@ SharedLayout BufferLayouts::getDefault(const Group &group) {
 LogicalResult BufferLayouts::choose(const Group &group) {
   SharedLayout rowMajor =
       SharedLayout::getRowMajor(getMemRef(group.values.front()).getShape());
-  // The strongest demand that all others can live with.
+  // The layouts to try, the strongest demand first.
   SmallVector<SharedLayout> options;
   if (!group.isOpaque) {
     for (const Demand &demand : group.demands)
@@ -267,7 +278,7 @@ LogicalResult BufferLayouts::choose(const Group &group) {
   return emitMisfit(group, options.front(), *first);
 }
 
-/// Says what stands against the strongest demand.
+/// Emits the error that says what prevents the strongest demand.
 LogicalResult BufferLayouts::emitMisfit(const Group &group,
                                         const SharedLayout &layout,
                                         const Misfit &misfit) {
@@ -291,4 +302,10 @@ LogicalResult BufferLayouts::emitMisfit(const Group &group,
   Operation *first = group.demands.empty() ? alloc : group.demands.front().op;
   diag.attachNote(first->getLoc()) << "the layout is fixed here";
   return diag;
+}
+
+void BufferLayouts::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  for (auto [value, layout] : chosen)
+    printer << value << ": " << layout << "\n";
 }

@@ -4,19 +4,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Minimizing a sum of pairwise costs is NP-hard in general, but linear on trees
+// by dynamic programming. The solver takes a maximum spanning forest, where the
+// weight of an edge is the difference between its largest and its smallest
+// cost: what a wrong choice along it can cost. Leaves first, it computes for
+// each choice of a node's parent the best choice of the node and the cost of
+// the subtree; from the roots down it reads off the choices. Edges outside of
+// the forest are ignored in the first round; in later rounds their ends count
+// with the choices of the last round, as long as the total cost falls. Local
+// search at the end changes one node at a time.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/ChoiceProblem.h"
 
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <limits>
 
 using namespace tilews::tile;
 using llvm::SmallVector;
 
-/// Rounds of either kind of step; a few suffice for all but odd graphs.
+/// The most rounds of each kind of step. A few suffice for usual graphs.
 static constexpr int kMaxRounds = 8;
 
 unsigned ChoiceProblem::addNode(SmallVector<int64_t> nodeCosts) {
@@ -64,16 +77,16 @@ int64_t ChoiceProblem::getCost(const Choices &choices) const {
   return sum;
 }
 
-/// What a wrong choice may cost along an edge.
+/// Returns the most that a wrong choice can cost along an edge.
 int64_t ChoiceProblem::getSpread(const Edge &edge) const {
   auto [least, most] =
       std::minmax_element(edge.costs.begin(), edge.costs.end());
   return *most - *least;
 }
 
-/// The spanning forest of the edges that matter most.
+/// Returns a maximum spanning forest by the spread of edges (Kruskal).
 ChoiceProblem::Forest ChoiceProblem::getForest() const {
-  // The heaviest edge first; of equal ones, that which was added first.
+  // The heaviest edge first; among equal ones, the first that was added.
   SmallVector<std::pair<int64_t, unsigned>> byWeight;
   for (auto [i, edge] : llvm::enumerate(edges))
     byWeight.emplace_back(-getSpread(edge), i);
@@ -113,8 +126,8 @@ ChoiceProblem::Forest ChoiceProblem::getForest() const {
   return forest;
 }
 
-/// The cheapest choices if only the forest's edges count, or if all do and
-/// those outside of it end in what `fixed` says.
+/// Returns the cheapest choices if only the forest's edges count. With `fixed`,
+/// the other edges count as well, with their far ends fixed to these choices.
 ChoiceProblem::Choices ChoiceProblem::solveForest(const Forest &forest,
                                                   const Choices *fixed) const {
   SmallVector<SmallVector<int64_t>> sums = costs;
@@ -126,7 +139,7 @@ ChoiceProblem::Choices ChoiceProblem::solveForest(const Forest &forest,
           for (auto [choice, sum] : llvm::enumerate(sums[node]))
             sum += getCost(edge, node, choice, (*fixed)[other]);
         }
-  // The best choice of each node for each of its parent's.
+  // The best choice of each node for each choice of its parent.
   SmallVector<SmallVector<unsigned>> best(costs.size());
   auto choose = [&](unsigned node, llvm::function_ref<int64_t(unsigned)> cost) {
     int64_t least = std::numeric_limits<int64_t>::max();
@@ -162,7 +175,7 @@ ChoiceProblem::Choices ChoiceProblem::solveForest(const Forest &forest,
   return choices;
 }
 
-/// Gives single nodes better choices; whether one was found.
+/// Changes single nodes to better choices. Returns whether there were any.
 bool ChoiceProblem::improveNodes(Choices &choices) const {
   bool improved = false;
   for (unsigned node = 0; node < costs.size(); ++node) {
@@ -203,4 +216,20 @@ ChoiceProblem::Choices ChoiceProblem::solve() const {
   for (int round = 0; round < kMaxRounds && improveNodes(best); ++round) {
   }
   return best;
+}
+
+void ChoiceProblem::print(llvm::raw_ostream &os) const {
+  for (auto [node, own] : llvm::enumerate(costs)) {
+    os << "node " << node << ":";
+    for (int64_t cost : own)
+      os << " " << cost;
+    os << "\n";
+  }
+  for (const Edge &edge : edges) {
+    os << "edge " << edge.from << "-" << edge.to << ":";
+    size_t width = costs[edge.to].size();
+    for (auto [i, cost] : llvm::enumerate(edge.costs))
+      os << (i != 0 && i % width == 0 ? " / " : " ") << cost;
+    os << "\n";
+  }
 }

@@ -4,6 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Three ways to convert are compared. If getWarpExchange finds an exchange
+// within warps, it costs its shuffles and selections; renaming registers is
+// free. Otherwise, or if that is slower, elements go through scratch memory.
+// The candidates for its layout are all choices of the innermost dimension with
+// several paddings; the one with the fewest wavefronts for a warp's writes and
+// reads wins, then the smallest. For a 64x64 f32 transpose, rows of 64 elements
+// would put a column into one bank; padding each row by 4 bytes spreads it over
+// all banks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
 #include "tilews/Layout/SwizzledLayout.h"
@@ -11,6 +22,7 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <numeric>
 
@@ -22,16 +34,16 @@ using namespace tilews::tile;
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// What shared memory moves in a cycle, on GPUs of both vendors.
+/// The bytes that shared memory moves in a cycle, on GPUs of both vendors.
 static constexpr int64_t kBytesPerCycle = 128;
-/// From the first write to scratch memory to the first value read behind the
-/// barrier, and a barrier for the next use of the memory.
+/// The cycles from the first write to scratch memory to the first value read
+/// after the barrier, and a barrier before the next use of the memory.
 static constexpr int64_t kRoundTripLatency = 110;
 static constexpr int64_t kShuffleLatency = 25;
-/// Selections that a multiprocessor's threads make in a cycle (CUDA C++
-/// Programming Guide, "Arithmetic instructions": compare, minimum, maximum).
+/// The selections that a multiprocessor does in a cycle (CUDA C++ Programming
+/// Guide, "Arithmetic instructions": compare, minimum, maximum).
 static constexpr int64_t kSelectsPerCycle = 64;
-/// The widest access of a thread.
+/// The bytes of the widest access of a thread.
 static constexpr int64_t kVectorBytes = 16;
 
 static int64_t getExchangeCycles(const WarpExchange &exchange, int64_t warps,
@@ -52,58 +64,53 @@ static int64_t getExchangeCycles(const WarpExchange &exchange, int64_t warps,
 // Scratch layouts
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// One side of a round trip: what a warp does to write or read its registers.
-struct Side {
-  const FragmentLayout &layout;
-
-  /// Registers side by side along `dim`, whatever their order.
-  int64_t getRun(int64_t dim) const {
-    int64_t run = 1;
-    for (bool found = true; found;) {
-      found = false;
-      for (const Mode &mode : layout.getValueModes())
-        if (mode.dim == dim && mode.stride == run && mode.extent > 1) {
-          run *= mode.extent;
-          found = true;
-        }
-    }
-    return run;
+/// Returns the number of registers that hold adjacent elements along `dim`, in
+/// any order.
+static int64_t getRegisterRun(const FragmentLayout &layout, int64_t dim) {
+  int64_t run = 1;
+  for (bool found = true; found;) {
+    found = false;
+    for (const Mode &mode : layout.getValueModes())
+      if (mode.dim == dim && mode.stride == run && mode.extent > 1) {
+        run *= mode.extent;
+        found = true;
+      }
   }
-};
-} // namespace
+  return run;
+}
 
-/// The wavefronts in which a warp accesses its registers in `scratch`. Other
-/// registers lie at a constant distance of the first ones, so that these stand
-/// for all.
-static int64_t countWavefronts(const Side &side, const ScratchLayout &scratch,
+/// Counts the wavefronts in which a warp writes or reads all of its registers
+/// in `scratch`. Other registers lie at a constant distance from the first
+/// ones, so that they have the same conflicts.
+static int64_t countWavefronts(const FragmentLayout &layout,
+                               const ScratchLayout &scratch,
                                int64_t elementBits, int64_t warpSize) {
   int64_t rank = scratch.shape.size(), bytes = elementBits / 8;
   int64_t run = 1;
   if (rank > 0)
-    run = std::gcd(std::gcd(side.getRun(scratch.permutation.back()),
+    run = std::gcd(std::gcd(getRegisterRun(layout, scratch.permutation.back()),
                             std::max<int64_t>(kVectorBytes / bytes, 1)),
                    scratch.layout.getContiguity(elementBits));
   SmallVector<int64_t> offsets;
-  int64_t lanes = std::min(warpSize, side.layout.getNumThreads());
+  int64_t lanes = std::min(warpSize, layout.getNumThreads());
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    SmallVector<int64_t> coords = side.layout.getCoords(lane, 0, rank),
-                         permuted;
+    SmallVector<int64_t> coords = layout.getCoords(lane, 0, rank), permuted;
     for (int64_t dim : scratch.permutation)
       permuted.push_back(coords[dim]);
     offsets.push_back(scratch.layout.getOffset(permuted, elementBits) * bytes);
   }
-  int64_t accesses = llvm::divideCeil(side.layout.getNumValues(), run);
+  int64_t accesses = llvm::divideCeil(layout.getNumValues(), run);
   auto conflicts = getBankConflicts(offsets, run * bytes);
   if (!conflicts) {
-    // A run that is not aligned: as many accesses as it has elements.
+    // A run that is not aligned takes an access for each element and lane.
     llvm::consumeError(conflicts.takeError());
     return accesses * run * lanes;
   }
   return accesses * conflicts->wavefronts;
 }
 
-/// Rows of dimension `inner`, `pad` elements behind each `block` of a row.
+/// Returns the layout whose rows run along dimension `inner`, with `pad`
+/// elements after each `block` of a row.
 static ScratchLayout getScratch(ArrayRef<int64_t> shape, int64_t inner,
                                 int64_t block, int64_t pad) {
   ScratchLayout scratch;
@@ -130,8 +137,8 @@ static ScratchLayout getScratch(ArrayRef<int64_t> shape, int64_t inner,
   return scratch;
 }
 
-/// The layout of scratch memory that both sides access fastest; among equals
-/// the smallest, then the first found.
+/// Returns the layout of scratch memory with the fewest wavefronts; among
+/// equals the smallest, then the first found.
 static ScratchLayout chooseScratch(const FragmentLayout &from,
                                    const FragmentLayout &to,
                                    ArrayRef<int64_t> shape, int64_t elementBits,
@@ -145,8 +152,8 @@ static ScratchLayout chooseScratch(const FragmentLayout &from,
     if (pad && size > target.maxSharedBytes / 4)
       return;
     next.wavefronts =
-        countWavefronts({from}, next, elementBits, target.warpSize) +
-        countWavefronts({to}, next, elementBits, target.warpSize);
+        countWavefronts(from, next, elementBits, target.warpSize) +
+        countWavefronts(to, next, elementBits, target.warpSize);
     if (!best || std::make_pair(next.wavefronts, size) <
                      std::make_pair(best->wavefronts, bestSize)) {
       best = next;
@@ -158,11 +165,11 @@ static ScratchLayout chooseScratch(const FragmentLayout &from,
     return *best;
   }
   for (int64_t inner = rank - 1; inner >= 0; --inner) {
-    if (inner != rank - 1 && Side{from}.getRun(inner) == 1 &&
-        Side{to}.getRun(inner) == 1)
+    if (inner != rank - 1 && getRegisterRun(from, inner) == 1 &&
+        getRegisterRun(to, inner) == 1)
       continue;
     consider(inner, shape[inner], 0);
-    // Pads behind whole rows, and behind each few times all banks.
+    // Padding after whole rows, and after each 1, 2 or 4 rounds of all banks.
     SmallVector<int64_t> blocks = {shape[inner]};
     for (int64_t block : {4, 2, 1})
       if (int64_t elements = block * kBytesPerCycle / bytes;
@@ -188,7 +195,7 @@ ConversionPlan tile::planConversion(const FragmentLayout &from,
   ConversionPlan plan;
   int64_t warps = llvm::divideCeil(from.getNumThreads(), target.warpSize);
   int64_t values = from.getNumValues() + to.getNumValues();
-  // What no scratch layout can beat.
+  // A lower bound for all scratch layouts.
   int64_t cycles =
       kRoundTripLatency +
       llvm::divideCeil(warps * values * target.warpSize * elementBits,
@@ -247,8 +254,8 @@ ConversionPlan tile::planConversion(ReshapeOp op, const TargetInfo &target) {
   plan.written = rows(source.getShape());
   plan.read = rows(result.getShape());
   int64_t wavefronts =
-      countWavefronts({from}, plan.written, bits, target.warpSize) +
-      countWavefronts({to}, plan.read, bits, target.warpSize);
+      countWavefronts(from, plan.written, bits, target.warpSize) +
+      countWavefronts(to, plan.read, bits, target.warpSize);
   plan.scratchBytes = source.getNumElements() * bits / 8;
   plan.cycles =
       kRoundTripLatency +
@@ -262,11 +269,37 @@ tile::getWidestStoreLayout(const FragmentLayout &layout,
                            const TargetInfo &target) {
   if (shape.empty() || layout.getNumThreads() % target.warpSize != 0)
     return std::nullopt;
-  int64_t dim = shape.size() - 1, run = Side{layout}.getRun(dim);
+  int64_t dim = shape.size() - 1, run = getRegisterRun(layout, dim);
   int64_t widest = std::max<int64_t>(kVectorBytes * 8 / elementBits, 1);
   for (int64_t elements = widest; elements > run; elements /= 2)
     if (auto wide =
             getWideLayout(layout, shape, dim, elements, target.warpSize))
       return wide;
   return std::nullopt;
+}
+
+void ScratchLayout::print(raw_ostream &os) const {
+  llvm::interleave(shape, os, "x");
+  os << " permuted by (";
+  llvm::interleaveComma(permutation, os);
+  os << "), " << wavefronts << " wavefronts";
+}
+
+void ConversionPlan::print(raw_ostream &os) const {
+  switch (kind) {
+  case ConversionKind::Registers:
+    os << "registers, " << cycles << " cycles";
+    return;
+  case ConversionKind::Shuffles:
+    os << "shuffles in " << exchange->getNumShuffleRounds() << " rounds, "
+       << cycles << " cycles";
+    return;
+  case ConversionKind::Shared:
+    os << "shared, " << cycles << " cycles, " << scratchBytes
+       << " bytes: written as ";
+    written.print(os);
+    os << ", read as ";
+    read.print(os);
+    return;
+  }
 }

@@ -1,11 +1,23 @@
-//===- FragmentAccess.cpp - How fragments meet memory ---------------------===//
+//===- FragmentAccess.cpp - How fragments access memory -------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// An access is a region of a buffer whose dimensions of extent one are dropped:
+// the remaining ones correspond, in order, to those of the fragment. The width
+// of a vector is the greatest common divisor of what three sides allow: the
+// region (known divisors of offsets and strides), the layout (a run of
+// registers along the last dimension), and the layout of a shared buffer. Bank
+// conflicts and sectors follow from the addresses of the first warp's lanes for
+// one register; other registers only shift all addresses by the same distance.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -18,7 +30,7 @@ using namespace tilews::tile;
 int64_t tile::getVectorRun(const FragmentLayout &layout, int64_t dim,
                            int64_t limit) {
   int64_t run = std::gcd(layout.getContiguity(dim), limit);
-  // Every run has to start at a multiple of its length.
+  // Every run must start at a multiple of its length.
   for (const Mode &mode : layout.getThreadModes())
     if (mode.dim == dim && mode.extent > 1)
       run = std::gcd(run, mode.stride);
@@ -33,7 +45,8 @@ FragmentAccess::FragmentAccess(const AccessRegion &access,
     : op(access.buffer->getOwner()), buffer(access.buffer->get()), type(type),
       store(access.writes()),
       sizes(DenseI64ArrayAttr::get(op->getContext(), access.region.sizes)) {
-  // The dimensions that are not one agree in order.
+  // The dimensions of the region and of the fragment whose extents are not one
+  // correspond in order.
   ArrayRef<int64_t> shape = type.getShape();
   size_t next = 0;
   for (auto [size, offset] :
@@ -98,7 +111,7 @@ void FragmentAccess::forEachLane(
   SmallVector<int64_t> place(dims.size());
   for (int64_t lane = 0; lane < lanes; ++lane) {
     SmallVector<int64_t> coords = layout.getCoords(lane, value, shape.size());
-    // Registers beyond the fragment are not accessed.
+    // Registers past the end of the fragment are not accessed.
     if (llvm::any_of(llvm::zip(coords, shape), [](auto pair) {
           return std::get<0>(pair) >= std::get<1>(pair);
         }))
@@ -189,4 +202,10 @@ FragmentLayout tile::getCopyLayout(CopyOp op, int64_t numThreads,
       vector = std::min(vector, own);
   return getBlockedLayout(op.getSourceRegion().getSqueezedSizes(), numThreads,
                           std::max<int64_t>(vector, 1));
+}
+
+void FragmentAccess::print(BriefPrinter &printer) const {
+  printer << (store ? "writes " : "reads ") << buffer << " ";
+  llvm::interleave(type.getShape(), printer.getStream(), "x");
+  printer << ", at most " << maxVector << " elements at a time";
 }

@@ -4,9 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Nodes are equivalence classes of values (union-find): operations that need
+// equal types join their values, among them loops whose arguments one operand
+// initializes. All other uses are edges. An operand whose layout an instruction
+// requires has no edge: the requirement is a property of the operand's node,
+// since a conversion can be put before the instruction. Errors are found while
+// the graph is built, so that the later steps of inference cannot fail.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/FragmentGraph.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
 
 using namespace mlir;
@@ -48,7 +58,7 @@ bool FragmentGraph::isFree(Value value) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// The operation that says how many threads hold `value`.
+/// Returns the operation that sets the number of threads that hold `value`.
 static Operation *getThreadOwner(Value value) {
   Operation *op = value.getParentRegion()->getParentOp();
   while (!isa<gpu::GPUFuncOp, RoleOp>(op))
@@ -127,7 +137,7 @@ void FragmentGraph::join(Value a, Value b) {
   classes.join(ids.lookup(a), ids.lookup(b));
 }
 
-/// Control flow passes `operands` on to `inputs`, one by one.
+/// Records that control flow passes `operands` on to `inputs`, one by one.
 void FragmentGraph::link(OperandRange operands, ValueRange inputs) {
   for (auto [i, input] : llvm::enumerate(inputs)) {
     if (!isFragment(input))
@@ -135,7 +145,8 @@ void FragmentGraph::link(OperandRange operands, ValueRange inputs) {
     Operation *owner = operands.getBase()->getOwner();
     OpOperand *operand =
         &owner->getOpOperand(operands.getBeginOperandIndex() + i);
-    // One operand has one layout, so all it is passed on to share it.
+    // An operand has one layout, so that all values it is passed on to share
+    // it.
     auto [first, isNew] = forwarded.try_emplace(operand, input);
     if (isNew)
       flow.emplace_back(operand, input);
@@ -278,4 +289,25 @@ FragmentAttr FragmentGraph::getProduced(OpOperand &operand,
   auto produced = getResultLayout(operand.getOwner(), source.getLayout());
   return produced ? getFragmentAttr(source.getContext(), *produced)
                   : FragmentAttr();
+}
+
+void FragmentGraph::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    os << "node " << i << ": ";
+    llvm::interleaveComma(node.values, os,
+                          [&](Value value) { printer << value; });
+    if (FragmentAttr given = getGiven(i))
+      os << ", type has " << given;
+    os << "\n";
+    for (unsigned number : node.demands) {
+      const Demand &demand = demands[number];
+      printer << "  " << demand.getOp() << " requires " << demand.layout
+              << "\n";
+    }
+  }
+  for (const Edge &edge : edges)
+    printer << "edge " << edge.from << " -> " << edge.to << ": operand "
+            << edge.operand->getOperandNumber() << " of "
+            << edge.operand->getOwner() << "\n";
 }

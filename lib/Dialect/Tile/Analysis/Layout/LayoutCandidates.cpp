@@ -4,9 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Candidates start at seeds and spread along edges breadth first, by the layout
+// rules in both directions. There are five kinds of seeds, strongest first:
+// types and requirements of instructions; accesses to memory; reductions;
+// slices; and a default for what nothing reached. After each kind the
+// candidates spread before the next kind is added, and each kind may fill a
+// node's list up to a larger limit. So a weaker kind adds alternatives, but
+// never displaces stronger candidates.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutCandidates.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
 
 #include <algorithm>
@@ -16,8 +27,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-// The most candidates of a fragment, after each kind of seed. More are rarely
-// better and cost time.
+// The most candidates of a fragment after each kind of seed. More are rarely
+// better, and take time.
 static constexpr size_t kFromDemands = 5;
 static constexpr size_t kFromMemory = 8;
 static constexpr size_t kFromReductions = 10;
@@ -55,7 +66,7 @@ void LayoutCandidates::collectAccesses(Divisibility &divisibility) {
         continue;
       if (Operation *op = value.getDefiningOp())
         add(op);
-      // Uses are listed last to first.
+      // MLIR lists uses from last to first.
       SmallVector<Operation *> users(value.getUsers());
       for (Operation *user : llvm::reverse(users))
         add(user);
@@ -89,7 +100,7 @@ void LayoutCandidates::add(Value value, const FragmentLayout &layout,
       {getFragmentAttr(op->getContext(), layout), {kind, op}}, limit);
 }
 
-/// Spreads candidates breadth first, so that each node gets the nearest.
+/// Spreads candidates breadth first, so that each node gets the nearest ones.
 void LayoutCandidates::propagate(size_t limit) {
   while (!pending.empty()) {
     auto [node, index] = pending.front();
@@ -99,7 +110,7 @@ void LayoutCandidates::propagate(size_t limit) {
       const FragmentGraph::Edge &edge = graph.getEdges()[i];
       OpOperand &operand = *edge.operand;
       Operation *via = operand.getOwner();
-      // A conversion has nothing to do if both sides agree.
+      // A conversion does nothing if both sides have the same layout.
       bool isSame = isa<ConvertLayoutOp>(via);
       if (edge.from == node)
         add(edge.to,
@@ -149,7 +160,7 @@ void LayoutCandidates::seedAccesses() {
           LayoutReason::Kind::Access, access.getOp(), kFromMemory);
 }
 
-/// The axis along which an operation combines elements.
+/// Returns the axis along which an operation combines elements.
 static std::optional<int64_t> getCombinedAxis(Operation *op) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return reduce.getAxis();
@@ -170,7 +181,7 @@ void LayoutCandidates::seedReductions() {
         std::optional<int64_t> axis = getCombinedAxis(user);
         if (!axis)
           continue;
-        // An access further away may be as wide.
+        // A candidate from an access elsewhere may have wider vectors.
         for (const LayoutCandidate &candidate : candidates[i])
           vector = std::max(vector, getVectorRun(candidate.layout.getLayout(),
                                                  getShape(value).size() - 1,
@@ -188,8 +199,8 @@ void LayoutCandidates::seedReductions() {
   }
 }
 
-/// Parts that registers, and not threads, take: with these a slice can always
-/// be made. Other layouts may reach past the part.
+/// Seeds layouts in which registers, not threads, run along the sliced axis.
+/// With them a slice can always be made; other layouts may reach past the part.
 void LayoutCandidates::seedSlices() {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     for (Value value : node.values)
@@ -205,8 +216,8 @@ void LayoutCandidates::seedSlices() {
       }
 }
 
-/// What nothing has reached, largest first, so that a fragment that is repeated
-/// along a dimension follows the one it is repeated for.
+/// Seeds the nodes that no candidate reached, the largest first, so that a
+/// fragment that is broadcast follows the layout of the larger result.
 void LayoutCandidates::seedDefaults() {
   SmallVector<std::pair<int64_t, unsigned>> open;
   for (auto [i, list] : llvm::enumerate(candidates)) {
@@ -223,5 +234,48 @@ void LayoutCandidates::seedDefaults() {
     add(value, chooseBlockedLayout(getShape(value), getNumThreads(value), 1),
         LayoutReason::Kind::Default, getMaker(value), kFromReductions);
     propagate(kFromReductions);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+static StringRef getName(LayoutReason::Kind kind) {
+  switch (kind) {
+  case LayoutReason::Kind::Type:
+    return "type of";
+  case LayoutReason::Kind::Result:
+    return "result of";
+  case LayoutReason::Kind::Operand:
+    return "operand of";
+  case LayoutReason::Kind::Access:
+    return "access by";
+  case LayoutReason::Kind::Store:
+    return "store by";
+  case LayoutReason::Kind::Reduction:
+    return "reduction by";
+  case LayoutReason::Kind::Default:
+    return "default for";
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+void LayoutCandidates::print(raw_ostream &os) const {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes())) {
+    if (candidates[i].empty())
+      continue;
+    BriefPrinter printer(getMaker(node.values.front()), os);
+    os << "node " << i << ": ";
+    llvm::interleaveComma(node.values, os,
+                          [&](Value value) { printer << value; });
+    os << "\n";
+    for (const LayoutCandidate &candidate : candidates[i]) {
+      printer << "  " << getName(candidate.reason.kind) << " "
+              << candidate.reason.op;
+      if (candidate.via)
+        printer << ", via " << candidate.via;
+      printer << ": " << candidate.layout << "\n";
+    }
   }
 }

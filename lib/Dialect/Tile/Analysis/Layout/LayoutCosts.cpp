@@ -4,6 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Costs count issue slots and memory traffic of all warps of a fragment:
+// instructions, wavefronts of shared memory, and sectors of 32 bytes of global
+// memory. Latencies count only for round trips through shared memory, for which
+// all threads wait. Accesses of a fragment are sampled: the first 8 stand for
+// all. The constants are rough; they rank layouts, and do not predict times.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutCosts.h"
 
@@ -16,31 +24,30 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-// In quarters of a cycle. A multiprocessor issues one memory access of a warp a
-// cycle, one shuffle a cycle, and four other instructions.
+// In quarters of a cycle. In a cycle a multiprocessor issues one memory access
+// of a warp, or one shuffle, or four other instructions.
 static constexpr int64_t kInstruction = 1;
 static constexpr int64_t kShuffle = 4;
 /// An access to memory, with the computation of its address and its mask.
 static constexpr int64_t kAccess = 8;
-/// 128 bytes of shared memory.
+/// An access to 128 bytes of shared memory.
 static constexpr int64_t kWavefront = 4;
-/// 32 bytes of global memory, through the second-level cache.
+/// An access to 32 bytes of global memory through the second-level cache.
 static constexpr int64_t kSector = 2;
 static constexpr int64_t kSectorBytes = 32;
-/// A round trip through shared memory, behind a barrier, as seen by a thread
-/// that has nothing else to do.
+/// The latency of a write to shared memory, a barrier, and a read.
 static constexpr int64_t kRoundTrip = 4 * 110;
-/// What a round trip costs beyond its own time: barriers that keep its memory
-/// apart from other buffers', and the memory.
+/// The further costs of a round trip: barriers that order its accesses and
+/// those to other buffers, and the memory itself.
 static constexpr int64_t kScratch = 4 * 128;
-/// Registers of 32 bits that one fragment can take without crowding out others,
-/// and the cost of one more.
+/// The 32-bit registers that one fragment can take without penalty, and the
+/// cost of one more.
 static constexpr int64_t kFreeRegisters = 96;
 static constexpr int64_t kCrowdedRegister = 8;
-/// Repeats of a loop that are taken for granted, and nests that still count.
+/// The assumed trip count of a loop, and the most nested loops that count.
 static constexpr int64_t kLoopRepeats = 8;
 static constexpr int64_t kMaxNests = 5;
-/// Accesses that stand for all of a fragment.
+/// The accesses of a fragment that are evaluated; they stand for all.
 static constexpr int64_t kSampledAccesses = 8;
 
 int64_t LayoutCosts::getWeight(Block *block) {
@@ -91,7 +98,7 @@ int64_t LayoutCosts::getReshape(RankedTensorType type, FragmentAttr from,
 // Accesses to memory
 //===----------------------------------------------------------------------===//
 
-/// The sectors that lanes touch, each with `bytes` from its offset on.
+/// Appends the sectors that lanes touch, each with `bytes` from its offset on.
 static void addSectors(ArrayRef<int64_t> offsets, int64_t bytes,
                        SmallVectorImpl<int64_t> &sectors) {
   for (int64_t offset : offsets)
@@ -112,7 +119,8 @@ int64_t LayoutCosts::computeGlobal(const FragmentAccess &access,
   int64_t values = layout.getNumValues();
   int64_t count = llvm::divideCeil(values, vector);
   int64_t sampled = std::min(count, kSampledAccesses);
-  // What was loaded once is in the first-level cache; each store goes on.
+  // Loaded sectors stay in the first-level cache; every store goes on to the
+  // second level.
   int64_t touched = 0;
   SmallVector<int64_t> sectors;
   for (int64_t i = 0; i < sampled; ++i) {
@@ -126,8 +134,9 @@ int64_t LayoutCosts::computeGlobal(const FragmentAccess &access,
   return count * kAccess + llvm::divideCeil(touched * count, sampled) * kSector;
 }
 
-/// The layouts that a buffer in shared memory may get: its own, that which a
-/// matrix instruction wants, or the plain one and one with a swizzle.
+/// Returns the layouts that a buffer in shared memory may get: the one of its
+/// type, the one that a matrix instruction requires, or row-major and a
+/// swizzled one.
 ArrayRef<SharedLayout> LayoutCosts::getLikelyLayouts(Value buffer) {
   auto [entry, isNew] = likely.try_emplace(buffer);
   SmallVector<SharedLayout> &layouts = entry->second;
@@ -172,7 +181,7 @@ int64_t LayoutCosts::computeShared(const FragmentAccess &access,
         access.getBankConflicts(layout, shared, target).wavefronts;
     if (auto matrices = access.getMatrices(layout, shared, target)) {
       count = matrices->getNumInstructions();
-      wavefronts = wavefronts * matrices->count / 4; // lanes' rows that count
+      wavefronts = wavefronts * matrices->count / 4; // of 4 matrices
     }
     best = std::min(best, count * (kAccess + wavefronts * kWavefront));
   }
@@ -209,7 +218,7 @@ LayoutCosts::Store LayoutCosts::computeStore(const FragmentAccess &access,
     return best;
   FragmentAttr to = getFragmentAttr(attr.getContext(), *wide);
   Conversion conversion = planConversion(access.getType(), attr, to);
-  // Shared memory is too scarce to be taken unasked.
+  // Shared memory is too scarce for a conversion that nothing requires.
   int64_t cost = getAccess(access, to) + conversion.cost;
   if (!conversion.needsScratch && cost < best.cost)
     best = {to, cost};
@@ -251,8 +260,8 @@ int64_t LayoutCosts::getReduction(ReduceOp op, FragmentAttr attr) {
   return warps > 1 ? cost + kRoundTrip : cost;
 }
 
-/// Threads join what comes before their elements digit by digit, the lowest
-/// first, and add it to what they have.
+/// Threads combine the prefixes of the axis digit by digit, the lowest digit
+/// first, and add the result to their own elements.
 int64_t LayoutCosts::getScan(ScanOp op, FragmentAttr attr) const {
   FragmentLayout layout = attr.getLayout();
   auto digits = getAxisDigits(layout, op.getAxis(), target.warpSize);

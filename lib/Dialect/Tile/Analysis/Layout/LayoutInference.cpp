@@ -4,9 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Inference is an optimization problem: nodes choose among candidates; the cost
+// of a choice is that of accesses, reductions, computations and required
+// conversions in that layout; the cost of an edge is that of the conversion if
+// the layouts of its ends do not follow from each other. An operand that is
+// wanted in another layout is converted where it is made, so that an edge out
+// of a loop is paid once, not in each iteration. `ChoiceProblem` minimizes the
+// sum; the results are read off lazily.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/ChoiceProblem.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
 
@@ -32,7 +43,8 @@ LogicalResult LayoutInference::run() {
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// What the operations that make and read a node's values cost in a layout.
+/// Returns what the operations that make and read a node's values cost in a
+/// layout.
 int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
   int64_t cost = 0;
   for (Value value : graph->getNodes()[node].values) {
@@ -58,11 +70,11 @@ int64_t LayoutInference::getNodeCost(unsigned node, FragmentAttr layout) {
   return std::min(cost, LayoutCosts::kImpossible);
 }
 
-/// More than all that can be had costs together.
+/// More than the sum of all other costs.
 static constexpr int64_t kImpossible = int64_t(1) << 40;
 
-/// What it costs to make `edge.result` in layout `to` of its operand in layout
-/// `from`. Conversions are placed where the value that is converted is made.
+/// Returns what it costs to make `edge.result` in layout `to` from its operand
+/// in layout `from`. A conversion is placed where the converted value is made.
 int64_t LayoutInference::getEdgeCost(const FragmentGraph::Edge &edge,
                                      FragmentAttr from, FragmentAttr to,
                                      FragmentAttr produced,
@@ -151,7 +163,7 @@ FragmentAttr LayoutInference::getNeeded(OpOperand &operand) {
   return graph->getNeeded(operand, getLayout(op->getResult(0)));
 }
 
-/// The layout in which a fragment is stored.
+/// Returns the layout in which a fragment is stored.
 FragmentAttr LayoutInference::getStoreLayout(OpOperand &operand) {
   FragmentAttr own = getLayout(operand.get());
   if (!own)
@@ -188,7 +200,7 @@ FragmentAttr LayoutInference::getProduced(OpResult result) const {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isFragment(operand.get()) || isElementwise(op))
       continue;
-    // If the operand can follow the result, it does; else the result follows.
+    // The operand follows the result if it can; otherwise the result follows.
     if (graph->getNeeded(operand, own))
       return own;
     FragmentAttr source = getLayout(operand.get());
@@ -201,6 +213,19 @@ FragmentAttr LayoutInference::getProduced(OpResult result) const {
       return follows;
   }
   return own;
+}
+
+void LayoutInference::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  for (auto [i, node] : llvm::enumerate(graph->getNodes())) {
+    if (!choices[i])
+      continue;
+    const LayoutCandidate &choice = candidates->get(i)[*choices[i]];
+    llvm::interleaveComma(node.values, os,
+                          [&](Value value) { printer << value; });
+    os << ": " << choice.layout << ", " << describe(choice.reason) << " ("
+       << *choices[i] + 1 << " of " << candidates->get(i).size() << ")\n";
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Remarks about finished layouts. Conversions that move elements between
+// threads are reported once for each operation that requires them, with both
+// reasons. Accesses are checked with the same functions that estimate costs: a
+// degree of bank conflicts above one, or a vector narrower than the region
+// allows, is reported. The reason for a buffer's layout is found afterwards
+// from its users, in the order in which BufferLayouts considers them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRemarks.h"
 
@@ -48,7 +57,7 @@ void tile::explainLayouts(gpu::GPUFuncOp kernel,
   });
 }
 
-/// The operation that wants `buffer` in `layout`; null if none does.
+/// Returns an operation that requires `layout` for `buffer`; null if none does.
 static Operation *findReader(Value buffer, SharedLayoutAttr layout,
                              const TargetInfo &target) {
   for (Operation *user : buffer.getUsers()) {
@@ -84,7 +93,7 @@ void tile::explainLayouts(ArrayRef<std::pair<Value, SharedLayoutAttr>> buffers,
     } else if (llvm::any_of(buffer.getUsers(), isView)) {
       diag << "a view of it asks for it";
     } else {
-      diag << "accesses meet the fewest bank conflicts in it";
+      diag << "accesses have the fewest bank conflicts in it";
     }
   }
 }
@@ -119,7 +128,7 @@ void tile::remarkConversions(ArrayRef<InsertedConversion> conversions,
                              const TargetInfo &target) {
   llvm::DenseSet<Operation *> seen;
   for (const InsertedConversion &conversion : conversions) {
-    // A conversion before a store is there because it pays.
+    // A conversion before a store makes the kernel faster.
     if (conversion.to.kind == LayoutReason::Kind::Store)
       continue;
     ConversionPlan plan = planConversion(conversion.op, target);
@@ -133,7 +142,8 @@ void tile::remarkConversions(ArrayRef<InsertedConversion> conversions,
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// Says that an access is slowed down by bank conflicts; whether it is.
+/// Emits a remark if bank conflicts slow down an access. Returns whether they
+/// do.
 static bool remarkBanks(const FragmentAccess &access,
                         const FragmentLayout &layout,
                         const TargetInfo &target) {
@@ -153,7 +163,7 @@ static bool remarkBanks(const FragmentAccess &access,
   return true;
 }
 
-/// Says that an access is narrower than it could be.
+/// Emits a remark if an access is narrower than its region allows.
 static void remarkWidth(const FragmentAccess &access,
                         const FragmentLayout &layout,
                         const TargetInfo &target) {
@@ -166,7 +176,7 @@ static void remarkWidth(const FragmentAccess &access,
   int64_t vector =
       access.getVectorElements(layout, shared ? &*shared : nullptr);
   int64_t allowed = access.getMaxVector();
-  // Small fragments are cut finer, so that no thread goes without work.
+  // Small fragments have shorter vectors, so that every thread has some.
   if (isa<AtomicRMWOp>(access.getOp()) || vector >= allowed ||
       access.getType().getNumElements() < allowed * layout.getNumThreads())
     return;

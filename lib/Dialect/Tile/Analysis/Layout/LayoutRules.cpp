@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Each operation on fragments is a map of coordinates, and layouts are composed
+// with it: `tile.reduce` drops a dimension, `tile.transpose` permutes them,
+// `tile.slice` keeps a part. Forward, a rule gives the result's layout for an
+// operand's; backward, the operand's layout for a result's. The two need not be
+// inverse: a reduction has no backward rule, because many operand layouts have
+// the same result, and a broadcast has no forward rule.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
 
@@ -38,8 +47,8 @@ bool tile::isElementwise(Operation *op) {
          (OpTrait::hasElementwiseMappableTraits(op) && !isRepeatable(op));
 }
 
-/// Whether the operation takes the one element of a fragment of rank 0, which
-/// each thread holds in any layout.
+/// Returns whether the operation extracts the element of a fragment of rank 0,
+/// which each thread holds in any layout.
 static bool isScalarOfFragment(Operation *op) {
   auto extract = dyn_cast<tensor::ExtractOp>(op);
   return extract && extract.getTensor().getType().getRank() == 0;

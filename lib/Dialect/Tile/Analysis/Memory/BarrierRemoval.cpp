@@ -9,8 +9,9 @@
 // states of the last simulation. The transfer functions distribute over joins.
 // Without the barrier, the accesses that it ordered therefore flow on by
 // themselves: to the next barrier on each path, which must order them instead,
-// or to the first point where the state has them anyway. If one of them meets a
-// conflict on the way, the barrier stays. Otherwise the states grow by them.
+// or to the first point where the state has them anyway. If one of them is in
+// conflict with an access on its way, the barrier stays. Otherwise the states
+// grow by them.
 //
 // For example, barrier 1 was placed because %a was written before the loop, and
 // barrier 0 later, because the last iteration writes %b:

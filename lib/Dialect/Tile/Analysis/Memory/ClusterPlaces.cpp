@@ -4,9 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Values are evaluated recursively from their operands, with a cache, to the
+// form base + slope * place. Integer arithmetic maps forms to forms; other pure
+// operations on equal operands have equal results. Control flow depends on the
+// place if a condition or a trip count does. For a loop-carried value the
+// analysis assumes that it is the same in all blocks, checks what the loop
+// yields under that assumption, and then forgets everything that it derived
+// from it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
@@ -37,8 +48,8 @@ bool ClusterPlaces::isSame(Value value) {
   return form && form->slope == 0;
 }
 
-/// Whether slope * place is, at all places, at least 0 and less than each
-/// common divisor of the base and `divisor`.
+/// Returns whether 0 <= slope * place < g at all places, where g is the
+/// greatest common divisor of the base's divisor and `divisor`.
 bool ClusterPlaces::isBelow(const Form &form, int64_t divisor) const {
   int64_t common = std::gcd(form.divisor, divisor);
   return form.slope >= 0 && (common == 0 || form.slope * (extent - 1) < common);
@@ -62,8 +73,9 @@ ClusterPlaces::Known ClusterPlaces::get(Value value) {
   return form;
 }
 
-/// Whether a value that a loop carries is the same in every turn. What is found
-/// out while that is assumed holds only as long.
+/// Returns whether a loop-carried value is the same in every iteration. Assumes
+/// it for `argument` and checks it for `next`; results that were found under
+/// the assumption are forgotten.
 bool ClusterPlaces::isKept(BlockArgument argument, Value init, Value next) {
   if (!isSame(init))
     return false;
@@ -126,7 +138,8 @@ ClusterPlaces::Known ClusterPlaces::computeResult(OpResult result) {
   Operation *op = result.getOwner();
   unsigned number = result.getResultNumber();
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return sameIf(turnsAreSame(loop) && isSame(loop.getRegionIterArg(number)),
+    return sameIf(hasSameTripCount(loop) &&
+                      isSame(loop.getRegionIterArg(number)),
                   result);
   if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     scf::ConditionOp condition = loop.getConditionOp();
@@ -142,9 +155,10 @@ ClusterPlaces::Known ClusterPlaces::computeResult(OpResult result) {
   return std::nullopt;
 }
 
-/// All blocks leave the loop in the same turn: in each the counter is less than
-/// the upper bound in all of them or in none.
-bool ClusterPlaces::turnsAreSame(scf::ForOp loop) {
+/// Returns whether all blocks leave the loop after the same iteration: in each
+/// iteration the induction variable is less than the upper bound in all of them
+/// or in none.
+bool ClusterPlaces::hasSameTripCount(scf::ForOp loop) {
   return isSame(loop.getStep()) &&
          isSameOrder(loop.getInductionVar(), loop.getUpperBound());
 }
@@ -152,16 +166,16 @@ bool ClusterPlaces::turnsAreSame(scf::ForOp loop) {
 Operation *ClusterPlaces::getDivergence(Operation *op) {
   for (Operation *parent = op->getParentOp();
        parent && !isa<gpu::GPUFuncOp>(parent); parent = parent->getParentOp()) {
-    bool same = llvm::TypeSwitch<Operation *, bool>(parent)
-                    .Case([&](scf::ForOp loop) { return turnsAreSame(loop); })
-                    .Case([&](scf::IfOp branch) {
-                      return isSame(branch.getCondition());
-                    })
-                    .Case([&](scf::WhileOp loop) {
-                      return isSame(loop.getConditionOp().getCondition());
-                    })
-                    .Case<SpecializeOp, RoleOp>([](auto) { return true; })
-                    .Default(false);
+    bool same =
+        llvm::TypeSwitch<Operation *, bool>(parent)
+            .Case([&](scf::ForOp loop) { return hasSameTripCount(loop); })
+            .Case(
+                [&](scf::IfOp branch) { return isSame(branch.getCondition()); })
+            .Case([&](scf::WhileOp loop) {
+              return isSame(loop.getConditionOp().getCondition());
+            })
+            .Case<SpecializeOp, RoleOp>([](auto) { return true; })
+            .Default(false);
     if (!same)
       return parent;
   }
@@ -183,7 +197,7 @@ ClusterPlaces::Known ClusterPlaces::computeProduct(Value lhs, Value rhs) {
   if (a->slope != 0)
     return std::nullopt;
   Form product{0, 0};
-  // Divisors of more than 30 bits are of no use.
+  // Larger divisors are of no use, and multiplying them could overflow.
   constexpr int64_t kLargest = int64_t(1) << 30;
   if (a->divisor != 0 && b->divisor != 0)
     product.divisor = a->divisor < kLargest && b->divisor < kLargest
@@ -198,7 +212,8 @@ ClusterPlaces::Known ClusterPlaces::computeProduct(Value lhs, Value rhs) {
   return product;
 }
 
-/// Values that are divided without regard to a sign are not negative.
+/// Evaluates an unsigned quotient or remainder, whose operands are not
+/// negative.
 ClusterPlaces::Known ClusterPlaces::computeQuotient(Value value, Value by,
                                                     bool isRemainder) {
   Known a = get(value), b = get(by);
@@ -211,7 +226,7 @@ ClusterPlaces::Known ClusterPlaces::computeQuotient(Value value, Value by,
   return Form{0, isExact ? a->divisor / std::abs(*divisor) : 1};
 }
 
-/// Integer arithmetic; nothing is known of other operations here.
+/// Evaluates integer arithmetic; other operations are unknown.
 ClusterPlaces::Known ClusterPlaces::computeArithmetic(Operation *op) {
   using namespace arith;
   auto operand = [&](unsigned i) { return op->getOperand(i); };
@@ -257,7 +272,8 @@ bool ClusterPlaces::isSameOrder(Value lhs, Value rhs) {
   Known a = get(lhs), b = get(rhs);
   if (!a || !b)
     return false;
-  // Below zero the base of the difference is so by a divisor at least.
+  // A negative difference of the bases is at most minus their common divisor,
+  // so that the slopes cannot change its sign.
   return isBelow({a->slope - b->slope, a->divisor}, b->divisor) ||
          a->slope == b->slope;
 }
@@ -282,7 +298,7 @@ bool ClusterPlaces::isSameCondition(arith::CmpIOp op) {
   }
 }
 
-/// Memory that the kernel does not write holds the same for all blocks.
+/// Memory that the kernel does not write has the same content for all blocks.
 bool ClusterPlaces::givesTheSame(Operation *op) {
   if (!areSame(op->getOperands()))
     return false;
@@ -298,4 +314,19 @@ bool ClusterPlaces::givesTheSame(Operation *op) {
   auto argument = dyn_cast<BlockArgument>(buffer);
   return argument && !writesUnknown && !written.contains(argument) &&
          isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+}
+
+void ClusterPlaces::print(raw_ostream &os) const {
+  for (Value value : found) {
+    BriefPrinter printer(value.getParentRegion()->getParentOp(), os);
+    printer << value << ": ";
+    Known form = known.lookup(value);
+    if (!form)
+      os << "unknown";
+    else if (form->slope == 0)
+      os << "same, divisor " << form->divisor;
+    else
+      os << form->slope << " * place, divisor " << form->divisor;
+    os << "\n";
+  }
 }

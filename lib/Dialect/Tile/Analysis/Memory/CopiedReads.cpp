@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The search goes from the read to its allocation, and from there to everything
+// that may write it. If the only writer is a copy from global memory that fills
+// the buffer, comes before the read in a block around it, and copies from
+// memory that the kernel does not write, then buffer and source hold the same
+// elements whenever the read runs. A load role can then read the source, and
+// need not wait for the role that fills the buffer.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
 
@@ -14,7 +23,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether a region of `type` surely lies inside of it.
+/// Returns whether a region of a buffer of `type` provably lies inside of it.
 static bool isInside(const TileRegion &region, MemRefType type) {
   for (auto [offset, size, extent] :
        llvm::zip_equal(region.offsets, region.sizes, type.getShape())) {
@@ -25,9 +34,10 @@ static bool isInside(const TileRegion &region, MemRefType type) {
   return true;
 }
 
-/// The allocation that `read` reads, not through a view, and nothing beyond it.
+/// Returns the allocation that `read` reads directly, not through a view, if it
+/// reads nothing beyond it.
 static AllocSharedOp getReadAlloc(Operation *read) {
-  // An index that is out of bounds is not defined.
+  // An index out of bounds is undefined behavior.
   if (auto load = dyn_cast<memref::LoadOp>(read))
     return load.getMemRef().getDefiningOp<AllocSharedOp>();
   auto load = dyn_cast<LoadOp>(read);
@@ -37,7 +47,7 @@ static AllocSharedOp getReadAlloc(Operation *read) {
   return load.getSource().getDefiningOp<AllocSharedOp>();
 }
 
-/// Whether `copy` writes all of `alloc`.
+/// Returns whether `copy` writes all of `alloc`.
 static bool fills(CopyOp copy, AllocSharedOp alloc) {
   TileRegion region = copy.getDestRegion();
   MemRefType type = alloc.getBuffer().getType();
@@ -60,8 +70,8 @@ CopyOp tile::findCopyOf(Operation *read, gpu::GPUFuncOp kernel,
       writers.size() == 1 ? dyn_cast<CopyOp>(writers.front()) : CopyOp();
   if (!copy || isShared(copy.getSource()) || !fills(copy, alloc))
     return {};
-  Operation *behind = copy->getBlock()->findAncestorOpInBlock(*read);
-  if (!behind || !copy->isBeforeInBlock(behind))
+  Operation *reader = copy->getBlock()->findAncestorOpInBlock(*read);
+  if (!reader || !copy->isBeforeInBlock(reader))
     return {};
   for (const MemoryAccess &access : memory.get(copy))
     if (!access.shared && llvm::any_of(accesses, [&](const auto &write) {

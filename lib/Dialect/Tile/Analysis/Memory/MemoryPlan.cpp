@@ -4,9 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lists what needs shared memory, and checks a plan: sorted by offset, each use
+// is compared with those that start before it ends. A buffer is aligned to 16
+// bytes, to 128 if TMA accesses it, and to the atom of its swizzle (at most
+// 1024), because the hardware's swizzles permute address bits. Barriers live as
+// long as the kernel, scratch memory as long as its operation.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -15,10 +24,10 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// What TMA needs at both ends of a copy to or from shared memory.
+/// The alignment of both ends that TMA needs in shared memory.
 static constexpr int64_t kTmaAlignment = 128;
 
-/// Whether TMA copies to or from the buffer or a view of it.
+/// Returns whether TMA copies to or from the buffer or a view of it.
 static bool isCopiedByTma(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     if (hasInst(user, InstKind::Tma))
@@ -28,8 +37,8 @@ static bool isCopiedByTma(Value buffer) {
 }
 
 static int64_t getAlignment(AllocSharedOp alloc) {
-  // Only the hardware's own swizzles look at addresses, and theirs are no
-  // longer than that; others permute offsets into the buffer.
+  // The hardware's swizzles permute addresses, within atoms of at most 1024
+  // bytes. Other swizzles permute offsets into the buffer.
   int64_t swizzle = std::min(
       getSharedLayout(alloc.getBuffer().getType()).getSwizzle().getAtomBytes(),
       kArenaAlignment);
@@ -55,7 +64,7 @@ SmallVector<MemoryUse> tile::getMemoryUses(gpu::GPUFuncOp kernel,
                       {getBufferBytes(alloc.getBuffer().getType()),
                        getAlignment(alloc), liveness.getInterval(alloc)}});
     } else if (auto channel = dyn_cast<ChannelOp>(op)) {
-      // Its barriers are in use as long as the block runs.
+      // The barriers are in use as long as the block runs.
       if (int64_t bytes = getBarrierBytes(channel))
         uses.push_back({op, {bytes, kBarrierBytes, kAlways}});
     } else if (auto barrier = dyn_cast<MBarrierOp>(op)) {
@@ -68,6 +77,19 @@ SmallVector<MemoryUse> tile::getMemoryUses(gpu::GPUFuncOp kernel,
   return uses;
 }
 
+void tile::printMemoryUses(ArrayRef<MemoryUse> uses, raw_ostream &os) {
+  for (const MemoryUse &use : uses) {
+    const PackedItem &item = use.item;
+    os << use.getKind() << " of " << item.bytes << " bytes at " << item.offset
+       << ", aligned to " << item.alignment << ", live ";
+    if (item.live.end == kAlways.end)
+      os << "always";
+    else
+      item.live.print(os);
+    BriefPrinter(use.op, os) << ": " << use.op << "\n";
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Checking a plan
 //===----------------------------------------------------------------------===//
@@ -77,7 +99,7 @@ static std::string describe(const MemoryUse &use) {
                        use.item.bytes, use.item.offset);
 }
 
-/// What is wrong with one place alone.
+/// Returns what is wrong with the place of `item` alone.
 static std::optional<std::string> check(const PackedItem &item, int64_t total) {
   if (item.offset % item.alignment != 0)
     return llvm::formatv("is no multiple of {0} bytes", item.alignment).str();

@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Best fit by decreasing size. Items are placed from the largest to the
+// smallest. For each one the items that are placed and alive at the same time,
+// sorted by offset, leave gaps; it goes into the smallest gap that takes it
+// aligned, or after all of them. Packing intervals optimally is NP-hard
+// (dynamic storage allocation); kernels have few buffers, most of the same
+// size, for which this order is optimal or close to it.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Packing.h"
 
@@ -16,19 +25,20 @@ using namespace tilews::tile;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// The offset for `item` among `neighbours`, which are placed, alive at the
-/// same time and sorted by offset: in the smallest gap, else behind them all.
+/// Returns the offset for `item` among `neighbors`, which are placed, alive at
+/// the same time and sorted by offset: in the smallest gap, else after all of
+/// them.
 static int64_t findOffset(const PackedItem &item,
-                          ArrayRef<const PackedItem *> neighbours) {
+                          ArrayRef<const PackedItem *> neighbors) {
   int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max(), free = 0;
-  for (const PackedItem *neighbour : neighbours) {
+  for (const PackedItem *neighbor : neighbors) {
     int64_t offset = llvm::alignTo(free, item.alignment);
-    int64_t gap = neighbour->offset - free;
-    if (offset + item.bytes <= neighbour->offset && gap < bestGap) {
+    int64_t gap = neighbor->offset - free;
+    if (offset + item.bytes <= neighbor->offset && gap < bestGap) {
       best = offset;
       bestGap = gap;
     }
-    free = std::max(free, neighbour->offset + neighbour->bytes);
+    free = std::max(free, neighbor->offset + neighbor->bytes);
   }
   return best >= 0 ? best : int64_t(llvm::alignTo(free, item.alignment));
 }
@@ -43,11 +53,11 @@ int64_t tile::pack(llvm::MutableArrayRef<PackedItem> items) {
   int64_t total = 0;
   SmallVector<const PackedItem *> placed; // sorted by offset
   for (PackedItem *item : order) {
-    SmallVector<const PackedItem *> neighbours;
+    SmallVector<const PackedItem *> neighbors;
     for (const PackedItem *other : placed)
       if (other->live.overlaps(item->live))
-        neighbours.push_back(other);
-    item->offset = findOffset(*item, neighbours);
+        neighbors.push_back(other);
+    item->offset = findOffset(*item, neighbors);
     total = std::max(total, item->offset + item->bytes);
     placed.insert(
         llvm::upper_bound(placed, item,

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Elements that leave their warp pass through shared memory. A conversion needs
+// what ConversionPlan computes. For a reduction the digits of the axis decide:
+// those in register and lane numbers are combined within a warp, and only those
+// in the warp's number multiply the size of the result. A scan stores one total
+// for each thread and block of adjacent registers. Before layouts are chosen, a
+// reduction counts one part for each warp, which is the most that a usual
+// layout has.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
@@ -30,7 +40,7 @@ static int64_t getFragmentBytes(RankedTensorType type) {
   return type.getNumElements() * getScratchElementBytes(type.getElementType());
 }
 
-/// Elements that the parts of a reduced axis leave.
+/// Returns the elements that all parts of a reduced axis leave together.
 static int64_t getReduceElements(ReduceOp op, unsigned warpSize) {
   RankedTensorType source = getTensor(op.getSource());
   SmallVector<int64_t> cover(source.getShape());
@@ -40,7 +50,7 @@ static int64_t getReduceElements(ReduceOp op, unsigned warpSize) {
   } else {
     FragmentLayout layout = getFragmentLayout(source);
     cover = layout.getCover(source.getRank());
-    // The lowering refuses an axis without digits.
+    // The lowering rejects an axis without digits.
     if (auto digits = getAxisDigits(layout, op.getAxis(), warpSize))
       for (const AxisDigit &digit : *digits)
         if (digit.place == AxisDigit::Place::Scratch)

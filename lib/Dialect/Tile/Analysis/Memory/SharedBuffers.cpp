@@ -4,8 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Points-to sets by fixpoint iteration: each `tile.alloc_shared` points to
+// itself; a result of an operation may be whatever its shared operands are;
+// control flow passes the sets on from operands to arguments and results. Loops
+// make the relation cyclic, so that the kernel is walked until no set grows.
+// Two walks suffice without loops, one more for each level of loops that
+// exchange buffers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -27,8 +38,8 @@ static std::optional<AccessKind> getKind(bool reads, bool writes) {
   return std::nullopt;
 }
 
-/// What an operation that is not of the tile dialect does to `operand`, as far
-/// as its memory effects say.
+/// Returns what an operation of another dialect does to `operand` according to
+/// its memory effects.
 static std::optional<AccessKind>
 getEffect(ArrayRef<MemoryEffects::EffectInstance> effects, OpOperand &operand) {
   bool reads = false, writes = false;
@@ -41,7 +52,7 @@ getEffect(ArrayRef<MemoryEffects::EffectInstance> effects, OpOperand &operand) {
   return getKind(reads, writes);
 }
 
-/// What `op` does to the buffers that `counts` accepts.
+/// Returns what `op` does to the buffers that `counts` accepts.
 static SmallVector<SharedAccess> getAccesses(Operation *op,
                                              function_ref<bool(Value)> counts) {
   SmallVector<SharedAccess> accesses;
@@ -95,7 +106,7 @@ SharedBuffers::SharedBuffers(Operation *kernel) {
     allocs.push_back(alloc);
     roots[alloc.getBuffer()].insert(alloc);
   });
-  // Loops pass buffers back to values seen before: repeat until nothing is new.
+  // Loops pass buffers back to values seen before: iterate to a fixpoint.
   bool changed = true;
   while (changed) {
     changed = false;
@@ -137,6 +148,16 @@ bool SharedBuffers::visit(Operation *op) {
     for (Value result : op->getResults())
       changed |= flow(operand, result);
   return changed;
+}
+
+void SharedBuffers::print(raw_ostream &os) const {
+  for (const auto &[buffer, own] : roots) {
+    BriefPrinter printer(own.front(), os);
+    printer << buffer << ": ";
+    llvm::interleaveComma(
+        own, os, [&](AllocSharedOp root) { printer << root.getBuffer(); });
+    os << "\n";
+  }
 }
 
 int64_t tile::countSharedBytes(gpu::GPUFuncOp kernel) {

@@ -4,8 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Operations are numbered in program order; an operation with regions covers
+// the numbers of all operations in it. The live interval of a buffer is the
+// hull of its accesses. An access in a loop that does not contain the
+// allocation counts as the whole loop. Accesses of several roles extend the
+// interval to all roles, because nothing orders the operations of one role and
+// those of another.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedLiveness.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -13,7 +24,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Whether `op` may run one of its regions more than once.
+/// Returns whether `op` may run one of its regions more than once.
 static bool mayRepeat(Operation *op) {
   if (isa<SpecializeOp, RoleOp>(op))
     return false;
@@ -21,15 +32,15 @@ static bool mayRepeat(Operation *op) {
   return !branch || branch.hasLoop();
 }
 
-SharedLiveness::SharedLiveness(Operation *kernel,
-                               const SharedBuffers &buffers) {
+SharedLiveness::SharedLiveness(Operation *kernel, const SharedBuffers &buffers)
+    : kernel(kernel) {
   int64_t next = 0;
   number(kernel, next);
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (const SharedAccess &access : getSharedAccesses(op))
       for (AllocSharedOp root : buffers.getRoots(access.operand->get()))
         addAccess(root, op);
-    // A transaction is about the buffers of its channel.
+    // A transaction of a channel counts as an access to the channel's buffers.
     for (Value operand : op->getOperands())
       if (auto channel = operand.getDefiningOp<ChannelOp>())
         for (Value buffer : channel.getBuffers())
@@ -77,4 +88,28 @@ LiveInterval SharedLiveness::getInterval(AllocSharedOp alloc) const {
 
 LiveInterval SharedLiveness::getInterval(Operation *op) const {
   return extents.lookup(op);
+}
+
+void LiveInterval::print(raw_ostream &os) const {
+  os << "[" << begin << ", " << end << "]";
+  if (role)
+    os << " in @" << cast<RoleOp>(role).getName();
+}
+
+void SharedLiveness::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  // The numbers of operations are dense.
+  SmallVector<Operation *> points(extents.size());
+  for (const auto &[op, extent] : extents)
+    points[extent.begin] = op;
+  for (Operation *op : points) {
+    auto it = live.find(op);
+    if (it == live.end())
+      continue;
+    const LiveInterval &interval = it->second;
+    printer << cast<AllocSharedOp>(op).getBuffer() << ": ";
+    interval.print(os);
+    printer << " from " << points[interval.begin] << " to "
+            << points[interval.end] << "\n";
+  }
 }

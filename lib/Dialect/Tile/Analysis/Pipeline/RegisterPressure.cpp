@@ -4,6 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The peak is found by a backward walk over each block with the set of live
+// fragments. The operands of an operation, and the values that its regions use,
+// become live before it; its results stop being live. Inside a loop, values
+// from outside stay live throughout, because the next iteration uses them
+// again. The sizes of fragments do not depend on layouts, so that the estimate
+// is available before layouts are chosen.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 
@@ -57,7 +66,7 @@ int64_t RegisterPressure::findPeak(Region &region, LiveSet live) {
     getUsedValuesDefinedAbove(op.getRegions(), captured);
     for (Region &inner : op.getRegions()) {
       LiveSet held = live;
-      // The next turn needs them again.
+      // The next iteration uses them again.
       if (isa<LoopLikeOpInterface>(op))
         held.insert(captured.begin(), captured.end());
       peak = std::max(peak, findPeak(inner, std::move(held)));

@@ -4,6 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Three conditions make a loop divisible among blocks. First, each carried
+// value starts at zero and each iteration only adds to it: a chain of additions
+// and matmuls leads from the carried value to the yielded one, and nothing else
+// uses its links. Second, the results only flow into atomic additions to global
+// memory, possibly scaled. Third, iterations do not exchange data through
+// memory, and repeating the rest of the kernel in every block has no visible
+// effect.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/SplitSums.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -21,13 +31,13 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A carried value, and what a turn makes of it by adding.
+/// A carried value, and the chain of additions to it in an iteration.
 class Sum {
 public:
   explicit Sum(Value begin) : begin(begin), values({begin}) {}
 
-  /// Whether `end` passes on the value plus something, and nothing else uses it
-  /// on the way.
+  /// Returns whether `end` is the value plus something, and nothing uses the
+  /// value or an intermediate sum except the next link of the chain.
   bool reaches(OpOperand &end) {
     return follow(end) && llvm::all_of(values, [&](Value value) {
              return llvm::all_of(value.getUses(), [&](OpOperand &use) {
@@ -75,7 +85,7 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
-/// Every carried value begins at zero, and only grows by what turns add.
+/// Checks that every carried value starts at zero and is only added to.
 static MaybeRefusal checkSums(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
@@ -88,8 +98,8 @@ static MaybeRefusal checkSums(scf::ForOp loop) {
   return std::nullopt;
 }
 
-/// The results go nowhere but into atomic additions, scaled perhaps, which are
-/// added to `additions`.
+/// Checks that the results only flow into atomic additions, possibly scaled,
+/// and inserts these into `additions`.
 static MaybeRefusal
 checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
   SmallVector<Value> parts(loop.getResults());
@@ -117,7 +127,7 @@ checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Whether what `op` itself does is known from its accesses.
+/// Returns whether the accesses of `op` are all of its effects.
 static bool hasKnownEffects(Operation *op) {
   return isMemoryEffectFree(op) ||
          op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -125,10 +135,10 @@ static bool hasKnownEffects(Operation *op) {
              op);
 }
 
-/// A turn depends on no other one through memory: it reads of shared memory
-/// what it has written itself, or what no turn writes.
-static MaybeRefusal checkTurns(scf::ForOp loop,
-                               const MemoryAccesses &accesses) {
+/// Checks that iterations do not depend on each other through memory: what one
+/// reads of shared memory it has written itself, or no iteration writes it.
+static MaybeRefusal checkIterations(scf::ForOp loop,
+                                    const MemoryAccesses &accesses) {
   SmallVector<MemoryAccess, 0> all = accesses.get(loop);
   SmallVector<const MemoryAccess *> written;
   for (const MemoryAccess &access : all) {
@@ -145,7 +155,7 @@ static MaybeRefusal checkTurns(scf::ForOp loop,
       if (changes && (access.roots.size() != 1 ||
                       !isCovered(*access.roots.begin(), access, before)))
         return Refusal{access.op, 1,
-                       "it may read what another turn of the loop "
+                       "it may read what another iteration of the loop "
                        "wrote to shared memory"};
     }
     if (access.writes() && access.shared)
@@ -154,8 +164,8 @@ static MaybeRefusal checkTurns(scf::ForOp loop,
   return std::nullopt;
 }
 
-/// What a block does beside the loop has no effect when it is repeated, but for
-/// `additions`, and nobody looks at what these add up.
+/// Checks that repeating the rest of the kernel in every block has no effect
+/// except for `additions`, and that nothing reads their sums.
 static MaybeRefusal
 checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
           const llvm::SmallPtrSetImpl<Operation *> &additions) {
@@ -191,7 +201,7 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
 
 MaybeRefusal tile::checkSplit(scf::ForOp loop) {
   if (loop.getUnsignedCmp())
-    return Refusal{loop, 1, "its counter is unsigned"};
+    return Refusal{loop, 1, "its induction variable is unsigned"};
   if (MaybeRefusal refusal = checkSums(loop))
     return refusal;
   llvm::SmallPtrSet<Operation *, 4> additions;
@@ -206,7 +216,7 @@ MaybeRefusal tile::checkSplit(scf::ForOp loop) {
   if (unknown)
     return Refusal{unknown, 1, "each of the blocks would do this"};
   MemoryAccesses accesses(loop->getParentOfType<gpu::GPUFuncOp>());
-  if (MaybeRefusal refusal = checkTurns(loop, accesses))
+  if (MaybeRefusal refusal = checkIterations(loop, accesses))
     return refusal;
   return checkRest(loop, accesses, additions);
 }
@@ -240,12 +250,12 @@ Value tile::countTurns(OpBuilder &builder, scf::ForOp loop) {
 void tile::takeTurns(RewriterBase &rewriter, scf::ForOp loop, Value first,
                      Value last) {
   Location loc = loop.getLoc();
-  auto counter = [&](Value turn) {
+  auto toInductionVar = [&](Value iteration) {
     return rewriter.createOrFold<arith::AddIOp>(
         loc, loop.getLowerBound(),
-        rewriter.createOrFold<arith::MulIOp>(loc, turn, loop.getStep()));
+        rewriter.createOrFold<arith::MulIOp>(loc, iteration, loop.getStep()));
   };
-  Value begin = counter(first), end = counter(last);
+  Value begin = toInductionVar(first), end = toInductionVar(last);
   rewriter.modifyOpInPlace(loop, [&] {
     loop.setLowerBound(begin);
     loop.setUpperBound(end);

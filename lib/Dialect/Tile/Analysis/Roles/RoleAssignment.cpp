@@ -4,8 +4,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Copies that fill channels, with their transactions, go to the load role; all
+// other effects go to the math role. The backward slice of each role's effects
+// is what the role executes. The load role runs ahead of the math role, so that
+// its slice must not contain effects or results of the math role, nor reads of
+// memory that the math role writes. Three exceptions widen what is accepted:
+//
+// * Effects before the first channel that fill memory for the load role become
+// a
+//   prelude, which all threads execute.
+// * Reads of shared memory that one copy fills are replaced by reads of the
+// copy's
+//   source (CopiedReads.h).
+// * Everything without an effect is computed by both roles.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
@@ -17,7 +34,8 @@ static bool isTransaction(Operation *op) {
   return isa<AcquireOp, CommitOp, WaitOp, ReleaseOp>(op);
 }
 
-/// Whether an operation has an effect of its own that has to happen once.
+/// Returns whether an operation has an effect of its own, which must happen
+/// once.
 static bool hasEffect(Operation *op) {
   if (isa<AllocSharedOp, ChannelOp, scf::ForOp, scf::IfOp, scf::WhileOp>(op) ||
       op->hasTrait<OpTrait::IsTerminator>())
@@ -25,16 +43,16 @@ static bool hasEffect(Operation *op) {
   return !onlyReads(op);
 }
 
-/// The ancestor of `op` in the kernel's body.
+/// Returns the ancestor of `op` in the kernel's body.
 static Operation *getTopLevel(gpu::GPUFuncOp kernel, Operation *op) {
   return kernel.getBody().front().findAncestorOpInBlock(*op);
 }
 
 //===----------------------------------------------------------------------===//
-// Who does what
+// Effects of roles
 //===----------------------------------------------------------------------===//
 
-/// Whether all that `op` writes are buffers of channels.
+/// Returns whether `op` writes buffers of channels and nothing else.
 bool RoleAssignment::fillsChannel(Operation *op) const {
   bool fills = false;
   for (const MemoryAccess &access : memory.get(op)) {
@@ -50,7 +68,7 @@ bool RoleAssignment::fillsChannel(Operation *op) const {
   return fills;
 }
 
-/// Whether `op` reads a buffer of a channel.
+/// Returns whether `op` reads a buffer of a channel.
 bool RoleAssignment::readsChannel(Operation *op) const {
   return llvm::any_of(memory.get(op), [&](const MemoryAccess &access) {
     return access.reads() && access.shared &&
@@ -83,7 +101,8 @@ MaybeRefusal RoleAssignment::assign() {
   return refusal;
 }
 
-/// Keeps an operation of the kernel's body and what it is computed from.
+/// Adds an operation of the kernel's body, and what it is computed from, to the
+/// prelude.
 void RoleAssignment::keepInPrelude(Operation *op) {
   if (!prelude.insert(op).second)
     return;
@@ -95,8 +114,8 @@ void RoleAssignment::keepInPrelude(Operation *op) {
   });
 }
 
-/// What fills shared memory that the load role reads, if it comes before all
-/// channels, is done by all threads together, with all effects before it.
+/// Finds the prelude: the effects before the first use of a channel that write
+/// shared memory which the load role reads, and all effects before them.
 void RoleAssignment::findPrelude() {
   Operation *first = nullptr;
   for (Operation &op : kernel.getBody().front()) {
@@ -134,10 +153,11 @@ void RoleAssignment::findPrelude() {
 }
 
 //===----------------------------------------------------------------------===//
-// Whether it can be
+// Checks
 //===----------------------------------------------------------------------===//
 
-/// One of `writers` that writes what `reader` reads; null if there is none.
+/// Returns one of `writers` that writes what `reader` reads; null if there is
+/// none.
 Operation *RoleAssignment::findWriter(Operation *reader,
                                       ArrayRef<Operation *> writers) const {
   SmallVector<MemoryAccess, 0> reads = memory.get(reader);
@@ -153,7 +173,8 @@ Operation *RoleAssignment::findWriter(Operation *reader,
   return nullptr;
 }
 
-/// What roles compute again after the prelude has to be the same then.
+/// Checks that reads that the prelude and the roles both do give the same
+/// values in the roles: nothing in the prelude writes that memory later.
 MaybeRefusal RoleAssignment::checkPrelude() const {
   for (const RoleSlice *slice : {&load, &math})
     for (Operation *op : slice->getOps()) {
@@ -174,8 +195,8 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
   return std::nullopt;
 }
 
-/// Why the load role, which runs ahead of the math role, cannot read what `op`
-/// reads.
+/// Returns the reason why the load role, which runs ahead of the math role,
+/// cannot read what `op` reads, if any.
 MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
   if (readsChannel(op))
     return Refusal{op, 6,
@@ -189,8 +210,8 @@ MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
   return std::nullopt;
 }
 
-/// Whether the load role can read what `op` reads where a copy took it from;
-/// it then needs the place, too.
+/// Returns whether the load role can read the source of a copy instead of what
+/// `op` reads. If so, adds the offsets of the copy to the load role.
 bool RoleAssignment::isCopied(Operation *op) {
   CopyOp copy = readsChannel(op) ? CopyOp() : findCopyOf(op, kernel, memory);
   if (!copy)
@@ -202,7 +223,7 @@ bool RoleAssignment::isCopied(Operation *op) {
   return true;
 }
 
-/// Adds what the math role reads to decide when it waits.
+/// Adds the reads by which the math role decides when to wait.
 void RoleAssignment::findPeerReads() {
   RoleSlice waits;
   for (Operation *effect : mathEffects)
@@ -219,9 +240,9 @@ void RoleAssignment::findPeerReads() {
       copiedReads.push_back({op, copy});
 }
 
-/// The load role must not need what the math role does.
+/// Checks that the load role needs no result of the math role.
 MaybeRefusal RoleAssignment::checkLoad() {
-  // The slice grows.
+  // The slice grows during the loop.
   for (size_t i = 0; i < load.getOps().size(); ++i) {
     Operation *op = load.getOps()[i];
     if (llvm::is_contained(mathEffects, op))
@@ -239,8 +260,8 @@ MaybeRefusal RoleAssignment::checkLoad() {
   return std::nullopt;
 }
 
-/// The first loop whose channels need `op` to be filled, if the kernel has
-/// several.
+/// Returns the first loop whose channels need `op` to be filled, if the kernel
+/// has several loops; otherwise null.
 Operation *RoleAssignment::findLoop(Operation *op) const {
   llvm::SmallSetVector<Operation *, 4> loops, needing;
   for (Operation *effect : loadEffects) {
@@ -267,13 +288,14 @@ MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
   kernel.walk([&](ChannelOp channel) {
     onlyTma &= channel.getProducer() == ProducerKind::Tma;
   });
-  // Copies by cp.async run beside the rest without a role of their own. Those
-  // through registers want the threads of the whole block: a role for them
-  // makes products of rows that nothing is known of slower (H200).
+  // Copies by cp.async are asynchronous without a role of their own. Copies
+  // through registers are best done by all threads of the block: with a role
+  // for them, a matmul whose rows have no known alignment was slower on an
+  // H200.
   if (!hasTma)
     return Refusal{kernel, 1, "none of its copies can be done by TMA"};
-  // One thread starts TMA copies; others need warps to compute addresses, and
-  // registers go to warpgroups.
+  // One thread starts TMA copies. Other copies need a warpgroup to compute
+  // addresses, and registers are given to whole warpgroups.
   bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
   loadWarps = onlyTma && !hasRegisters ? 1 : 4;
   int64_t own = getNumThreads(kernel);
@@ -313,4 +335,24 @@ MaybeRefusal RoleAssignment::run(const TargetInfo &target) {
   if (refusal)
     refusal->loop = findLoop(refusal->op);
   return refusal;
+}
+
+void RoleAssignment::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  os << "load warps: " << loadWarps << "\n";
+  gpu::GPUFuncOp(kernel).walk<WalkOrder::PreOrder>([&](Operation *op) {
+    SmallVector<StringRef> roles;
+    if (prelude.contains(op))
+      roles.push_back("prelude");
+    if (load.contains(op))
+      roles.push_back("load");
+    if (math.contains(op))
+      roles.push_back("math");
+    if (roles.empty() || op == kernel)
+      return;
+    llvm::interleaveComma(roles, os);
+    printer << ": " << op << "\n";
+  });
+  for (const CopiedRead &read : copiedReads)
+    printer << "read from source of " << read.copy << ": " << read.op << "\n";
 }

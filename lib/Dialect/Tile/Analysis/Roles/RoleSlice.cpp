@@ -4,8 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A worklist of values. Each value adds the operation that makes it, that
+// operation's operands, and the control flow around it. Loops and branches are
+// not added as a whole: a result or carried value adds what the loop yields for
+// it, and its initial value; the bounds or the condition are always added. So
+// the slice of an address does not have the accumulator that the same loop
+// carries.
+//
+// Cloning walks the original code in program order and rebuilds each loop and
+// branch with only those carried values and results that the slice has.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleSlice.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -40,8 +54,8 @@ void RoleSlice::addValue(Value value) {
     pending.push_back(value);
 }
 
-/// Adds an operation with the values that decide whether and how often it runs;
-/// carried values are added one by one.
+/// Adds an operation with the values that decide whether and how often it runs.
+/// Carried values are added separately, as they are needed.
 void RoleSlice::addOp(Operation *op) {
   if (!ops.insert(op))
     return;
@@ -56,7 +70,7 @@ void RoleSlice::addOp(Operation *op) {
   } else {
     for (Value operand : op->getOperands())
       addValue(operand);
-    // Other operations with regions are taken as a whole.
+    // Other operations with regions are added as a whole.
     op->walk([&](Operation *inner) {
       for (Value operand : inner->getOperands())
         if (!op->isAncestor(operand.getParentRegion()->getParentOp()))
@@ -103,6 +117,14 @@ void RoleSlice::addResult(OpResult result) {
   }
 }
 
+void RoleSlice::print(raw_ostream &os) const {
+  if (ops.empty())
+    return;
+  BriefPrinter printer(ops.front(), os);
+  for (Operation *op : ops)
+    printer << op << "\n";
+}
+
 //===----------------------------------------------------------------------===//
 // Cloning
 //===----------------------------------------------------------------------===//
@@ -125,7 +147,7 @@ void RoleSlice::clone(OpBuilder &builder, Block::iterator first,
   }
 }
 
-/// Which of `values` the slice has.
+/// Returns for each of `values` whether the slice has it.
 static SmallVector<bool> select(ValueRange values, const RoleSlice &slice) {
   return llvm::map_to_vector(
       values, [&](Value value) { return slice.contains(value); });
@@ -148,8 +170,8 @@ static void mapPicked(ValueRange from, ArrayRef<bool> kept, ValueRange to,
       mapping.map(value, to[next++]);
 }
 
-/// Fills `to` with the slice of `from`, whose `arguments` and `yielded` values
-/// it keeps.
+/// Fills `to` with the slice of `from`. `arguments` and `yielded` say which
+/// arguments and yielded values are kept.
 void RoleSlice::cloneRegion(OpBuilder &builder, mlir::Region &from,
                             mlir::Region &to, IRMapping &mapping,
                             ArrayRef<bool> arguments,
@@ -161,7 +183,7 @@ void RoleSlice::cloneRegion(OpBuilder &builder, mlir::Region &from,
   dest.clear();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&dest);
-  // An induction variable is there already.
+  // The region of a new scf.for has its induction variable already.
   unsigned present = dest.getNumArguments();
   for (auto [argument, keep] :
        llvm::zip_equal(source.getArguments(), arguments))
@@ -216,7 +238,7 @@ void RoleSlice::cloneIf(OpBuilder &builder, scf::IfOp branch,
 void RoleSlice::cloneWhile(OpBuilder &builder, scf::WhileOp loop,
                            IRMapping &mapping) const {
   SmallVector<bool> before = select(loop.getBeforeArguments(), *this);
-  // What a result or the second region needs is passed on.
+  // The condition passes on what results or the second region need.
   SmallVector<bool> after = select(loop.getAfterArguments(), *this);
   SmallVector<Type> types;
   for (auto [result, keep] : llvm::zip_equal(loop.getResults(), after))

@@ -105,7 +105,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %t = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(72, 1)>, #wg>
     // expected-remark @below {{layout #tile.shared<(64):(1)>: nothing asks for another}}
     %n = tile.alloc_shared : memref<64xf32, #wg>
-    // expected-remark @below {{layout #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<3,4,3>>: accesses meet the fewest bank conflicts in it}}
+    // expected-remark @below {{layout #tile.shared<(64, (32, 2)):(32, (1, 2048)), Sw<3,4,3>>: accesses have the fewest bank conflicts in it}}
     %s = tile.alloc_shared : memref<64x64xf32, #wg>
     // expected-remark @below {{layout #tile.fragment<thread = (32, 4):(1*d0, 1*d1), value = (2, 16):(32*d0, 4*d1)>: a type has it}}
     // expected-remark @below {{tile-layout-0002: 4-way bank conflicts in shared memory: threads 0 and 8 access different words of one bank; give the buffer a swizzled or padded layout, or the fragment another one}}

@@ -270,7 +270,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
     tile.store %add to %s[%c0, %c0] : !t to !s
-    // expected-remark @below {{loop is not split: it may read what another turn of the loop wrote to shared memory}}
+    // expected-remark @below {{loop is not split: it may read what another iteration of the loop wrote to shared memory}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       // expected-note @below {{because of this operation}}
       %l = tile.load %s[%c0, %c0] : !s -> !t

@@ -14,10 +14,18 @@
 namespace tilews::tile {
 
 /// Chooses a layout for each shared buffer and each view of one. A view places
-/// the bytes of its source, so a buffer and its views are decided together:
-/// types that have a layout come first, then what wgmma needs, then what other
-/// matrix instructions like best, then what the fragments that are stored in it
-/// like best.
+/// the bytes of its source, so that a buffer and its views are decided
+/// together. The first of these layouts that every access can use is chosen:
+///
+/// 1. the layout that a type has,
+/// 2. a layout that wgmma or TMA requires,
+/// 3. a layout that another matrix instruction prefers,
+/// 4. swizzled panels, if loads and stores of fragments would otherwise
+/// conflict
+///    in banks,
+/// 5. row-major.
+///
+/// It prints `%3: #tile.shared<...>` for each buffer and view.
 class BufferLayouts {
 public:
   BufferLayouts(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target,
@@ -27,19 +35,22 @@ public:
   /// cannot be met.
   llvm::LogicalResult run();
 
-  /// Each buffer and view with its layout. Buffers that operations of other
-  /// dialects reshape are not in it: they stay as they are, row-major.
+  /// Returns each buffer and view with its layout. Buffers that operations of
+  /// other dialects view are not among them: they stay row-major.
   llvm::ArrayRef<std::pair<mlir::Value, SharedLayoutAttr>> getLayouts() const {
     return chosen;
   }
 
+  void print(llvm::raw_ostream &os) const;
+
 private:
-  /// A layout that `op` wants `value`, a buffer or a view of it, to have.
+  /// A layout that `op` requires or prefers for `value`, a buffer or a view of
+  /// it.
   struct Demand {
     mlir::Operation *op;
     mlir::Value value;
     SharedLayout layout;
-    bool isType; // of a type that was given: nothing else will do
+    bool isType; // it is the layout of a type: no other one is allowed
   };
   /// A buffer with all its views, each after what it is a view of, and the
   /// demands on them, strongest first.
@@ -47,15 +58,15 @@ private:
     AllocSharedOp alloc;
     llvm::SmallVector<mlir::Value> values;
     llvm::SmallVector<Demand> demands;
-    bool isOpaque = false; // operations of other dialects look into it
+    bool isOpaque = false; // operations of other dialects access it
   };
   /// The layouts of a group's values, in their order.
   using Assignment = llvm::SmallVector<SharedLayout>;
-  /// What stands against a layout of the buffer: an operation, and why.
+  /// Why a buffer cannot have a layout: the operation that cannot use it.
   struct Misfit {
     mlir::Operation *op;
     std::string reason;
-    /// What the operation would like.
+    /// The layout that the operation prefers.
     std::optional<SharedLayout> wanted;
   };
 
@@ -75,7 +86,7 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   const TargetInfo &target;
   const LayoutInference &fragments;
-  /// What instructions want of each buffer, in the order of the program.
+  /// The layouts that instructions require of each buffer, in program order.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<LayoutRequirement>> required;
   llvm::SmallVector<std::pair<mlir::Value, SharedLayoutAttr>> chosen;
 };

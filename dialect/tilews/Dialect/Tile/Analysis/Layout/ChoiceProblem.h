@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The search behind layout inference, which knows nothing of layouts.
+// The optimization problem of layout inference, without layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,35 +18,55 @@
 
 #include <cstdint>
 
+namespace llvm {
+class raw_ostream;
+}
+
 namespace tilews::tile {
 
-/// Nodes that each take one of a few choices, at a cost of its own and at a
-/// cost for each pair of choices along an edge.
+/// A graph whose nodes each take one of a few choices. A choice has a cost of
+/// its own, and each pair of choices along an edge has a cost. Two fragments
+/// with two layouts each, and a conversion of cost 7 where they differ, are
 ///
-/// `solve` minimizes the sum. It is exact on forests, and takes time in
-/// proportion to the edges: the costs along a spanning forest are minimized
-/// together, those of the other edges given what their ends have; then single
-/// nodes change as long as it pays. Equal costs are decided by the order in
-/// which nodes, choices and edges were added.
+/// ```
+/// unsigned a = problem.addNode({0, 4}), b = problem.addNode({5, 0});
+/// problem.addEdge(a, b, [](unsigned x, unsigned y) { return x == y ? 0 : 7;
+/// }); problem.solve();  // {1, 1}, cost 4
+/// ```
+///
+/// `solve` minimizes the sum of all costs. It is exact on forests. On other
+/// graphs it is a heuristic: it minimizes the costs along a spanning forest
+/// exactly with the other edges' ends fixed, and then changes single nodes as
+/// long as that lowers the cost. Its time is proportional to the number of
+/// edges. Ties are decided by the order in which nodes, choices and edges were
+/// added.
 class ChoiceProblem {
 public:
   using Choices = llvm::SmallVector<unsigned>;
 
+  /// Adds a node with the cost of each choice, of which there is at least one.
+  /// Returns the number of the node.
   unsigned addNode(llvm::SmallVector<int64_t> costs);
-  /// Adds the cost of each pair of choices of two nodes, which may be one.
+  /// Adds the cost of each pair of choices of two nodes. Edges between the same
+  /// nodes add up; an edge from a node to itself adds to the costs of its
+  /// choices.
   void addEdge(unsigned from, unsigned to,
                llvm::function_ref<int64_t(unsigned, unsigned)> cost);
 
   Choices solve() const;
   int64_t getCost(const Choices &choices) const;
 
+  /// Prints the costs: `node 0: 0 4` and `edge 0-1: 0 7 / 7 0`, a row for each
+  /// choice of the first node.
+  void print(llvm::raw_ostream &os) const;
+
 private:
   struct Edge {
     unsigned from, to;
-    llvm::SmallVector<int64_t> costs; // of (from, to), to fastest
+    llvm::SmallVector<int64_t> costs; // by choices of from, then of to
   };
-  /// The edges that choose together, as a forest in which each node comes
-  /// after its parent.
+  /// The spanning forest along which costs are minimized exactly. In `order`
+  /// each node comes after its parent.
   struct Forest {
     static constexpr unsigned kNone = ~0u;
     llvm::SmallVector<unsigned> order, parent, parentEdge;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The constraints of layout inference: which fragments share one layout, how
-// the layouts of an operation's fragments depend on each other, and what types
-// and instructions demand.
+// the layouts of an operation's fragments depend on each other, and which
+// layouts types and instructions require.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,24 +21,42 @@
 
 namespace tilews::tile {
 
-/// The layout of an attribute that all equal layouts share.
+/// Returns the one attribute that stands for all layouts equal to `layout`.
 FragmentAttr getFragmentAttr(mlir::MLIRContext *context,
                              const FragmentLayout &layout);
 
-/// The fragments of a kernel. Values that have to have the same type (a loop's
-/// carried argument and result, the results of one elementwise operation) are
-/// one node; an operand that is read is an edge from its node to the one that
-/// is made of it.
+/// The fragments of a kernel. Values that must have the same type are one node:
+/// a loop's carried argument and its result, or the results of one elementwise
+/// operation. An operand that is read is an edge from its node to the node of
+/// the result. For
+///
+/// ```mlir
+/// %r = scf.for ... iter_args(%acc = %cst) -> (tensor<64x64xf32>) {
+///   %p = arith.mulf %acc, %x : tensor<64x64xf32>
+///   scf.yield %p : tensor<64x64xf32>
+/// }
+/// ```
+///
+/// it prints (operands are named by their operation and position)
+///
+/// ```
+/// node 0: %x
+/// node 1: %r, %acc
+/// node 2: %p
+/// edge 0 -> 2: operand 1 of %p = arith.mulf %acc, %x
+/// edge 1 -> 2: operand 0 of %p = arith.mulf %acc, %x
+/// edge 2 -> 1: operand 0 of scf.yield %p
+/// ```
 class FragmentGraph {
 public:
-  /// `operand` becomes `result`: passed on by control flow, or read by the
-  /// operation that makes it.
+  /// `operand` becomes `result`: control flow passes it on, or the operation
+  /// that makes `result` reads it.
   struct Edge {
     mlir::OpOperand *operand;
     mlir::Value result;
     unsigned from, to; // nodes
   };
-  /// An instruction takes a fragment in one layout only.
+  /// A layout that an instruction requires of a fragment.
   struct Demand {
     LayoutRequirement::Place place;
     FragmentAttr layout;
@@ -47,16 +65,17 @@ public:
     mlir::Operation *getOp() const;
     mlir::Value getValue() const;
   };
+  /// Fragments that share one layout.
   struct Node {
     llvm::SmallVector<mlir::Value> values;
-    llvm::SmallVector<unsigned> edges;   // that begin or end here
+    llvm::SmallVector<unsigned> edges;   // that start or end here
     llvm::SmallVector<unsigned> demands; // on one of the values
-    /// The value whose type has a layout.
+    /// A value whose type has a layout; null if there is none.
     mlir::Value given;
   };
 
-  /// Fails with an error at what nothing is known of, at layouts that do not
-  /// fit their threads or operations, and at types that contradict each other.
+  /// Fails with an error at an operation without layout rule, at a layout that
+  /// does not fit its threads or operation, and at contradicting types.
   static llvm::FailureOr<FragmentGraph> get(mlir::gpu::GPUFuncOp kernel,
                                             const TargetInfo &target);
 
@@ -67,16 +86,18 @@ public:
     return classes[ids.lookup(value)];
   }
 
-  /// Whether a value is made anew in each layout it is used in.
+  /// Returns whether a value is computed again in each layout it is used in,
+  /// like a constant. Such values have no node.
   static bool isFree(mlir::Value value);
-  /// The layout a node's type gives; null if it gives none.
+  /// Returns the layout that a type of the node has; null if none has one.
   FragmentAttr getGiven(unsigned node) const;
-  /// Where control flow passes an operand on; null if it does not.
+  /// Returns the value that control flow passes an operand on to; null if the
+  /// operand is not passed on.
   mlir::Value getForwarded(mlir::OpOperand &operand) const {
     return forwarded.lookup(&operand);
   }
-  /// What an instruction demands of an operand, or of a result; null if
-  /// nothing.
+  /// Returns the layout that an instruction requires of an operand, or of a
+  /// result; null if it takes any.
   FragmentAttr getDemanded(mlir::OpOperand &operand) const {
     return demandedOperands.lookup(&operand);
   }
@@ -84,12 +105,14 @@ public:
     return demandedResults.lookup(result);
   }
 
-  /// The layout in which `operand` has to be for what it becomes to have
-  /// `result`, without a move of any element; null if there is none.
+  /// Returns the layout of `operand` from which its owner makes a result in
+  /// layout `result` without moving elements; null if there is none.
   FragmentAttr getNeeded(mlir::OpOperand &operand, FragmentAttr result) const;
-  /// The layout of what becomes of `operand` if it has `source`; null if it
-  /// does not follow.
+  /// Returns the layout of the owner's result if `operand` has layout `source`;
+  /// null if it does not follow.
   FragmentAttr getProduced(mlir::OpOperand &operand, FragmentAttr source) const;
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   explicit FragmentGraph(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The layouts among which inference chooses, and where each of them comes
+// The layouts among which inference chooses, and the operations that they come
 // from.
 //
 //===----------------------------------------------------------------------===//
@@ -35,17 +35,36 @@ struct LayoutReason {
   mlir::Operation *op;
 };
 
+/// A layout that a fragment may get.
 struct LayoutCandidate {
   FragmentAttr layout;
   LayoutReason reason;
-  /// The operation through which it came from another fragment; null if it is
-  /// this fragment that asks for it.
+  /// The operation through which the candidate came from another fragment; null
+  /// if it is for this fragment itself.
   mlir::Operation *via = nullptr;
 };
 
-/// The candidates of each fragment: what it asks for itself, and what reaches
-/// it from others along edges, the nearest first. What types and instructions
-/// ask for comes before what memory does.
+/// The candidates of each fragment: those for the fragment itself, and those
+/// that reach it along edges from other fragments, the nearest first.
+/// Candidates for types and instructions come before candidates for accesses to
+/// memory. For
+///
+/// ```mlir
+/// %4 = tile.load %arg0[%c0, %c0] : ... to tensor<64x64xf32>
+/// %5 = tile.reduce <add> %4 axis 1 : tensor<64x64xf32> to tensor<64xf32>
+/// tile.store %5 to %arg1[%c0] : ...
+/// ```
+///
+/// it prints
+///
+/// ```
+/// node 0: %4
+///   access by %4 = tile.load %arg0, %c0, %c0: #tile.fragment<...>
+///   reduction by %5 = tile.reduce %4: #tile.fragment<...>
+/// node 1: %5
+///   access by %4 = tile.load %arg0, %c0, %c0, via %5 = tile.reduce %4: ...
+///   access by tile.store %5, %arg1, %c0: #tile.fragment<...>
+/// ```
 class LayoutCandidates {
 public:
   LayoutCandidates(const FragmentGraph &graph, const TargetInfo &target,
@@ -54,10 +73,12 @@ public:
   llvm::ArrayRef<LayoutCandidate> get(unsigned node) const {
     return candidates[node];
   }
-  /// The accesses to memory of a node's values.
+  /// Returns the accesses to memory of a node's values.
   llvm::ArrayRef<FragmentAccess> getAccesses(unsigned node) const {
     return accesses[node];
   }
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   void collectAccesses(Divisibility &divisibility);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Estimates by which layouts of fragments are compared, in quarters of a cycle
-// of a multiprocessor (compute unit) that has the fragment's threads for
-// itself. An operation in a loop counts several times.
+// Estimates by which layouts of fragments are compared. The unit is a quarter
+// of a cycle of a multiprocessor (compute unit) that runs nothing but the
+// fragment's threads. An operation in a loop counts several times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,16 @@
 
 namespace tilews::tile {
 
+/// Estimates what operations cost in given layouts, and remembers the results.
+/// For a load of 64x64 f32 by 128 threads from global memory, of which each
+/// thread holds 32 elements, `getAccess` returns
+///
+/// * in a layout with 4 adjacent elements a thread: 8 accesses, each of 16
+/// whole
+///   sectors of 32 bytes for a warp: (8 * 8 + 8 * 16 * 2) * 4 warps = 1280;
+/// * in a layout with single elements along columns: 32 accesses, which share
+/// 128
+///   sectors in the first-level cache: (32 * 8 + 128 * 2) * 4 warps = 2048.
 class LayoutCosts {
 public:
   explicit LayoutCosts(const TargetInfo &target) : target(target) {}
@@ -26,41 +36,42 @@ public:
   /// The cost of what cannot be lowered.
   static constexpr int64_t kImpossible = int64_t(1) << 40;
 
-  /// How often an operation at this place runs, compared to one outside of all
-  /// loops.
+  /// Returns how often an operation in this block is assumed to run, compared
+  /// to one outside of all loops: 8 times for each loop around it.
   static int64_t getWeight(mlir::Block *block);
   static int64_t getWeight(mlir::Value value) {
     return getWeight(value.getParentBlock());
   }
 
-  /// A conversion of a fragment of `type` between two layouts.
+  /// Returns the cost of converting a fragment of `type` between two layouts.
   int64_t getConversion(mlir::RankedTensorType type, FragmentAttr from,
                         FragmentAttr to) {
     return planConversion(type, from, to).cost;
   }
-  /// A change of shape that moves elements between threads.
+  /// Returns the cost of a change of shape that moves elements between threads.
   int64_t getReshape(mlir::RankedTensorType type, FragmentAttr from,
                      FragmentAttr to);
-  /// A load, store or atomic access in `layout`.
+  /// Returns the cost of a load, store or atomic access in `layout`.
   int64_t getAccess(const FragmentAccess &access, FragmentAttr layout);
-  /// The best way to store a fragment that is in `layout`: as it is, or after
-  /// an exchange within warps to a layout with wider stores.
+  /// Returns the cheapest layout in which to store a fragment that has
+  /// `layout`: `layout` itself, or one with wider stores that warps reach by
+  /// exchanges.
   struct Store {
     FragmentAttr layout;
-    int64_t cost; // with the conversion
+    int64_t cost; // of the store and the conversion
   };
   Store getStore(const FragmentAccess &access, FragmentAttr layout);
-  /// A reduction of a fragment in `layout`.
+  /// Returns the cost of a reduction of a fragment in `layout`.
   int64_t getReduction(ReduceOp op, FragmentAttr layout);
-  /// The instructions and the registers that it takes to compute a result in
-  /// `layout`.
+  /// Returns the cost of the instructions and registers that it takes to
+  /// compute a result in `layout`.
   int64_t getResult(mlir::OpResult result, FragmentAttr layout) const;
 
 private:
   using ConversionKey =
       std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>;
-  /// The layout, all that decides how the access is done, and a buffer in
-  /// shared memory.
+  /// The layout, everything else that decides how the access is done, and the
+  /// buffer if it is in shared memory.
   using AccessKey =
       std::tuple<mlir::Attribute, FragmentAccess::Key, mlir::Value>;
 

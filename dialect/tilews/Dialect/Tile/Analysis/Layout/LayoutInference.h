@@ -19,38 +19,47 @@ namespace tilews::tile {
 
 /// Chooses a layout for each fragment of a kernel, without touching the IR.
 ///
-/// A fragment's candidates (`LayoutCandidates`) are what types, instructions
-/// and accesses to memory ask for, of itself or of the fragments it is tied to
-/// (`FragmentGraph`). The choice is the cheapest one by `LayoutCosts`: what
-/// accesses, reductions and computations cost in a layout, and what it costs to
-/// convert a fragment where two meet.
+/// `FragmentGraph` finds the fragments and their dependences,
+/// `LayoutCandidates` the layouts that each may get, and `LayoutCosts` what
+/// accesses, reductions, computations and conversions cost in them.
+/// `ChoiceProblem` finds the cheapest choice. It prints each node with its
+/// choice:
+///
+/// ```
+/// %4: #tile.fragment<...>, 'tile.load' has the widest accesses in it (1 of 2)
+/// ```
 class LayoutInference {
 public:
   LayoutInference(mlir::gpu::GPUFuncOp kernel, const TargetInfo &target)
       : kernel(kernel), target(target), costs(target) {}
 
-  /// Chooses all layouts; fails with an error at an operation whose layouts
-  /// nothing is known of.
+  /// Chooses all layouts; fails with an error at an operation without layout
+  /// rule.
   llvm::LogicalResult run();
 
-  /// The layout of a fragment; null for one that is repeated in each layout it
-  /// is used in.
+  /// Returns the layout of a fragment; null for one that is computed again in
+  /// each layout it is used in.
   FragmentAttr getLayout(mlir::Value value) const;
-  /// The layout an operand has to have once all values have theirs; null if any
-  /// will do.
+  /// Returns the layout that an operand needs, given the chosen layouts of all
+  /// values; null if it may have any.
   FragmentAttr getNeeded(mlir::OpOperand &operand);
-  /// The layout `result` comes out with, given the layouts of its operation's
-  /// operands. It differs from its own where the operation fixes it.
+  /// Returns the layout in which the operation makes `result`, given the
+  /// layouts of its operands. If that is not the chosen one, a conversion has
+  /// to follow.
   FragmentAttr getProduced(mlir::OpResult result) const;
-  /// The layout of a repeatable fragment for an operation that takes any.
+  /// Returns the layout of a repeatable fragment for an operation that takes
+  /// any.
   FragmentAttr getDefault(mlir::OpOperand &operand);
 
-  /// Where the layout of a fragment comes from, and among how many it was
-  /// chosen; none for one that is repeated.
+  /// Returns the chosen candidate of a fragment; none for one that is repeated.
   std::optional<LayoutCandidate> getChoice(mlir::Value value) const;
+  /// Returns among how many candidates it was chosen.
   unsigned getNumCandidates(mlir::Value value) const;
-  /// Why an operand has to have the layout `getNeeded` says.
+  /// Returns the reason for the layout that `getNeeded` returns.
   LayoutReason getNeededReason(mlir::OpOperand &operand) const;
+
+  /// Prints the choices; valid after `run` succeeded.
+  void print(llvm::raw_ostream &os) const;
 
 private:
   void choose();
@@ -66,11 +75,11 @@ private:
   LayoutCosts costs;
   std::optional<FragmentGraph> graph;
   std::unique_ptr<LayoutCandidates> candidates;
-  /// The candidate of each node; nothing of one that is repeated.
+  /// The chosen candidate of each node; none for a repeated fragment.
   llvm::SmallVector<std::optional<unsigned>> choices;
 };
 
-/// What a layout is chosen for, to say it in a message: "its type has it".
+/// Returns the reason as text for a message, such as "a type has it".
 std::string describe(const LayoutReason &reason);
 
 } // namespace tilews::tile

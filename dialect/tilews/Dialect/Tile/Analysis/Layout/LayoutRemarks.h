@@ -13,12 +13,13 @@
 
 namespace tilews::tile {
 
-/// A remark at each fragment of `kernel`: its layout, and what it is chosen
-/// for.
+/// Emits a remark at each fragment of `kernel` with its layout and the reason:
+/// "layout #tile.fragment<...>: 'tile.load' has the widest accesses in it; the
+/// cheapest of 3".
 void explainLayouts(mlir::gpu::GPUFuncOp kernel,
                     const LayoutInference &inference);
 
-/// The same for shared buffers, whose types do not have their layouts yet.
+/// Does the same for shared buffers, whose types do not have their layouts yet.
 void explainLayouts(
     llvm::ArrayRef<std::pair<mlir::Value, SharedLayoutAttr>> buffers,
     const TargetInfo &target);

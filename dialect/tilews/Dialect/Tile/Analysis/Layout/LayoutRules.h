@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // How the layouts of an operation's fragments depend on each other if no
-// element is to move between threads.
+// element moves between threads. For `%r = tile.reduce <add> %x axis 1`, the
+// layout of %r is that of %x without dimension 1; for `%y = arith.addf %x, %x`
+// both are equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,40 +21,41 @@
 
 namespace tilews::tile {
 
-/// Whether a value is a fragment.
+/// Returns whether a value is a fragment.
 inline bool isFragment(mlir::Value value) {
   return llvm::isa<mlir::RankedTensorType>(value.getType());
 }
 
-/// The operation that makes `value`, or whose block it is an argument of.
+/// Returns the operation that makes `value`, or whose block has it as argument.
 mlir::Operation *getMaker(mlir::Value value);
-/// The number of threads that hold `value`: those its maker runs on.
+/// Returns the number of threads that hold `value`: those that run its maker.
 int64_t getNumThreads(mlir::Value value);
 
-/// Whether `op` makes a fragment of nothing but scalars and constants: it can
-/// be repeated in any layout instead of being converted.
+/// Returns whether `op` makes a fragment from scalars and constants only. It
+/// can then be repeated in any layout instead of being converted.
 bool isRepeatable(mlir::Operation *op);
-/// Whether all fragments of `op` have one layout, element by element.
+/// Returns whether all fragments of `op` have the same layout.
 bool isElementwise(mlir::Operation *op);
-/// Whether the layout rules know what to do with the fragments of `op`.
+/// Returns whether there is a layout rule for the fragments of `op`.
 bool hasLayoutRule(mlir::Operation *op);
 
-/// The layout of `op`'s result if its first fragment operand has `source`; none
-/// if it does not follow.
+/// Returns the layout of `op`'s result if its first fragment operand has
+/// `source`; none if it does not follow.
 std::optional<FragmentLayout> getResultLayout(mlir::Operation *op,
                                               const FragmentLayout &source);
-/// The layout `operand` needs for its owner's result to have `result`; none if
-/// no layout leads there, or any does.
+/// Returns the layout that `operand` needs for its owner's result to have
+/// layout `result`; none if no layout does it, or every one.
 std::optional<FragmentLayout> getOperandLayout(mlir::OpOperand &operand,
                                                const FragmentLayout &result);
 
-/// The blocked layout for `threads` threads, with vectors of at most
-/// `vectorElements` as long as no thread goes without work.
+/// Returns the blocked layout for `threads` threads, with vectors of at most
+/// `vectorElements`. Vectors are shorter if threads would have no elements
+/// otherwise.
 FragmentLayout chooseBlockedLayout(llvm::ArrayRef<int64_t> shape,
                                    int64_t threads, int64_t vectorElements);
 
-/// A layout that holds each row along `axis` within one warp, in vectors along
-/// the last dimension. Along another axis it holds rows within one thread.
+/// Returns a layout that holds each row along `axis` within one warp, in
+/// vectors, if `axis` is the last dimension; otherwise within one thread.
 FragmentLayout getRowLayout(llvm::ArrayRef<int64_t> shape, int64_t threads,
                             int64_t vectorElements, int64_t axis,
                             int64_t warpSize);

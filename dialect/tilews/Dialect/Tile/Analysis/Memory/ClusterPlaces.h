@@ -5,15 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How values depend on the place of a block in its cluster, along one dimension
-// of it. What is known of an integer is
+// How values depend on the place of a block in its cluster, along one
+// dimension. The analysis describes an integer as
 //
 //   value = base + slope * place
 //
-// with a base that is the same in all blocks that differ along the dimension
-// only, and a known divisor of it. A block's id is a multiple of the cluster's
-// extent plus the place. A quotient by k then is the same for all of them if
-// slope * place stays below every common divisor of the base and k.
+// where the base is equal in all blocks that differ along this dimension only,
+// and has a known divisor. A block's id is base + 1 * place with a base that
+// the cluster's extent divides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,20 +28,38 @@
 
 namespace tilews::tile {
 
+/// Finds the values that are equal in all blocks of a cluster that differ along
+/// one dimension only. In clusters of 2 along x:
+///
+/// ```mlir
+/// %x = gpu.block_id x                    // base (divisor 2) + 1 * place
+/// %tile = arith.divui %x, %c2 : index    // base + 0 * place: the same
+/// %half = arith.remui %x, %c2 : index    // 1 * place: differs
+/// %row = arith.muli %x, %c64 : index     // base (divisor 128) + 64 * place
+/// %big = arith.divui %row, %c128 : index // the same
+/// ```
+///
+/// A quotient by k is the same if slope * place stays below every common
+/// divisor of the base and k: here 64 * 1 < gcd(128, 128).
 class ClusterPlaces {
 public:
   ClusterPlaces(mlir::gpu::GPUFuncOp kernel, mlir::gpu::Dimension dim);
 
-  /// Whether all blocks that differ along the dimension only have the same.
+  /// Returns whether `value` is equal in all blocks that differ along the
+  /// dimension only.
   bool isSame(mlir::Value value);
-  /// The innermost loop or guard around `op` that may go different ways in such
-  /// blocks; null if there is none.
+  /// Returns the innermost loop or guard around `op` whose path may differ
+  /// among such blocks; null if there is none.
   mlir::Operation *getDivergence(mlir::Operation *op);
+
+  /// Prints the values evaluated so far, in the order of evaluation:
+  /// `%3: same, divisor 64`, `%4: 64 * place, divisor 128`, or `%5: unknown`.
+  void print(llvm::raw_ostream &os) const;
 
 private:
   struct Form {
     int64_t slope = 0;
-    /// Of the base; 0 if that is zero.
+    /// A divisor of the base; 0 if the base is zero.
     int64_t divisor = 1;
   };
   using Known = std::optional<Form>;
@@ -55,11 +72,11 @@ private:
   Known computeQuotient(mlir::Value value, mlir::Value by, bool isRemainder);
   Known computeProduct(mlir::Value lhs, mlir::Value rhs);
   bool isSameCondition(mlir::arith::CmpIOp op);
-  /// Whether the sign of `lhs - rhs` is, zero counting as positive.
+  /// Returns whether `lhs < rhs` is the same in all blocks.
   bool isSameOrder(mlir::Value lhs, mlir::Value rhs);
-  /// Whether an operation with the same operands gives the same.
+  /// Returns whether the results of `op` are the same in all blocks.
   bool givesTheSame(mlir::Operation *op);
-  bool turnsAreSame(mlir::scf::ForOp loop);
+  bool hasSameTripCount(mlir::scf::ForOp loop);
   bool isKept(mlir::BlockArgument argument, mlir::Value init, mlir::Value next);
   bool isBelow(const Form &form, int64_t divisor) const;
   bool areSame(mlir::ValueRange values) {
@@ -74,8 +91,8 @@ private:
   bool writesUnknown = false;
   llvm::DenseMap<mlir::Value, Known> known;
   llvm::SmallVector<mlir::Value> found; // the keys of `known`, in order
-  /// Values carried by loops that are taken to be the same while it is checked
-  /// that turns keep them so.
+  /// Loop-carried values that are assumed to be the same while `isKept` checks
+  /// that iterations keep them so.
   llvm::DenseSet<mlir::Value> assumed;
 };
 

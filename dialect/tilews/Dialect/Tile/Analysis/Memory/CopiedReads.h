@@ -12,17 +12,25 @@
 
 namespace tilews::tile {
 
-/// The copy from global to shared memory whose source holds what `read`, a
-/// `memref.load` or a `tile.load`, reads from shared memory, whenever it does:
-/// the only operation that writes the buffer, all of it, before the read and in
-/// a block around it, from memory that the kernel does not write. Null if there
-/// is none.
+/// Returns the copy from global to shared memory whose source holds what
+/// `read`, a `memref.load` or a `tile.load`, reads from shared memory:
+///
+/// ```mlir
+/// tile.copy %mask[%b] to %s[0] [64] : ...   // this one
+/// ...
+/// %bit = memref.load %s[%i] : ...           // reads %mask[%b + %i]
+/// ```
+///
+/// The copy must be the only operation that writes the buffer, must write all
+/// of it before each execution of the read, and must read memory that the
+/// kernel does not write. Null if there is no such copy.
 CopyOp findCopyOf(mlir::Operation *read, mlir::gpu::GPUFuncOp kernel,
                   const MemoryAccesses &memory);
 
-/// For each dimension of the source of `copy` the one of the destination, which
-/// the copy fills, that it goes to; none for those of one element, which count
-/// on neither side.
+/// Returns, for each dimension of the source of `copy`, the dimension of the
+/// destination that it goes to; none for a dimension of one element. The copy
+/// has to fill its destination. A copy of [1, 64, 32] to a 64x32 buffer has the
+/// dimensions (none, 0, 1).
 llvm::SmallVector<std::optional<unsigned>> getDestDims(CopyOp copy);
 
 } // namespace tilews::tile

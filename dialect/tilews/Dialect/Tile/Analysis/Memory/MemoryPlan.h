@@ -10,32 +10,41 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/Packing.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-
 #include <limits>
+#include <string>
 
 namespace tilews::tile {
 
-/// The lowering aligns the arena to this.
+/// The alignment in bytes that the lowering gives the arena.
 constexpr int64_t kArenaAlignment = 1024;
-/// The widest access, which every buffer and scratch memory allows.
+/// The bytes of the widest access. Every buffer and scratch memory allows it.
 constexpr int64_t kMinAlignment = 16;
-/// From the begin of a kernel to its end.
+/// From the start of a kernel to its end.
 constexpr LiveInterval kAlways = {0, std::numeric_limits<int64_t>::max()};
 
-/// Something in a kernel that needs shared memory: a buffer, barriers, or an
-/// operation with scratch memory; and what it needs, for how long.
+/// Something in a kernel that needs shared memory: a buffer, the barriers of a
+/// channel, or the scratch memory of an operation.
 struct MemoryUse {
   mlir::Operation *op;
+  /// How many bytes it needs, and for how long.
   PackedItem item;
 
-  /// "buffer", "barriers" or "scratch memory".
+  /// Returns "buffer", "barriers" or "scratch memory".
   llvm::StringRef getKind() const;
 };
 
-/// All that needs shared memory, in program order.
+/// Returns everything that needs shared memory, in program order.
 llvm::SmallVector<MemoryUse> getMemoryUses(mlir::gpu::GPUFuncOp kernel,
                                            const TargetInfo &target);
+
+/// Prints the uses of a kernel, one a line:
+///
+/// ```
+/// buffer of 8192 bytes at 0, aligned to 128, live [3, 17]: %3 =
+/// tile.alloc_shared barriers of 48 bytes at 8192, aligned to 8, live always:
+/// %4 = tile.channel %3
+/// ```
+void printMemoryUses(llvm::ArrayRef<MemoryUse> uses, llvm::raw_ostream &os);
 
 /// What is wrong with the places (`tile.offset`) of shared memory in a kernel,
 /// at `op`, because of `other` if there is one.
@@ -44,9 +53,9 @@ struct PlanFault {
   std::string text;
   mlir::Operation *other = nullptr;
 };
-
-/// Checks a plan: everything has a place in the kernel's `tile.shared_bytes`,
-/// which is aligned as it has to be, and of its own while it is in use.
+/// Checks the plan that a kernel's attributes describe: every use lies within
+/// the kernel's `tile.shared_bytes`, is aligned, and shares no byte with
+/// another one that is live at the same time. Returns the first fault.
 std::optional<PlanFault> findPlanFault(mlir::gpu::GPUFuncOp kernel,
                                        const TargetInfo &target);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations whose fragments move between threads pass them through shared
-// memory. The plan reserves exactly these bytes at the operation's
-// `tile.offset`, and the lowering uses exactly these: both ask here.
+// The shared memory that an operation needs for itself, because its fragments
+// move between threads. The plan of shared memory reserves these bytes at the
+// operation's `tile.offset`, and the lowering uses them: both ask here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,28 +18,32 @@
 
 namespace tilews::tile {
 
-/// Bytes that one element takes in scratch memory: whole bytes, eight for an
-/// index (which may be lowered to 64 bits).
+/// Returns the bytes that one element takes in scratch memory: whole bytes,
+/// eight for an index, which may be lowered to 64 bits.
 int64_t getScratchElementBytes(mlir::Type elementType);
 
-/// Bytes of shared memory that `op` needs for itself, 0 for most. It writes
-/// them, and reads them behind a barrier of its own:
+/// Returns the bytes of shared memory that `op` needs for itself; most
+/// operations need none. The operation writes them, passes a barrier of its
+/// own, and reads them:
 ///
-/// * `tile.convert_layout` and `tile.reshape`: what their plan says, nothing if
-///   elements stay within warps (ConversionPlan.h);
-/// * `tile.reduce` and `tile.scan`: nothing if the axis lies within warps.
-///   Across warps, a reduction has a copy of its result (as far as the source's
-///   layout covers it) for each part of the axis; a scan has the totals of each
-///   thread.
+/// * `tile.convert_layout` and `tile.reshape` need what their plan says
+///   (ConversionPlan.h), nothing if elements stay within warps.
+/// * `tile.reduce` needs nothing if the axis lies within warps. Otherwise each
+///   part of the axis has a copy of the result, as far as the source's layout
+///   covers it: a sum of 128x64 f32 along rows that 4 warps share takes
+///   4 * 128 * 4 bytes.
+/// * `tile.scan` needs nothing if the axis lies within warps, otherwise the
+///   totals of each thread.
 ///
-/// Without layouts yet, the most that a usual layout needs.
+/// Before layouts are chosen, the result is the most that a usual layout needs.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);
 
-/// Bytes of a barrier in shared memory (PTX ISA, "mbarrier").
+/// The bytes of a barrier in shared memory (PTX ISA, "mbarrier").
 constexpr int64_t kBarrierBytes = 8;
 
-/// Bytes of shared memory for the barriers of a channel: of each slot one that
-/// says "full" and one that says "empty"; none in a kernel without roles.
+/// Returns the bytes of shared memory for the barriers of a channel: each slot
+/// has one for "full" and one for "empty", 48 bytes for 3 slots. A channel of a
+/// kernel without roles has none.
 int64_t getBarrierBytes(ChannelOp channel);
 
 } // namespace tilews::tile

@@ -10,12 +10,12 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tilews::tile {
 
-/// What one operation does to shared memory through one operand.
+/// What one operation does to memory through one operand.
 struct SharedAccess {
   mlir::OpOperand *operand;
   AccessKind kind;
@@ -28,35 +28,48 @@ struct SharedAccess {
   bool writes() const { return kind != AccessKind::Read; }
 };
 
-/// The accesses to shared memory that `op` itself makes, without those in its
-/// regions and without its scratch memory. An operation that is not known and
-/// takes a shared buffer counts as reading and writing it.
+/// Returns the accesses to shared memory that `op` itself makes, without those
+/// in its regions and without its scratch memory. An operation with unknown
+/// effects reads and writes every shared buffer that it takes.
 llvm::SmallVector<SharedAccess> getSharedAccesses(mlir::Operation *op);
-/// The same for memory that is not shared.
+/// Returns the same for memory that is not shared.
 llvm::SmallVector<SharedAccess> getGlobalAccesses(mlir::Operation *op);
 
-/// Bytes of shared memory that the kernel needs if no buffers share any.
+/// Returns the bytes of shared memory that the kernel needs if no buffers share
+/// any.
 int64_t countSharedBytes(mlir::gpu::GPUFuncOp kernel);
 
-/// For each shared memref of a kernel the allocations it may be: through views,
-/// selections and values that control flow passes on.
+/// The allocations that each shared memref of a kernel may be, through views,
+/// selections and values that control flow passes on. For
+///
+/// ```mlir
+/// %3 = tile.alloc_shared : memref<64x64xf16, #shared>
+/// %4 = tile.alloc_shared : memref<64x64xf16, #shared>
+/// %5 = scf.for ... iter_args(%arg1 = %3) -> (memref<64x64xf16, #shared>) {
+///   scf.yield %4 : ...
+/// ```
+///
+/// it prints `%5: %3, %4` and `%arg1: %3, %4`.
 class SharedBuffers {
 public:
   using Roots = llvm::SmallSetVector<AllocSharedOp, 1>;
 
   explicit SharedBuffers(mlir::Operation *kernel);
 
-  /// Empty for memory that no `tile.alloc_shared` made.
+  /// Returns the allocations that `buffer` may be; none for memory that no
+  /// `tile.alloc_shared` made.
   const Roots &getRoots(mlir::Value buffer) const;
-  /// In program order.
+  /// Returns all allocations in program order.
   llvm::ArrayRef<AllocSharedOp> getAllocs() const { return allocs; }
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   bool flow(mlir::Value from, mlir::Value to);
   bool visit(mlir::Operation *op);
 
   llvm::SmallVector<AllocSharedOp> allocs;
-  llvm::DenseMap<mlir::Value, Roots> roots;
+  llvm::MapVector<mlir::Value, Roots> roots;
 };
 
 } // namespace tilews::tile

@@ -12,21 +12,23 @@
 
 namespace tilews::tile {
 
-/// Registers that a thread needs beside those of its fragments: addresses,
-/// counters, descriptors and what arithmetic is under way.
+/// The registers that a thread needs beside those of its fragments, for
+/// addresses, induction variables, descriptors and intermediate results.
 constexpr int64_t kOtherRegisters = 40;
 
-/// The 32-bit registers of a thread that hold fragments, if their elements are
-/// spread evenly over `threads`: an estimate that does not depend on layouts.
+/// An estimate of the 32-bit registers of a thread that hold fragments. It
+/// assumes that `threads` share the elements of each fragment evenly, so that
+/// it does not depend on layouts: with 128 threads, an accumulator of 64x128
+/// f32 takes 64 registers, and a tensor of 64x64 f16 takes 16.
 class RegisterPressure {
 public:
   explicit RegisterPressure(int64_t threads) : threads(threads) {}
 
-  /// Those of `value`; 0 if it is no fragment, or one that is made again from
-  /// scalars and rows where it is used.
+  /// Returns the registers of `value`; 0 if it is no fragment, or one that is
+  /// computed again from scalars and rows at each use, such as a broadcast.
   int64_t count(mlir::Value value);
 
-  /// The most at one time in `region`.
+  /// Returns the largest number that is live at one time in `region`.
   int64_t findPeak(mlir::Region &region) { return findPeak(region, {}); }
 
 private:
@@ -34,24 +36,25 @@ private:
 
   bool isRemade(mlir::Value value);
   int64_t sum(const LiveSet &live);
-  /// With `live` held throughout.
+  /// Returns the same if the values in `live` are live throughout.
   int64_t findPeak(mlir::Region &region, LiveSet live);
 
   int64_t threads;
   llvm::DenseMap<mlir::Operation *, bool> remade;
 };
 
-/// The most registers that each thread of a block of `warps` warps can have:
-/// each quarter of the register file serves every fourth warp (CUDA C++
-/// Programming Guide, "Compute Capability 9.0").
+/// Returns the most registers that each thread of a block of `warps` warps can
+/// have. Each quarter of the register file serves every fourth warp (CUDA C++
+/// Programming Guide, "Compute Capability 9.0"): 8 warps leave 248, 12 leave
+/// 168.
 int64_t getRegisterLimit(int64_t warps);
 
-/// Registers of a thread that does nothing but start TMA copies in a loop.
+/// The registers of a thread that does nothing but start TMA copies in a loop.
 constexpr int64_t kLoadRegisters = 24;
 
-/// The most registers that each thread of a role of `warps` warps can be given
-/// if the rest of the block is a warpgroup with `others` (PTX ISA,
-/// "setmaxnreg").
+/// Returns the most registers that each thread of a role of `warps` warps can
+/// get if the rest of the block is a warpgroup whose threads keep `others` (PTX
+/// ISA, "setmaxnreg").
 int64_t getDonatedLimit(int64_t warps, int64_t others = kLoadRegisters);
 
 } // namespace tilews::tile

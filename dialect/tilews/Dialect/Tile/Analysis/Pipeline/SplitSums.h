@@ -5,9 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop that does nothing but add up can be run in parts by several blocks,
-// each of which adds its part to memory atomically. All else that a block does
-// is then done several times, so that it may have no effect.
+// Several blocks can share a loop that only sums up: each block runs some of
+// the iterations and adds its partial sum to memory atomically. Every block
+// repeats the rest of the kernel, which must therefore have no effect. For
+// example,
+//
+//   %sum = scf.for %k = ... iter_args(%acc = %zero) { ... tile.gemm ... %acc }
+//   tile.atomic_rmw <add> %sum, %C[%m, %n]
+//
+// can be split; with `tile.store %sum` each block would store a partial sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +27,22 @@
 
 namespace tilews::tile {
 
-/// Why several blocks cannot run parts of `loop` and what is beside it, if so.
+/// Returns the reason why several blocks cannot share `loop` and repeat the
+/// rest of the kernel; none if they can.
 MaybeRefusal checkSplit(mlir::scf::ForOp loop);
 
-/// Why tiles of `op` cannot be visited by several blocks, if so.
+/// Returns the reason why several blocks cannot share the tiles of `op`; none
+/// if they can.
 MaybeRefusal checkSplitTiles(PersistentOp op);
 
-/// Says in a remark that `loop` is not split, and fails.
+/// Emits the remark that `loop` is not split, and fails.
 mlir::LogicalResult remarkUnsplit(mlir::scf::ForOp loop,
                                   const Refusal &refusal);
 
-/// How many turns `loop` has, in the type of its counter.
+/// Returns the trip count of `loop`, in the type of its induction variable.
 mlir::Value countTurns(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
 
-/// Lets `loop` run its turns from `first` up to `last`, without it.
+/// Restricts `loop` to its iterations [first, last), counted from 0.
 void takeTurns(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
                mlir::Value first, mlir::Value last);
 

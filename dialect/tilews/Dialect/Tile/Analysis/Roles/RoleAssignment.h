@@ -13,22 +13,40 @@
 
 namespace tilews::tile {
 
-/// Who does what in a kernel with channels. Each operation with an effect
-/// belongs to one role. What a role needs to get there, scalars, loops, guards
-/// and cursors, each role computes for itself: so a role must not need what
-/// another one computes by an effect.
+/// The split of a kernel with channels into a load role, which fills the
+/// channels, and a math role, which does the rest. Each operation with an
+/// effect belongs to one role. Each role computes the scalars, loops, guards
+/// and cursors that its operations need for itself, so that it must not need a
+/// result that the other role computes by an effect.
+///
+/// ```mlir
+/// %n = memref.load %sizes[%b]           // load, math
+/// scf.for %k = %c0 to %n step %c64 {    // load, math
+///   tile.acquire %c[%w]                 // load
+///   tile.copy %A[%m, %k] to %slot       // load
+///   tile.commit %c[%w]                  // load
+///   tile.wait %c[%r]                    //       math
+///   %acc2 = tile.gemm %slot2, %b, %acc  //       math
+///   tile.release %c[%r]                 //       math
+/// }
+/// tile.store %result to %C[%m, %j]      //       math
+/// ```
+///
+/// If %sizes were shared memory that the kernel fills before the loop, that
+/// filling would be the *prelude*: all threads execute it before roles start.
 class RoleAssignment {
 public:
-  /// `more` are buffers that channels are still to be made for.
+  /// `more` are buffers that will get channels later.
   explicit RoleAssignment(mlir::gpu::GPUFuncOp kernel,
                           llvm::ArrayRef<AllocSharedOp> more = {})
       : kernel(kernel), memory(kernel),
         channelBuffers(more.begin(), more.end()) {}
 
-  /// Assigns all operations, or says why it cannot.
+  /// Assigns all operations, or returns the reason why that is not possible.
   MaybeRefusal run(const TargetInfo &target);
 
-  /// Operations of the kernel's body that all threads execute first.
+  /// Returns the operations of the kernel's body that all threads execute
+  /// first.
   const llvm::DenseSet<mlir::Operation *> &getPrelude() const {
     return prelude;
   }
@@ -36,15 +54,25 @@ public:
   const RoleSlice &getMath() const { return math; }
   int64_t getLoadWarps() const { return loadWarps; }
 
-  /// What the load role reads from shared memory that the other role fills, and
-  /// the copy that brings it there. It has to be read from the copy's source
-  /// instead, and roles assigned again. Where the math role reads the same to
-  /// decide when it waits, it does so in the same way: both have to agree.
+  /// A read of shared memory that the load role needs but the math role fills,
+  /// and the copy that fills it. The read has to be replaced by one of the
+  /// copy's source, and roles assigned again. Reads by which the math role
+  /// decides when to wait are replaced as well, so that both roles decide
+  /// alike.
   struct CopiedRead {
     mlir::Operation *op;
     CopyOp copy;
   };
   llvm::ArrayRef<CopiedRead> getCopiedReads() const { return copiedReads; }
+
+  /// Prints the roles of each operation in program order:
+  ///
+  /// ```
+  /// load warps: 1
+  /// load, math: %5 = scf.for %c0, %4, %c64, %cst
+  /// load: tile.acquire %2, %arg5
+  /// ```
+  void print(llvm::raw_ostream &os) const;
 
 private:
   MaybeRefusal checkThreads(const TargetInfo &target);

@@ -15,27 +15,40 @@
 
 namespace tilews::tile {
 
-/// Operations with an effect, or values, and everything that these are computed
-/// from: the
-/// control flow around them, and of loops and branches only the values that
-/// they need.
+/// A backward slice: operations with an effect, or values, and everything that
+/// they are computed from. The slice has the control flow around its
+/// operations, but only those results and carried values of loops and branches
+/// that it needs. The slice of the copy in
+///
+/// ```mlir
+/// %r:2 = scf.for ... iter_args(%i = %c0, %acc = %zero) {
+///   tile.copy %A[%i] to %s
+///   %acc2 = tile.gemm %x, %y, %acc
+///   %i2 = arith.addi %i, %c64
+///   scf.yield %i2, %acc2
+/// ```
+///
+/// has the loop, the copy, the addition, %i and %i2, but neither the matmul nor
+/// %acc; `clone` makes a loop that carries one value.
 class RoleSlice {
 public:
   /// Adds an operation and what it needs.
   void add(mlir::Operation *op);
-  /// Adds what a value is computed from.
+  /// Adds a value and what it is computed from.
   void add(mlir::Value value);
 
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
   bool contains(mlir::Value value) const { return values.contains(value); }
-  /// In the order in which they were found.
+  /// Returns the operations in the order in which they were found.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
 
-  /// Clones what the slice has of the operations from `first` up to `last`,
-  /// which is not cloned any more. Results that `mapping` has are there
-  /// already.
+  /// Clones the slice's operations in [first, last). Skips an operation if
+  /// `mapping` already has one of its results.
   void clone(mlir::OpBuilder &builder, mlir::Block::iterator first,
              mlir::Block::iterator last, mlir::IRMapping &mapping) const;
+
+  /// Prints the operations, one a line, in the order in which they were found.
+  void print(llvm::raw_ostream &os) const;
 
 private:
   void drain();
