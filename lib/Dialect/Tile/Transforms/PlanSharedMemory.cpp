@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 

@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"
@@ -137,12 +138,7 @@ static std::optional<ProducerKind> findProducer(ChannelOp channel,
   std::optional<ProducerKind> kind;
   MemoryAccesses memory(kernel);
   for (const MemoryAccess &access : memory.get(kernel)) {
-    bool fills =
-        access.writes() && access.shared &&
-        llvm::any_of(access.roots, [&](AllocSharedOp root) {
-          return llvm::is_contained(channel.getBuffers(), root.getBuffer());
-        });
-    if (!fills)
+    if (!access.writes() || !mayAccess(access, channel))
       continue;
     ProducerKind own = getProducerKind(access.op);
     kind = kind && *kind != own ? ProducerKind::Mixed : own;

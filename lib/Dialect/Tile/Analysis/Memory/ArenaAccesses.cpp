@@ -17,7 +17,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -187,8 +187,8 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
     bytes.proxy = hasInst(op, InstKind::Tma) ||
                   (access.reads() && hasInst(op, InstKind::Wgmma));
     bytes.atomic = access.atomic;
-    if (SlotOp slot = getViewedSlot(access.operand->get()); slot && !inRole)
-      bytes.channel = getChannelOf(slot.getSource());
+    if (!inRole)
+      bytes.channel = getSlotChannel(access.operand->get());
     if (bytes.proxy && bytes.reads)
       readByProxy.insert(bytes.channel);
     accesses[op].push_back(bytes);

@@ -4,8 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Whether a read is covered by writes is decided with boxes: ranges of elements
+// in each dimension. A write at constant offsets is a box; a write at a loop's
+// induction variable is a larger box if the loop has a static trip count and
+// its iterations leave no gap. A read is covered if cutting the boxes of all
+// writes out of its own box leaves nothing. With rows [0, 32) and [32, 64)
+// written, all 64 rows are; the first write leaves rows [32, 64), and the
+// second nothing. A read at an unknown offset counts as the whole buffer, a
+// write at one as nothing.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -44,23 +57,7 @@ AllocSharedOp tile::getViewedAlloc(Value buffer) {
   return buffer.getDefiningOp<AllocSharedOp>();
 }
 
-ChannelOp tile::getChannelOf(Value buffer) {
-  for (Operation *user : buffer.getUsers())
-    if (auto channel = dyn_cast<ChannelOp>(user))
-      return channel;
-  return {};
-}
-
-SlotOp tile::getViewedSlot(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
-    if (auto slot = dyn_cast<SlotOp>(view.getOperation()))
-      return slot;
-    buffer = view.getViewSource();
-  }
-  return {};
-}
-
-/// The kernel argument that global memory belongs to.
+/// Returns the kernel argument that global memory belongs to.
 static Value getArgument(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
     buffer = view.getViewSource();
@@ -86,6 +83,63 @@ SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
   return accesses;
 }
 
+static void printRegion(const TileRegion &region, BriefPrinter &printer) {
+  printer << "[";
+  llvm::interleaveComma(
+      region.offsets, printer.getStream(), [&](OpFoldResult offset) {
+        if (std::optional<int64_t> constant = getConstantIntValue(offset))
+          printer << *constant;
+        else
+          printer << cast<Value>(offset);
+      });
+  printer << "] ";
+  llvm::interleave(region.sizes, printer.getStream(), "x");
+}
+
+void MemoryAccess::print(BriefPrinter &printer) const {
+  printer << (reads() && writes() ? "reads and writes "
+              : writes()          ? "writes "
+                                  : "reads ")
+          << (shared ? "shared " : "global ");
+  Value buffer = access.operand->get();
+  printer << buffer;
+  if (access.region)
+    printRegion(*access.region, printer);
+  bool isRoot =
+      shared ? roots.size() == 1 && Value(roots.front()->getResult(0)) == buffer
+             : argument == buffer;
+  if (access.atomic)
+    printer << ", atomic " << stringifyAtomicKind(*access.atomic);
+  if (isRoot)
+    return;
+  printer << " of ";
+  if (shared && !roots.empty())
+    llvm::interleaveComma(roots, printer.getStream(), [&](AllocSharedOp root) {
+      printer << root.getBuffer();
+    });
+  else if (argument)
+    printer << argument;
+  else
+    printer << "unknown memory";
+}
+
+void MemoryAccesses::print(raw_ostream &os) const {
+  BriefPrinter printer(kernel, os);
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    SmallVector<MemoryAccess, 0> accesses;
+    if (op->getNumRegions() == 0)
+      accesses = get(op);
+    if (accesses.empty())
+      return;
+    printer << op << "\n";
+    for (const MemoryAccess &access : accesses) {
+      printer << "  ";
+      access.print(printer);
+      printer << "\n";
+    }
+  });
+}
+
 bool tile::onlyReads(Operation *op) {
   if (isMemoryEffectFree(op))
     return true;
@@ -104,19 +158,19 @@ bool tile::onlyReads(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Elements from `begin` to before `end` in each dimension.
-struct Box {
+/// The elements [begin, end) of a buffer in each dimension.
+struct ElementBox {
   SmallVector<int64_t> begin, end;
 };
 } // namespace
 
-static Box getWhole(MemRefType type) {
+static ElementBox getWhole(MemRefType type) {
   return {SmallVector<int64_t>(type.getRank(), 0),
           SmallVector<int64_t>(type.getShape())};
 }
 
-/// The loops from `op` up to `statement`, empty if something else is between
-/// them or a loop may make no turn; false then.
+/// Collects the loops from `op` up to `statement`. Returns false if anything
+/// else is between the two, or if a loop may have no iteration.
 static bool getStaticLoops(Operation *op, Operation *statement,
                            SmallVectorImpl<scf::ForOp> &loops) {
   while (op != statement) {
@@ -131,11 +185,12 @@ static bool getStaticLoops(Operation *op, Operation *statement,
   return true;
 }
 
-/// Extends dimension `dim` of `box` over what an access at `offset` touches in
-/// all turns of `loops`; each loop serves one dimension.
+/// Extends dimension `dim` of `box` to what an access at `offset` touches in
+/// all iterations of `loops`. Removes the loop whose induction variable
+/// `offset` is.
 static bool addDimension(OpFoldResult offset, int64_t size,
                          SmallVectorImpl<scf::ForOp> &loops, unsigned dim,
-                         Box &box) {
+                         ElementBox &box) {
   if (std::optional<int64_t> constant = getConstantIntValue(offset)) {
     box.begin[dim] = *constant;
     box.end[dim] = *constant + size;
@@ -148,7 +203,7 @@ static bool addDimension(OpFoldResult offset, int64_t size,
     return false;
   std::optional<int64_t> lower = getConstantIntValue(it->getLowerBound());
   std::optional<int64_t> step = getConstantIntValue(it->getStep());
-  // Turns have to leave no gap.
+  // Iterations must leave no gap.
   if (!lower || !step || *step > size)
     return false;
   int64_t trips = it->getStaticTripCount()->getSExtValue();
@@ -158,32 +213,36 @@ static bool addDimension(OpFoldResult offset, int64_t size,
   return true;
 }
 
-/// What `write` surely writes of `alloc`.
-static std::optional<Box> getWritten(AllocSharedOp alloc, const Write &write) {
+/// Returns the elements of `alloc` that `write` certainly writes, if they are a
+/// box.
+static std::optional<ElementBox> getWritten(AllocSharedOp alloc,
+                                            const Write &write) {
   const SharedAccess &access = write.access->access;
   SmallVector<scf::ForOp> loops;
   if (!access.region ||
       !getStaticLoops(write.access->op, write.statement, loops))
     return std::nullopt;
   auto type = cast<MemRefType>(access.operand->get().getType());
-  Box box = getWhole(type);
+  ElementBox box = getWhole(type);
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (!addDimension(access.region->offsets[dim], access.region->sizes[dim],
                       loops, dim, box))
       return std::nullopt;
   if (access.operand->get() == alloc.getBuffer())
     return box;
-  // A view counts elements otherwise, but all of it is all of the buffer.
+  // A view numbers elements differently, but the whole view is the whole
+  // buffer.
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (box.begin[dim] > 0 || box.end[dim] < type.getDimSize(dim))
       return std::nullopt;
   return getWhole(alloc.getBuffer().getType());
 }
 
-/// What an access may touch of `alloc`.
-static Box getTouched(AllocSharedOp alloc, const MemoryAccess &touching) {
+/// Returns a box of all elements of `alloc` that an access may touch.
+static ElementBox getTouched(AllocSharedOp alloc,
+                             const MemoryAccess &touching) {
   MemRefType type = alloc.getBuffer().getType();
-  Box box = getWhole(type);
+  ElementBox box = getWhole(type);
   const SharedAccess &access = touching.access;
   if (!access.region || access.operand->get() != alloc.getBuffer())
     return box;
@@ -197,30 +256,32 @@ static Box getTouched(AllocSharedOp alloc, const MemoryAccess &touching) {
   return box;
 }
 
-static bool isEmpty(const Box &box) {
+static bool isEmpty(const ElementBox &box) {
   return llvm::any_of(llvm::zip(box.begin, box.end), [](auto range) {
     return std::get<0>(range) >= std::get<1>(range);
   });
 }
 
-static bool overlap(const Box &a, const Box &b) {
+static bool overlap(const ElementBox &a, const ElementBox &b) {
   for (unsigned dim = 0; dim < a.begin.size(); ++dim)
     if (a.begin[dim] >= b.end[dim] || b.begin[dim] >= a.end[dim])
       return false;
   return true;
 }
 
-/// Whether `boxes` cover `box`: what is left of it around the first box that
-/// reaches into it has to be covered by the others.
-static bool covers(ArrayRef<Box> boxes, Box box) {
+/// Returns whether `boxes` cover `box`. Takes the first of them that overlaps
+/// `box`, and checks that the others cover each part of `box` below and above
+/// it.
+static bool covers(ArrayRef<ElementBox> boxes, ElementBox box) {
   if (isEmpty(box))
     return true;
-  boxes = boxes.drop_while([&](const Box &b) { return !overlap(b, box); });
+  boxes =
+      boxes.drop_while([&](const ElementBox &b) { return !overlap(b, box); });
   if (boxes.empty())
     return false;
-  const Box &first = boxes.front();
+  const ElementBox &first = boxes.front();
   for (unsigned dim = 0; dim < box.begin.size(); ++dim) {
-    Box below = box, above = box;
+    ElementBox below = box, above = box;
     below.end[dim] = std::min(box.end[dim], first.begin[dim]);
     above.begin[dim] = std::max(box.begin[dim], first.end[dim]);
     if (!covers(boxes.drop_front(), below) ||
@@ -234,9 +295,9 @@ static bool covers(ArrayRef<Box> boxes, Box box) {
 
 bool tile::isCovered(AllocSharedOp alloc, const MemoryAccess &read,
                      ArrayRef<Write> writes) {
-  SmallVector<Box> boxes;
+  SmallVector<ElementBox> boxes;
   for (const Write &write : writes)
-    if (std::optional<Box> box = getWritten(alloc, write))
+    if (std::optional<ElementBox> box = getWritten(alloc, write))
       boxes.push_back(*box);
   return covers(boxes, getTouched(alloc, read));
 }
@@ -244,7 +305,7 @@ bool tile::isCovered(AllocSharedOp alloc, const MemoryAccess &read,
 bool tile::hasReaders(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [&](Operation *user) {
     auto access = dyn_cast<AccessOpInterface>(user);
-    // One that asks for an extent, say, does not.
+    // An operation without effects, such as memref.dim, does not.
     if (!access)
       return !isMemoryEffectFree(user) || isa<ViewLikeOpInterface>(user);
     SmallVector<AccessRegion> regions;

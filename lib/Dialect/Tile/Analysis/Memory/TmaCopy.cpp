@@ -4,10 +4,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The boxes follow from the layout of the shared buffer (lib/Layout/Tma.cpp).
+// The tensor map describes the kernel's argument: which of its dimensions a box
+// has, and the box's extents. Before layouts are chosen, `checkTma` takes the
+// layout that TMA likes best, and proves with known divisors that rows start at
+// multiples of 16 bytes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 
@@ -16,13 +23,6 @@ using namespace tilews;
 using namespace tilews::tile;
 
 bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
-
-ChannelOp tile::getCompletedChannel(CopyOp op) {
-  SlotOp slot = getViewedSlot(op.getDest());
-  if (!slot || !op->getParentOfType<RoleOp>())
-    return {};
-  return getChannelOf(slot.getSource());
-}
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
   if (llvm::Error error = checkTma(op))
@@ -54,14 +54,14 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
 llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
   if (llvm::Error error = checkTma(op))
     return error;
-  // The layout of the shared buffer may still be open.
+  // The layout of the shared buffer may not be chosen yet.
   llvm::Expected<SharedLayout> layout = chooseTmaLayout(op);
   if (!layout)
     return layout.takeError();
   llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, *layout);
   if (!boxes)
     return boxes.takeError();
-  // The place of some row.
+  // The first element of an arbitrary row.
   Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
   Builder builder(op.getContext());
   int64_t rank = cast<MemRefType>(buffer.getType()).getRank();

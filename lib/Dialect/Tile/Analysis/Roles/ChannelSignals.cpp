@@ -4,11 +4,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Three passes over a kernel. The first lists its channels and TMA loads, and
+// the roles that one thread can execute. The second finds the transaction of
+// each TMA load, and the commit that announces its bytes. The third walks from
+// each channel to the uses of its slots: reads and writes, by threads or by the
+// asynchronous proxy, decide the fences; the roles that commit and release, and
+// the threads in them that arrive, decide the counts of the barriers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Roles/ChannelSignals.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 
@@ -19,6 +29,7 @@ using namespace tilews;
 using namespace tilews::tile;
 
 namespace {
+/// Finds the signals of all channels of a kernel.
 class SignalFinder {
 public:
   explicit SignalFinder(gpu::GPUFuncOp kernel) : kernel(kernel) {}
@@ -32,14 +43,14 @@ private:
   LogicalResult addChannel(ChannelOp channel);
   LogicalResult addCopy(CopyOp copy);
   void addAccesses(ChannelOp channel);
-  void addAccess(ChannelOp channel, Value buffer, Value slot, Operation *op);
+  void addAccess(ChannelOp channel, const SlotUse &use);
   LogicalResult countArrivals(ChannelOp channel);
 
   gpu::GPUFuncOp kernel;
   Divisibility divisibility;
-  /// The channel that a buffer's versions are handed through.
+  /// The channel that hands on each buffer.
   llvm::DenseMap<Value, ChannelOp> channelOf;
-  /// Buffers that TMA, and threads, of a producer write.
+  /// Buffers that TMA copies, and threads, of a producer write.
   llvm::DenseSet<Value> writtenByTma, writtenByThreads;
 };
 } // namespace
@@ -59,7 +70,7 @@ void SignalFinder::findElectedRoles() {
 
 LogicalResult SignalFinder::addChannel(ChannelOp channel) {
   result.channels.insert({channel, ChannelSignals()});
-  // Without roles a channel is no matter of barriers in memory.
+  // Without roles a channel has no barriers in shared memory.
   if (!result.hasRoles) {
     if (channel.getProducer() == ProducerKind::Tma)
       return channel.emitOpError("is filled by TMA, which only a role can wait "
@@ -69,7 +80,7 @@ LogicalResult SignalFinder::addChannel(ChannelOp channel) {
   if (channel->getParentOp() != kernel)
     return channel.emitOpError(
         "stands in a region; its barriers are made once, "
-        "at the begin of the kernel");
+        "at the start of the kernel");
   for (Value buffer : channel.getBuffers())
     if (!channelOf.insert({buffer, channel}).second)
       return channel.emitOpError("hands on a buffer that belongs to another "
@@ -77,9 +88,9 @@ LogicalResult SignalFinder::addChannel(ChannelOp channel) {
   return success();
 }
 
-/// Finds the transaction that a TMA load is part of, and the commit that counts
-/// its bytes: the next one of the transaction, if it runs whenever the copy
-/// does.
+/// Finds the transaction that a TMA load is part of, and the commit that
+/// announces its bytes: the next one of the transaction in the same block. A
+/// copy under a guard that does not contain the commit announces its own bytes.
 LogicalResult SignalFinder::addCopy(CopyOp op) {
   llvm::Expected<TmaCopy> tma = getTmaCopy(op);
   if (!tma)
@@ -114,8 +125,8 @@ LogicalResult SignalFinder::addCopy(CopyOp op) {
 // Accesses to slots
 //===----------------------------------------------------------------------===//
 
-/// Whether a cp.async copy makes no ordinary store: all of its vectors are wide
-/// enough.
+/// Returns whether a cp.async copy needs no ordinary stores, because all of its
+/// vectors have the 4 bytes that cp.async moves at least.
 static bool isPureCpAsync(CopyOp copy, Divisibility &divisibility) {
   auto dest = cast<MemRefType>(copy.getDest().getType());
   int64_t bits = getStorageBits(dest.getElementType());
@@ -125,24 +136,24 @@ static bool isPureCpAsync(CopyOp copy, Divisibility &divisibility) {
   return vector * bits >= 32 && !sizes.empty() && sizes.back() % vector == 0;
 }
 
-/// Notes what `op` does to a slot of `channel`'s `buffer`.
-void SignalFinder::addAccess(ChannelOp channel, Value buffer, Value slot,
-                             Operation *op) {
-  ChannelSignals &protocol = result.channels[channel];
+/// Records what an operation does to a slot of `channel`.
+void SignalFinder::addAccess(ChannelOp channel, const SlotUse &use) {
+  ChannelSignals &signals = result.channels[channel];
+  Operation *op = use.operand->getOwner();
   auto access = dyn_cast<AccessOpInterface>(op);
   SmallVector<AccessRegion> regions;
   if (access)
     access.getAccessRegions(regions);
   bool reads = !access, writes = isa<memref::StoreOp>(op);
   for (const AccessRegion &region : regions) {
-    if (region.buffer->get() != slot)
+    if (region.buffer->get() != use.operand->get())
       continue;
     reads |= region.reads();
     writes |= region.writes();
   }
   bool isAsync = isTma(op) || hasInst(op, InstKind::Wgmma);
   if (reads)
-    (isAsync ? protocol.hasAsyncReaders : protocol.hasGenericReaders) = true;
+    (isAsync ? signals.hasAsyncReaders : signals.hasGenericReaders) = true;
   if (!writes)
     return;
   bool isProducer =
@@ -150,44 +161,35 @@ void SignalFinder::addAccess(ChannelOp channel, Value buffer, Value slot,
         return isa<CommitOp>(user) && getRole(user) == getRole(op);
       });
   if (isProducer)
-    (isTma(op) ? writtenByTma : writtenByThreads).insert(buffer);
+    (isTma(op) ? writtenByTma : writtenByThreads).insert(use.buffer);
   if (!isProducer)
-    protocol.isWrittenByConsumers = true;
+    signals.isWrittenByConsumers = true;
   else if (isTma(op))
-    protocol.byTma = true;
+    signals.byTma = true;
   else if (hasInst(op, InstKind::CpAsync)) {
-    protocol.byCpAsync = true;
-    protocol.byStores |= !isPureCpAsync(cast<CopyOp>(op), divisibility);
+    signals.byCpAsync = true;
+    signals.byStores |= !isPureCpAsync(cast<CopyOp>(op), divisibility);
   } else
-    protocol.byStores = true;
+    signals.byStores = true;
 }
 
 void SignalFinder::addAccesses(ChannelOp channel) {
-  for (Value buffer : channel.getBuffers()) {
-    SmallVector<Value> slots;
-    for (Operation *user : buffer.getUsers())
-      if (auto slot = dyn_cast<SlotOp>(user))
-        slots.push_back(slot.getResult());
-    for (size_t i = 0; i < slots.size(); ++i)
-      for (Operation *user : slots[i].getUsers()) {
-        if (auto view = dyn_cast<ViewOp>(user))
-          slots.push_back(view.getResult());
-        else
-          addAccess(channel, buffer, slots[i], user);
-      }
+  for (const SlotUse &use : getSlotUses(channel))
+    addAccess(channel, use);
+  for (Value buffer : channel.getBuffers())
     result.channels[channel].isOverwrittenByTma |=
         writtenByTma.contains(buffer) && writtenByThreads.contains(buffer);
-  }
 }
 
 //===----------------------------------------------------------------------===//
 // Arrivals
 //===----------------------------------------------------------------------===//
 
-/// A TMA fill is announced once. Other kinds of fill complete for each thread
-/// of the producer; each warp of a consumer releases a slot once.
+/// Counts the arrivals that complete a phase. A TMA fill is announced once.
+/// Other fills complete for each thread of the producer. Each warp of a
+/// consumer releases a slot once.
 LogicalResult SignalFinder::countArrivals(ChannelOp channel) {
-  ChannelSignals &protocol = result.channels[channel];
+  ChannelSignals &signals = result.channels[channel];
   llvm::SmallSetVector<RoleOp, 2> producers, consumers;
   for (Operation *user : channel.getChannel().getUsers()) {
     RoleOp role = getRole(user);
@@ -201,33 +203,33 @@ LogicalResult SignalFinder::countArrivals(ChannelOp channel) {
   if (producers.size() > 1)
     return channel.emitOpError("has commits in ")
            << producers.size() << " roles, expected one producer";
-  if (!protocol.byTma && !protocol.byCpAsync)
-    protocol.byStores = true;
+  if (!signals.byTma && !signals.byCpAsync)
+    signals.byStores = true;
   for (RoleOp role : producers) {
     int64_t agents =
         result.electedRoles.contains(role) ? 1 : role.getNumThreads();
-    protocol.fullArrivals = protocol.byTma + agents * protocol.byCpAsync +
-                            agents * protocol.byStores;
+    signals.fullArrivals =
+        signals.byTma + agents * signals.byCpAsync + agents * signals.byStores;
   }
   for (RoleOp role : consumers) {
     int64_t agents = result.electedRoles.contains(role) ? 1 : role.getWarps();
     if (!channel.getAlternating()) {
-      protocol.emptyArrivals += agents;
+      signals.emptyArrivals += agents;
       continue;
     }
-    // One of them releases a slot, and it must not matter which.
-    if (protocol.emptyArrivals && protocol.emptyArrivals != agents)
+    // The consumers alternate, so that their counts must be equal.
+    if (signals.emptyArrivals && signals.emptyArrivals != agents)
       return channel.emitOpError("is alternating, but role @")
              << role.getName() << " releases a slot by " << agents
-             << " arrivals, and another role by " << protocol.emptyArrivals;
-    protocol.emptyArrivals = agents;
+             << " arrivals, and another role by " << signals.emptyArrivals;
+    signals.emptyArrivals = agents;
   }
-  // Those who fill the slot together wait for the consumers of all of them.
-  if (!protocol.peers.empty())
-    protocol.emptyArrivals *= llvm::popcount(
-        Cluster::get(kernel).getPeers(protocol.peers, /*rank=*/0));
-  protocol.fullArrivals = std::max<int64_t>(protocol.fullArrivals, 1);
-  protocol.emptyArrivals = std::max<int64_t>(protocol.emptyArrivals, 1);
+  // Blocks that fill each other's slots wait for the consumers of all of them.
+  if (!signals.peers.empty())
+    signals.emptyArrivals *= llvm::popcount(
+        Cluster::get(kernel).getPeers(signals.peers, /*rank=*/0));
+  signals.fullArrivals = std::max<int64_t>(signals.fullArrivals, 1);
+  signals.emptyArrivals = std::max<int64_t>(signals.emptyArrivals, 1);
   return success();
 }
 
@@ -264,4 +266,48 @@ FailureOr<ChannelSignalMap> ChannelSignalMap::get(gpu::GPUFuncOp kernel) {
   if (failed(finder.run()))
     return failure();
   return std::move(finder.result);
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// Prints the names whose flags are set, or "nothing".
+static void printFlags(ArrayRef<std::pair<bool, StringRef>> flags,
+                       raw_ostream &os) {
+  SmallVector<StringRef> names;
+  for (auto [flag, name] : flags)
+    if (flag)
+      names.push_back(name);
+  if (names.empty())
+    names.push_back("nothing");
+  llvm::interleaveComma(names, os);
+}
+
+void ChannelSignalMap::print(raw_ostream &os) const {
+  for (auto [channel, signals] : channels) {
+    BriefPrinter printer(channel, os);
+    printer << channel << "\n  filled by: ";
+    printFlags({{signals.byTma, "tma"},
+                {signals.byCpAsync, "cp_async"},
+                {signals.byStores, "stores"}},
+               os);
+    os << "; read by: ";
+    printFlags({{signals.hasAsyncReaders, "wgmma or tma"},
+                {signals.hasGenericReaders, "threads"}},
+               os);
+    os << "; arrivals: full " << signals.fullArrivals << ", empty "
+       << signals.emptyArrivals;
+    os << (signals.isWrittenByConsumers ? "; consumers write" : "")
+       << (signals.needsFence() ? "; needs fence" : "")
+       << (signals.peers.empty() ? "" : "; peers fill it") << "\n";
+  }
+  for (auto [copy, part] : copies) {
+    BriefPrinter printer(copy, os);
+    printer << copy << "\n  " << part.bytes << " bytes for "
+            << part.channel.getChannel() << ", announced by "
+            << (part.expectsAlone ? "itself" : "its commit") << "\n";
+  }
+  for (RoleOp role : electedRoles)
+    os << "role @" << RoleOp(role).getName() << " is elected\n";
 }

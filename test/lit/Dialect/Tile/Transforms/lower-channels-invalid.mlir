@@ -78,7 +78,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   gpu.func @region(%on: i1) kernel attributes {tile.threads = 32 : i32} {
     scf.if %on {
-      // expected-error @below {{'tile.channel' op stands in a region; its barriers are made once, at the begin of the kernel}}
+      // expected-error @below {{'tile.channel' op stands in a region; its barriers are made once, at the start of the kernel}}
       %ch = tile.channel() {producer = #tile.producer<simt>} -> !tile.channel<1>
       tile.specialize {
         tile.role @a warps(1) {

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Memory before it is planned: buffers are told apart by the allocation or the
-// kernel argument they are made from, never by their place.
+// Accesses to memory before shared memory is planned. Buffers are distinguished
+// by the allocation or the kernel argument that they are made from, never by
+// their address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,67 +18,101 @@
 
 namespace tilews::tile {
 
+class BriefPrinter;
+
 /// An access to shared or global memory and the operation that makes it.
 struct MemoryAccess {
   mlir::Operation *op;
   SharedAccess access;
   bool shared;
-  /// Shared memory: the allocations it may be, none if they are not known.
+  /// For shared memory: the allocations that it may be; none if unknown.
   SharedBuffers::Roots roots;
-  /// Global memory: the kernel's argument, null if it is not known.
+  /// For global memory: the kernel's argument; null if unknown.
   mlir::Value argument;
 
   bool reads() const { return access.reads(); }
   bool writes() const { return access.writes(); }
-  /// Whether both may mean the same buffer.
+  /// Returns whether both may be accesses to the same buffer.
   bool mayAlias(const MemoryAccess &other) const;
-  /// Whether the order of the two may matter. Arguments that are written do not
-  /// overlap others; atomic combinations of one kind commute.
+  /// Returns whether the order of the two may matter. An argument that is
+  /// written does not overlap other arguments; atomic operations of one kind
+  /// commute, except exchanges.
   bool conflictsWith(const MemoryAccess &other) const;
+
+  /// Prints "writes shared %3[0, %5] 16x64".
+  void print(BriefPrinter &printer) const;
 };
 
-/// The allocation that `buffer` is, or is a view of; null for a buffer that
-/// control flow passed on.
+/// Returns the allocation that `buffer` is, or is a view of; null for a buffer
+/// that control flow passed on.
 AllocSharedOp getViewedAlloc(mlir::Value buffer);
 
-/// The slot that `buffer` is, or is a view of; null if it is none.
-SlotOp getViewedSlot(mlir::Value buffer);
-
-/// The channel that hands on `buffer`, an allocation; null if there is none.
-ChannelOp getChannelOf(mlir::Value buffer);
-
-/// The accesses of a kernel's operations.
+/// The accesses of a kernel's operations. For
+///
+/// ```mlir
+/// %3 = tile.alloc_shared : memref<64x64xf16, #shared>
+/// tile.copy %arg0[%m, %k] to %3[0, 0] [64, 64] : ...
+/// memref.store %x, %3[%i, %j] : ...
+/// ```
+///
+/// it prints
+///
+/// ```
+/// tile.copy %arg0, %3, %m, %k
+///   reads global %arg0[%m, %k] 64x64
+///   writes shared %3[0, 0] 64x64
+/// memref.store %x, %3, %i, %j
+///   writes shared %3
+/// ```
+///
+/// A buffer that control flow passed on is followed by all allocations that it
+/// may be: `reads shared %7 of %3, %4`.
 class MemoryAccesses {
 public:
-  explicit MemoryAccesses(mlir::Operation *kernel) : buffers(kernel) {}
+  explicit MemoryAccesses(mlir::Operation *kernel)
+      : kernel(kernel), buffers(kernel) {}
 
-  /// The accesses of `op` and of all operations in its regions, in order.
+  /// Returns the accesses of `op` and of all operations in its regions, in
+  /// program order.
   llvm::SmallVector<MemoryAccess, 0> get(mlir::Operation *op) const;
   const SharedBuffers &getBuffers() const { return buffers; }
 
+  void print(llvm::raw_ostream &os) const;
+
 private:
+  mlir::Operation *kernel;
   SharedBuffers buffers;
 };
 
-/// Whether `op`, its regions included, changes nothing: it is free of side
-/// effects or only reads memory.
+/// Returns whether `op`, its regions included, changes nothing: it is free of
+/// side effects or only reads memory.
 bool onlyReads(mlir::Operation *op);
 
-/// Whether the boxes that `writes` write into `alloc` cover everything that
-/// `read` reads of it. A write counts for what all turns of the loops between
-/// it and `statement`, its ancestor or itself, write together.
+/// A write, and the statement of a loop that it is part of: an ancestor of
+/// `access->op`, or that operation itself.
 struct Write {
   const MemoryAccess *access;
   mlir::Operation *statement;
 };
+/// Returns whether the boxes that `writes` write into `alloc` cover everything
+/// that `read` reads of it. A write counts for all iterations of the loops
+/// between it and its statement together: with a trip count of 4 and steps of
+/// 16, the store in
+///
+/// ```mlir
+/// scf.for %i = %c0 to %c64 step %c16 {   // the statement
+///   tile.store %x to %a[%i, 0] : tensor<16x64xf16> to memref<64x64xf16, ...>
+/// ```
+///
+/// covers all 64 rows of %a.
 bool isCovered(AllocSharedOp alloc, const MemoryAccess &read,
                llvm::ArrayRef<Write> writes);
-
-/// Whether two accesses to `alloc` may touch the same elements.
+/// Returns whether two accesses to `alloc` may touch the same elements.
 bool mayOverlap(AllocSharedOp alloc, const MemoryAccess &a,
                 const MemoryAccess &b);
 
-/// Whether an operation may read the elements of `buffer`; views of it count.
+/// Returns whether an operation may read the elements of `buffer`, itself or
+/// through a view.
 bool hasReaders(mlir::Value buffer);
 
 } // namespace tilews::tile

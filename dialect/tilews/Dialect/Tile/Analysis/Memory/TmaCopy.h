@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a `tile.copy` becomes if the tensor memory accelerator does it. Depends
-// on the layout of the shared buffer; without one, the buffer is taken to be
-// row-major.
+// The instructions of the tensor memory accelerator (TMA) that do a
+// `tile.copy`. They depend on the layout of the shared buffer; a buffer without
+// one counts as row-major.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,29 +20,37 @@
 
 namespace tilews::tile {
 
-/// A copy between a kernel's argument and shared memory.
+/// A copy between a kernel's argument and shared memory. For
+///
+/// ```mlir
+/// tile.copy %A[%m, %k] to %3[0, 0] [128, 64] {tile.inst = #tile.inst<tma>}
+///   : memref<?x?xf16> to memref<128x64xf16, #tile.shared<...128-byte swizzle>>
+/// ```
+///
+/// the map has boxes of 64 x 128 elements (innermost first) with the 128-byte
+/// swizzle, there is one instruction, and `bytes` is 128 * 64 * 2 = 16384.
 struct TmaCopy {
-  /// Whether it is from shared to global memory.
+  /// Whether data moves from shared to global memory.
   bool isStore;
   /// The map of the argument that all instructions use.
   TensorMap map;
   TmaBoxes boxes;
-  /// Bytes of all boxes, those past the argument's ends included; of a copy
-  /// that blocks do together, of all shares.
+  /// The bytes of all boxes, those past the argument's ends included. If the
+  /// blocks of a cluster share the copy, the bytes of all shares.
   int64_t bytes;
 };
 
-/// Whether `op` has `tile.inst = #tile.inst<tma>`.
+/// Returns whether `op` has `tile.inst = #tile.inst<tma>`.
 bool isTma(mlir::Operation *op);
-/// The channel that a copy of TMA to shared memory completes through: it fills
-/// a slot of one, in a role. Null if there is none.
-ChannelOp getCompletedChannel(CopyOp op);
-/// How TMA does `op`, or why it cannot. Base address and strides are assumed to
-/// be multiples of 16 bytes where they are not static; the launch checks.
+
+/// Returns how TMA does `op`, or an error that says why it cannot. A base
+/// address or stride that is not static is assumed to be a multiple of 16
+/// bytes; the launch checks that.
 llvm::Expected<TmaCopy> getTmaCopy(CopyOp op);
-/// Why TMA cannot do `op`, whatever layout the shared buffer gets: success if
-/// it can. Rows of the argument have to be known to begin at multiples of 16
-/// bytes.
+
+/// Returns success if TMA can do `op` in the layout that TMA likes best for the
+/// shared buffer, otherwise an error that says why not. The rows of the
+/// argument must provably start at multiples of 16 bytes.
 llvm::Error checkTma(CopyOp op, Divisibility &divisibility);
 
 } // namespace tilews::tile

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What has to happen at a channel's transactions so that they mean what they
-// say: it follows from all that fills its slots and all that reads them.
+// The barriers and fences that a channel's transactions need. They follow from
+// the operations that fill its slots and those that read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,56 +20,71 @@
 
 namespace tilews::tile {
 
-/// How the slots of a channel are handed from role to role. Each slot has a
-/// barrier that says "full" and one that says "empty".
+/// How the slots of a channel are handed from role to role. Each slot has two
+/// barriers in shared memory, "full" and "empty". A channel that one TMA copy
+/// of a load role fills, and that wgmma of a warpgroup reads, has `byTma`,
+/// `hasAsyncReaders`, one arrival at "full" (the elected thread, which
+/// announces the bytes of the copy), and four at "empty" (one for each warp).
 struct ChannelSignals {
-  /// What fills its slots: each kind arrives on its own when a fill completes.
+  /// What fills the slots. Each kind arrives separately when a fill completes.
   bool byTma = false, byCpAsync = false, byStores = false;
-  /// Whether wgmma or TMA read its slots, and whether ordinary loads do.
+  /// Whether wgmma or TMA read the slots, and whether ordinary loads do.
   bool hasAsyncReaders = false, hasGenericReaders = false;
-  /// Whether consumers store to its slots.
+  /// Whether consumers store to the slots.
   bool isWrittenByConsumers = false;
-  /// Whether TMA writes where a producer's threads wrote before.
+  /// Whether TMA writes buffers that threads of a producer write as well.
   bool isOverwrittenByTma = false;
-  /// How many times a barrier is arrived at in a phase.
+  /// The number of arrivals that complete a phase of each barrier.
   int64_t fullArrivals = 0, emptyArrivals = 0;
-  /// The blocks of the cluster that fill each other's slots: along which
-  /// dimensions they differ, for each kind of multicast.
+  /// The dimensions of the cluster along which blocks fill each other's slots,
+  /// one entry for each kind of multicast.
   llvm::SmallVector<ClusterDims> peers;
 
-  /// Whether the asynchronous proxy (wgmma, TMA) has to find what the threads
-  /// of a producer write: it reads it, or comes to write behind it.
+  /// Returns whether a proxy fence must order the writes of a producer's
+  /// threads before later accesses by the asynchronous proxy (wgmma, TMA).
   bool needsFence() const { return hasAsyncReaders || isOverwrittenByTma; }
 };
 
-/// A TMA load as part of a channel's transaction.
+/// A TMA load, and the transaction of a channel that it belongs to.
 struct ChannelCopy {
   ChannelOp channel;
   mlir::Value cursor;
   int64_t bytes = 0;
-  /// No single commit counts its bytes.
+  /// Whether the copy announces its own bytes, because no single commit can.
   bool expectsAlone = false;
 };
 
+/// The signals of all channels of a kernel. It prints
+///
+/// ```
+/// %4 = tile.channel %3
+///   filled by: tma; read by: wgmma or tma; arrivals: full 1, empty 4
+/// tile.copy %arg0, %6, %m, %k
+///   16384 bytes for %4, announced by its commit
+/// role @load is elected
+/// ```
 struct ChannelSignalMap {
-  /// Fails with an error if a channel's transactions cannot be what they say.
+  /// Fails with an error if a channel cannot be lowered as it stands: two roles
+  /// commit to it, or TMA fills it without a role that could wait.
   static mlir::FailureOr<ChannelSignalMap> get(mlir::gpu::GPUFuncOp kernel);
 
-  /// The channels; without a protocol in a kernel without roles, whose threads
-  /// fill slots and read them.
+  /// The channels. In a kernel without roles all threads fill and read slots,
+  /// so that their signals are empty.
   llvm::MapVector<ChannelOp, ChannelSignals> channels;
   llvm::MapVector<CopyOp, ChannelCopy> copies;
-  /// The bytes that a commit expects.
+  /// The bytes that each commit announces.
   llvm::DenseMap<CommitOp, int64_t> committedBytes;
-  /// Roles that do nothing but what one thread can do.
+  /// Roles that one thread can execute.
   llvm::SetVector<RoleOp> electedRoles;
   bool hasRoles = false;
 
-  /// Whether blocks of the cluster fill each other's slots.
+  /// Returns whether blocks of the cluster fill each other's slots.
   bool hasPeers() const {
     return llvm::any_of(
         channels, [](auto &entry) { return !entry.second.peers.empty(); });
   }
+
+  void print(llvm::raw_ostream &os) const;
 };
 
 } // namespace tilews::tile
