@@ -4,17 +4,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The loops of a kernel depend on each other through the buffers that they use.
+// A buffer that is piped in a loop has several versions, so that code outside
+// of the loop would not know which one to access. All loops are planned; if a
+// plan pipes a buffer that other code needs, that buffer is forbidden, and all
+// loops are planned again. The set of forbidden buffers only grows, so that
+// this ends. The one use outside of a loop that is allowed is a read after the
+// only loop that pipes the buffer, if that loop runs once: it reads the last
+// version.
+//
+//===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-/// Copies of the body in the prologue, one less than this at least.
+/// The most stages of a loop. The prologue has a copy of the body for each
+/// stage but the last.
 static constexpr int64_t kMaxStages = 64;
 
-/// Why a loop cannot be pipelined whatever its body holds.
+/// Returns the reason why a loop cannot be pipelined whatever its body has, if
+/// any.
 static MaybeRefusal checkLoop(scf::ForOp loop) {
   int64_t stages =
       loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
@@ -34,7 +48,7 @@ static MaybeRefusal checkLoop(scf::ForOp loop) {
                      ("it lies in a '" + op->getName().getStringRef() +
                       "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
                          .str()};
-  // Channels are for roles there, and what all threads do is in none.
+  // In a kernel with roles, only operations in roles may use channels.
   if (!loop->getParentOfType<gpu::GPUFuncOp>().getOps<SpecializeOp>().empty())
     return Refusal{loop, 13,
                    "it lies beside the roles of its kernel; expected it in a "
@@ -46,13 +60,13 @@ static bool hasParentLoop(Operation *op) {
   return op->getParentOfType<LoopLikeOpInterface>() != nullptr;
 }
 
-/// Whether `op` comes after `loop` whenever it runs.
+/// Returns whether every execution of `op` comes after one of `loop`.
 static bool isAfter(Operation *op, scf::ForOp loop) {
   Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*op);
   return ancestor && loop->isBeforeInBlock(ancestor);
 }
 
-/// Whether a loop waits for channels, other than in inner loops.
+/// Returns whether a loop, not counting inner loops, waits for channels.
 static bool hasChannels(scf::ForOp loop) {
   WalkResult result = loop->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op != loop && isa<scf::ForOp>(op))
@@ -118,9 +132,9 @@ void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
   }
 }
 
-/// Forbids buffers that are needed outside of the loops they are piped in; all
-/// but reads after the only such loop, if that runs once. Returns whether there
-/// are new ones.
+/// Forbids the buffers that are used outside of the loops that pipe them. Reads
+/// after the only such loop are allowed if that loop runs once. Returns whether
+/// there are new ones.
 bool KernelPipelines::forbid(gpu::GPUFuncOp kernel,
                              ForbiddenBuffers &forbidden) const {
   llvm::MapVector<Operation *, SmallVector<scf::ForOp>> loops;
@@ -146,4 +160,14 @@ bool KernelPipelines::forbid(gpu::GPUFuncOp kernel,
                      .second;
     }
   return found;
+}
+
+void KernelPipelines::print(raw_ostream &os) const {
+  for (const PipelinePlan &plan : plans)
+    plan.print(os);
+  for (ArrayRef<Refusal> refused : {ArrayRef(errors), ArrayRef(refusals)})
+    for (const Refusal &refusal : refused)
+      BriefPrinter(refusal.op, os)
+          << "not pipelined (" << refusal.id << "): " << refusal.op << ": "
+          << refusal.reason << "\n";
 }

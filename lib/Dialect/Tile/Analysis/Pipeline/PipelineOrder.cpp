@@ -5,15 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Turn `t` of the pipelined loop runs, for each statement, what turn
-// `t - stage` of the original loop has for it, in ascending `order`. Two
-// statements keep a dependence over `distance` turns if
-// (stage, order) of the first is less than (stage + distance, order) of the
-// second.
+// Iteration `t` of the pipelined loop runs each statement for iteration
+// `t - stage` of the original loop, in ascending `order`. A dependence between
+// two statements over `distance` iterations is kept if (stage, order) of the
+// first is less than (stage + distance, order) of the second. For example, a
+// load in stage 2 may use a value that a statement in stage 3 computed two
+// iterations ago: (3, o1) < (2 + 2, o2) for any orders.
+//
+// A plan is chosen by one rule: producers get stage 0, and go right after the
+// last reader of the buffers that they refill; consumers get the last stage, in
+// program order. A plan that is given as attributes is verified against the
+// dependences of values and of memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
+
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -26,11 +34,12 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Statements that stay together: an operation of the loop's body, or the
+/// Statements that stay together: an operation of the loop's body, the
 /// producers of a guard, or its consumers.
 struct Unit {
   bool produces;
   SmallVector<Statement *> members;
+  /// The producers that refill buffers after this unit has read them.
   SmallVector<Unit *> refills;
 };
 } // namespace
@@ -52,8 +61,8 @@ static SmallVector<std::unique_ptr<Unit>> getUnits(LoopStatements &statements) {
   return units;
 }
 
-/// A producer refills its buffers right after their last reader. A producer of
-/// what other producers read goes with the first of these.
+/// Places each producer right after the last reader of its buffers. A producer
+/// for other producers goes with the first of them.
 void PipelinePlan::assignOrder() {
   SmallVector<std::unique_ptr<Unit>> units = getUnits(statements);
   llvm::DenseMap<Operation *, unsigned> number;
@@ -75,7 +84,7 @@ void PipelinePlan::assignOrder() {
         auto &unit = last[number.at(writer)];
         unit = std::max(unit.value_or(0), number.at(reader));
       }
-  // From the back, so that chains of producers resolve in one go.
+  // In reverse, so that one pass resolves chains of producers.
   unsigned next = lastNumber;
   for (size_t i = units.size(); i-- > 0;)
     if (units[i]->produces) {
@@ -93,8 +102,8 @@ void PipelinePlan::assignOrder() {
       member->order = order++;
     }
   };
-  // If all refills come at the very end of a turn, the next turn may as well
-  // begin with them.
+  // If all refills come at the end of an iteration, they can as well start the
+  // next one.
   bool rotate = numStages >= 2;
   for (auto &unit : units)
     rotate &= unit->refills.empty() || unit.get() == lastConsumer;
@@ -111,8 +120,9 @@ void PipelinePlan::assignOrder() {
   }
 }
 
-/// Versions that are live at once: those between a turn's write and its last
-/// read, or one less if writers come after the readers they refill for.
+/// Counts the versions that are live at once: from an iteration's write to its
+/// last read, or one less if writers come after the readers of the version that
+/// they overwrite.
 void PipelinePlan::countVersions() {
   for (PipedBuffer &buffer : buffers) {
     int64_t versions = 1;
@@ -135,7 +145,8 @@ static bool isAnnotated(Operation *op) {
   return op->hasAttr(TileDialect::kStage) || op->hasAttr(TileDialect::kOrder);
 }
 
-/// Whether an operation in `op` that belongs to no inner loop is annotated.
+/// Returns whether an operation in `op`, but not in an inner loop, is
+/// annotated.
 static bool containsAnnotated(Operation *op) {
   WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (inner != op && isAnnotated(inner))
@@ -162,7 +173,7 @@ void PipelinePlan::annotate() const {
   }
 }
 
-/// Returns whether all attributes are there.
+/// Returns whether all statements have the attributes that they need.
 bool PipelinePlan::readAttributes(RefuseFn refuse) {
   bool complete = true;
   llvm::DenseMap<int64_t, Operation *> seen;
@@ -194,10 +205,10 @@ bool PipelinePlan::readAttributes(RefuseFn refuse) {
   return complete;
 }
 
-/// Statements that only fill shared memory and run in an earlier stage than all
-/// that read it, or read it for such statements only, produce. What nothing
-/// reads is none of them: it has nowhere to run ahead to. What producers need
-/// and everybody can compute is replayed, whatever stage it has.
+/// Derives the parts from the stages. A statement produces if it only fills
+/// shared memory, and runs in an earlier stage than all consumers that read
+/// that memory; at least one statement must read it. Statements that producers
+/// need are replayed if both sides can compute them, whatever stage they have.
 void PipelinePlan::readParts() {
   auto feedsOnlyLater = [&](const Statement &statement) {
     bool isRead = false;
@@ -258,10 +269,36 @@ PipelinePlan PipelinePlan::read(scf::ForOp loop, const MemoryAccesses &memory,
 }
 
 //===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+void PipelinePlan::print(raw_ostream &os) const {
+  BriefPrinter printer(getLoop(), os);
+  printer << getLoop() << ": " << statements.getNumStages() << " stages\n";
+  for (const Statement &statement : statements.getAll()) {
+    os << "  ";
+    statement.print(printer);
+    os << "\n";
+  }
+  auto count = [&](size_t number, StringRef what) {
+    os << ", " << number << " " << what << (number == 1 ? "" : "s");
+  };
+  for (const PipedBuffer &buffer : buffers) {
+    printer << "  " << AllocSharedOp(buffer.alloc).getBuffer() << ": "
+            << buffer.versions << " versions";
+    count(buffer.writers.size(), "writer");
+    count(buffer.readers.size(), "reader");
+    count(buffer.guards.size(), "guard");
+    os << "\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Whether `first` runs before what `second` does `distance` turns later.
+/// Returns whether `first` runs before `second` does `distance` iterations
+/// later.
 static bool isBefore(const Statement &first, const Statement &second,
                      int64_t distance) {
   return std::pair(first.stage, first.order) <
@@ -274,8 +311,12 @@ static Refusal makeOrderRefusal(const Statement &first, const Statement &second,
   llvm::raw_string_ostream(reason)
       << "it has stage " << second.stage << " and order " << second.order
       << ", but has to come after '" << first.op->getName() << "'"
-      << (distance ? " of the turn before" : "") << " with stage "
-      << first.stage << " and order " << first.order << ", " << why;
+      << (distance == 0 ? std::string()
+          : distance == 1
+              ? " of the iteration before"
+              : " of " + std::to_string(distance) + " iterations before")
+      << " with stage " << first.stage << " and order " << first.order << ", "
+      << why;
   return {second.op, 14, reason};
 }
 
@@ -300,7 +341,7 @@ void PipelinePlan::verify(RefuseFn refuse) {
                   std::to_string(statements.getNumStages()) + " stages"});
 }
 
-/// Producers and consumers meet in memory only.
+/// Verifies that producers and consumers exchange data through memory only.
 void PipelinePlan::verifySides(RefuseFn refuse) {
   auto enter = [](const Statement &needed) { return !needed.isScheduled(); };
   auto check = [&](Operation *op, Part side,
@@ -326,8 +367,8 @@ void PipelinePlan::verifySides(RefuseFn refuse) {
 }
 
 void PipelinePlan::verifyMemory(RefuseFn refuse) {
-  // Versions order the writers of a piped buffer behind the readers of earlier
-  // turns; a turn's readers have to come after its writers.
+  // Versions order the writers of a piped buffer after the readers of earlier
+  // iterations; the readers of an iteration must come after its writers.
   auto isPiped = [&](const MemoryAccess &access) {
     return access.roots.size() == 1 && find(*access.roots.begin());
   };
@@ -355,7 +396,8 @@ void PipelinePlan::verifyMemory(RefuseFn refuse) {
         check(all[i], all[j]);
 }
 
-/// The producers of a guard, and its consumers, run under one `scf.if` each.
+/// Verifies that the producers of a guard can run under one `scf.if`, and its
+/// consumers under another one.
 void PipelinePlan::verifyGuards(RefuseFn refuse) {
   SmallVector<const Statement *> sorted;
   for (const Statement &statement : std::as_const(statements).getAll())

@@ -5,9 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every statement that only fills shared memory is taken for a producer at
-// first. Those that cannot run ahead of the consumers are given up one by one,
-// until all that are left can.
+// Every statement that only fills shared memory is a producer at first. Those
+// that cannot run ahead of the consumers are given up one by one, each with a
+// refusal that says why, until all that are left can. With a producer go all
+// others that fill the same buffers. For example, the copy in
+//
+//   %n = tile.reduce %x ...              // a consumer
+//   tile.copy %A[%n, 0] to %s[0, 0]      // needs its result: given up
+//
+// becomes a consumer. Then all statements that producers need, and all scalars,
+// are replayed on both sides if that is possible.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +31,8 @@ using namespace tilews::tile;
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Whether a fragment is made, by elementwise operations and the like, from
-/// what was loaded from global memory.
+/// Returns whether a fragment is computed by pure operations from one that was
+/// loaded from global memory.
 static bool comesFromGlobal(Value fragment) {
   SmallVector<Value> values = {fragment};
   llvm::SmallDenseSet<Value> seen;
@@ -45,8 +52,8 @@ static bool comesFromGlobal(Value fragment) {
   return false;
 }
 
-/// Whether `op`, or an operation in it, brings data from global to shared
-/// memory. Loops with a pipeline of their own do so for themselves.
+/// Returns whether `op`, or an operation in it, moves data from global to
+/// shared memory. Inner loops with a pipeline of their own do not count.
 static bool movesToShared(Operation *op) {
   WalkResult result = op->walk<WalkOrder::PreOrder>([](Operation *inner) {
     if (inner->hasAttr(TileDialect::kNumStages))
@@ -62,7 +69,7 @@ static bool movesToShared(Operation *op) {
   return result.wasInterrupted();
 }
 
-/// Whether all that `op` does is to read and write buffers.
+/// Returns whether `op` has no effect except reads and writes of buffers.
 static bool onlyAccesses(Operation *op) {
   if (isMemoryEffectFree(op) || isa<AccessOpInterface>(op))
     return true;
@@ -76,8 +83,8 @@ static bool onlyAccesses(Operation *op) {
   return isa<memref::LoadOp, memref::StoreOp>(op);
 }
 
-/// Whether `statement` only writes to shared buffers, and what it computes is
-/// used by nobody else.
+/// Returns whether `statement` only writes to shared buffers, and no other one
+/// uses its results.
 static bool onlyFillsShared(const Statement &statement) {
   bool writes = false;
   for (const MemoryAccess &access : statement.accesses) {
@@ -100,8 +107,8 @@ getWrittenAllocs(const Statement &statement) {
   return allocs;
 }
 
-/// Statements that could produce: those that move data, and those that fill the
-/// same buffers by other means.
+/// Makes producers of the statements that move data to shared memory, and of
+/// those that fill the same buffers by other means.
 static void findCandidates(LoopStatements &statements) {
   llvm::SmallSetVector<AllocSharedOp, 4> filled;
   for (Statement &statement : statements.getAll())
@@ -124,7 +131,8 @@ static bool isScalarRead(const Statement &statement) {
   return load && isShared(load.getMemref());
 }
 
-/// Whether what `statement` reads can be read ahead of the consumers.
+/// Returns the reason why `statement` cannot read ahead of the consumers, if
+/// any.
 MaybeRefusal PipelinePlan::checkReads(const Statement &statement) {
   for (const MemoryAccess &read : statement.accesses) {
     if (!read.reads())
@@ -140,8 +148,9 @@ MaybeRefusal PipelinePlan::checkReads(const Statement &statement) {
   return std::nullopt;
 }
 
-/// Whether everything that `statement` needs is there ahead of the consumers.
-/// Scalars that it reads from shared memory become its own business.
+/// Returns the reason why the results that `statement` needs are not available
+/// ahead of the consumers, if any. Scalar reads from shared memory that it
+/// needs become producers.
 MaybeRefusal PipelinePlan::checkProducer(const Statement &statement) {
   if (MaybeRefusal refusal = checkReads(statement))
     return refusal;
@@ -161,8 +170,8 @@ MaybeRefusal PipelinePlan::checkProducer(const Statement &statement) {
   return std::nullopt;
 }
 
-/// Scalars that producers read from shared memory and that consumers need as
-/// well are pinned to the consumers. Returns whether there are any.
+/// Pins the scalar reads from shared memory that both producers and consumers
+/// need to the consumers. Returns whether there are new ones.
 bool PipelinePlan::pinSharedReads() {
   SmallVector<LoopStatements::Need> needs;
   auto enter = [](const Statement &needed) {
@@ -193,7 +202,7 @@ const PipedBuffer *PipelinePlan::find(AllocSharedOp alloc) const {
   return it == buffers.end() ? nullptr : it;
 }
 
-/// Whether all that happens to `buffer` is that operations access it.
+/// Returns whether `buffer` and its views are only accessed, not passed on.
 static bool isOnlyAccessed(Value buffer) {
   for (OpOperand &use : buffer.getUses()) {
     Operation *user = use.getOwner();
@@ -210,8 +219,8 @@ static bool isOnlyAccessed(Value buffer) {
   return true;
 }
 
-/// Whether each turn's readers see what the turn's writers wrote, all of it and
-/// nothing else.
+/// Returns the reason why the readers of an iteration might not see exactly
+/// what its writers wrote, if any.
 MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
   SmallVector<Write> writes;
   bool read = false;
@@ -223,22 +232,23 @@ MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
         if (read)
           return Refusal{
               buffer.writers.front(), 5,
-              "its buffer is written after it was read in the same turn"};
-        // Nothing orders the writers of one slot but their places.
+              "its buffer is written after it was read in the same iteration"};
+        // Nothing orders the writers of one slot, so that they must write
+        // different elements.
         for (const Write &earlier : writes)
           if (earlier.statement != statement.op &&
               mayOverlap(buffer.alloc, *earlier.access, access))
-            return Refusal{
-                statement.op, 15,
-                "other operations write the same elements in the same turn"};
+            return Refusal{statement.op, 15,
+                           "other operations write the same elements in the "
+                           "same iteration"};
         writes.push_back({&access, statement.op});
       } else if (writes.empty()) {
         return Refusal{buffer.writers.front(), 5,
                        "its buffer is read before it is written: it "
-                       "carries data from turn to turn"};
+                       "carries data from iteration to iteration"};
       } else if (!isCovered(buffer.alloc, access, writes)) {
         return Refusal{buffer.writers.front(), 6,
-                       "more of its buffer is read than a turn "
+                       "more of its buffer is read than an iteration "
                        "surely writes"};
       }
     }
@@ -267,8 +277,8 @@ MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
   return checkOrderOfAccesses(buffer);
 }
 
-/// Finds the buffers that are piped, or the reason why one that producers write
-/// cannot be.
+/// Finds the buffers that are piped. Returns the reason why a buffer that
+/// producers write cannot be piped, if any.
 MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
   buffers.clear();
   llvm::SmallSetVector<AllocSharedOp, 4> filled;
@@ -304,7 +314,7 @@ MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
     if (consumerWrites)
       return Refusal{writer, 9, "consumers write to its buffer too"};
     if (producerReads && buffer.readers.empty())
-      continue; // Between producers, who keep their order.
+      continue; // Only producers use it, and they keep their order.
     if (producerReads)
       return Refusal{writer, 10,
                      "both producers and consumers read its buffer"};
@@ -327,13 +337,14 @@ static bool isFragment(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-/// Whether all that `statement` makes are scalars.
+/// Returns whether `statement` computes nothing but scalars.
 static bool isScalar(const Statement &statement) {
   return llvm::none_of(statement.op->getResults(), isFragment) &&
          statement.op->getNumRegions() == 0;
 }
 
-/// Tells replayed statements from consumers: scalars, and what producers need.
+/// Makes replayed statements of scalars and of statements that producers need,
+/// if both sides can compute them.
 void PipelinePlan::classifyRest() {
   llvm::SmallPtrSet<const Statement *, 8> needed;
   auto enter = [](const Statement &) { return true; };
@@ -349,8 +360,9 @@ void PipelinePlan::classifyRest() {
   }
 }
 
-/// Why `op` does not produce if `refusal` says so of an operation that fills
-/// the same buffer: what that one needs is no reason for others.
+/// Returns the reason why `op` does not produce, given the refusal of an
+/// operation that fills the same buffer. Reasons 3 and 4 are about what that
+/// operation needs; for `op` the reason is then that it shares the buffer.
 static Refusal adapt(const Refusal &refusal, Operation *op) {
   bool isOfBuffer = refusal.id != 3 && refusal.id != 4;
   if (op == refusal.op || isOfBuffer)
@@ -369,8 +381,8 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
     if (statement.part == Part::Produce)
       candidates.insert(statement.op);
 
-  // Gives up a producer and what else fills its buffers. Returns false if there
-  // was nothing to give up.
+  // Gives up a producer and all others that fill its buffers. Returns false if
+  // all producers can stay.
   auto giveUp = [&] {
     for (Statement &statement : statements.getAll())
       statement.part =
@@ -401,8 +413,8 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
     ;
 }
 
-/// The same with fewer guards: an `scf.if` none of whose copies is left is a
-/// statement like others, unless it is one of `guards`.
+/// Returns the plan with these producers and fewer guards: an `scf.if` without
+/// producers is a statement like others, unless it is one of `guards`.
 PipelinePlan
 PipelinePlan::withGuards(const MemoryAccesses &memory,
                          const llvm::SmallPtrSetImpl<Operation *> &producers,
@@ -418,8 +430,8 @@ PipelinePlan::withGuards(const MemoryAccesses &memory,
   return plan;
 }
 
-/// Producers may need a scalar that an `scf.if` updates beside other things: as
-/// a guard it is split. Returns whether there are such.
+/// Adds guards for scalars that producers need and that an `scf.if` updates
+/// beside other effects: a guard can be split. Returns whether there are any.
 bool PipelinePlan::addNeededGuards(
     llvm::SmallPtrSetImpl<Operation *> &guards) const {
   bool found = false;

@@ -123,7 +123,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     scf.for %k = %c0 to %n step %c64 {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
-      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.store' of the turn before with stage 3 and order 3, which accesses the same memory}}
+      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.store' of the iteration before with stage 3 and order 3, which accesses the same memory}}
       %x = tile.load %X {tile.stage = 1 : i32, tile.order = 1 : i32} : memref<64x64xf32> -> !acc
       %d = tile.gemm %as, %b, %x {tile.stage = 2 : i32, tile.order = 2 : i32} : !s, !t -> !acc
       tile.store %d to %X {tile.stage = 3 : i32, tile.order = 3 : i32} : !acc to memref<64x64xf32>

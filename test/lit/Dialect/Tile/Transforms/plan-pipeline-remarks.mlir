@@ -56,7 +56,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
-      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is read before it is written: it carries data from turn to turn}}
+      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is read before it is written: it carries data from iteration to iteration}}
       tile.copy %A[0, %k] to %as : !g to !s
     } {tile.num_stages = 3 : i32}
     gpu.return
@@ -70,7 +70,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     scf.for %k = %c0 to %n step %c64 {
       // expected-remark @below {{tile-pipe-0015}}
       tile.copy %A[0, %k] to %as : !g to !s
-      // expected-remark @below {{tile-pipe-0015: not started ahead of time: other operations write the same elements in the same turn}}
+      // expected-remark @below {{tile-pipe-0015: not started ahead of time: other operations write the same elements in the same iteration}}
       tile.copy %A[64, %k] [32, 64] to %as[16, 0] [32, 64] : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
     } {tile.num_stages = 3 : i32}
@@ -83,7 +83,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is written after it was read in the same turn}}
+      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is written after it was read in the same iteration}}
       tile.copy %A[0, %k] to %as : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       // expected-remark @below {{tile-pipe-0005}}
@@ -99,7 +99,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0006: not started ahead of time: more of its buffer is read than a turn surely writes}}
+      // expected-remark @below {{tile-pipe-0006: not started ahead of time: more of its buffer is read than an iteration surely writes}}
       tile.copy %A[0, %k] to %as[0, 0] [64, 63] : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
     } {tile.num_stages = 3 : i32}

@@ -5,27 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An `scf.if` around copies is a guard: what it holds is scheduled like the
-// operations of the loop's own body. Together these are the loop's statements;
-// each
-//
-// * produces: fills shared memory from memory that the loop does not write,
-//   without any help of the consumers, or
-// * consumes: everything else that has an effect or computes fragments, or
-// * is replayed: computed wherever its result is needed.
-//
-// A buffer that producers fill and consumers read is *piped*: with a version
-// for each turn in flight, producers may run ahead.
+// The software pipeline of a loop. In iteration `t` of the pipelined loop each
+// statement runs for iteration `t - stage` of the original one, in ascending
+// `order`. Statements that only fill shared memory (producers) get stage 0, all
+// others the last one, so that copies run ahead of the code that uses them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_PIPELINEPLAN_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_PIPELINE_PIPELINEPLAN_H
 
-#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/LoopStatements.h"
 #include "tilews/Dialect/Tile/Analysis/Refusal.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilews::tile {
 
@@ -34,100 +25,39 @@ using RefuseFn = llvm::function_ref<void(const Refusal &)>;
 /// Buffers that must not be piped, and why.
 using ForbiddenBuffers = llvm::DenseMap<mlir::Operation *, Refusal>;
 
-enum class Part { Replay, Produce, Consume };
-
-struct Statement {
-  mlir::Operation *op;
-  Part part = Part::Consume;
-  int64_t stage = 0;
-  int64_t order = 0;
-  llvm::SmallVector<MemoryAccess, 0> accesses;
-
-  bool isScheduled() const { return part != Part::Replay; }
-};
-
-/// The guards around a statement, outermost first: condition and branch.
-using GuardPath = llvm::SmallVector<std::pair<mlir::Value, unsigned>, 1>;
-
-/// The statements of a loop.
-class LoopStatements {
-public:
-  /// `scf.if`s for which `isGuard` holds are guards.
-  LoopStatements(mlir::scf::ForOp loop, const MemoryAccesses &memory,
-                 llvm::function_ref<bool(mlir::scf::IfOp)> isGuard);
-
-  mlir::scf::ForOp getLoop() const { return loop; }
-  int64_t getNumStages() const;
-  /// In program order, without allocations.
-  llvm::MutableArrayRef<Statement> getAll() { return statements; }
-  llvm::ArrayRef<Statement> getAll() const { return statements; }
-  void setPart(mlir::Operation *statement, Part part) {
-    statements[indices.at(statement)].part = part;
-  }
-  /// The statement that `op`, an operation of the loop, is or is part of; null
-  /// for guards and terminators.
-  const Statement *find(mlir::Operation *op) const;
-
-  bool isGuard(mlir::Operation *op) const { return guards.contains(op); }
-  GuardPath getGuards(mlir::Operation *op) const;
-  /// `op` or its ancestor that has `depth` guards around it.
-  mlir::Operation *getAtDepth(mlir::Operation *op, unsigned depth) const;
-
-  /// A statement that another one needs, and from how many turns ago.
-  struct Need {
-    const Statement *statement;
-    int64_t distance;
-  };
-  /// What `statement` computes with: the conditions of its guards, values that
-  /// it or its regions use, and what these are made from. Values carried by the
-  /// loop come from the turn before. Goes on behind statements only where
-  /// `enter` says so.
-  llvm::SmallVector<Need>
-  getNeeds(const Statement &statement,
-           llvm::function_ref<bool(const Statement &)> enter) const;
-  /// The same for a value that the loop yields.
-  llvm::SmallVector<Need>
-  getNeeds(mlir::Value value,
-           llvm::function_ref<bool(const Statement &)> enter) const;
-
-  /// The values of the loop that `statements` and `yielded`, values at the end
-  /// of its body, are computed with: results, carried values, and results of
-  /// guards.
-  llvm::DenseSet<mlir::Value>
-  getNeededValues(llvm::ArrayRef<const Statement *> statements,
-                  llvm::ArrayRef<mlir::Value> yielded) const;
-
-  /// Whether it reads at most, and nothing that the loop writes.
-  bool isReplayable(const Statement &statement) const;
-  /// The first statement that writes what `access` touches.
-  const Statement *findWriter(const MemoryAccess &access) const;
-
-private:
-  void flatten(mlir::Block &block, const MemoryAccesses &memory,
-               llvm::function_ref<bool(mlir::scf::IfOp)> isGuard);
-  using Distances = llvm::SmallVector<std::pair<mlir::Value, int64_t>>;
-  Distances getUses(const Statement &statement, int64_t distance) const;
-  llvm::SmallVector<Need>
-  follow(Distances values, llvm::function_ref<bool(const Statement &)> enter,
-         llvm::DenseSet<std::pair<mlir::Value, int64_t>> &seen) const;
-
-  mlir::scf::ForOp loop;
-  llvm::SmallPtrSet<mlir::Operation *, 2> guards;
-  llvm::SmallVector<Statement, 0> statements;
-  llvm::DenseMap<mlir::Operation *, unsigned> indices;
-};
-
-/// A buffer that a loop's producers fill for its consumers.
+/// A buffer that a loop's producers fill for its consumers. It is *piped*: with
+/// a version for each iteration in flight, producers may run ahead.
 struct PipedBuffer {
   AllocSharedOp alloc;
-  /// Around all writers; readers may have further ones.
+  /// The guards around all writers. Readers may have further ones.
   GuardPath guards;
   /// Statements in program order.
   llvm::SmallVector<mlir::Operation *> writers, readers;
   int64_t versions = 1;
 };
 
-/// Parts, stages and orders of a loop's statements.
+/// The parts, stages and orders of a loop's statements, and the buffers that
+/// are piped. For
+///
+/// ```mlir
+/// scf.for %k = %c0 to %n step %c64 {
+///   tile.copy %A[%m, %k] to %3[0, 0] [64, 64]
+///   %a = tile.load %3[0, 0]
+///   tile.store %a to %C[%m, %k]
+/// } {tile.num_stages = 2 : i32}
+/// ```
+///
+/// it prints
+///
+/// ```
+/// scf.for %c0, %arg2, %c64: 2 stages
+///   produce, stage 0, order 0: tile.copy %arg0, %3, %m, %k
+///   consume, stage 1, order 1: %4 = tile.load %3
+///   consume, stage 1, order 2: tile.store %4, %arg1, %m, %k
+///   %3: 2 versions, 1 writer, 1 reader, 0 guards
+/// ```
+///
+/// Version 0 is read while version 1 is filled for the next iteration.
 class PipelinePlan {
 public:
   /// Chooses them. Reports each operation that could produce and does not.
@@ -135,11 +65,10 @@ public:
                               const MemoryAccesses &memory,
                               const ForbiddenBuffers &forbidden,
                               RefuseFn refuse);
-  /// Takes them from the operations' attributes and reports what is wrong with
-  /// them.
+  /// Reads them from the operations' attributes, and reports each mistake.
   static PipelinePlan read(mlir::scf::ForOp loop, const MemoryAccesses &memory,
                            const ForbiddenBuffers &forbidden, RefuseFn refuse);
-  /// Whether operations of `loop` have a stage or an order.
+  /// Returns whether operations of `loop` have a stage or an order.
   static bool isAnnotated(mlir::scf::ForOp loop);
 
   /// Writes stages and orders to the operations.
@@ -147,9 +76,12 @@ public:
 
   const LoopStatements &getStatements() const { return statements; }
   mlir::scf::ForOp getLoop() const { return statements.getLoop(); }
-  /// None if nothing is pipelined. In the order of their first writers.
+  /// Returns the piped buffers in the order of their first writers; none if
+  /// nothing is pipelined.
   llvm::ArrayRef<PipedBuffer> getBuffers() const { return buffers; }
   const PipedBuffer *find(AllocSharedOp alloc) const;
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   explicit PipelinePlan(LoopStatements statements)
@@ -180,35 +112,44 @@ private:
 
   LoopStatements statements;
   llvm::SmallVector<PipedBuffer, 0> buffers;
-  /// Reads of shared memory that consumers need, so that producers cannot make
-  /// them ahead of time.
+  /// Reads of shared memory whose results consumers need too, so that producers
+  /// cannot do them ahead of time.
   llvm::SmallPtrSet<mlir::Operation *, 2> pinned;
 };
 
-/// The loops of a kernel that have `tile.num_stages` and no channels yet, inner
-/// ones first.
+/// Returns the loops of a kernel that have `tile.num_stages` and no channels
+/// yet, inner ones first.
 llvm::SmallVector<mlir::scf::ForOp>
 getLoopsToPipeline(mlir::gpu::GPUFuncOp kernel);
 
-/// The operations of a loop, guards entered, that a plan gives a stage and an
-/// order: those with an effect, and those that make fragments. In program
-/// order.
+/// Returns the operations of a loop and its guards that a plan gives a stage
+/// and an order, in program order: those with an effect, and those that make
+/// fragments.
 llvm::SmallVector<mlir::Operation *>
 getOperationsToSchedule(mlir::scf::ForOp loop);
 
-/// The plans of loops of a kernel, inner ones first: read from those that are
-/// annotated, computed for the others. Buffers are piped in these loops only if
-/// the rest of the kernel does not need them.
+/// The plans of loops of a kernel, inner ones first. The plan of an annotated
+/// loop is read, that of another loop is computed. A buffer is piped only if
+/// the rest of the kernel does not need it; reads after the only loop that
+/// pipes it are allowed if that loop runs once. It prints the plans, and for
+/// each operation that is not pipelined the reason:
+///
+/// ```
+/// not pipelined (4): tile.copy %arg0, %3, %5: it needs the result of
+/// 'tile.reduce', which consumers compute
+/// ```
 class KernelPipelines {
 public:
   KernelPipelines(mlir::gpu::GPUFuncOp kernel,
                   llvm::ArrayRef<mlir::scf::ForOp> loops);
 
   llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
-  /// Emits what is wrong with annotated loops; fails if anything is.
+  /// Emits the mistakes of annotated loops; fails if there are any.
   llvm::LogicalResult emitErrors() const;
-  /// What is not pipelined in others.
+  /// Returns what is not pipelined in other loops, and why.
   llvm::ArrayRef<Refusal> getRefusals() const { return refusals; }
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   void plan(llvm::ArrayRef<mlir::scf::ForOp> loops,
