@@ -4,7 +4,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n auto
 BUILD := build/dev
-SOURCES = $(shell find cmake dialect lib tools unittests -name '*.cpp' -o -name '*.h')
+SOURCES = $(shell find cmake dialect lib tools test/lib unittests -name '*.cpp' -o -name '*.h')
 
 .PHONY: demo test test-assert build docs mutation lint format nightly
 .DEFAULT_GOAL := build

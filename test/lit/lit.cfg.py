@@ -35,6 +35,9 @@ if not os.path.exists(os.path.join(config.llvm_tools_dir, "FileCheck")):
     filecheck = f"{config.python_executable} -m filecheck"
     config.substitutions.append((r"\bFileCheck\b", filecheck))
 
+# `REQUIRES: test-passes` skips a test where tilews-opt lacks the passes of test/lib.
+if config.test_passes == "ON":
+    config.available_features.add("test-passes")
 # `REQUIRES: ptxas` skips a test where CUDA's assembler is missing.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
