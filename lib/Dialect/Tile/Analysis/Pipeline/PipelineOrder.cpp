@@ -9,8 +9,8 @@
 // `t - stage` of the original loop, in ascending `order`. A dependence between
 // two statements over `distance` iterations is kept if (stage, order) of the
 // first is less than (stage + distance, order) of the second. For example, a
-// load in stage 2 may use a value that a statement in stage 3 computed two
-// iterations ago: (3, o1) < (2 + 2, o2) for any orders.
+// store in stage 1 may use a value that a statement in stage 2 computed two
+// iterations ago: (2, o1) < (1 + 2, o2) for any orders.
 //
 // A plan is chosen by one rule: producers get stage 0, and go right after the
 // last reader of the buffers that they refill; consumers get the last stage, in
@@ -305,6 +305,17 @@ static bool isBefore(const Statement &first, const Statement &second,
          std::pair(second.stage + distance, second.order);
 }
 
+/// Returns whether `second` can use a result of `first` of `distance`
+/// iterations ago. Each argument that a value passes through on its way is
+/// copied at the end of an iteration, in the stage of its users
+/// (`PipelineItems::defineYields`). The value must exist by then, so that it
+/// can be one stage late at most, however many iterations it has to spare.
+static bool isAvailable(const Statement &first, const Statement &second,
+                        int64_t distance) {
+  return isBefore(first, second, distance) &&
+         (distance < 2 || first.stage <= second.stage + 1);
+}
+
 static Refusal makeOrderRefusal(const Statement &first, const Statement &second,
                                 int64_t distance, StringRef why) {
   std::string reason;
@@ -326,9 +337,11 @@ void PipelinePlan::verify(RefuseFn refuse) {
     if (!statement.isScheduled())
       continue;
     for (auto [needed, distance] : statements.getNeeds(statement, enter))
-      if (needed->isScheduled() && !isBefore(*needed, statement, distance))
-        refuse(makeOrderRefusal(*needed, statement, distance,
-                                "whose result it needs"));
+      if (needed->isScheduled() && !isAvailable(*needed, statement, distance))
+        refuse(makeOrderRefusal(
+            *needed, statement, distance,
+            distance < 2 ? "whose result it needs"
+                         : "whose result it needs, one stage later at most"));
   }
   verifySides(refuse);
   verifyMemory(refuse);
