@@ -1,8 +1,8 @@
-"""Operators: element types, broadcasting, and the arith operations they become."""
+"""Operators: their element types, broadcasting, and their operations of arith."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from .. import ir
 from ..dialects import arith, math, tensor, tile
@@ -34,7 +34,11 @@ def default_dtype(value: Any) -> DType:
 
 
 def broadcast_shapes(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all shapes repeat to, by numpy's rules."""
+    """The shape that all shapes broadcast to, by numpy's rules.
+
+    Raises:
+        LanguageError: two shapes do not fit; `what` names the caller in the message.
+    """
     rank = max(len(shape) for shape in shapes)
     aligned = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     result = []
@@ -86,6 +90,14 @@ def _common_dtype(what: str, values: list[Value]) -> DType:
             f"convert one of them, for example with .to(tl.{first})",
         )
     return next(iter(dtypes))
+
+
+@overload
+def as_value(value: Any, dtype: DType, shape: tuple[int, ...]) -> Tile: ...
+
+
+@overload
+def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value: ...
 
 
 def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value:
@@ -315,7 +327,9 @@ def as_condition(value: Any, what: str) -> Scalar:
             "reduce it with tl.any or tl.all, or choose by element with tl.where",
         )
     if isinstance(value, Scalar) and value.dtype.is_int:
-        return cast(value, i1)
+        condition = cast(value, i1)
+        assert isinstance(condition, Scalar)
+        return condition
     raise LanguageError(
         f"{what}: expected a condition, found {describe(value)}", load_hint(value)
     )

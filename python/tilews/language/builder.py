@@ -20,12 +20,14 @@ class Builder:
 
     Attributes:
         kernel: the ``gpu.func``.
-        regions: number of run-time regions (loops and conditionals) we are inside.
-        reads_grid: whether the kernel asks for its block's place in the grid.
-        fixes_threads: whether its threads are given, or follow from its roles.
-        warps: those of the role we are inside, if any.
-        warp_size: threads of a warp of the target; 32 without one.
-        schedules: of its pipelined loops, where they are given by hand.
+        regions: the number of run-time regions (loops and conditionals) around the
+            current place.
+        reads_grid: whether the kernel reads its block's coordinates.
+        fixes_threads: whether the number of threads is given; otherwise it follows from
+            the kernel's roles.
+        warps: the warps of the current role; None outside of roles.
+        warp_size: threads of a warp of the target; 32 without a target.
+        schedules: stages and orders that the kernel gives for its pipelined loops.
     """
 
     def __init__(
@@ -49,7 +51,7 @@ class Builder:
         return ir.IntegerAttr(self.kernel.attributes["tile.threads"]).value
 
     def set_threads(self, warps: int) -> None:
-        """Gives the kernel the threads of its roles, unless it has a number."""
+        """Sets the kernel's threads to those of its roles, unless they are given."""
         if not self.fixes_threads and 1 <= warps <= 32:
             i32 = ir.IntegerType.get_signless(32)
             threads = self.warp_size * warps
@@ -57,7 +59,7 @@ class Builder:
 
     @contextlib.contextmanager
     def role(self, warps: int) -> Iterator[None]:
-        """Builds the body of a role of so many warps."""
+        """Builds the body of a role with a number of warps."""
         outer, self.warps = self.warps, warps
         try:
             yield
@@ -66,10 +68,11 @@ class Builder:
 
     @property
     def entry(self) -> ir.Block:
-        return self.kernel.body.blocks[0]
+        """The entry block of the kernel."""
+        return self.kernel.regions[0].blocks[0]
 
     def constant(self, attribute: ir.Attribute) -> ir.Value:
-        """A constant, made once a kernel at its beginning."""
+        """A constant; each is made once, at the start of the kernel."""
         key = str(attribute), str(attribute.type)
         if key not in self._constants:
             if self._last_constant is None:
@@ -102,7 +105,11 @@ class Builder:
 
 
 def current(what: str = "this function") -> Builder:
-    """The builder of the kernel under construction."""
+    """The builder of the kernel under construction.
+
+    Raises:
+        LanguageError: there is none; `what` names the caller in the message.
+    """
     builder = getattr(_state, "builder", None)
     if builder is None:
         raise LanguageError(
@@ -134,7 +141,7 @@ def number_attribute(number: float, dtype: DType) -> ir.Attribute:
 
 
 def constant(number: float, dtype: DType, shape: tuple[int, ...] | None) -> ir.Value:
-    """A constant scalar, or a fragment of one number."""
+    """A constant scalar, or a fragment of `shape` in which all elements are equal."""
     attribute = number_attribute(number, dtype)
     if shape is not None:
         type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
@@ -143,4 +150,5 @@ def constant(number: float, dtype: DType, shape: tuple[int, ...] | None) -> ir.V
 
 
 def index_constant(number: int) -> ir.Value:
+    """A constant of type ``index``."""
     return current().constant(ir.IntegerAttr.get(ir.IndexType.get(), number))

@@ -159,17 +159,17 @@ def pipelined(
 
 def _numbers(given: Any, name: str) -> tuple[int, ...]:
     """The stages or orders of a plan."""
-    numbers = [None]
     if isinstance(given, (list, tuple)):
-        numbers = [as_integer(number) for number in given]
-    if any(number is None or number < 0 for number in numbers):
-        raise LanguageError(
-            f"tl.pipelined: {name} is a list of integers from 0 on, found {given!r}"
-        )
-    return tuple(numbers)
+        found = [as_integer(number) for number in given]
+        numbers = [number for number in found if number is not None and number >= 0]
+        if len(numbers) == len(given):
+            return tuple(numbers)
+    raise LanguageError(
+        f"tl.pipelined: {name} is a list of integers from 0 on, found {given!r}"
+    )
 
 
-def static_range(*bounds: int) -> builtins.range:
+def static_range(*bounds: int) -> Sequence[int]:
     """The indices of a loop that is unrolled when the kernel is built.
 
     Args:
@@ -188,7 +188,7 @@ def static_range(*bounds: int) -> builtins.range:
     return _StaticRange(builtins.range(*bounds))
 
 
-class _StaticRange(tuple):
+class _StaticRange(tuple[int, ...]):
     """Numbers to unroll over."""
 
 
@@ -200,15 +200,20 @@ def persistent(
 ) -> Persistent:
     """The output tiles of a block: ``for x, y in tl.persistent(nx, ny):``.
 
-    Block `b` of `n` takes tiles `b`, `b + n`, ...; the first coordinate runs
-    fastest, unless `order` ('row' or 'col') and `panel` number the tiles in panels.
+    Block `b` of `n` computes the tiles `b`, `b + n`, ... By default the first
+    coordinate of a tile changes fastest.
 
     Args:
         extents: one to three numbers of tiles.
-        order, panel: how tiles are numbered.
-        ping_pong: whether two groups of the kernel's threads take the tiles
-            alternately, so that one stores its results while the other multiplies.
-            No tile may need what is written for another one.
+        order, panel: number the tiles in panels of `panel` rows ('row') or columns
+            ('col') of tiles.
+        ping_pong: whether two groups of the kernel's threads compute tiles alternately,
+            so that one group stores its results while the other multiplies. No tile may
+            read what the kernel writes for another one.
+
+    Raises:
+        LanguageError: an argument has the wrong type, or only one of `order` and
+            `panel` is given.
     """
     if not 1 <= len(extents) <= 3:
         raise LanguageError(f"tl.persistent takes 1 to 3 extents, found {len(extents)}")
@@ -218,7 +223,8 @@ def persistent(
         raise LanguageError(
             f"tl.persistent: ping_pong is True or False, found {describe(ping_pong)}"
         )
-    return Persistent(extents, None if order is None else (order, panel), ping_pong)
+    rasterize = None if order is None or panel is None else (order, panel)
+    return Persistent(extents, rasterize, ping_pong)
 
 
 def _attribute(order: str, panel: int) -> ir.Attribute:
@@ -231,7 +237,15 @@ def _attribute(order: str, panel: int) -> ir.Attribute:
 
 
 def rasterize(order: str = "row", panel: int = 8) -> None:
-    """Makes blocks visit the grid in panels of rows ('row') or columns ('col')."""
+    """Lets blocks visit the grid in panels, so that neighbors share data in L2.
+
+    Args:
+        order: 'row' for panels of rows of tiles, 'col' for columns.
+        panel: the number of rows or columns in a panel, 1 to 65535.
+
+    Raises:
+        LanguageError: an argument is out of range, or the order was set before.
+    """
     attributes = current("tl.rasterize").kernel.attributes
     if "tile.rasterize" in attributes:
         raise LanguageError(
@@ -247,7 +261,10 @@ def use_swizzle(panel: int, order: str = "row", enable: bool = True) -> None:
     Args:
         panel: rows or columns of tiles in a panel.
         order: 'row' or 'col'.
-        enable: False leaves the order of blocks as it is, for tuning.
+        enable: False keeps the default order of blocks, for tuning.
+
+    Raises:
+        LanguageError: as for :func:`rasterize`.
     """
     current("tl.use_swizzle")
     if not isinstance(enable, bool):
@@ -269,13 +286,13 @@ def _axis(axis: int, what: str) -> gpu.Dimension:
 
 
 def block_id(axis: int = 0) -> Scalar:
-    """The block's coordinate in the grid."""
+    """The block's coordinate in the grid, an index, along an axis (0, 1 or 2)."""
     current("tl.block_id").reads_grid = True
     return Scalar(gpu.block_id(_axis(axis, "tl.block_id")), index)
 
 
 def num_blocks(axis: int = 0) -> Scalar:
-    """The extent of the grid."""
+    """The extent of the grid, an index, along an axis (0, 1 or 2)."""
     current("tl.num_blocks").reads_grid = True
     return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
 
@@ -284,12 +301,16 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
     """Sets the launch grid and returns the block's coordinates in it.
 
     Args:
-        extents: one to three expressions of the kernel's arguments, x first. A
-            kernel that never asks for its place in the grid runs as one block; one
-            that does so without setting the grid is given it with each call.
+        extents: one to three integer expressions of the kernel's arguments, x first.
+            A kernel that reads no coordinates runs as one block. A kernel that reads
+            them without setting the grid gets its grid with each call.
 
     Returns:
-        A scalar for one extent, else a tuple.
+        An index scalar for one extent, otherwise a tuple of them.
+
+    Raises:
+        LanguageError: the grid was set before, is set inside a run-time loop or
+            conditional, or is no such expression.
     """
     builder = current("tl.grid")
     if not 1 <= len(extents) <= 3:
@@ -311,9 +332,14 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
 
 
 def print(*values: Any) -> None:
-    """Prints values when the kernel runs: scalars once a block, fragments whole.
+    """Prints values when the kernel runs: a scalar once a block, a fragment whole.
 
-    Python strings and numbers become the message before them.
+    Args:
+        values: scalars and fragments. Python strings and numbers among them form the
+            message, which is printed first.
+
+    Raises:
+        LanguageError: a value is a buffer.
     """
     current("tl.print")
     for value in values:
@@ -324,7 +350,15 @@ def print(*values: Any) -> None:
 
 
 def device_assert(condition: Any, message: str = "assertion failed") -> None:
-    """Stops the kernel unless a condition, or all of a fragment's, holds."""
+    """Stops the kernel unless a condition holds.
+
+    Args:
+        condition: a scalar, or a fragment, all elements of which have to be true.
+        message: printed with the failure.
+
+    Raises:
+        LanguageError: `condition` is neither.
+    """
     current("tl.device_assert")
     if is_number(condition):
         condition = cast(bool(condition), i1)

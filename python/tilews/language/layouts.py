@@ -1,4 +1,4 @@
-"""Layouts that a kernel asks for: of shared buffers and of fragments."""
+"""Layouts of shared buffers and fragments that a kernel asks for."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .builder import current
 from .types import DType
 from .values import Tile, describe
 
-#: What a shared layout may be given as.
+#: The forms in which a shared layout can be given.
 SharedSpec = str | SharedLayout | Layout | Callable[..., int]
-#: What a fragment's layout may be given as.
+#: The forms in which a fragment's layout can be given.
 FragmentSpec = str | FragmentLayout | Layout | Callable[..., tuple[int, ...]]
 
 _SPANS = {"swizzle_32B": 32, "swizzle_64B": 64, "swizzle_128B": 128}
@@ -37,8 +37,8 @@ def shared_layout(
         what: the function that is called, for messages.
 
     Raises:
-        LanguageError: it is no layout of the buffer; two elements that share an
-            offset are named.
+        LanguageError: it is no layout of the buffer; the message names two elements
+            that share an offset.
     """
     if isinstance(spec, str) and spec.startswith("#"):
         return _parse(spec, what)
@@ -130,16 +130,18 @@ def with_layout(fragment: Tile, layout: FragmentSpec) -> Tile:
     """Asks for the layout of a fragment, and returns it.
 
     Args:
-        fragment: the result of an operation such as ``tl.load``; a fragment that a
-            loop or a branch carries has none of its own.
-        layout: shape:stride text of a layout (thread, value) -> number of the
-            element, counted row by row; a layout of :mod:`tilews.layout`; the text
-            of a ``#tile.fragment``; or a function from a thread and a register to
-            the element's coordinates, for as many registers as the kernel's threads
-            need to hold each element once.
+        fragment: the result of an operation such as ``tl.load``, not a fragment that a
+            loop or a branch carries.
+        layout: one of these:
+
+            * shape:stride text, or a layout of :mod:`tilews.layout`, that maps
+              (thread, register) to the number of the element, counted row by row;
+            * the text of a ``#tile.fragment``;
+            * a function from a thread and a register to the element's coordinates.
+              Each element is then held once.
 
     Raises:
-        LanguageError: it is no layout of the fragment.
+        LanguageError: `layout` is no layout of the fragment.
     """
     what = "tl.with_layout"
     if not isinstance(fragment, Tile):

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
+from .. import ir
 from ..dialects import arith
 from ..dialects import math as math_ops
 from ..errors import LanguageError
@@ -24,7 +25,9 @@ from .types import i1
 from .values import Tile, Value, wrap
 
 
-def _unary(name: str, op: Callable, summary: str) -> Callable[[Any], Value]:
+def _unary(
+    name: str, op: Callable[[ir.Value], ir.Value], summary: str
+) -> Callable[[Any], Value]:
     def function(value: Any) -> Value:
         (value,) = unify(f"tl.{name}", float(value) if is_number(value) else value)
         if not value.dtype.is_float:
@@ -64,8 +67,8 @@ def sigmoid(value: Any) -> Value:
     return 1.0 / (1.0 + exp(-value))
 
 
-def abs(value: Any) -> Value:
-    """The absolute value, element by element."""
+def abs(value: Any) -> Any:
+    """The absolute value, element by element; a Python number for a Python number."""
     if is_number(value):
         return builtins.abs(number(value))
     (value,) = unify("tl.abs", value)
@@ -74,7 +77,11 @@ def abs(value: Any) -> Value:
 
 
 def _extremum(
-    name: str, on_float: Callable, on_int: Callable, on_number: Callable, summary: str
+    name: str,
+    on_float: Callable[..., Any],
+    on_int: Callable[..., Any],
+    on_number: Callable[..., Any],
+    summary: str,
 ) -> Callable[[Any, Any], Any]:
     def function(lhs: Any, rhs: Any) -> Any:
         if is_number(lhs) and is_number(rhs):
@@ -124,9 +131,16 @@ def pow(base: Any, exponent: Any) -> Value:
 
 
 def where(condition: Any, if_true: Any, if_false: Any) -> Any:
-    """`if_true` where the condition holds, else `if_false`, element by element.
+    """`if_true` where the condition holds, otherwise `if_false`, element by element.
 
-    Both are computed. The condition may be a scalar or a Python value, too.
+    Both are computed.
+
+    Args:
+        condition: a fragment of i1, a scalar, or a Python value.
+        if_true, if_false: fragments, scalars or numbers of one element type.
+
+    Raises:
+        LanguageError: the types differ, or the shapes do not broadcast.
     """
     if not isinstance(condition, Value):
         return if_true if condition else if_false
@@ -158,17 +172,17 @@ def cdiv(lhs: Any, rhs: Any) -> Any:
 
 
 def udiv(lhs: Any, rhs: Any) -> Value:
-    """``lhs // rhs`` of integers without a sign."""
+    """``lhs // rhs`` of unsigned integers."""
     return unsigned("udiv", lhs, rhs)
 
 
 def umod(lhs: Any, rhs: Any) -> Value:
-    """``lhs % rhs`` of integers without a sign."""
+    """``lhs % rhs`` of unsigned integers."""
     return unsigned("umod", lhs, rhs)
 
 
 def ushr(lhs: Any, rhs: Any) -> Value:
-    """``lhs >> rhs``, zeros coming in from the left."""
+    """``lhs >> rhs`` that shifts in zeros (a logical shift)."""
     return unsigned("ushr", lhs, rhs)
 
 

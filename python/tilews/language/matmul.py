@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix multiplication: dense, and with 2:4 sparse left operands."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ def _check(what: str, **operands: Any) -> None:
 
 def _extent(operand: Operand, dim: int, what: str) -> int:
     shape = operand.shape if isinstance(operand, Tile) else operand.static_shape
-    if len(shape) != 2 or shape[dim] is None:
+    extent = shape[dim] if len(shape) == 2 else None
+    if extent is None:
         raise LanguageError(
             f"{what}: operands are matrices of static shape, found {describe(operand)}"
         )
-    return shape[dim]
+    return extent
 
 
 def _accumulator(
@@ -73,14 +74,18 @@ def gemm(
         lhs: MxK matrix in shared memory or a fragment; KxM with `transpose_lhs`.
         rhs: KxN matrix in shared memory or a fragment; NxK with `transpose_rhs`.
         acc: MxN fragment to add to; zeros if not given.
-        clear: count the accumulator as zero.
-        policy: how warps share the result: square, full_row or full_col.
-        allow_tf32: f32 operands may lose all but 10 bits of their fraction.
-        dtype: type of the accumulator if `acc` is not given; f32, or i32 for
-            integers and f64 for f64.
+        clear: whether the accumulator counts as zero.
+        policy: how warps divide the result: 'square', 'full_row' or 'full_col'.
+        allow_tf32: whether f32 operands may be rounded to 10 bits of fraction.
+        dtype: the type of the accumulator if `acc` is not given; by default f32, i32
+            for integers and f64 for f64.
 
     Returns:
-        The MxN fragment.
+        The MxN fragment, of the type of the accumulator.
+
+    Raises:
+        LanguageError: an operand is no matrix of static shape, or the policy is
+            unknown.
     """
     _check("tl.gemm", lhs=lhs, rhs=rhs)
     m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
@@ -114,9 +119,15 @@ def gemm_sp(
 
     Args:
         lhs: the nonzeros, Mx(K/2).
-        metadata: their places: a nibble for each group of four elements of a row,
-            ``i0 | i1 << 2``, packed into i8, i16 or i32.
+        metadata: the places of the nonzeros: a nibble for each group of four elements
+            of a row, ``i0 | i1 << 2``, packed into i8, i16 or i32.
         rhs, acc, transpose_rhs, clear, policy, dtype: as for :func:`gemm`.
+
+    Returns:
+        The MxN fragment, of the type of the accumulator.
+
+    Raises:
+        LanguageError: as for :func:`gemm`.
     """
     _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
     m = _extent(lhs, 0, "tl.gemm_sp")

@@ -16,7 +16,7 @@ from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
 from .types import DType, index
 from .unloaded import load_hint
-from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe, wrap
+from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 
 
 def static_shape(shape: Any, what: str) -> tuple[int, ...]:
@@ -57,9 +57,8 @@ def _shared_type(
     shape: tuple[int, ...], dtype: DType, layout: SharedSpec | None, what: str
 ) -> ir.Type:
     space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    if layout is not None:
-        layout = shared_layout(layout, shape, dtype, what)
-    return ir.MemRefType.get(shape, dtype.to_ir(), layout, space)
+    places = None if layout is None else shared_layout(layout, shape, dtype, what)
+    return ir.MemRefType.get(shape, dtype.to_ir(), places, space)
 
 
 def alloc_shared(
@@ -70,23 +69,23 @@ def alloc_shared(
     layout: SharedSpec | None = None,
     versions: int | None = None,
 ) -> Buffer:
-    """A buffer in shared memory; its contents are undefined until written.
+    """Allocates a buffer in shared memory; its contents are undefined until written.
 
     Args:
         shape: static extents.
-        dtype: element type.
+        dtype: the element type.
         alignment: in bytes, a power of two.
-        layout: where the elements lie, which the compiler has to keep: a name
+        layout: the places of the elements, which the compiler then has to use: a name
             (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
             ``padded``, ``cdna_xor``), shape:stride text in elements, a layout of
             :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
-            coordinates to an offset in elements. It is the layout of each version
-            if the buffer gets several.
+            coordinates to an offset in elements. If the buffer gets several versions,
+            each has the layout.
         versions: the number of versions, along a new leading dimension, for the slots
             of a :func:`channel`; each has the layout.
 
     Raises:
-        LanguageError: the shape is not static, or the layout is none of the buffer.
+        LanguageError: the shape is not static, or the layout does not fit the buffer.
     """
     what = "tl.alloc_shared"
     current(what)
@@ -110,7 +109,16 @@ def _versions(type_: ir.Type, versions: Any, what: str) -> ir.Type:
 
 
 def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Buffer:
-    """The same bytes of shared memory under another shape or element type."""
+    """The same bytes of shared memory with another shape or element type.
+
+    Args:
+        buffer: a shared buffer.
+        shape: static extents.
+        dtype: the element type; by default that of the buffer.
+
+    Raises:
+        LanguageError: `buffer` is no buffer, or the shape is not static.
+    """
     _check_buffer(buffer, "tl.view")
     shape = static_shape(shape, "tl.view")
     type_ = _shared_type(shape, dtype or buffer.dtype, None, "tl.view")
@@ -123,7 +131,7 @@ def _check_buffer(value: Any, what: str) -> None:
 
 
 def extent(buffer: Buffer, dim: int) -> Scalar:
-    """An extent that only the launch knows."""
+    """The extent of a dimension, as an index scalar."""
     return Scalar(memref.DimOp(buffer.ir, index_constant(dim)).result, index)
 
 
@@ -193,7 +201,8 @@ def _resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar,
 def as_region(value: Any, what: str) -> BufferRegion:
     """A region; a buffer is the region of all of it, without offsets or sizes."""
     if isinstance(value, Buffer):
-        shape = None if None in value.static_shape else value.static_shape
+        extents = [extent for extent in value.static_shape if extent is not None]
+        shape = tuple(extents) if len(extents) == value.ndim else None
         return BufferRegion(value, (), None, shape)
     if isinstance(value, BufferRegion):
         return value
@@ -224,8 +233,15 @@ def _mlir_region(region: BufferRegion) -> tuple[list[ir.Value], Any, Any]:
 def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     """Copies a region of one buffer to a region of another.
 
-    Reads outside the source give zero, writes outside the destination are dropped.
-    At least one side has a static size.
+    Reads outside of the source give zero; writes outside of the destination are
+    dropped.
+
+    Args:
+        source, dest: buffers or regions of the same element type. At least one of them
+            has a static size, which both then have.
+
+    Raises:
+        LanguageError: an argument is no buffer or region, or the element types differ.
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
     if source.dtype != dest.dtype:
@@ -257,13 +273,18 @@ def load(
     """Loads a region into a fragment, or one element into a scalar.
 
     Args:
-        source: a buffer, a region with sizes, or a region's first element.
-        shape: shape of the fragment, if the source has no size of its own.
-        pad: what elements outside the buffer read as, a number or a scalar; zero
-            if not given.
+        source: a buffer, a region with sizes, or the first element of a region.
+        shape: the static shape of the fragment, if the source has no size.
+        pad: a number or a scalar, the value of elements outside of the buffer; zero by
+            default.
 
     Returns:
-        A scalar if the source is a single element and no shape is given.
+        A fragment of that shape and the source's element type; a scalar if the source
+        is a single element and no shape is given.
+
+    Raises:
+        LanguageError: `source` is no buffer or region, its extents are unknown and no
+            shape is given, or `pad` has another type.
     """
     source = as_region(source, "tl.load")
     if shape is not None:
@@ -279,7 +300,8 @@ def load(
         if pad is not None:
             raise LanguageError("tl.load: a single element has no padding")
         offsets = [as_index(offset, "an index") for offset in source.offsets]
-        return wrap(memref.LoadOp(source.buffer.ir, offsets).result)
+        element = memref.LoadOp(source.buffer.ir, offsets).result
+        return Scalar(element, source.dtype)
     if pad is not None:
         if isinstance(pad, Scalar) and pad.dtype != source.dtype:
             raise LanguageError(
@@ -314,10 +336,16 @@ def _as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
 
 
 def store(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Stores a fragment to a region; elements outside the buffer are dropped.
+    """Stores a value to a region; elements outside of the buffer are dropped.
 
-    A number or a scalar fills a region that has a size; it is stored once a block
-    if the destination is a single element.
+    Args:
+        value: a fragment of the region's shape and element type; or a number or a
+            scalar, which fills a region that has a size. To a single element, the
+            block stores a scalar once.
+        dest: a buffer, a region, or the first element of a region.
+
+    Raises:
+        LanguageError: the element types differ, or `value` is no such value.
     """
     dest = as_region(dest, "tl.store")
     value = _as_stored(value, dest, "tl.store")

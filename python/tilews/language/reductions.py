@@ -48,7 +48,7 @@ def reduce(
 
 
 def sum(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
-    """The sum along an axis, or of all elements."""
+    """The sum along an axis, or of all elements; see :func:`reduce`."""
     return reduce(value, "sum", axis, keepdims)
 
 
@@ -108,7 +108,21 @@ def all(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | 
 
 
 def scan(value: Tile, kind: str, axis: int = 0, reverse: bool = False) -> Tile:
-    """The running sum, max or min along an axis, from its end with `reverse`."""
+    """The running sum, maximum or minimum along an axis.
+
+    Args:
+        value: a fragment.
+        kind: 'sum', 'max' or 'min'.
+        axis: the dimension.
+        reverse: whether to start at the end of the axis.
+
+    Returns:
+        A fragment of the same shape and type.
+
+    Raises:
+        LanguageError: `value` is no fragment, or the axis is out of range.
+        ValueError: `kind` is unknown.
+    """
     value = check_tile(value, "tl.scan")
     if kind not in ("sum", "max", "min"):
         raise ValueError(f"tl.scan: expected 'sum', 'max' or 'min', found {kind!r}")

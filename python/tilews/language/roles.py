@@ -1,4 +1,4 @@
-"""Schedules written by hand: roles, channels and cursors."""
+"""Roles, channels and cursors, for schedules that the kernel itself writes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from .builder import current
 from .integers import check_integer
 from .values import Buffer, Cursor, describe
 
+#: The field `ir` hides the module in annotations of :class:`Channel`.
+IRValue = ir.Value
+
 _PRODUCERS = ("tma", "cp_async", "simt", "mixed")
 
 
@@ -22,12 +25,12 @@ _PRODUCERS = ("tma", "cp_async", "simt", "mixed")
 
 @dataclasses.dataclass(frozen=True)
 class Specialize:
-    """Holds roles, made by :func:`specialize`."""
+    """The context of a block with roles, made by :func:`specialize`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Role:
-    """What one group of warps does, made by :func:`role`."""
+    """The work of one group of warps, made by :func:`role`."""
 
     name: str
     warps: int
@@ -35,27 +38,35 @@ class Role:
 
 
 def specialize() -> Specialize:
-    """Lets groups of warps do different things: ``with tl.specialize():``.
+    """Splits the block into groups of warps with different work.
 
-    Its body holds nothing but ``with tl.role(...)``; the roles run at the same time
-    and share out the threads of the block in the order in which they are written. A
-    kernel without ``threads=`` has as many threads as its roles.
+    Written as ``with tl.specialize():``. The body contains only ``with tl.role(...)``
+    statements. The roles run concurrently. They get the threads of the block in the
+    order in which they are written. A kernel without ``threads=`` has as many threads
+    as its roles together.
+
+    Raises:
+        LanguageError: called outside of a kernel.
     """
     current("tl.specialize")
     return Specialize()
 
 
 def role(name: str, *, warps: int, registers: int | None = None) -> Role:
-    """What one group of warps does: ``with tl.role("load", warps=1):``.
+    """The work of one group of warps: ``with tl.role("load", warps=1):``.
 
-    Buffers, channels and scalars from before can be used in it; fragments and
-    cursors are made in it, and names that it assigns are its own.
+    The body can use buffers, channels and scalars that exist before it. Fragments and
+    cursors have to be made inside, and names that the body assigns are local to it.
 
     Args:
-        name: of the role, for messages and pictures.
-        warps: 1 to 32. wgmma needs warpgroups: 4 warps, at a multiple of 4.
-        registers: of a thread (NVIDIA sm_90 and later), a multiple of 8 from 24 to
-            256; all roles of the block then fill warpgroups.
+        name: the name of the role, an identifier, for messages and pictures.
+        warps: the number of warps, 1 to 32. wgmma needs warpgroups: 4 warps that start
+            at a multiple of 4.
+        registers: the registers of each thread (NVIDIA sm_90 and later), a multiple of
+            8 from 24 to 256. Every role of the block then has to fill warpgroups.
+
+    Raises:
+        LanguageError: an argument has another type or is out of range.
     """
     current("tl.role")
     if not isinstance(name, str) or not name.isidentifier():
@@ -67,11 +78,14 @@ def role(name: str, *, warps: int, registers: int | None = None) -> Role:
 
 
 def role_registers(*, math: int, load: int) -> None:
-    """Registers of a thread of the roles that the compiler makes of this kernel.
+    """Sets the registers of each thread in the roles that the compiler makes.
 
     Args:
-        math: of the role that computes, a multiple of 8 from 24 to 256.
-        load: of the role that fills channels.
+        math: for the role that computes, a multiple of 8 from 24 to 256.
+        load: for the role that fills channels, likewise.
+
+    Raises:
+        LanguageError: a number is out of range, or the registers were set before.
     """
     kernel = current("tl.role_registers").kernel
     math = _check_registers(math, "tl.role_registers: math")
@@ -97,9 +111,9 @@ def _check_registers(value: Any, what: str) -> int:
 class Channel:
     """Hands the versions of buffers from a producer to consumers.
 
-    A slot is acquired, filled and committed by the producer, then waited for, read
-    and released by each consumer. Both sides keep a cursor of their own and advance
-    it exactly where they have made a transaction::
+    The producer acquires, fills and commits a slot; then each consumer waits for it,
+    reads and releases it. Each side has its own cursor and advances it once for each
+    transaction. A producer, for example::
 
         p = ch.cursor()
         for k in tl.range(n):
@@ -113,12 +127,17 @@ class Channel:
     depth: int
 
     def cursor(self) -> Cursor:
-        """The place of the first transaction."""
+        """A new cursor, at the first transaction."""
         current("a cursor")
         return Cursor(tile.cursor(ir.Type.parse(f"!tile.cursor<{self.depth}>")))
 
     def advance(self, cursor: Cursor) -> Cursor:
-        """The place of the next transaction."""
+        """The cursor of the next transaction.
+
+        Raises:
+            LanguageError: `cursor` is no cursor of a channel with as many slots. The
+                other methods raise it, too.
+        """
         return Cursor(tile.advance(self._check(cursor, "advance")))
 
     def acquire(self, cursor: Cursor) -> None:
@@ -126,7 +145,7 @@ class Channel:
         tile.acquire(self.ir, self._check(cursor, "acquire"))
 
     def commit(self, cursor: Cursor) -> None:
-        """Completes the slot's fill as soon as what was copied has landed."""
+        """Completes the slot's fill, once the copies into it have landed."""
         tile.commit(self.ir, self._check(cursor, "commit"))
 
     def wait(self, cursor: Cursor) -> None:
@@ -137,7 +156,7 @@ class Channel:
         """Gives the slot back to the producer."""
         tile.release(self.ir, self._check(cursor, "release"))
 
-    def _check(self, cursor: Any, what: str) -> ir.Value:
+    def _check(self, cursor: Any, what: str) -> IRValue:
         current(f"channel.{what}")
         if not isinstance(cursor, Cursor):
             raise LanguageError(
@@ -161,22 +180,23 @@ def channel(
     """Makes a channel that delivers the versions of shared buffers.
 
     Args:
-        buffers: with as many versions, their leading dimension, as the channel has
-            slots: see `versions` of :func:`alloc_shared`. Without any the channel
-            only orders its roles.
-        depth: the number of slots; needed only without buffers.
-        producer: what fills them: ``tma``, ``cp_async`` or ``simt`` is checked;
-            ``mixed`` stands for whatever it turns out to be.
+        buffers: shared buffers whose leading dimension is the number of slots; see
+            `versions` of :func:`alloc_shared`. A channel without buffers only orders
+            its roles.
+        depth: the number of slots, 1 to 64; needed only without buffers.
+        producer: the instructions that fill the slots. The compiler checks ``tma``,
+            ``cp_async`` and ``simt``; ``mixed`` allows any.
 
     Raises:
-        LanguageError: numbers of versions differ, or a buffer is not shared.
+        LanguageError: the numbers of versions differ, a buffer is not shared, or the
+            producer is unknown.
     """
     what = "tl.channel"
     current(what)
     buffers = [buffers] if isinstance(buffers, Buffer) else list(buffers)
     if depth is not None:
         depth = check_integer(depth, f"{what}: the depth", 1, 64)
-    depths = set() if depth is None else {depth}
+    depths: set[int | None] = set() if depth is None else {depth}
     for buffer in buffers:
         if not isinstance(buffer, Buffer) or not buffer.is_shared or not buffer.ndim:
             raise LanguageError(
@@ -192,7 +212,7 @@ def channel(
             f"{found or 'no buffers and no depth'}"
         )
     (depth,) = depths
-    check_integer(depth, f"{what}: the depth", 1, 64)
+    depth = check_integer(depth, f"{what}: the depth", 1, 64)
     if producer not in _PRODUCERS:
         raise LanguageError(
             f"{what}: the producer is one of {', '.join(_PRODUCERS)}, found "
@@ -204,7 +224,18 @@ def channel(
 
 
 def slot(buffer: Buffer, cursor: Cursor) -> Buffer:
-    """The version of a buffer that a cursor points at."""
+    """The version of a buffer that a cursor points to.
+
+    Args:
+        buffer: a shared buffer of shape (depth, ...).
+        cursor: a cursor of a channel with `depth` slots.
+
+    Returns:
+        A buffer of shape (...), a view.
+
+    Raises:
+        LanguageError: the buffer is not shared, or the numbers of slots differ.
+    """
     current("tl.slot")
     if not isinstance(buffer, Buffer) or not buffer.is_shared or not buffer.ndim:
         raise LanguageError(

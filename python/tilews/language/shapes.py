@@ -1,4 +1,4 @@
-"""Fragments from nothing, and changes of their shape."""
+"""Functions that create fragments and change their shape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from .values import Scalar, Tile, describe
 
 
 def check_tile(value: Any, what: str) -> Tile:
-    """Raises LanguageError unless given a fragment."""
+    """The value, a fragment.
+
+    Raises:
+        LanguageError: it is anything else.
+    """
     if not isinstance(value, Tile):
         raise LanguageError(
             f"{what}: expected a fragment, found {describe(value)}", load_hint(value)
@@ -27,16 +31,25 @@ def check_tile(value: Any, what: str) -> Tile:
 
 
 def check_axis(axis: Any, rank: int, what: str) -> int:
-    """An axis counted from the front.
+    """An axis counted from the front; negative axes count from the end.
 
     Raises:
-        LanguageError: it is no integer in range.
+        LanguageError: the axis is no integer from -`rank` to `rank` - 1.
     """
     return check_integer(axis, f"{what}: the axis", -rank, rank - 1) % rank
 
 
 def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
-    """A fragment whose elements all are `value`, a number or a scalar."""
+    """A fragment in which all elements are equal.
+
+    Args:
+        shape: static extents.
+        value: a number, or a scalar of type `dtype`.
+        dtype: the element type.
+
+    Raises:
+        LanguageError: the shape is not static, or an argument has the wrong type.
+    """
     current("tl.full")
     shape = static_shape(shape, "tl.full")
     if not is_number(value) and not isinstance(value, Scalar):
@@ -48,12 +61,17 @@ def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
 
 
 def zeros(shape: Sequence[int], dtype: DType) -> Tile:
-    """A fragment of zeros."""
+    """A fragment of zeros; arguments and errors as for :func:`full`."""
     return full(static_shape(shape, "tl.zeros"), 0, check_dtype(dtype, "tl.zeros"))
 
 
 def iota(shape: Sequence[int], axis: int = 0, dtype: DType = i32) -> Tile:
-    """A fragment whose elements are their own coordinate along `axis`."""
+    """A fragment whose elements are their coordinates along `axis`.
+
+    Raises:
+        LanguageError: the shape is not static, the axis is out of range, or `dtype` is
+            no integer type.
+    """
     current("tl.iota")
     shape = static_shape(shape, "tl.iota")
     if not check_dtype(dtype, "tl.iota").is_int:
@@ -63,7 +81,13 @@ def iota(shape: Sequence[int], axis: int = 0, dtype: DType = i32) -> Tile:
 
 
 def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
-    """The integers from `start` (zero if only one bound is given) to `stop` - 1."""
+    """A fragment of shape (stop - start,) with the integers from `start` on.
+
+    With one bound, that is `stop`, and `start` is zero.
+
+    Raises:
+        LanguageError: a bound is no Python integer.
+    """
     if stop is None:
         start, stop = 0, start
     if isinstance(start, Scalar) or isinstance(stop, Scalar):
@@ -78,7 +102,11 @@ def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
 
 
 def broadcast_to(value: Any, shape: Sequence[int]) -> Tile:
-    """A fragment repeated to `shape`, by numpy's rules."""
+    """A fragment or a scalar repeated to `shape`, by numpy's rules.
+
+    Raises:
+        LanguageError: the shapes do not fit.
+    """
     shape = static_shape(shape, "tl.broadcast_to")
     if isinstance(value, Scalar):
         return as_value(value, value.dtype, shape)
@@ -92,15 +120,25 @@ def broadcast_to(value: Any, shape: Sequence[int]) -> Tile:
 
 
 def expand_dims(value: Tile, axis: int) -> Tile:
-    """A fragment with a dimension of extent one inserted before `axis`."""
+    """A fragment with a dimension of extent one inserted before `axis`.
+
+    Raises:
+        LanguageError: the axis is out of range.
+    """
     value = check_tile(value, "tl.expand_dims")
     axis = check_axis(axis, value.ndim + 1, "tl.expand_dims")
     return Tile(tile.expand_dims(value.ir, axis))
 
 
 def index(value: Tile, items: Any) -> Tile:
-    """``value[:, None]``, ``value[:, 64:128]``: a dimension of extent one for each
-    None, one of the equal parts of a dimension for each pair of bounds."""
+    """Indexing of fragments: ``value[:, None]`` and ``value[:, 64:128]``.
+
+    Each None inserts a dimension of extent one. A pair of constant bounds takes one of
+    the equal parts of a dimension.
+
+    Raises:
+        LanguageError: an index is of another kind.
+    """
     items = items if isinstance(items, tuple) else (items,)
     kept = [item for item in items if item is not None]
     if len(kept) > value.ndim or not all(
@@ -146,7 +184,16 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
 
 
 def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
-    """A fragment with its dimensions permuted, reversed if no axes are given."""
+    """A fragment with permuted dimensions.
+
+    Args:
+        value: a fragment.
+        axes: dimension i of the result is dimension ``axes[i]`` of `value`; by default
+            the dimensions are reversed.
+
+    Raises:
+        LanguageError: `axes` is no permutation of the dimensions.
+    """
     value = check_tile(value, "tl.transpose")
     axes = range(value.ndim)[::-1] if axes is None else axes
     axes = [check_axis(axis, value.ndim, "tl.transpose") for axis in axes]
@@ -158,7 +205,11 @@ def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
 
 
 def reshape(value: Tile, shape: Sequence[int]) -> Tile:
-    """The same elements, row by row, under another shape."""
+    """The same elements, counted row by row, with another shape.
+
+    Raises:
+        LanguageError: the shape is not static.
+    """
     value = check_tile(value, "tl.reshape")
     shape = static_shape(shape, "tl.reshape")
     type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import ir
@@ -18,7 +19,7 @@ _CASTS = {"arith.index_cast", "arith.extsi"}
 def _owner(value: ir.Value) -> ir.Operation | None:
     """The operation that defines a value, or None for a block argument."""
     owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner
+    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _constant(value: ir.Value) -> int | None:
@@ -52,13 +53,14 @@ def _linear(value: ir.Value) -> Linear:
     if number is not None:
         return {}, number
     op = _owner(value)
-    name = op.name if op is not None else ""
-    if name in _CASTS:
+    if op is None:
+        return {_key(value): 1}, 0
+    if op.name in _CASTS:
         return _linear(op.operands[0])
-    if name in ("arith.addi", "arith.subi"):
-        sign = 1 if name == "arith.addi" else -1
+    if op.name in ("arith.addi", "arith.subi"):
+        sign = 1 if op.name == "arith.addi" else -1
         return _add(_linear(op.operands[0]), _linear(op.operands[1]), sign)
-    if name == "arith.muli":
+    if op.name == "arith.muli":
         lhs, rhs = _linear(op.operands[0]), _linear(op.operands[1])
         if not lhs[0]:
             lhs, rhs = rhs, lhs
@@ -69,11 +71,11 @@ def _linear(value: ir.Value) -> Linear:
 
 def difference(stop: int | Scalar, start: int | Scalar) -> int | None:
     """`stop - start` if it is the same number in every run, else None."""
-    stop, start = (
+    last, first = (
         _linear(value.ir) if isinstance(value, Scalar) else ({}, value)
         for value in (stop, start)
     )
-    terms, number = _add(stop, start, -1)
+    terms, number = _add(last, first, -1)
     return None if terms else number
 
 
@@ -113,27 +115,27 @@ def _affine(
     if number is not None:
         return ir.AffineExpr.get_constant(number)
     op = _owner(value)
-    place = None
+    place: tuple[int, int | None] | None = None
     if op is None and ir.BlockArgument(value).owner == builder.entry:
         place = ir.BlockArgument(value).arg_number, None
     elif op is not None and op.name == "memref.dim" and _owner(op.operands[0]) is None:
         memref = ir.BlockArgument(op.operands[0])
         place = memref.arg_number, _constant(op.operands[1])
-    if place in symbols:
+    if place is not None and place in symbols:
         return ir.AffineExpr.get_symbol(symbols[place])
-    name = op.name if op is not None else ""
-    if name in _CASTS:
+    if op is not None and op.name in _CASTS:
         return _affine(op.operands[0], symbols, builder)
-    if name in _AFFINE:
+    if op is not None and op.name in _AFFINE:
         operands = [_affine(operand, symbols, builder) for operand in op.operands]
-        return _AFFINE[name](*operands)
+        return _AFFINE[op.name](*operands)
+    name = "" if op is None else op.name
     raise LanguageError(
         "the grid has to be an expression of the kernel's arguments: extents and "
         f"integers, +, -, *, // and tl.cdiv; found {name or 'another value'}"
     )
 
 
-_AFFINE = {
+_AFFINE: dict[str, Callable[..., ir.AffineExpr]] = {
     "arith.addi": lambda lhs, rhs: lhs + rhs,
     "arith.subi": lambda lhs, rhs: lhs - rhs,
     "arith.muli": lambda lhs, rhs: lhs * rhs,

@@ -223,7 +223,7 @@ def _parse_dim(text: str) -> Dim:
     return Dim(int(extent) if extent.isdigit() else extent, int(divisor or 1))
 
 
-def _check_rank(what: str, found: tuple, dims: tuple[Dim, ...]) -> None:
+def _check_rank(what: str, found: tuple[Any, ...], dims: tuple[Dim, ...]) -> None:
     if len(found) != len(dims):
         raise LanguageError(
             f"found {len(found)} {what} for a tensor with {len(dims)} dimensions"

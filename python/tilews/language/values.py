@@ -123,6 +123,7 @@ class Tile(Value):
     """A fragment: a tile of elements held in the threads' registers."""
 
     __slots__ = ("shape",)
+    shape: tuple[int, ...]
 
     def __init__(self, value: ir.Value) -> None:
         type_ = ir.RankedTensorType(value.type)
@@ -131,6 +132,7 @@ class Tile(Value):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
@@ -140,9 +142,9 @@ class Tile(Value):
 
     def reshape(self, *shape: int | tuple[int, ...]) -> Tile:
         """See :func:`tl.reshape`."""
-        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-            shape = tuple(shape[0])
-        return shapes.reshape(self, shape)
+        first = shape[0] if len(shape) == 1 else shape
+        extents: Any = first if isinstance(first, (tuple, list)) else shape
+        return shapes.reshape(self, tuple(extents))
 
     def transpose(self, *axes: int) -> Tile:
         """See :func:`tl.transpose`."""
@@ -179,7 +181,8 @@ class Cursor(Value):
 
     def __init__(self, value: ir.Value) -> None:
         self.ir = value
-        self.dtype = None
+        # No operation on elements accepts a cursor.
+        self.dtype = None  # type: ignore[assignment]
         text = str(value.type)
         self.depth = int(text.removeprefix("!tile.cursor<").removesuffix(">"))
 
@@ -257,8 +260,9 @@ class BufferRegion(InMemory):
     def dtype(self) -> DType:
         return self.buffer.dtype
 
-    # A region is made by each indexing anew, so nothing is found by it.
-    __hash__ = None
+    # Each indexing makes a new region, so a region is no useful key. Python documents
+    # this assignment, which typeshed does not allow.
+    __hash__ = None  # type: ignore[assignment]
 
     def __getitem__(self, items: Any) -> NoReturn:
         self.refuse("an index of a region", "index the buffer once: A[i, j]")

@@ -60,7 +60,7 @@ def test_faults_written_by_hand():
 
 @pytest.mark.parametrize("kernel", ["gemm", "guarded", "attention", "nested"])
 def test_mutants_with_barriers(kernel):
-    """Most faults that the verifier finds occur in the few iterations of its example."""
+    """Most faults that the verifier finds occur in the iterations of its example."""
     subject = next(
         each
         for each in mutation_corpus.SUBJECTS
