@@ -53,6 +53,7 @@ lint: .venv/installed
 	@.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/python .ci/check_types.py
 	.venv/bin/python .ci/check_prose.py $(PROSE)
 	.venv/bin/python .ci/check_house.py $(HOUSE)
 

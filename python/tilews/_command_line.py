@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+# Older versions of click have no generic ParamType, newer ones no other.
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[pathlib.Path]
+else:
+    _ParamType = click.ParamType
 
-class OutputFile(click.ParamType):
+
+class OutputFile(_ParamType):
     """A file that can be written: found out before any work is done for it."""
 
     name = "file"

@@ -40,7 +40,7 @@ def _kernel_of_python(source: str, target: str | None, values: dict[str, Any]) -
     sys.path.insert(0, str(pathlib.Path(path).parent))
     spec.loader.exec_module(module)
     kernel = getattr(module, name, None)
-    if not hasattr(kernel, "compile"):
+    if kernel is None or not hasattr(kernel, "compile"):
         kernels = [k for k, v in vars(module).items() if hasattr(v, "compile")]
         known = ", ".join(kernels) or "none"
         raise click.ClickException(

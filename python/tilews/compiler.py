@@ -194,7 +194,8 @@ def find_ptxas() -> str | None:
 
 def targets() -> list[dict[str, Any]]:
     """All chips there are, and what each of them can do."""
-    with ir.Context() as context:
+    context = ir.Context()
+    with context:
         return _tilews.targets(context)
 
 
@@ -261,7 +262,8 @@ def compile_file(
     """
     start = time.perf_counter()
     pathlib.Path(path).open("rb").close()  # The parser would not say why.
-    with ir.Context() as context:
+    context = ir.Context()
+    with context:
         try:
             module = ir.Module.parseFile(str(path), context)
         except ir.MLIRError as error:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable
-from typing import overload
+from typing import Any, overload
 
 from .build import DEFAULT_THREADS, MODULE_NAME, target_attribute
 from .dispatch import Kernel
@@ -24,7 +23,7 @@ __all__ = [
 
 @overload
 def kernel(
-    function: types.FunctionType,
+    function: Callable[..., Any],
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
@@ -37,15 +36,15 @@ def kernel(
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
-) -> Callable[[types.FunctionType], Kernel]: ...
+) -> Callable[[Callable[..., Any]], Kernel]: ...
 
 
 def kernel(
-    function: types.FunctionType | None = None,
+    function: Callable[..., Any] | None = None,
     *,
     threads: int | None = None,
     cluster: tuple[int, int, int] | None = None,
-) -> Kernel | Callable[[types.FunctionType], Kernel]:
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Makes a kernel of a Python function.
 
     Args:
@@ -58,15 +57,19 @@ def kernel(
 
     Raises:
         KernelError: a parameter's annotation is missing or unfit.
+        TypeError: `function` is no Python function.
     """
     if function is None:
         return functools.partial(Kernel, threads=threads, cluster=cluster)
     return Kernel(function, threads, cluster)
 
 
-def func(function: types.FunctionType) -> InlineFunction:
+def func(function: Callable[..., Any]) -> InlineFunction:
     """Makes a function that kernels call; it is inlined.
 
     Functions that get a scalar, fragment or buffer are inlined without this, too.
+
+    Raises:
+        TypeError: `function` is no Python function.
     """
     return InlineFunction(function)

@@ -69,10 +69,12 @@ class Kernel:
 
     def __init__(
         self,
-        function: types.FunctionType,
+        function: Callable[..., Any],
         threads: int | None,
         cluster: tuple[int, int, int] | None,
     ) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"expected a Python function, found {function!r:.80}")
         functools.update_wrapper(self, function)
         self.python = function
         self.threads = threads

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 #: Longer lines of source are cut in messages.
 _MAX_WIDTH = 160
 
@@ -19,6 +21,14 @@ def _excerpt(source: str, column: int) -> tuple[str, int]:
 
 class CompileError(Exception):
     """A kernel that cannot be built or compiled; its text says where and why."""
+
+
+class Place(TypedDict):
+    """Where an error is; lines and columns are counted from one."""
+
+    filename: str
+    line: int
+    column: int
 
 
 class KernelError(CompileError):

@@ -85,16 +85,17 @@ class InterpretedKernel:
                     f"argument '{argument.name}': expected {len(argument.shape)} "
                     f"dimensions, found {array.ndim}"
                 )
-            _check_extents(argument, array, known)
+            _check_extents(argument, argument.shape, array, known)
 
 
 def _check_extents(
-    argument: Argument, array: np.ndarray, known: dict[str, tuple[int, str]]
+    argument: Argument,
+    shape: tuple[int | str, ...],
+    array: np.ndarray,
+    known: dict[str, tuple[int, str]],
 ) -> None:
     """Checks extents against names and divisors; `known` collects the names."""
-    for dim, (extent, found) in enumerate(
-        zip(argument.shape, array.shape, strict=True)
-    ):
+    for dim, (extent, found) in enumerate(zip(shape, array.shape, strict=True)):
         place = f"argument '{argument.name}': dimension {dim}"
         divisor = argument.divisors[dim]
         if found % divisor:

@@ -170,7 +170,7 @@ def _make_function(one: Pass) -> Callable[..., Messages]:
 
     function.__name__ = function.__qualname__ = one.name
     function.__doc__ = _docstring(one, flags)
-    function.__signature__ = inspect.Signature(
+    signature = inspect.Signature(
         [
             inspect.Parameter(
                 "module", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ir.Module
@@ -182,6 +182,8 @@ def _make_function(one: Pass) -> Callable[..., Messages]:
         ],
         return_annotation=Messages,
     )
+    # The attribute that `inspect.signature` reads; typeshed does not declare it.
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 

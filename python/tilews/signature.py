@@ -7,7 +7,7 @@ import inspect
 import types
 from typing import Any
 
-from .errors import KernelError
+from .errors import KernelError, Place
 from .language.types import DType, Tensor, constexpr
 
 #: Arguments of compile() and of calls that are no parameters.
@@ -54,7 +54,7 @@ def read_parameters(function: types.FunctionType) -> list[Parameter]:
         KernelError: one has no annotation, or one that means nothing to a kernel.
     """
     parameters: list[Parameter] = []
-    place = {
+    place: Place = {
         "filename": function.__code__.co_filename,
         "line": function.__code__.co_firstlineno,
         "column": 1,

@@ -164,7 +164,7 @@ def _fingerprint(argument: Any) -> Hashable:
     """Equal for arguments that need the same specialization."""
     shape = getattr(argument, "shape", ())
     if not shape:
-        return type(argument)
+        return (type(argument),)
     innermost = shape[-1] % 16 == 0
     return type(argument), argument.dtype, len(shape), innermost, _is_large(argument)
 

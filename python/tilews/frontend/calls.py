@@ -68,7 +68,9 @@ class InlineFunction:
 
     __name__: str
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"expected a Python function, found {function!r:.80}")
         functools.update_wrapper(self, function)
         self.python = function
 

@@ -233,7 +233,7 @@ def fold_into_logic(result: Value, condition: Scalar, is_and: bool) -> Value:
         The combined condition, or `result` if an operation of the right side may run
         only if needed.
     """
-    conditional = result.ir.owner
+    conditional = ir.OpResult(result.ir).owner
     block = conditional.regions[0 if is_and else 1].blocks[0]
     *inner, last = list(block.operations)
     if any(op.operation.name not in _SPECULATABLE for op in inner):

@@ -234,8 +234,8 @@ class ExpressionEvaluator(ast.NodeVisitor):
         def known() -> bool:
             return not is_and
 
-        branches = (right, known) if is_and else (known, right)
-        result = self._regions.choose(node, condition, *branches, name)
+        if_true, if_false = (right, known) if is_and else (known, right)
+        result = self._regions.choose(node, condition, if_true, if_false, name)
         if not isinstance(result, Value):
             return result
         return fold_into_logic(result, condition, is_and)

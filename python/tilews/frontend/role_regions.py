@@ -52,8 +52,9 @@ class RoleBuilder:
             raise LanguageError("a function cannot return from inside a role")
         context = node.items[0].context_expr
         # No other function is called: it might have a side effect.
-        is_call = isinstance(context, ast.Call)
-        callee = self._evaluate(context.func) if is_call else None
+        callee = None
+        if isinstance(context, ast.Call):
+            callee = self._evaluate(context.func)
         if callee not in (roles.specialize, roles.role):
             raise LanguageError(
                 "kernels support 'with' for tl.specialize() and tl.role(...) only"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
-from ..errors import KernelError
+from ..errors import KernelError, Place
 from ..language.types import DType
 
 _Node = ast.FunctionDef | ast.Lambda
@@ -62,7 +62,8 @@ class SourceFile:
     lines: tuple[str, ...]
 
     def position(self, node: ast.AST) -> tuple[int, int]:
-        """Line and column of a node, counted from one."""
+        """Line and column of a statement or an expression, counted from one."""
+        assert isinstance(node, (ast.stmt, ast.expr))
         # The tree counts bytes of UTF-8.
         prefix = self.lines[node.lineno - 1].encode()[: node.col_offset]
         return node.lineno, len(prefix.decode(errors="ignore")) + 1
@@ -80,7 +81,8 @@ def _parse_file(lines: tuple[str, ...]) -> dict[int, list[_Node]]:
         if isinstance(node, ast.Lambda):
             functions.setdefault(node.lineno, []).append(node)
         elif isinstance(node, ast.FunctionDef):
-            first = min(x.lineno for x in (node, *node.decorator_list))
+            decorators = [each.lineno for each in node.decorator_list]
+            first = min([node.lineno, *decorators])
             functions.setdefault(first, []).append(node)
     return functions
 
@@ -94,7 +96,11 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
     code = function.__code__
     lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
     file = SourceFile(code.co_filename, lines)
-    place = {"filename": file.name, "line": code.co_firstlineno, "column": 1}
+    place: Place = {
+        "filename": file.name,
+        "line": code.co_firstlineno,
+        "column": 1,
+    }
     try:
         found = _parse_file(lines).get(code.co_firstlineno, [])
     except SyntaxError:  # the file has changed
@@ -129,18 +135,21 @@ def _at_positions(nodes: list[_Node], code: CodeType) -> list[_Node]:
     """The one of several lambdas in a line that was compiled to `code`."""
     if not hasattr(code, "co_positions"):  # before Python 3.11
         return nodes
-    inside = [p for p in code.co_positions() if None not in p and p[2] < p[3]]
-    first = min((line, column) for line, _, column, _ in inside)
-    around = [
+    first = min(
+        (line, column)
+        for line, _, column, end in code.co_positions()
+        if line is not None and column is not None and column < (end or 0)
+    )
+    around: list[_Node] = [
         node
         for node in nodes
         if isinstance(node, ast.Lambda)
         and (node.body.lineno, node.body.col_offset)
         <= first
-        <= (node.body.end_lineno, node.body.end_col_offset)
+        <= (node.body.end_lineno or 0, node.body.end_col_offset or 0)
     ]
     # Of nested ones, the innermost begins last.
-    around.sort(key=lambda node: (node.body.lineno, node.body.col_offset))
+    around.sort(key=lambda node: (node.lineno, node.col_offset))
     return around[-1:]
 
 

@@ -147,7 +147,8 @@ def main(
         program = generate(finding.seed)
         if reduces:
             program = reduce(program, finding, options)
-        _save(pathlib.Path(save), program, finding)
+        if save:  # Otherwise nothing was collected.
+            _save(pathlib.Path(save), program, finding)
     total, invalid = counts.pop("kernels"), counts.pop("invalid", 0)
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
     click.echo(

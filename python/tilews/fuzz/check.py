@@ -126,7 +126,7 @@ def with_target(module: ir.Module, chip: str) -> ir.Module:
     """A copy of a module for a chip."""
     with module.context, ir.Location.unknown():
         copy = ir.Module.parse(str(module))
-        targets = ir.ArrayAttr.get([ir.Attribute.parse(target_attribute(chip))])
+        targets = ir.ArrayAttr.get([ir.Attribute.parse(target_attribute(chip) or "")])
         copy.body.operations[0].attributes["targets"] = targets
     return copy
 

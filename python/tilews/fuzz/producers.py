@@ -37,8 +37,8 @@ class Producers:
         scope.ready.add(buffer)
         if len(buffer.shape) == 1:
             array = draft.add_array(buffer.dtype, (buffer.shape[0] * 9,), divisor=8)
-            place = self.offset(buffer.shape[0], scope, is_row=False)
-            return [f"tl.copy({array}[{place}], {buffer.name})"]
+            start = self.offset(buffer.shape[0], scope, is_row=False)
+            return [f"tl.copy({array}[{start}], {buffer.name})"]
         rows, columns = buffer.shape
         place = (
             self.offset(rows, scope, is_row=True),

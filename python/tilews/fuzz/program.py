@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-from collections.abc import Callable
+import types
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class Program:
             f"{decorator}\n{self.source}"
         )
 
-    def function(self, language: Any = tl) -> Callable[..., None]:
+    def function(self, language: Any = tl) -> types.FunctionType:
         """The function, written in a language."""
         path = f"<{self.name}>"
         # The frontend reads a function's source where tracebacks do.
@@ -56,7 +56,9 @@ class Program:
         linecache.cache[path] = (len(self.source), None, lines, path)
         names: dict[str, Any] = {"tl": language}
         exec(compile(self.source, path, "exec"), names)
-        return names[self.name]
+        function = names[self.name]
+        assert isinstance(function, types.FunctionType)
+        return function
 
     def kernel(self) -> Kernel:
         """The kernel."""

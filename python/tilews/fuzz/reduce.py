@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 
 from .check import Finding, Options
@@ -57,7 +56,7 @@ def _smaller(source: str) -> Iterator[str]:
     ends = {i: _end(lines, i) for i in range(body, len(lines))}
     for first in sorted(ends, key=lambda i: i - ends[i]):
         last = ends[first]
-        indent = re.match(" *", lines[first]).group()
+        indent = " " * _indentation(lines[first])
         # Without the statement; a block must not end up empty.
         for less in ([], [f"{indent}pass"]):
             if lines[first:last] != less:
@@ -69,11 +68,15 @@ def _smaller(source: str) -> Iterator[str]:
 
 def _end(lines: list[str], first: int) -> int:
     """The number of the line after a statement and its body."""
-    depth = len(re.match(" *", lines[first]).group())
+    depth = _indentation(lines[first])
     last = first + 1
-    while last < len(lines) and len(re.match(" *", lines[last]).group()) > depth:
+    while last < len(lines) and _indentation(lines[last]) > depth:
         last += 1
     return last
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _join(lines: list[str]) -> str:

@@ -146,8 +146,7 @@ def view(buffer: NumpyBuffer, shape: Sequence[int]) -> NumpyBuffer:
 
 def copy(source: NumpyBuffer | NumpyRegion, dest: NumpyBuffer | NumpyRegion) -> None:
     source, dest = _region(source), _region(dest)
-    shape = source.shape or dest.shape
-    values = source.read(shape)
+    values = source.read(source.shape or dest.shape or ())
     dest.write(values)
 
 

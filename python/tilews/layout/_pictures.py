@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # This module is imported by the layouts.
+    from .._mlir_libs._tilews.layout import FragmentLayout, Layout
 
 #: Larger pictures are unreadable.
 MAX_CELLS = 1 << 16
@@ -40,7 +44,7 @@ def _check_size(rows: int, columns: int) -> None:
         )
 
 
-def layout_grid(layout) -> Grid:
+def layout_grid(layout: Layout) -> Grid:
     """The offsets of a Layout: rows are its first mode, columns the others.
 
     Cells of one row-wise bank line (32 offsets) share a color. Raises ValueError
@@ -54,7 +58,7 @@ def layout_grid(layout) -> Grid:
     return Grid(texts, (offsets // 32).tolist())
 
 
-def fragment_grid(fragment, shape: Sequence[int]) -> Grid:
+def fragment_grid(fragment: FragmentLayout, shape: Sequence[int]) -> Grid:
     """Thread and value of each element of a fragment of `shape` (rank 1 or 2).
 
     An element in several registers shows the first, and how many more there are;
@@ -67,8 +71,8 @@ def fragment_grid(fragment, shape: Sequence[int]) -> Grid:
     holders: dict[tuple[int, int], list[tuple[int, int]]] = {}
     table = fragment.table(len(shape))
     for thread, value in itertools.product(*map(range, table.shape[:2])):
-        coord = tuple(int(c) for c in table[thread, value])
-        holders.setdefault((0, *coord)[-2:], []).append((thread, value))
+        row, column = [0, *map(int, table[thread, value])][-2:]
+        holders.setdefault((row, column), []).append((thread, value))
     texts = [[""] * columns for _ in range(rows)]
     groups = [[-1] * columns for _ in range(rows)]
     for (row, column), found in holders.items():
@@ -153,7 +157,7 @@ def _write_png(grid: Grid, title: str, path: Path) -> None:
     FigureCanvasAgg(figure).print_png(str(path))
 
 
-def _write(grid: Grid, title: str, path: str | os.PathLike) -> None:
+def _write(grid: Grid, title: str, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix == ".svg":
         target.write_text(to_svg(grid, title))
@@ -163,22 +167,24 @@ def _write(grid: Grid, title: str, path: str | os.PathLike) -> None:
         raise ValueError(f"expected a path that ends in .svg or .png, found {target}")
 
 
-def table(layout) -> str:
+def table(layout: Layout) -> str:
     """The text of `Layout.table`."""
     return to_text(layout_grid(layout))
 
 
-def plot(layout, path: str | os.PathLike) -> None:
+def plot(layout: Layout, path: str | os.PathLike[str]) -> None:
     """Writes what `Layout.plot` shows."""
     _write(layout_grid(layout), str(layout), path)
 
 
-def fragment_table(fragment, shape: Sequence[int]) -> str:
+def fragment_table(fragment: FragmentLayout, shape: Sequence[int]) -> str:
     """The text of `FragmentLayout.picture`."""
     return to_text(fragment_grid(fragment, shape))
 
 
-def plot_fragment(fragment, shape: Sequence[int], path: str | os.PathLike) -> None:
+def plot_fragment(
+    fragment: FragmentLayout, shape: Sequence[int], path: str | os.PathLike[str]
+) -> None:
     """Writes what `FragmentLayout.plot` shows."""
     extents = " x ".join(map(str, shape))
     title = f"{extents} over {fragment.threads} threads x {fragment.registers} values"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -90,9 +91,11 @@ def recognize(function: Callable[..., int], shape: Sequence[int]) -> Layout:
     raise ValueError(_explain(offsets))
 
 
-def _swizzles(largest: int):
-    """The swizzles (bits, base, shift) that can matter below an offset, simple ones
-    first."""
+def _swizzles(largest: int) -> Iterator[tuple[int, int, int]]:
+    """The swizzles (bits, base, shift) that change offsets up to `largest`.
+
+    Simple ones come first.
+    """
     yield (0, 0, 0)
     places = min(largest.bit_length(), 20)
     for bits in range(1, 6):
@@ -141,7 +144,7 @@ def _digits(offsets: np.ndarray, dim: int) -> tuple[list[int], list[int]] | None
     return extents or [1], strides or [0]
 
 
-def _text(swizzle: tuple[int, int, int], modes: Sequence) -> str:
+def _text(swizzle: tuple[int, int, int], modes: Sequence[Any]) -> str:
     def group(numbers: Sequence[int]) -> str:
         text = ",".join(map(str, numbers))
         return f"({text})" if len(numbers) > 1 else text

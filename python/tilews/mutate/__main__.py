@@ -7,7 +7,7 @@ import importlib.util
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -31,6 +31,8 @@ def load_corpus(path: pathlib.Path) -> list[Subject]:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise click.ClickException(f"cannot read {path}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -187,8 +189,8 @@ def _check_options(source: pathlib.Path, emit: str | None, judge: str | None) ->
         refuse_ignored(dict.fromkeys(names, reason))
     if emit or judge:
         one = "emit" if emit else "judge"
-        names = ({"emit", "judge"} - {one}) | {"missed", "table", "jobs"}
-        refuse_ignored(dict.fromkeys(names, f"does not go with --{one}"))
+        others = ({"emit", "judge"} - {one}) | {"missed", "table", "jobs"}
+        refuse_ignored(dict.fromkeys(others, f"does not go with --{one}"))
 
 
 def _judge_all(
@@ -206,12 +208,17 @@ def _judge_all(
     return {key: results[key] for key in chosen}
 
 
-def _one(found: dict, emit: str | None, judge: str | None) -> None:
+def _one(
+    found: Mapping[tuple[str, str], tuple[Subject, ir.Module]],
+    emit: str | None,
+    judge: str | None,
+) -> None:
+    """Prints a mutant of the only kernel and form, or what is found in it."""
     if len(found) != 1:
         names = ", ".join(f"'{kernel}' {form}" for kernel, form in found)
         raise click.UsageError(f"choose with --kernel and --form one of: {names}")
     subject, module = next(iter(found.values()))
-    one = mutant(module, emit or judge)
+    one = mutant(module, emit or judge or "")
     if emit:
         click.echo(one.module)
     else:

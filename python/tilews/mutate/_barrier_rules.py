@@ -31,9 +31,8 @@ def _more_or_earlier_groups(mutant: Mutant) -> bool:
         return True
     if mutant.mutation != "move-later":
         return False
-    inside = [
-        each for outer in _protocol.crossed_by(mutant) for each in _edits.walk(outer)
-    ]
+    crossed = _protocol.crossed_by(mutant) or ()
+    inside = [each for outer in crossed for each in _edits.walk(outer)]
     counting = {"tile.commit_group", "tile.copy_group_wait", "tile.wait"}
     draining = any("drain_copies" in each.attributes for each in inside)
     return not draining and not any(each.name in counting for each in inside)

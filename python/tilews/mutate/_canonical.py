@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from typing import Any
 
 from .. import ir, passes
 from ..errors import CompileError
@@ -14,6 +15,10 @@ _PASSES = (
     "tile-lower-channels,canonicalize,cse,remove-dead-values,"
     "int-range-optimizations,canonicalize,cse"
 )
+
+
+#: Name, operands, attributes, types of results, and blocks of an operation.
+_Read = tuple[str, list[str], list[str], list[str], list[list[Any]]]
 
 
 class _CanonicalText:
@@ -29,14 +34,14 @@ class _CanonicalText:
         self._count = 0
         self.text = str(self._read(module.operation))
 
-    def _read(self, op: ir.Operation) -> tuple:
+    def _read(self, op: ir.Operation) -> _Read:
         operands = [self._names[each] for each in op.operands]
         attributes = sorted(f"{each}={op.attributes[each]}" for each in op.attributes)
         types = [str(each.type) for each in op.results]
         blocks = [block for region in op.regions for block in region.blocks]
         return op.name, operands, attributes, types, list(map(self._read_block, blocks))
 
-    def _read_block(self, block: ir.Block) -> list:
+    def _read_block(self, block: ir.Block) -> list[_Read]:
         for argument in block.arguments:
             self._names[argument] = self._new_name()
         effects = []

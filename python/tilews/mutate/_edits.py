@@ -63,23 +63,27 @@ def short_name(op: ir.Operation) -> str:
     return op.name.partition(".")[2]
 
 
-def parent(op: ir.Operation) -> ir.Operation | None:
-    """The operation that `op` is in."""
-    found = op.parent
-    return found.operation if found is not None else None
+def parent(op: ir.Operation) -> ir.Operation:
+    """The operation that `op`, which is no module, is in."""
+    return next(ancestors(op))
 
 
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
     """The operations that `op` is in, from the inside out."""
-    found = parent(op)
+    found = op.parent
     while found is not None:
-        yield found
-        found = parent(found)
+        yield found.operation
+        found = found.operation.parent
 
 
 def enclosing(op: ir.Operation, name: str) -> ir.Operation | None:
     """The innermost operation of a name that `op` is in."""
     return next((each for each in ancestors(op) if each.name == name), None)
+
+
+def kernel_of(op: ir.Operation) -> ir.Operation:
+    """The kernel that `op` is in."""
+    return next(each for each in ancestors(op) if each.name == "gpu.func")
 
 
 def block_of(op: ir.Operation) -> list[ir.Operation]:
@@ -222,6 +226,16 @@ def step(op: ir.Operation, down: bool) -> ir.Operation | None:
     return next((each for each in others if not is_pure(each)), None)
 
 
+def steps(op: ir.Operation, down: bool, count: int) -> ir.Operation | None:
+    """The operation that `count` calls of :func:`step` lead to; None if one fails."""
+    place: ir.Operation | None = op
+    for _ in range(count):
+        if place is None:
+            return None
+        place = step(place, down)
+    return place
+
+
 def is_cursor(type_: ir.Type) -> bool:
     return str(type_).startswith("!tile.cursor<")
 
@@ -308,15 +322,32 @@ def rebuild(
     """
     if not is_defined_in(value, around):
         return value
-    if isinstance(value.owner, ir.Block):
-        return _carried(value, around, last=last)
     op = defining(value)
+    if op is None:
+        return _carried(ir.BlockArgument(value), around, last=last)
     if not is_pure(op) or op.regions:
         return None
-    operands = [rebuild(each, around, place, last=last) for each in op.operands]
-    if any(each is None for each in operands):
+    operands = rebuild_all(op.operands, around, place, last=last)
+    if operands is None:
         return None
-    return clone(op, place, operands).results[value.result_number]
+    return clone(op, place, operands).results[ir.OpResult(value).result_number]
+
+
+def rebuild_all(
+    values: Iterable[ir.Value],
+    around: ir.Operation,
+    place: ir.InsertionPoint,
+    *,
+    last: bool,
+) -> list[ir.Value] | None:
+    """The results of :func:`rebuild`; None if one of them is None."""
+    found = []
+    for value in values:
+        rebuilt = rebuild(value, around, place, last=last)
+        if rebuilt is None:
+            return None
+        found.append(rebuilt)
+    return found
 
 
 def clone(
@@ -329,7 +360,9 @@ def clone(
     return copy
 
 
-def _carried(value: ir.Value, around: ir.Operation, *, last: bool) -> ir.Value | None:
+def _carried(
+    value: ir.BlockArgument, around: ir.Operation, *, last: bool
+) -> ir.Value | None:
     """The value of an iteration argument of `scf.for` before or after the loop."""
     if around.name != "scf.for" or value.owner.owner.operation != around:
         return None

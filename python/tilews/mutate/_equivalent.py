@@ -98,7 +98,7 @@ def number_is_not_used(mutant: Mutant, orders: Orders) -> bool:
     if mutant.mutation not in ("restart", "select"):
         return False
     if _edits.enclosing(mutant.op, "gpu.func") is None or any(
-        each.name == "tile.role" for each in _edits.walk(_protocol.kernel_of(mutant.op))
+        each.name == "tile.role" for each in _edits.walk(_edits.kernel_of(mutant.op))
     ):
         return False
     pairs = _compare(mutant, None, orders)

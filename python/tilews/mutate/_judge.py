@@ -17,15 +17,15 @@ from ._exclusions import exclusion
 from ._mutants import Mutant, mutants
 from ._order import Order, read_order, signals_for_others
 
-Arguments = Callable[[np.random.Generator], list]
+Arguments = Callable[[np.random.Generator], list[Any]]
 
 #: The most operations that a block may execute; the kernels of a corpus need fewer.
 _MAX_STEPS = 200_000
 #: Asynchronous operations complete as late as possible, at once, and at random.
-_TIMINGS = (
+_TIMINGS: tuple[sim.RunOptions, ...] = (
     {"policy": "latest"},
     {"policy": "earliest"},
-    *({"policy": "random", "seed": seed} for seed in range(2)),
+    *(sim.RunOptions(policy="random", seed=seed) for seed in range(2)),
 )
 
 
@@ -148,22 +148,20 @@ class Judge:
         return self._simulate(module, _TIMINGS[:1]) is None
 
     def _simulate(
-        self, module: ir.Module, timings: Sequence[Mapping[str, Any]]
+        self, module: ir.Module, timings: Sequence[sim.RunOptions]
     ) -> str | None:
         """What is wrong when a module is run with some timing."""
         for name, arguments, expected in self._launches:
             for timing in timings:
                 found = arguments(np.random.default_rng(0))
+                options: sim.RunOptions = {
+                    **timing,
+                    "barriers": "explicit",
+                    "threads": 1,
+                    "max_steps": _MAX_STEPS,
+                }
                 try:
-                    sim.run(
-                        module,
-                        None,
-                        found,
-                        **timing,
-                        barriers="explicit",
-                        threads=1,
-                        max_steps=_MAX_STEPS,
-                    )
+                    sim.run(module, None, found, **options)
                 except sim.SimulationError as error:
                     return f"{name}, {timing}: {error}"
                 for index, pair in enumerate(zip(found, expected, strict=True)):

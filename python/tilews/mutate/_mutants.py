@@ -111,8 +111,8 @@ def _apply(
         copy = ir.Module.create(module.operation.location)
         for op in module.body.operations:
             copy.body.append(op.operation.clone(ip=None))
-        op = _edits.walk(copy.operation)[index]
-        return copy if one.function(op, variant) else None
+        changed = _edits.walk(copy.operation)[index]
+        return copy if one.function(changed, variant) else None
 
 
 def _is_valid(module: ir.Module) -> bool:
@@ -123,5 +123,5 @@ def _is_valid(module: ir.Module) -> bool:
 
 
 def _line(op: ir.Operation) -> str:
-    text = op.get_asm().strip().splitlines()[0]
+    text = str(op.get_asm()).strip().splitlines()[0]
     return re.sub(r" : .*", "", text)

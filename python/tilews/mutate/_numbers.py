@@ -67,11 +67,10 @@ def _constant_cursor(op: ir.Operation, variant: int) -> bool:
 
 def _shift(cursor: ir.Value, times: int) -> bool:
     """Replaces a cursor by the one a number of transactions later, in all uses."""
-    op = _edits.defining(cursor)
-    place = _edits.after(op)
+    place = _edits.after(ir.OpResult(cursor).owner.operation)
     first = _edits.advance(cursor, 1, place)
     last = _edits.advance(first, times - 1, place)
-    cursor.replace_all_uses_except(last, _edits.defining(first))
+    cursor.replace_all_uses_except(last, ir.OpResult(first).owner.operation)
     return True
 
 
@@ -129,13 +128,15 @@ def _restart(op: ir.Operation, variant: int) -> bool:
 
 def _is_advance(op: ir.Operation) -> bool:
     """Whether `op` is a part of `slot + 1 == depth ? 0 : slot + 1`, or of a phase."""
-    if op.name == "arith.select":
-        op = _edits.defining(op.operands[0])
-    if op is not None and op.name == "arith.cmpi":
-        op = _edits.defining(op.operands[0])
-    if op is None or op.name != "arith.addi" or str(op.results[0].type) != "i32":
+    found: ir.Operation | None = op
+    for name in ("arith.select", "arith.cmpi"):
+        if found is not None and found.name == name:
+            found = _edits.defining(found.operands[0])
+    if found is None or found.name != "arith.addi":
         return False
-    users = [use.owner.operation for use in _edits.uses(op)]
+    if str(found.results[0].type) != "i32":
+        return False
+    users = [use.owner.operation for use in _edits.uses(found)]
     return any(each.name == "arith.cmpi" for each in users)
 
 
@@ -234,8 +235,10 @@ def _depth(op: ir.Operation, variant: int) -> bool:
         return False
     if any(use.owner.name == "tile.channel" for use in result.uses):
         return False  # The depth of a buffer is that of its channel.
-    old = re.search(r"<(\d+)", str(result.type)).group(1)
-    new = int(old) - 1
+    match = re.search(r"<(\d+)", str(result.type))
+    if match is None:
+        return False
+    old, new = match[1], int(match[1]) - 1
     if variant or new == 0:
         return False
     text = re.sub(rf"(<\(?){old}(?=[x,>])", rf"\g<1>{new}", str(result.type))

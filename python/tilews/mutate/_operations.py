@@ -28,22 +28,16 @@ def _duplicate(op: ir.Operation, variant: int) -> bool:
 @mutation("move-earlier", *SYNCHRONIZING)
 def _move_earlier(op: ir.Operation, variant: int) -> bool:
     """It moves up, across one operation with effects; variant n: across n + 1."""
-    place = op
-    for _ in range(variant + 1):
-        place = _edits.step(place, down=False)
-        if place is None:
-            return False
-    return _edits.move_before(op, place)
+    place = _edits.steps(op, False, variant + 1)
+    return place is not None and _edits.move_before(op, place)
 
 
 @mutation("move-later", *SYNCHRONIZING)
 def _move_later(op: ir.Operation, variant: int) -> bool:
     """It moves down, across one operation with effects; variant n: across n + 1."""
-    place = op
-    for _ in range(variant + 1):
-        place = _edits.step(place, down=True)
-        if place is None or _edits.is_terminator(place):
-            return False
+    place = _edits.steps(op, True, variant + 1)
+    if place is None or _edits.is_terminator(place):
+        return False
     return _edits.move_after(op, place)
 
 
@@ -55,8 +49,8 @@ def _move_out(op: ir.Operation, variant: int) -> bool:
         return False
     last = variant == 1
     place = _edits.after(around) if last else _edits.before(around)
-    operands = [_edits.rebuild(each, around, place, last=last) for each in op.operands]
-    if any(each is None for each in operands):
+    operands = _edits.rebuild_all(op.operands, around, place, last=last)
+    if operands is None:
         return False
     _edits.clone(op, place, operands)
     return _edits.erase(op)
@@ -87,8 +81,8 @@ def _other_branch(op: ir.Operation, variant: int) -> bool:
         return False
     other = branches[1] if op.block == branches[0] else branches[0]
     place = _edits.before(other.operations[len(other.operations) - 1].operation)
-    operands = [_edits.rebuild(each, around, place, last=False) for each in op.operands]
-    if any(each is None for each in operands):
+    operands = _edits.rebuild_all(op.operands, around, place, last=False)
+    if operands is None:
         return False
     _edits.clone(op, place, operands)
     return _edits.erase(op)
@@ -114,7 +108,7 @@ def _other_channel(op: ir.Operation, variant: int) -> bool:
         ]
         if variant >= len(others):
             return False
-        if op.parent.operation == others[variant].parent.operation:
+        if _edits.parent(op) == _edits.parent(others[variant]):
             if not others[variant].is_before_in_block(op):
                 return False
         op.operands[index] = others[variant].results[0]

@@ -95,7 +95,10 @@ def read_order(events: Sequence[sim.Event], role: str) -> Order:
     steps: list[tuple[float, float, OrderedAccess]] = []
     for number, event in enumerate(done_by):
         beside = under_way.get(number)
-        memory = tuple((numbers[m], *rest) for m, *rest in event.accesses)
+        memory = tuple(
+            (numbers[memory], first, last, writes)
+            for memory, first, last, writes in event.accesses
+        )
         if event.op in _SYNCHRONIZING and memory:
             # Threads write to scratch memory, synchronize, and read from it.
             barriers.append(event.begin + 0.25)

@@ -9,7 +9,11 @@ from ._mutants import Mutant
 # --- Barriers and their users ------------------------------------------------------
 
 
-def barrier_of(op: ir.Operation) -> tuple[ir.Value, str] | None:
+#: A channel and the side ``full`` or ``empty``, or an mbarrier and ``""``.
+Barrier = tuple[ir.Value, str]
+
+
+def barrier_of(op: ir.Operation) -> Barrier | None:
     """The barrier of a wait or a signal, as (value, side); None for other operations.
 
     The side is ``full`` or ``empty`` for a channel, and ``""`` for an mbarrier.
@@ -40,10 +44,6 @@ def name_of(role: ir.Operation) -> str:
     return ir.StringAttr(role.attributes["name"]).value
 
 
-def kernel_of(op: ir.Operation) -> ir.Operation:
-    return _edits.enclosing(op, "gpu.func")
-
-
 def loops_around(op: ir.Operation) -> list[ir.Operation]:
     """The loops that `op` is in, from the inside out."""
     return [
@@ -51,7 +51,9 @@ def loops_around(op: ir.Operation) -> list[ir.Operation]:
     ]
 
 
-def using(names: set[str], barrier: tuple, root: ir.Operation) -> list[ir.Operation]:
+def using(
+    names: set[str], barrier: Barrier | None, root: ir.Operation
+) -> list[ir.Operation]:
     """The operations in `root` that wait for, or signal, a barrier."""
     return [
         each
@@ -62,7 +64,7 @@ def using(names: set[str], barrier: tuple, root: ir.Operation) -> list[ir.Operat
 
 def may_follow(op: ir.Operation, other: ir.Operation) -> bool:
     """Whether an execution of `op` may follow one of `other`, both in one role."""
-    order = _edits.walk(kernel_of(op))
+    order = _edits.walk(_edits.kernel_of(op))
     if order.index(op) > order.index(other):
         return True
     return any(loop in loops_around(other) for loop in loops_around(op))
@@ -108,7 +110,7 @@ def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
         return None
     if maker.name == "tile.channel":
         return list(maker.operands) or None
-    return _buffers_by_mbarrier(kernel_of(op)).get(op.operands[0])
+    return _buffers_by_mbarrier(_edits.kernel_of(op)).get(op.operands[0])
 
 
 def _buffers_by_mbarrier(kernel: ir.Operation) -> dict[ir.Value, list[ir.Value]]:
@@ -124,7 +126,8 @@ def _buffers_by_mbarrier(kernel: ir.Operation) -> dict[ir.Value, list[ir.Value]]
 def _read_fills(
     block: list[ir.Operation], found: dict[ir.Value, list[ir.Value]]
 ) -> None:
-    empty, buffers = None, []
+    empty: ir.Value | None = None
+    buffers: list[ir.Value] = []
     for op in block:
         if op.name == "tile.mbarrier_wait" and is_for_a_release(op):
             empty, buffers = op.operands[0], []
@@ -146,13 +149,14 @@ def crossed_by(mutant: Mutant) -> list[ir.Operation] | None:
     """
     op = mutant.op
     if mutant.mutation == "move-in":
-        return [_edits.step(op, down=mutant.variant == 1)]
+        around = _edits.step(op, down=mutant.variant == 1)
+        return None if around is None else [around]
     if mutant.mutation not in ("move-earlier", "move-later"):
         return None
     down = mutant.mutation == "move-later"
-    place = op
-    for _ in range(mutant.variant + 1):
-        place = _edits.step(place, down)
+    place = _edits.steps(op, down, mutant.variant + 1)
+    if place is None:
+        return None
     block = _edits.block_of(op)
     first, last = sorted((block.index(op), block.index(place)))
     return [each for each in block[first : last + 1] if each != op]
@@ -162,17 +166,18 @@ def _first_number(value: ir.Value) -> int | None:
     """The first value of a number that a loop may carry; None if it is unknown."""
     op = _edits.defining(value)
     if op is None:
-        loop = value.owner.owner.operation
-        if loop.name != "scf.for" or value.arg_number == 0:
+        argument = ir.BlockArgument(value)
+        loop = argument.owner.owner.operation
+        if loop.name != "scf.for" or argument.arg_number == 0:
             return None
-        return _first_number(loop.operands[2 + value.arg_number])
+        return _first_number(loop.operands[2 + argument.arg_number])
     if op.name == "scf.for":
-        return _first_number(op.operands[3 + value.result_number])
+        return _first_number(op.operands[3 + ir.OpResult(value).result_number])
     if op.name == "arith.constant":
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "arith.xori":
-        numbers = [_first_number(each) for each in op.operands]
-        return None if None in numbers else numbers[0] ^ numbers[1]
+        lhs, rhs = (_first_number(each) for each in op.operands)
+        return None if lhs is None or rhs is None else lhs ^ rhs
     return None
 
 
@@ -183,7 +188,7 @@ def is_for_a_release(op: ir.Operation) -> bool:
     return op.name == "tile.acquire"
 
 
-def _barriers_in(root: ir.Operation) -> set[tuple[ir.Value, str]]:
+def _barriers_in(root: ir.Operation) -> set[Barrier | None]:
     return {
         barrier_of(each)
         for each in _edits.walk(root)

@@ -148,7 +148,7 @@ def _proved(results: Results) -> str:
                 found[each.exclusion].append((f"{kernel} ({form})", each))
     groups: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for where, each in found[NONE]:
-        what = headline(each.simulator)
+        what = headline(each.simulator or "")
         groups[each.mutation, what].append(f"`{each.id}` of {where}")
     rows = [
         [f"`{mutation}`", what, str(len(ids)), ids[0]]

@@ -19,7 +19,7 @@ _OPPOSITE = {
 
 def _roles_of(op: ir.Operation) -> list[ir.Operation]:
     """The roles of the kernel that `op` is in."""
-    kernel = _edits.enclosing(op, "gpu.func")
+    kernel = _edits.kernel_of(op)
     return [each for each in _edits.walk(kernel) if each.name == "tile.role"]
 
 
@@ -112,7 +112,7 @@ def _has_place_for(neighbour: ir.Operation, op: ir.Operation) -> bool:
 @mutation("roles", "tile.specialize")
 def _roles(op: ir.Operation, variant: int) -> bool:
     """Two roles exchange their work (even) or their warps (odd); counts stay."""
-    kernel = _edits.enclosing(op, "gpu.func")
+    kernel = _edits.kernel_of(op)
     # The arrivals of channels are counted when they are lowered, for the new roles.
     if not any(each.name == "tile.mbarrier" for each in _edits.walk(kernel)):
         return False

@@ -6,7 +6,7 @@ mutant with these premises behaves like the original; it becomes part of the rep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .. import ir
 from . import _edits, _protocol
@@ -139,7 +139,7 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     return all(_edits.is_pure(each) or _commutes(op, each, later) for each in crossed)
 
 
-def _is_last_signal(op: ir.Operation, crossed: list[ir.Operation] = ()) -> bool:
+def _is_last_signal(op: ir.Operation, crossed: Sequence[ir.Operation] = ()) -> bool:
     """Whether all waits for a signal are over when it is given.
 
     That has to hold before the operations that the signal `crossed`, too.
@@ -150,7 +150,7 @@ def _is_last_signal(op: ir.Operation, crossed: list[ir.Operation] = ()) -> bool:
     inside = [each for outer in crossed for each in _edits.walk(outer)]
     return all(
         _has_passed(waiter, op, role, inside)
-        for waiter in _protocol.using(BLOCKING, barrier, _protocol.kernel_of(op))
+        for waiter in _protocol.using(BLOCKING, barrier, _edits.kernel_of(op))
     )
 
 
@@ -286,7 +286,7 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
         return _is_last_signal(op)
     crossed = _protocol.crossed_by(mutant)
     if mutant.mutation in ("move-earlier", "move-in"):
-        return _is_last_signal(op, crossed)
+        return _is_last_signal(op, crossed or ())
     if op.name == "tile.gemm_wait" and crossed is not None:
         inside = [each for outer in crossed for each in _edits.walk(outer)]
         return all(_edits.is_pure(e) or _is_last_signal(e) or e.regions for e in inside)
@@ -368,7 +368,7 @@ def _expected_before_sent(mutant: Mutant) -> bool:
         or (each.name in SIGNALING and each.operands[0] != op.operands[0])
         or (each.name in BLOCKING and _is_of_other_slots(each, op))
         or (more and each.name in ("tile.store", "tile.load"))
-        for each in _protocol.crossed_by(mutant)
+        for each in _protocol.crossed_by(mutant) or ()
     )
 
 
@@ -402,8 +402,8 @@ def _nobody_waits_for_it(mutant: Mutant) -> bool:
         barrier = op.operands[0]
     else:
         return False
-    waits = _protocol.using(BLOCKING, (barrier, ""), _protocol.kernel_of(op))
-    arrivals = _protocol.using(SIGNALING, (barrier, ""), _protocol.kernel_of(op))
+    waits = _protocol.using(BLOCKING, (barrier, ""), _edits.kernel_of(op))
+    arrivals = _protocol.using(SIGNALING, (barrier, ""), _edits.kernel_of(op))
     looped = any(_protocol.loops_around(each) for each in waits)
     free = all(_protocol.is_for_a_release(each) for each in waits)
     return not looped and free and all(map(_is_last_signal, arrivals))
@@ -413,14 +413,13 @@ def _has_less_arrivals(mutant: Mutant) -> bool:
     """Whether fewer threads arrive than in the original."""
     after = _edits.walk(mutant.module.operation)[mutant.index]
     order = ("thread", "warps", "threads")
-    found = [
-        order.index(name) if name in order else None
-        for name in (
-            str(each.attributes["by"]).removeprefix("#tile.agents<").rstrip(">")
-            for each in (after, mutant.op)
-        )
-    ]
-    return None not in found and found[0] < found[1]
+    agents, before = (
+        str(each.attributes["by"]).removeprefix("#tile.agents<").rstrip(">")
+        for each in (after, mutant.op)
+    )
+    if agents not in order or before not in order:
+        return False
+    return order.index(agents) < order.index(before)
 
 
 @rule
@@ -450,12 +449,14 @@ def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
     if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
         return False
     condition = guard.operands[0]
-    if isinstance(condition.owner, ir.Block):
-        if condition.owner != loop.regions[0].blocks[0] or condition.arg_number == 0:
+    maker = _edits.defining(condition)
+    if maker is None:
+        argument = ir.BlockArgument(condition)
+        if argument.owner != loop.regions[0].blocks[0] or argument.arg_number == 0:
             return False
-        number = condition.arg_number - 1
-    elif condition.owner.operation == loop:
-        number = condition.result_number
+        number = argument.arg_number - 1
+    elif maker == loop:
+        number = ir.OpResult(condition).result_number
     else:
         return False
     first = _edits.defining(loop.operands[3 + number])

@@ -103,8 +103,10 @@ def _pack_float(dtype: str) -> Callable[[Any, str], int]:
         try:
             number = float(value)
             if dtype in ("f16", "f32", "f64"):
-                code, integer = {"f16": "eH", "f32": "fI", "f64": "dQ"}[dtype]
-                return struct.unpack(integer, struct.pack(code, number))[0]
+                codes = {"f16": ("e", "H"), "f32": ("f", "I"), "f64": ("d", "Q")}
+                code, integer = codes[dtype]
+                bits: int = struct.unpack(integer, struct.pack(code, number))[0]
+                return bits
         except (TypeError, ValueError):
             raise LaunchError(
                 f"argument '{name}': expected a number, found {value!r}"
@@ -153,8 +155,8 @@ class Plan:
 
     grid: tuple[int, int, int]
     device: int | None
-    values: ctypes.Array
-    parameters: ctypes.Array
+    values: ctypes.Array[ctypes.c_uint64]
+    parameters: ctypes.Array[ctypes.c_void_p]
     parameters_address: int
     tensor_maps: list[TensorMap]
 

@@ -252,7 +252,8 @@ class _Command:
 
             grid = _parse_integers(self.grid)
             values = list(copies.values())
-            run(module, self.kernel, values, grid, progress=progress, **options)
+            shown: RunOptions = {**options, "progress": progress}
+            run(module, self.kernel, values, grid, **shown)
         return copies
 
 

@@ -20,7 +20,7 @@ from ._options import RunOptions
 TIMINGS: tuple[RunOptions, ...] = (
     {"policy": "earliest"},
     {"policy": "latest"},
-    *({"policy": "random", "seed": seed} for seed in range(5)),
+    *(RunOptions(policy="random", seed=seed) for seed in range(5)),
 )
 
 
@@ -165,7 +165,7 @@ def _compare(
 ) -> str | None:
     """The first element that differs, in words."""
     for number, (left, right) in enumerate(zip(found, expected, strict=True)):
-        if left is None:
+        if left is None or right is None:
             continue
         if tolerance:
             wanted = right.astype(np.float64)

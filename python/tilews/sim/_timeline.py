@@ -120,8 +120,8 @@ class _Clock:
             waited = [e for e in mine if e.number <= event.number]
         if event.end < 0:
             return None
-        found = [self.spans.get(id(one)) for one in waited]
-        return None if None in found else found
+        found = [self.spans[id(one)] for one in waited if id(one) in self.spans]
+        return found if len(found) == len(waited) else None
 
     def place(self, event: Event, causes: list[Span]) -> None:
         begin = self.times[event.role]

@@ -119,7 +119,9 @@ class Trace:
         for name in names:
             a, b = mine.get(name), theirs.get(name)
             texts = [f"{v:9.1f}" if v is not None else f"{'-':>9}" for v in (a, b)]
-            change = f"{b - a:+9.1f}" if None not in (a, b) else f"{'-':>9}"
+            change = f"{'-':>9}"
+            if a is not None and b is not None:
+                change = f"{b - a:+9.1f}"
             lines.append(f"{name:<{width}} {texts[0]} {texts[1]} {change}")
         return "\n".join(lines) + "\n"
 
@@ -262,8 +264,10 @@ def trace(
 
 
 def _find_chip(kernel: ir.Operation) -> str:
-    targets = kernel.parent.attributes
-    text = str(targets["targets"]) if "targets" in targets else ""
+    module = kernel.parent
+    text = ""
+    if module is not None and "targets" in module.attributes:
+        text = str(module.attributes["targets"])
     _, _, rest = text.partition('chip = "')
     if not rest:
         raise ValueError("the kernel's module has no target; give trace(chip=...)")

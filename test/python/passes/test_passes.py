@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tilews._mlir_libs import _tilews
 
 from kernels.gemm import gemm
 from tilews import CompileError, compiler, ir, pass_list, passes, sim
+from tilews._mlir_libs import _tilews
 
 ROOT = Path(__file__).parents[3]
 
