@@ -218,12 +218,12 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
 
 FailureOr<BlockCode> Translator::translate(Region &region) {
   BlockCode code;
+  if (region.empty())
+    return code;
   if (++depth > kMaxDepth)
     return emitOpErrorAt(region.getParentOp())
            << "is nested more than " << kMaxDepth
            << " regions deep, the most that the interpreter runs";
-  if (region.empty())
-    return code;
   if (!region.hasOneBlock())
     return emitOpErrorAt(region.getParentOp())
            << "has a region of several blocks, which the interpreter does not "

@@ -37,7 +37,7 @@ def test_regions_may_be_nested_deeply_but_not_without_limit():
     a = np.zeros(4, "f4")
     run(nest(499), [("a", "memref<4xf32>", a)])
     assert a[0] == 1
-    roles = f"tile.specialize {{ tile.role @r warps 1 {{\n{nest(490)}\n}} }}"
+    roles = f"tile.specialize {{ tile.role @r warps(4) {{\n{nest(490)}\n}} }}"
     run(roles, [("a", "memref<4xf32>", np.zeros(4, "f4"))])
     fails(
         nest(500),
