@@ -37,11 +37,11 @@ PHASES = ("tile", "planned", "laid_out", "barriers", "target")
 class CompiledKernel:
     """A kernel that was lowered for a chip.
 
-    Device code is made when it is asked for, once. Whatever cannot be made raises
-    :class:`CompileError` with the compiler's messages.
+    Each form of device code is generated once, when it is first read. A property raises
+    :class:`CompileError` with the compiler's messages if generating its form fails.
     """
 
-    def __init__(self, compilation: Any, kernel: str | None) -> None:
+    def __init__(self, compilation: _tilews.Compilation, kernel: str | None) -> None:
         self._compilation = compilation
         self._kernel = kernel or ""
         self._parse_time: float | None = None
@@ -50,13 +50,13 @@ class CompiledKernel:
         self._report()
 
     def _report(self) -> None:
-        """Passes messages that are new to the functions of :func:`on_messages`."""
+        """Passes new messages to the functions of :func:`on_messages`."""
         with self._lock:
             messages = self._compilation.messages[self._reported :]
             self._reported += len(messages)
         _observers.report(messages)
 
-    def _get(self, output: Any) -> bytes:
+    def _get(self, output: _tilews.Output) -> bytes:
         result = self._compilation.get(output)
         self._report()
         return result
@@ -70,7 +70,7 @@ class CompiledKernel:
 
     @property
     def target(self) -> str:
-        """The chip."""
+        """The chip, such as ``sm_90a``."""
         return self._compilation.chip
 
     @property
@@ -79,7 +79,11 @@ class CompiledKernel:
         return "nvidia" if self.target.startswith("sm_") else "amd"
 
     def mlir(self, phase: str = "target") -> str:
-        """The module in one of :data:`PHASES`."""
+        """The text of the module in one of :data:`PHASES`.
+
+        Raises:
+            CompileError: the phase is unknown.
+        """
         text = self._compilation.print(phase)
         self._report()
         return text
@@ -125,10 +129,11 @@ class CompiledKernel:
 
     @functools.cached_property
     def manifest(self) -> dict[str, Any]:
-        """How to launch the kernel: see ``docs`` and ``Target/Manifest.h``."""
-        manifest = self._compilation.manifest(self._kernel)
+        """How to launch the kernel; ``docs/launch.md`` describes the fields."""
+        text = self._compilation.manifest(self._kernel)
         self._report()
-        return json.loads(manifest)
+        manifest: dict[str, Any] = json.loads(text)
+        return manifest
 
     @property
     def resources(self) -> dict[str, Any] | None:
@@ -137,14 +142,20 @@ class CompiledKernel:
 
     @property
     def messages(self) -> list[str]:
-        """Warnings and remarks so far, such as why an instruction was not chosen or
-        what ``ptxas`` serialized."""
+        """Warnings and remarks so far.
+
+        For example, why an instruction was not chosen, or that ``ptxas`` serialized
+        asynchronous matmuls.
+        """
         return self._compilation.messages
 
     @property
     def timings(self) -> dict[str, float]:
-        """Milliseconds that each step so far took, in order: parsing, each pass, and
-        the steps of the emission. Steps of one name are added up."""
+        """The time of each step so far in milliseconds, in order of execution.
+
+        The steps are parsing, each pass, and the steps of code generation. Steps with
+        the same name are added up.
+        """
         times: dict[str, float] = {}
         if self._parse_time is not None:
             times["parse"] = self._parse_time
@@ -174,6 +185,10 @@ class CompiledKernel:
             path: the file; the manifest has the same name with the suffix ``.json``.
             form: ``ptx``, ``cubin``, ``asm``, ``object``, ``hsaco`` or ``llvm``; the
                 binary by default.
+
+        Raises:
+            CompileError: the chip has no such form, or generating it fails.
+            OSError: a file cannot be written.
         """
         content = getattr(self, form or "binary")
         data = content.encode() if isinstance(content, str) else content
@@ -187,13 +202,22 @@ class CompiledKernel:
 
 
 def find_ptxas() -> str | None:
-    """The path of NVIDIA's assembler: on PATH, in ``CUDA_HOME`` or ``CUDA_PATH``, or
-    in the package ``nvidia-cuda-nvcc``."""
+    """The path of NVIDIA's assembler; None if there is none.
+
+    It is looked for on PATH, in ``CUDA_HOME`` or ``CUDA_PATH``, and in the Python
+    package ``nvidia-cuda-nvcc``.
+    """
     return _tilews.find_ptxas(_tool_path.directories())
 
 
 def targets() -> list[dict[str, Any]]:
-    """All chips there are, and what each of them can do."""
+    """The supported chips, with the properties of each.
+
+    Returns:
+        Dictionaries with ``chip``, ``vendor`` ('nvidia' or 'amd'), ``warp_size``,
+        ``max_threads`` of a block, ``max_shared_bytes``, and booleans for instructions
+        such as ``tma``.
+    """
     context = ir.Context()
     with context:
         return _tilews.targets(context)
@@ -201,7 +225,7 @@ def targets() -> list[dict[str, Any]]:
 
 @functools.cache
 def warp_size(target: str | None) -> int:
-    """The threads of a warp of a chip; 32 for those that are not known."""
+    """The threads of a warp of a chip; 32 for unknown chips and without one."""
     sizes = {info["chip"]: info["warp_size"] for info in targets()}
     return sizes.get(target, 32)
 
@@ -214,15 +238,15 @@ def compile_module(
     index_bitwidth: int = 32,
     pipeline: str | None = None,
 ) -> CompiledKernel:
-    """Compiles the one ``gpu.module`` in ``module``, which may be in any phase.
+    """Compiles the only ``gpu.module`` in ``module``, which may be in any phase.
 
     Args:
-        module: stays as it is.
+        module: the module; it is not changed.
         target: a chip such as ``sm_90a`` or ``gfx942``; by default the target that
             the ``gpu.module`` names.
         kernel: the kernel to make the manifest of; by default the only one.
-        index_bitwidth: width of index arithmetic, 32 or 64; 64 is needed for arrays
-            of 2^31 elements and more.
+        index_bitwidth: width of index arithmetic, 32 or 64. Arrays with 2^31 or more
+            elements need 64.
         pipeline: passes on a ``gpu.module``, separated by commas, that bring the
             kernel to phase 4: layouts, a memory plan and barriers; by default those
             of ``tilews.passes.to_nvvm`` or ``to_rocdl``. The target is set before.

@@ -8,9 +8,9 @@ Each pass of ``docs/passes.md`` is a function here, named like its flag without
     passes.plan_pipeline(module)
     passes.infer_layouts(module, explain=True)
 
-``help(passes.plan_pipeline)`` shows what a pass does, with IR before and after.
-Every function returns the warnings and remarks as a list of str. What fails raises
-:class:`~tilews.errors.CompileError` and leaves the module as it was.
+``help(passes.plan_pipeline)`` describes a pass, with IR before and after. Every
+function returns the warnings and remarks as a list of str. If a pass fails, the
+function raises :class:`~tilews.errors.CompileError` and leaves the module unchanged.
 """
 
 from __future__ import annotations
@@ -41,25 +41,26 @@ def run(module: ir.Module, pipeline: str) -> Messages:
     """Runs passes in the order and notation of ``tilews-opt --pass-pipeline``.
 
     Args:
-        module: is changed.
-        pipeline: such as ``"tile-infer-layouts{explain=true},canonicalize"``, passes
-            and pipelines of tilews and of upstream MLIR. What is not nested in
-            ``gpu.module(...)`` runs on each ``gpu.module``, or on the whole module
-            if it is a pipeline. A text that begins with ``builtin.module(`` is taken
-            as it is.
+        module: the module; it is changed in place.
+        pipeline: passes and pipelines of tilews and of upstream MLIR, such as
+            ``"tile-infer-layouts{explain=true},canonicalize"``. A pass that is not
+            nested in ``gpu.module(...)`` runs on each ``gpu.module``; a pipeline runs
+            on the whole module. A text that starts with ``builtin.module(`` is used
+            unchanged.
 
     Returns:
         Warnings and remarks, such as ``gemm.py:12:9: remark: tile-...``.
 
     Raises:
         CompileError: the text cannot be parsed, has an unknown pass or option, or a
-            pass failed. The module is as it was.
+            pass failed. The module is then unchanged.
+        TypeError: `module` is no module.
     """
     if not isinstance(module, ir.Module):
         raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")
     with module.context:
         manager = _parse(pipeline)
-        # A copy, as it is not known how far a pass that fails gets.
+        # A failing pass can leave the module half changed.
         copy = module.operation.clone()
         try:
             return _run(manager, module)
@@ -69,12 +70,12 @@ def run(module: ir.Module, pipeline: str) -> Messages:
 
 
 def expand(pipeline: str) -> list[str]:
-    """The passes that :func:`run` runs for a text, one by one, with their options.
+    """The single passes that :func:`run` runs for a text, with their options.
 
-    ``expand("tilews-to-nvvm{chip=sm_90a}")`` is what a custom pipeline starts from.
+    A custom pipeline can start from ``expand("tilews-to-nvvm{chip=sm_90a}")``.
 
     Raises:
-        CompileError: the text cannot be parsed, has an unknown pass or option.
+        CompileError: the text cannot be parsed, or has an unknown pass or option.
     """
     with ir.Context():
         manager = _parse(pipeline)
@@ -101,7 +102,7 @@ def _run(manager: PassManager, module: ir.Module) -> Messages:
 
 
 def _restore(module: ir.Module, copy: ir.Operation) -> None:
-    """Gives a module the operations of a copy, which loses them."""
+    """Moves the operations of a copy back into a module."""
     for op in list(module.body.operations):
         op.operation.erase()
     for op in list(copy.regions[0].blocks[0].operations):
@@ -135,7 +136,7 @@ def _explain(pipeline: str, error: str) -> str:
         near = difflib.get_close_matches(unknown.group(1), flags, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         return f"unknown pass '{unknown.group(1)}' in '{pipeline}'{hint}"
-    # What is said of the nesting is not the user's.
+    # The user did not write the nesting, so notes on it do not help.
     lines = [line for line in error.splitlines() if "add `gpu.module`" not in line]
     reason = "\n".join(line for line in lines if line.strip())
     return f"cannot parse the passes '{pipeline}': {reason}"

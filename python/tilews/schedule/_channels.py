@@ -16,6 +16,11 @@ Op = ir.Operation | ir.OpView
 
 
 def as_operation(value: Any, what: str) -> ir.Operation:
+    """The operation of an operation or a view.
+
+    Raises:
+        TypeError: `value` is neither; `what` names the argument in the message.
+    """
     if not isinstance(value, (ir.Operation, ir.OpView)):
         raise TypeError(f"{what}: expected an operation, found {value!r:.80}")
     operation = value.operation
@@ -24,7 +29,11 @@ def as_operation(value: Any, what: str) -> ir.Operation:
 
 
 def as_value(value: Any, what: str) -> ir.Value:
-    """A value, or the only result of an operation."""
+    """A value, or the only result of an operation.
+
+    Raises:
+        TypeError: `value` is neither; `what` names the argument in the message.
+    """
     if isinstance(value, (ir.Operation, ir.OpView)) and len(value.results) == 1:
         return value.results[0]
     if not isinstance(value, ir.Value):
@@ -52,7 +61,7 @@ def check_integer(
 
 
 def _place(op: ir.Operation | None) -> str:
-    """Where an operation is from, as messages begin; empty if it is unknown."""
+    """The location of an operation as a prefix of messages; empty if unknown."""
     location = None if op is None else op.location
     while location is not None and location.is_a_callsite():
         location = location.callee
@@ -82,12 +91,19 @@ def expand_layout(buffer: ir.Type | ir.Value | Op, depth: int) -> ir.Type:
 
 
 def version_buffer(buffer: ir.Value | Op, depth: int) -> ir.Value:
-    """Allocates `depth` versions of a buffer, a ``tile.alloc_shared``, beside it.
+    """Allocates `depth` versions of a buffer, before its ``tile.alloc_shared``.
 
-    The buffer stays: :func:`use_version` lets operations use a version.
+    The buffer itself stays; :func:`use_version` lets operations use a version.
+
+    Args:
+        buffer: the result of a ``tile.alloc_shared``.
+        depth: the number of versions, 1 to 64.
+
+    Returns:
+        A buffer of shape (depth, ...).
 
     Raises:
-        CompileError: see :func:`expand_layout`.
+        CompileError: as for :func:`expand_layout`, or `buffer` is another value.
     """
     buffer = as_value(buffer, "buffer")
     alloc = buffer.owner
@@ -104,18 +120,17 @@ def version_buffer(buffer: ir.Value | Op, depth: int) -> ir.Value:
 def use_version(
     op: Op, buffer: ir.Value | Op, versions: ir.Value, cursor: ir.Value
 ) -> None:
-    """Lets an operation, and what is in it, use a version instead of a buffer.
+    """Lets an operation, including its regions, use a version instead of a buffer.
 
     Args:
-        op: its uses of the buffer, and of views of it, become uses of the version
-            that `cursor` points at.
+        op: an operation. Its uses of the buffer, and of views of the buffer, become
+            uses of the version that `cursor` points to.
         buffer: the result of a ``tile.alloc_shared``.
-        versions: versions of it, see :func:`version_buffer`.
-        cursor: of the same depth.
+        versions: versions of the buffer, see :func:`version_buffer`.
+        cursor: a cursor of the same depth.
 
     Raises:
-        CompileError: the types do not belong together, or a value is not known at
-            the operation.
+        CompileError: the types do not fit, or a value does not dominate the operation.
     """
     _tilews._use_version(
         as_operation(op, "op"),
@@ -151,8 +166,8 @@ def make_channel(
 
     Args:
         buffers: shared buffers with the slots as leading dimension.
-        producer: what fills them: ``tma``, ``cp_async``, ``simt``, or ``mixed`` for
-            several of these.
+        producer: the instructions that fill the slots: ``tma``, ``cp_async``, ``simt``,
+            or ``mixed`` for several of these.
         depth: the number of slots; needed only without buffers.
 
     Raises:
@@ -185,17 +200,21 @@ def make_cursor(depth: int) -> ir.Value:
 
 
 def advance(cursor: ir.Value) -> ir.Value:
-    """The place of the transaction after a cursor's."""
+    """The cursor of the next transaction.
+
+    Raises:
+        CompileError: `cursor` is no cursor.
+    """
     cursor = as_value(cursor, "cursor")
     _depth(cursor, "cursor")
     return tile.advance(cursor, loc=_location(cursor))
 
 
 def slot(versions: ir.Value, cursor: ir.Value) -> ir.Value:
-    """The version of a buffer that a cursor points at.
+    """The version of a buffer that a cursor points to.
 
     Raises:
-        CompileError: the buffer has not as many versions as the cursor's channel.
+        CompileError: the number of versions is not the depth of the cursor.
     """
     versions, cursor = as_value(versions, "versions"), as_value(cursor, "cursor")
     depth = _depth(cursor, "cursor")
@@ -216,7 +235,7 @@ def acquire(channel: ir.Value, cursor: ir.Value) -> tile.AcquireOp:
 
 
 def commit(channel: ir.Value, cursor: ir.Value) -> tile.CommitOp:
-    """Lets the fill of the slot complete as soon as its copies have landed."""
+    """Completes the fill of the slot, once its copies have landed."""
     return _transaction(tile.commit, channel, cursor)
 
 
@@ -226,7 +245,7 @@ def wait(channel: ir.Value, cursor: ir.Value) -> tile.WaitOp:
 
 
 def release(channel: ir.Value, cursor: ir.Value) -> tile.ReleaseOp:
-    """Gives the slot back."""
+    """Gives the slot back to the producer."""
     return _transaction(tile.release, channel, cursor)
 
 
@@ -261,10 +280,14 @@ def _has_location() -> bool:
 def carry_cursors(kernel: Op, cursors: Sequence[ir.Value]) -> None:
     """Makes loops and branches carry cursors.
 
-    Write a schedule as if each of `cursors`, results of ``tile.cursor`` in the
-    kernel's body, were a variable that :func:`advance` changes. This function makes
-    values of them: every use sees the cursor as it is there, and ``scf.for``,
-    ``scf.if`` and ``scf.while`` pass it on. These are replaced where they do.
+    A schedule can be written as if each cursor were a variable that :func:`advance`
+    changes. This function puts that into SSA form: every use gets the value of the
+    cursor at its place, and ``scf.for``, ``scf.if`` and ``scf.while`` carry it. Loops
+    and branches that carry a cursor are replaced.
+
+    Args:
+        kernel: the ``gpu.func``.
+        cursors: results of ``tile.cursor`` in the kernel's body.
 
     Raises:
         CompileError: a value is no such cursor.

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ir
 from ._launch import DTYPES
 
-#: What an extent is that nobody has given, before it is rounded up.
+#: The default of extents, before it is rounded up to a multiple of the divisor.
 _DEFAULT_EXTENT = 128
 
 
@@ -29,11 +29,11 @@ def make_arguments(
             file. Other arrays get random small integers.
         extents: By name (``tile.symbols``), or by argument and dimension as in
             ``A.0`` or ``2.0``, the extents of random arrays.
-        seed: Of the random values.
+        seed: The seed of the random values.
 
     Raises:
-        ValueError: A scalar is missing, a name is not one of the kernel's, a value is
-            none of its argument's type, or an extent has no effect.
+        ValueError: A scalar is missing, a name is unknown, a value does not fit the
+            type of its argument, or an extent has no effect.
     """
     types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
     random = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def _get_shape(
     known: dict[str, int],
     asked: dict[str, None],
 ) -> list[int]:
-    """The extents of a random array; notes in `asked` what they may be called."""
+    """The extents of a random array; adds their possible names to `asked`."""
     rank = type_.rank
     symbols, divisors = [""] * rank, [1] * rank
     if "tile.symbols" in attributes:

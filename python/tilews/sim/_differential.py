@@ -94,10 +94,10 @@ def differential(
     tolerance: float = 0.0,
     folder: str | pathlib.Path | None = None,
 ) -> Difference | None:
-    """Runs a kernel as it is, and then after each pass of a pipeline.
+    """Compares the results of a kernel before and after each pass of a pipeline.
 
-    Stops at passes whose kernels the simulator does not run: those of single
-    threads. Neither the module nor the arrays are changed.
+    Stops at the first pass that produces code of single threads, which the simulator
+    does not run. Neither the module nor the arrays are changed.
 
     Args:
         module: A module that holds the kernel.
@@ -105,16 +105,16 @@ def differential(
         args: As for :func:`run`.
         pipeline: As for :func:`list_passes`.
         grid: As for :func:`run`.
-        timings: Arguments of :func:`run`, for one run each after each pass.
-        tolerance: What results may differ by, absolutely and relative to the
-            results of the kernel as it is.
+        timings: Arguments of :func:`run`; after each pass there is one run for each.
+        tolerance: The largest difference of results, absolutely and relative to the
+            results of the original kernel.
         folder: Where to write the IR before and after the first pass that differs.
 
     Returns:
         The first difference; None if there is none.
 
     Raises:
-        SimulationError: The kernel fails as it is.
+        SimulationError: The original kernel fails.
         CompileError: A pass fails.
     """
     root = getattr(module, "operation", module)

@@ -28,12 +28,13 @@ class Event:
         slot: Slot of the barrier.
         phase: The phase of the barrier that the event waits for, arrives in, or lands
             bytes in, counted from 0.
-        bytes: Bytes of memory that it accesses or copies, or that a barrier expects.
+        bytes: Bytes of memory that the event accesses or copies, or that a barrier
+            expects.
         number: For a copy by cp.async, a copy to global memory or an asynchronous
             matmul: its number among those of the role, counted from 1. For a wait for
             them: how many are complete.
         work: For a matmul: multiplications; for others: elements of their fragments.
-        accesses: The bytes that it accesses, of memories that the kernel writes:
+        accesses: The accessed bytes of memories that the kernel writes, as tuples of
             memory, first byte, end (exclusive), and whether they are written. Memories
             are numbered in the order of their first access.
     """
@@ -55,7 +56,10 @@ class Event:
 
 
 def make_event(op: ir.Operation, role: str, unit: int, *rest: Any) -> Event:
-    """An event as the native module gives it: `rest` are the fields from `begin` on."""
+    """Makes an event of a record of the native module.
+
+    `rest` are the fields of :class:`Event` from `begin` on.
+    """
     attributes = op.attributes
     inst = str(attributes["tile.inst"]) if "tile.inst" in attributes else ""
     location = re.match(r'loc\("(.*?)":(\d+):(\d+)', str(op.location))

@@ -19,11 +19,14 @@ _FUNCTIONS = (
 
 
 def find_grid(kernel: ir.Operation, args: Sequence[Any]) -> list[int] | None:
-    """Blocks in x, y and z, or None if the kernel does not say.
+    """Blocks in x, y and z; None if the kernel has no ``tile.grid``.
 
     Args:
         kernel: The ``gpu.func``.
-        args: As of :func:`run`.
+        args: As for :func:`run`.
+
+    Raises:
+        ValueError: The grid is no expression of the arguments.
     """
     if "tile.grid" not in kernel.attributes:
         return None

@@ -21,9 +21,9 @@ class RunOptions(TypedDict, total=False):
     """The keyword arguments of :func:`tilews.sim.run`; all may be left out.
 
     Attributes:
-        policy: Which step comes next where several can. ``"earliest"`` (the default)
+        policy: Which of several possible steps comes next. ``"earliest"`` (the default)
             completes asynchronous operations at once, ``"latest"`` completes them when
-            nothing else can happen, ``"random"`` draws a step, and ``"worst"`` tries
+            no other step is possible, ``"random"`` draws a step, and ``"worst"`` tries
             one possibility after the other.
         seed: Seed of ``"random"``; 0 by default.
         runs: Runs of each block under ``"worst"``; 1000 by default.
@@ -32,12 +32,11 @@ class RunOptions(TypedDict, total=False):
             (0 outside of roles, then the roles in order) and the number of an operation
             of the kernel as it is printed. Afterwards `policy` decides. See
             :func:`tilews.sim.replay`.
-        barriers: ``"explicit"`` if ``tile.barrier`` and ``tile.proxy_fence`` stand
-            wherever they are needed, ``"implied"`` if the accesses of a role are
-            ordered as they are written, ``"detect"`` (the default) to look whether the
-            kernel has any.
-        max_steps: Operations that a block may execute before it counts as endless;
-            0, the default, for any number.
+        barriers: ``"explicit"`` if only ``tile.barrier`` and ``tile.proxy_fence`` order
+            the accesses of a role, ``"implied"`` if program order does. ``"detect"``
+            (the default) means ``"explicit"`` if the kernel has such an operation.
+        max_steps: The most operations that a block may execute before it counts as
+            endless; 0, the default, for no limit.
         threads: CPU threads that run blocks; 0, the default, for one a processor.
         record: A list that gets the events of one block in the order in which they
             begin.

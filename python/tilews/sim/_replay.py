@@ -19,18 +19,18 @@ from ._launch import find_kernel, run
 
 @dataclasses.dataclass(frozen=True)
 class Counterexample:
-    """Why a schedule is wrong: arguments, and the events that lead to the fault.
+    """Evidence of a fault in a schedule: arguments, and the events up to the fault.
 
     Attributes:
         kernel: The kernel's name.
-        fault: What is wrong.
+        fault: The verifier's description of the fault.
         inputs: Arguments, extents and elements of arrays, as the verifier chose them:
             dictionaries with ``name``, ``kind`` (``scalar``, ``extent``, ``element``,
-            or ``other`` for what is computed from floats), ``argument`` (its number),
+            or ``other`` for values computed from floats), ``argument`` (its number),
             ``place`` (which extent, or the indices) and ``value``.
-        events: What happens, in order: dictionaries with ``task`` (0 outside of roles,
-            then the roles in order), ``op`` (the number of the operation in the kernel
-            as it is printed) and ``text``. Empty if arguments do not matter.
+        events: The steps in order: dictionaries with ``task`` (0 outside of roles, then
+            the roles in order), ``op`` (the number of the operation in the kernel as it
+            is printed) and ``text``. Empty if arguments do not matter.
     """
 
     kernel: str
@@ -40,10 +40,10 @@ class Counterexample:
 
     @staticmethod
     def load(path: str | pathlib.Path) -> Counterexample:
-        """Reads what ``--tile-verify-schedule="counterexample=..."`` has written.
+        """Reads a file that ``--tile-verify-schedule="counterexample=..."`` wrote.
 
         Raises:
-            ValueError: It is no counterexample.
+            ValueError: The file holds no counterexample.
         """
         try:
             read = json.loads(pathlib.Path(path).read_text())
@@ -57,11 +57,11 @@ class Counterexample:
             raise ValueError(f"{path} is no counterexample: {error}") from None
 
     def make_arguments(self, kernel: ir.Operation, seed: int = 0) -> list[Any]:
-        """Arguments with which the fault happens, in a grid of one block.
+        """Arguments with which the fault occurs, in a grid of one block.
 
         Args:
             kernel: The ``gpu.func``.
-            seed: Of the values of arrays that do not matter.
+            seed: The seed of array elements that the counterexample does not fix.
         """
         types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
         scalars = {
@@ -85,15 +85,20 @@ class Counterexample:
 
 
 def _grow(array: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
-    """The array with an element at a place; new elements are 0."""
+    """The array, enlarged so that it has an element `place`; new elements are 0."""
     more = [(0, max(0, i + 1 - n)) for i, n in zip(place, array.shape, strict=True)]
     return np.pad(array, more) if any(last for _, last in more) else array
 
 
 def find_counterexample(module: ir.Module) -> Counterexample | None:
-    """What the verifier finds against the first kernel of a module that is wrong.
+    """The verifier's counterexample for the first faulty kernel of a module.
 
-    None if there is nothing, or no proof either.
+    Returns:
+        The counterexample; None if the verifier finds no fault, whether or not it
+        proves the schedule.
+
+    Raises:
+        CompileError: The verifier fails without a counterexample.
     """
     copy = ir.Module.parse(str(module), context=module.context)
     with tempfile.TemporaryDirectory() as folder:
@@ -113,21 +118,21 @@ def replay(
     record: list[Event] | None = None,
     seed: int = 0,
 ) -> list[Any]:
-    """Runs a kernel up to the fault that the verifier has found, and on from there.
+    """Runs a kernel up to the fault of a counterexample, and on from there.
 
     Args:
-        module: What the counterexample is of.
-        counterexample: It.
-        record: A list that gets what happens, as of :func:`run`.
-        seed: Of the values of arrays that do not matter.
+        module: The module that the counterexample was found in.
+        counterexample: The steps to take first.
+        record: A list that gets the events, as for :func:`run`.
+        seed: The seed of array elements that the counterexample does not fix.
 
     Returns:
-        The arguments as the kernel has left them, if it ran to its end all the same:
-        then what is in them may be wrong.
+        The arguments after the run, if the kernel terminates in spite of the fault.
+        Its results may then be wrong.
 
     Raises:
-        SimulationError: The fault; or the kernel does something else than the
-            counterexample says, which the text then says.
+        SimulationError: The fault, or the kernel cannot take the steps of the
+            counterexample; the text says which.
     """
     kernel = find_kernel(module, counterexample.kernel)
     arguments = counterexample.make_arguments(kernel, seed)

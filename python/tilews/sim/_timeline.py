@@ -1,4 +1,4 @@
-"""When things happen in a block: events of the simulator, with latencies."""
+"""Timelines of a block: gives events of the simulator a start and an end in cycles."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _WAITS = {
 
 @dataclasses.dataclass
 class Span:
-    """Something that takes time.
+    """An event with its time.
 
     Attributes:
-        event: what it is.
-        lane: the role, or the unit, that it keeps busy.
-        begin, end: in cycles.
-        causes: for waits, what ended them.
+        event: the event.
+        lane: the role or the unit that executes the event.
+        begin, end: the times of start and end, in cycles.
+        causes: for a wait, the spans that ended it.
     """
 
     event: Event
@@ -42,11 +42,14 @@ class Span:
 
 @dataclasses.dataclass(frozen=True)
 class Stay:
-    """What is in a slot of a channel in one phase.
+    """The states of a slot of a channel in one phase, with times in cycles.
 
     Attributes:
-        filling, ready, used, free: when the first copy is issued, the last one has
-            landed, the first reader begins, and the readers have released it.
+        barrier, slot, phase: numbers of the channel's barrier, the slot and the phase.
+        filling: when the first copy into the slot is issued.
+        ready: when the last copy has landed.
+        used: when the first reader starts.
+        free: when the readers have released the slot.
     """
 
     barrier: int
@@ -61,9 +64,9 @@ class Stay:
 def place_in_time(events: Sequence[Event], latencies: Latencies) -> list[Span]:
     """Gives each event its time.
 
-    A role does one thing after the other. What it starts goes on in a unit, which
-    does one thing at a time but lets latencies overlap; a wait ends when what it
-    waits for has happened.
+    A role executes one operation after the other. An asynchronous operation runs in a
+    unit, which processes one at a time but overlaps their latencies. A wait ends when
+    all events that it waits for have ended.
     """
     return _Clock(events, latencies).run()
 
@@ -107,12 +110,10 @@ class _Clock:
         return sorted(self.spans.values(), key=lambda span: (span.begin, span.end))
 
     def causes(self, event: Event) -> list[Span] | None:
-        """What ends a wait; None if some of it has no time yet."""
+        """The spans that end a wait; None if one of them has no time yet."""
         if event.op not in _WAITS:
-            if event.op == "tile.specialize":
-                return None
-            # The block goes on when all its roles are done, and they when it is.
-            return []
+            # The block stays at tile.specialize, and its roles run.
+            return None if event.op == "tile.specialize" else []
         waited = self.arrivals.get((event.barrier, event.phase), [])
         if event.barrier < 0 and event.number > 0:
             kind = "tensor" if event.op == "tile.gemm_wait" else "cp_async"
@@ -135,13 +136,13 @@ class _Clock:
         lane = event.role or "block"
         self.spans[id(event)] = Span(event, lane, begin, end, causes)
         self.times[event.role] = end
-        # What it starts goes on beside it.
+        # Asynchronous operations that the event starts.
         for other in self.started[event.role]:
             if event.begin < other.begin and (other.begin < event.end or event.end < 0):
                 self.spans[id(other)] = self.start(other, end)
 
     def place_stuck(self, event: Event) -> None:
-        """A role that hangs waits as long as anything happens."""
+        """Lets a wait that never ends last to the end of the timeline."""
         begin = self.times[event.role]
         end = max((span.end for span in self.spans.values()), default=begin)
         if event.op in _WAITS:
@@ -176,7 +177,7 @@ class _Clock:
 
 
 def find_stays(spans: Sequence[Span]) -> list[Stay]:
-    """What the slots of channels hold, and when."""
+    """The states of the slots of channels over time."""
     end = max((span.end for span in spans), default=0.0)
     copies: dict[tuple[int, int], list[Span]] = defaultdict(list)
     waits: dict[tuple[int, int], list[Span]] = defaultdict(list)

@@ -18,7 +18,7 @@ from ._timeline import Span, Stay, find_stays, place_in_time
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """How the time of a role is spent, in cycles."""
+    """The time of a role in cycles: in total, and waiting for data and for slots."""
 
     total: float
     data: float
@@ -26,18 +26,19 @@ class Share:
 
     @property
     def busy(self) -> float:
+        """The cycles in which the role does not wait."""
         return self.total - self.data - self.slots
 
 
 @dataclasses.dataclass
 class Trace:
-    """What happens when in one block; made by :func:`trace`.
+    """The timeline of one block; made by :func:`trace`.
 
     Attributes:
-        name: of the kernel.
-        latencies: what times are made of.
-        spans: in the order in which they begin, with times in cycles.
-        stays: what the slots of channels hold.
+        name: the kernel's name.
+        latencies: the rates that times are computed from.
+        spans: events with times in cycles, in the order in which they start.
+        stays: the states of the slots of channels.
     """
 
     name: str
@@ -47,11 +48,11 @@ class Trace:
 
     @property
     def cycles(self) -> float:
-        """How long the block runs."""
+        """The end of the last span, in cycles."""
         return max((span.end for span in self.spans), default=0.0)
 
     def shares(self) -> dict[str, Share]:
-        """By role: how long it waits for data, and for free slots."""
+        """For each role, its time and how much of it is waiting."""
         full = {stay.barrier for stay in self.stays}
         lanes: dict[str, list[Span]] = defaultdict(list)
         for span in self.spans:
@@ -69,7 +70,7 @@ class Trace:
         return shares
 
     def units(self) -> dict[str, float]:
-        """By unit: how long something is under way in it, in cycles."""
+        """For each unit, the cycles in which an operation is under way."""
         busy: dict[str, float] = {}
         for unit in sorted({s.event.unit for s in self.spans} - {"role", "arrival"}):
             spans = [s for s in self.spans if s.event.unit == unit]
@@ -81,7 +82,7 @@ class Trace:
         return busy
 
     def figures(self) -> dict[str, float]:
-        """What :meth:`summary` says: by name, in cycles or percent."""
+        """The figures of :meth:`summary` by name, in cycles or percent."""
         cycles = self.cycles or 1.0
         found = {"cycles": self.cycles}
         for lane, share in self.shares().items():
@@ -111,7 +112,7 @@ class Trace:
         return "\n".join(lines) + "\n"
 
     def compare(self, other: Trace) -> str:
-        """A table of what differs between this trace and another one."""
+        """A table of the figures of this trace and another one, with differences."""
         mine, theirs = self.figures(), other.figures()
         names = list(dict.fromkeys([*mine, *theirs]))
         width = max(map(len, names))
@@ -192,7 +193,7 @@ def _at(lane: int, time: float, process: int = 1) -> dict[str, Any]:
 
 
 class _Lanes:
-    """Lanes of a process; what overlaps gets lanes beside each other."""
+    """Lanes of a process in the viewer; spans that overlap get lanes of their own."""
 
     def __init__(self, process: int, name: str) -> None:
         self.process, self.name = process, name
@@ -237,22 +238,22 @@ def trace(
     chip: str | None = None,
     block: int | Iterable[int] = (0, 0, 0),
 ) -> Trace:
-    """Runs a kernel and tells what happens when in one of its blocks.
+    """Runs a kernel and makes the timeline of one of its blocks.
 
-    Times are made of a few rates of the chip (``_latencies.py`` says which of them
-    are measured and which are estimated): they explain a schedule, and predict no
-    run time.
+    Times are computed from a few rates of the chip; ``_latencies.py`` says which of
+    them are measured and which are estimated. They explain a schedule, but do not
+    predict the run time.
 
     Args:
-        module, kernel_name, args, grid: as for :func:`run`; the kernel in any form,
-            best after the default pipeline up to ``--tile-lower-channels``.
-        chip: whose latencies count; by default that of the kernel's module.
-        block: the coordinates of the block.
+        module, kernel_name, args, grid: as for :func:`run`. The kernel can be in any
+            form, best after the default pipeline up to ``--tile-lower-channels``.
+        chip: the chip whose latencies are used; by default the target of the module.
+        block: the coordinates of the block in x, y and z.
 
     Raises:
-        ValueError: nothing is known of the chip, or there is none.
-        SimulationError: the kernel fails. Its ``events`` are what happened before:
-            :func:`make_trace` shows them.
+        ValueError: the chip has no known latencies, or the module has no target.
+        SimulationError: the kernel fails. :func:`make_trace` shows the ``events`` of
+            the error, which precede the failure.
     """
     kernel = find_kernel(module, kernel_name)
     events: list[Event] = []
