@@ -34,7 +34,7 @@ def on_messages(function: Callable[[list[str]], None]) -> Iterator[None]:
 
 
 def report(messages: list[str]) -> None:
-    """Calls the functions, if there are messages."""
+    """Calls the registered functions, unless there are no messages."""
     if messages:
         for function in tuple(_functions):
             function(list(messages))

@@ -91,7 +91,7 @@ def _content(compiled: CompiledKernel, form: str) -> bytes:
 
 
 def _report(compiled: CompiledKernel) -> None:
-    """Prints what the kernel uses and how long everything took, on stderr."""
+    """Prints the kernel's resources and the time of each step on stderr."""
     for message in compiled.messages:
         click.echo(message, err=True)
     for name, figure in (compiled.resources or {}).items():

@@ -1,4 +1,4 @@
-"""The passes and pipelines that there are, with their options.
+"""The list of passes and pipelines, with their options.
 
 The compiler is the only source. TableGen writes a page about the passes of each ``.td``
 file (``_pass_pages``), and the native module lists the named pipelines from the table

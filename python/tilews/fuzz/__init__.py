@@ -1,1 +1,1 @@
-"""Random kernels that every pass and the simulator are tried on."""
+"""Random kernels that test every pass, the verifier and the simulator."""

@@ -1,5 +1,8 @@
-"""Checks one random kernel: after every pass its result is the same, and its schedule
-is proved."""
+"""Checks one random kernel.
+
+Its results have to be the same after every pass, and the verifier has to prove its
+schedule.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +46,24 @@ MOST_STEPS = 20_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A kernel that went wrong.
+    """A fault that a kernel shows.
 
     Attributes:
-        kind: ``invalid`` for a kernel that is wrong itself, ``build`` for one that
-            the frontend refuses, ``reference`` where numpy and the interpreter
-            differ, ``pass`` for a pass that fails, ``differs`` for results that a
-            pass changes, ``error`` for a failing simulation after a pass, ``alarm``
-            for a schedule that the verifier refuses and that the simulator finds
-            nothing wrong with, ``unverified`` for one that the verifier says nothing
-            of, ``emit`` for device code that cannot be made; ``crash`` and ``hang``
-            of the process.
+        seed: the seed of the kernel.
+        kind: one of these:
+
+            * ``invalid``: the kernel itself is wrong;
+            * ``build``: the frontend refuses the kernel;
+            * ``reference``: numpy and the interpreter compute different results;
+            * ``pass``: a pass fails;
+            * ``differs``: a pass changes results;
+            * ``error``: the simulation fails after a pass;
+            * ``alarm``: the verifier refuses a schedule that runs without a fault;
+            * ``unverified``: the verifier cannot decide on a schedule;
+            * ``emit``: no device code can be generated;
+            * ``crash`` and ``hang``: the process crashes or hangs.
         step: the pass, and the chip that it ran for.
+        message: the fault in words.
     """
 
     seed: int
@@ -69,13 +78,13 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What is checked of which kernels.
+    """The checks to run.
 
     Attributes:
         chips: the targets whose pipelines run.
-        reference_every: of so many kernels one is compared with numpy.
-        emit_every: of so many kernels one is compiled to assembly, for one chip.
-        in_turn: whether a kernel is checked for one chip only, each time the next.
+        reference_every: every n-th kernel is compared with numpy; 0 for none.
+        emit_every: every n-th kernel is compiled to assembly, for one chip; 0 for none.
+        in_turn: whether each kernel is checked for one chip only, in rotation.
     """
 
     chips: tuple[str, ...] = CHIPS
@@ -91,7 +100,7 @@ class Options:
 
 
 def check(program: Program, options: Options) -> list[Finding]:
-    """Checks a kernel."""
+    """Checks a kernel; the list is empty if it shows no fault."""
     return list(_check(program, options))
 
 
@@ -142,8 +151,10 @@ def tile_passes(chip: str) -> list[str]:
 def _compare_steps(
     module: ir.Module, program: Program, expected: Sequence[Any], chip: str
 ) -> Iterator[Finding]:
-    """Simulates after passes that change what happens; only if that finds something,
-    after all of them, to find the one to blame."""
+    """Simulates after the passes that change the execution.
+
+    If that finds a fault, simulates again after every pass, to find the one to blame.
+    """
     found = list(_Steps(module, program, expected, chip).run(each=False))
     if found and found[0].kind in ("error", "differs"):
         found = list(_Steps(module, program, expected, chip).run(each=True)) or found
@@ -162,12 +173,12 @@ class _Steps:
         self.chip = chip
 
     def run(self, each: bool) -> Iterator[Finding]:
-        """What goes wrong first.
+        """The first fault.
 
         Args:
-            each: whether to simulate after each pass, under all policies; otherwise
-                after those that change what happens, under one, and under all after
-                the last.
+            each: whether to simulate after each pass, under all policies. Otherwise
+                there is a simulation under one policy after each pass that changes the
+                execution, and one under each policy after the last pass.
         """
         steps = tile_passes(self.chip)
         names = [step.partition("{")[0] for step in steps]
@@ -234,7 +245,7 @@ def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[Finding]:
 
 
 def _errors(error: CompileError) -> str:
-    """What went wrong, without the remarks."""
+    """The messages of an error without its remarks."""
     lines = str(error).splitlines()
     return "\n".join(line for line in lines if ": remark: " not in line)
 
@@ -245,7 +256,7 @@ def simulate(
     policy: str = "earliest",
     seed: int = 0,
 ) -> None:
-    """Runs the one kernel of a module; updates the arrays."""
+    """Runs the only kernel of a module; updates the arrays."""
     has_grid = "tile.grid" in find_kernel(module, None).attributes
     sim.run(
         module,
@@ -262,11 +273,12 @@ def simulate(
 def difference(
     found: Sequence[Any], expected: Sequence[Any], exact: bool = True
 ) -> str:
-    """Where results differ first, or nothing.
+    """The first difference of results in words; empty if there is none.
 
     Args:
-        exact: whether they have to be the same bits; otherwise what rounding a sum
-            of weights in another order explains is no difference.
+        found, expected: the arguments after two runs.
+        exact: whether results have to be equal; otherwise differences are allowed that
+            a sum of weights in another order explains.
     """
     for index, (one, other) in enumerate(zip(found, expected, strict=True)):
         if not isinstance(one, np.ndarray):

@@ -1,4 +1,4 @@
-"""Control flow of random kernels: loops, guards, and what is in them."""
+"""Control flow of random kernels: loops, guards, and their bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .transactions import Transactions
 
 
 class ControlFlow:
-    """Loops and guards, around transactions."""
+    """Generates loops and guards around transactions."""
 
     def __init__(
         self, draft: Draft, guards: Guards, transactions: Transactions
@@ -20,7 +20,7 @@ class ControlFlow:
         self._transactions = transactions
 
     def loop(self, scope: Scope) -> Lines:
-        """A loop, most of the time to be pipelined."""
+        """A loop, usually one to be pipelined."""
         draft = self._draft
         draft.loops += 1
         draft.variables += 1
@@ -99,7 +99,7 @@ class ControlFlow:
             units = [unit for _ in range(count) for unit in self.part(scope)]
             draft.busy = busy
             return [line for unit in units for line in unit]
-        # What is ready in one part may not be when another one begins.
+        # A buffer that one part fills may not be filled when another part starts.
         scopes = [
             dataclasses.replace(scope, ready=set(scope.ready)) for _ in range(count)
         ]

@@ -1,4 +1,4 @@
-"""Parameters of random kernels, and the arrays and numbers they are run with."""
+"""Parameters of random kernels, and the arrays and numbers of their arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of random kernels: arrays, buffers, and what loops carry."""
+"""Names of random kernels: arrays, buffers, and values that loops carry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shared:
 
 @dataclasses.dataclass
 class Scope:
-    """Where statements are made.
+    """The place at which statements are generated.
 
     Attributes:
         variable: the name of the innermost loop's variable; a number outside of loops.
@@ -49,7 +49,7 @@ def indent(lines: Lines) -> Lines:
 
 
 class Draft:
-    """The choices made for a kernel so far, and what it has names for."""
+    """The choices made for a kernel so far, and its names."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

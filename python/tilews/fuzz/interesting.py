@@ -100,7 +100,7 @@ def _setting(name: str) -> str:
 
 
 def _answer(question: Callable[[str], bool]) -> NoReturn:
-    """Exits with the answer; a mistake is not to be taken for one."""
+    """Exits with the answer; aborts if the question fails, which is no answer."""
     try:
         answer = question(sys.argv[-1])
     except BaseException:

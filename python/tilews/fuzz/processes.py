@@ -23,9 +23,11 @@ def run(seeds: range, options: Options, jobs: int, progress: Progress) -> None:
     """Checks kernels.
 
     Args:
-        jobs: processes at a time; 0 to stay in this one.
-        progress: is called with each seed that was checked and its findings, from
-            several threads.
+        seeds: the seeds of the kernels.
+        options: the checks to run.
+        jobs: the number of processes; 0 to stay in this one.
+        progress: a function that is called with each checked seed and its findings,
+            from several threads.
     """
     if jobs == 0:
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""What fills the buffers of random kernels."""
+"""Statements that fill the buffers of random kernels."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Program:
 
     @property
     def text(self) -> str:
-        """What a file would have to hold."""
+        """The text of a file with the kernel."""
         decorator = f"@tilews.kernel(threads={self.threads})"
         return (
             "import tilews\nimport tilews.language as tl\n\n\n"

@@ -1,4 +1,4 @@
-"""Makes a kernel that something is wrong with smaller, statement by statement."""
+"""Shrinks a kernel that shows a fault, statement by statement."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from .program import Program
 
 
 def reduce(program: Program, finding: Finding, options: Options) -> Program:
-    """The smallest kernel found in which the same goes wrong.
+    """The smallest kernel found that shows the same fault.
 
     Args:
-        finding: what is wrong with `program`. Other findings are not followed.
-        options: as they were for the finding; only its chip counts.
+        program: the kernel.
+        finding: the fault of `program`. Other faults of smaller kernels do not count.
+        options: the options with which the fault was found. Only the chip of the
+            finding is used.
     """
     chip = finding.step.rpartition(" ")[2]
     chips = (chip,) if chip else options.chips
-    # What is said of device code and of numpy needs its own check, on this seed.
+    # Faults of device code and of the reference need checks that are not always run.
     options = dataclasses.replace(
         options,
         chips=chips,
@@ -50,7 +52,7 @@ def reduce(program: Program, finding: Finding, options: Options) -> Program:
 
 
 def _smaller(source: str) -> Iterator[str]:
-    """Sources with less in them, those that lack most first."""
+    """Sources without one of the statements, the largest statement first."""
     lines = source.splitlines()
     body = next(i for i, line in enumerate(lines) if line == "):") + 1
     ends = {i: _end(lines, i) for i in range(body, len(lines))}

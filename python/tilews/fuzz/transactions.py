@@ -8,7 +8,7 @@ from .producers import Producers
 
 
 class Transactions:
-    """Statements that have to stay in order: a fill and what it is for."""
+    """Generates statements that have to stay in order: a fill and its uses."""
 
     def __init__(self, draft: Draft, producers: Producers, guards: Guards) -> None:
         self._draft = draft
@@ -16,7 +16,7 @@ class Transactions:
         self._guards = guards
 
     def prelude(self, scope: Scope) -> Lines:
-        """A tile that is there before a loop."""
+        """A tile that is filled before a loop."""
         draft = self._draft
         buffer = draft.shared((draft.rows, draft.depth), draft.dtype)
         return self._producers.fill(buffer, scope)
@@ -43,7 +43,7 @@ class Transactions:
         return text, transposed
 
     def product(self, scope: Scope) -> list[Lines]:
-        """A matrix product with what it reads."""
+        """A matmul with the fills of its operands."""
         draft = self._draft
         units: list[Lines] = []
         lhs, left = self.operand((draft.rows, draft.depth), scope, units)
@@ -215,6 +215,6 @@ class Transactions:
         return [[f"if {condition}:", *indent(lines)] for lines in (copy, use)]
 
     def use_what_is_ready(self, scope: Scope) -> Lines:
-        """Reads what a loop has left in shared memory."""
+        """Reads the last contents of a buffer after a loop."""
         ready = sorted(scope.ready, key=lambda b: b.name)
         return self.use(self._draft.choose(*ready), scope) if ready else []

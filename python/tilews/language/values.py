@@ -114,7 +114,7 @@ class Scalar(Value):
 
 
 class CarriedNumber(Scalar):
-    """A Python number that a loop carries: it still takes the others' types."""
+    """A Python number that a loop carries; it adopts the type of other operands."""
 
     __slots__ = ()
 
@@ -205,7 +205,7 @@ class Buffer(InMemory):
         self.dtype = dtype_of_ir(type_.element_type)
         self.is_shared = type_.memory_space is not None
         dynamic = ir.ShapedType.get_dynamic_size()
-        #: Extents, None where only the launch knows.
+        #: Extents; None for those that are known only at launch.
         self.static_shape = tuple(
             None if extent == dynamic else extent for extent in type_.shape
         )
@@ -287,7 +287,7 @@ def _element(buffer: Buffer, offsets: tuple[int | Scalar, ...]) -> str:
 
 
 def describe(value: Any) -> str:
-    """A value as error messages name it."""
+    """A description of a value for error messages."""
     if isinstance(value, Tile):
         return f"a fragment of shape {value.shape} and type {value.dtype}"
     if isinstance(value, Scalar):

@@ -25,7 +25,7 @@ CELL_HEIGHT = 24
 
 @dataclass
 class Grid:
-    """The cells of a picture, row by row: a text each, and what they belong to."""
+    """The cells of a picture, row by row: the text of each cell, and its group."""
 
     texts: list[list[str]]
     groups: list[list[int]]
@@ -173,7 +173,7 @@ def table(layout: Layout) -> str:
 
 
 def plot(layout: Layout, path: str | os.PathLike[str]) -> None:
-    """Writes what `Layout.plot` shows."""
+    """The implementation of `Layout.plot`."""
     _write(layout_grid(layout), str(layout), path)
 
 
@@ -185,7 +185,7 @@ def fragment_table(fragment: FragmentLayout, shape: Sequence[int]) -> str:
 def plot_fragment(
     fragment: FragmentLayout, shape: Sequence[int], path: str | os.PathLike[str]
 ) -> None:
-    """Writes what `FragmentLayout.plot` shows."""
+    """The implementation of `FragmentLayout.plot`."""
     extents = " x ".join(map(str, shape))
     title = f"{extents} over {fragment.threads} threads x {fragment.registers} values"
     _write(fragment_grid(fragment, shape), title, path)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._mlir_libs._tilews.layout import Layout
 
-#: More elements than a block's shared memory or registers hold.
+#: No block can hold as many elements in shared memory or registers.
 MAX_ELEMENTS = 1 << 19
 
 
@@ -124,8 +124,10 @@ def _is_sum(offsets: np.ndarray) -> bool:
 
 
 def _digits(offsets: np.ndarray, dim: int) -> tuple[list[int], list[int]] | None:
-    """Extents and strides of the digits of one dimension, fastest first; None if its
-    offsets are no sums of digits."""
+    """Extents and strides of the digits of one dimension, fastest first.
+
+    None if its offsets are no sums of digits.
+    """
     axis = rest = _axis(offsets, dim)
     total = np.zeros(1, dtype=np.int64)
     extents, strides = [], []
@@ -156,8 +158,11 @@ def _text(swizzle: tuple[int, int, int], modes: Sequence[Any]) -> str:
 
 
 def _explain(offsets: np.ndarray) -> str:
-    """Why there is no layout: the element that differs from the sum, or the
-    dimension that has no strides."""
+    """The reason why there is no layout.
+
+    That is an element that differs from the sum of its coordinates' offsets, or a
+    dimension that has no strides.
+    """
     total = np.zeros((), dtype=np.int64)
     for dim in range(offsets.ndim):
         if _digits(offsets, dim) is None:

@@ -30,7 +30,7 @@ def _backend(vendor: str) -> ModuleType:
 
 
 def device_target() -> str:
-    """The chip of the first GPU here, or ``cpu`` if there is none that can be used."""
+    """The chip of the first usable GPU of this machine; ``cpu`` if there is none."""
     for vendor in ("nvidia", "amd"):
         try:
             targets = _backend(vendor).device_targets()
@@ -51,8 +51,10 @@ def _library(args: Sequence[Any]) -> str:
 
 
 def _current_stream(library: str, device: int) -> int:
-    """The handle of the stream that ``library`` uses on a device now; the default
-    stream if it is neither torch nor CuPy."""
+    """The handle of the current stream of a library on a device.
+
+    It is 0, the default stream, for libraries other than torch and CuPy.
+    """
     if library == "torch":
         import torch
 

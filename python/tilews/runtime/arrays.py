@@ -1,4 +1,4 @@
-"""What a launch needs to know of an array, whichever library it comes from.
+"""The properties of an array that a launch needs, for arrays of any library.
 
 Arrays of torch and CuPy are read through their own attributes, which is fast, all
 others through ``__cuda_array_interface__`` or DLPack. Nothing is copied.
@@ -53,8 +53,7 @@ _DTYPES = {
 
 
 def element_bits(dtype: str) -> int | None:
-    """The bits from one element of an MLIR type to the next; None if no array
-    library has it."""
+    """The bits of storage of an element of an MLIR type; None for unknown types."""
     return _BITS.get(dtype)
 
 
@@ -161,8 +160,8 @@ _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 def _dlpack_info(array: Any) -> tuple[int, ArrayInfo]:
-    # The capsule is only looked at: it frees what it holds when it goes. The
-    # stream -1 says that the launch, not the exchange, is what has to be ordered.
+    # The capsule is only read, and frees the exchanged tensor when it is dropped. The
+    # stream -1 means that the exchange does not synchronize; the launch is ordered.
     on_host = _DLPACK_DEVICES.get(int(array.__dlpack_device__()[0])) == "cpu"
     capsule = array.__dlpack__() if on_host else array.__dlpack__(stream=-1)
     tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
@@ -200,8 +199,9 @@ def _numpy_info(array: Any) -> tuple[int, ArrayInfo]:
 
 
 def fingerprint(array: Any, name: str) -> tuple[int, Any]:
-    """The address of an array, and a hashable value which equals another's only if
-    :func:`describe` gives the same for both.
+    """The address of an array, and a hashable key.
+
+    Arrays with equal keys have the same :func:`describe`.
 
     Raises:
         LaunchError: if ``array``, the argument ``name``, is no array.

@@ -89,8 +89,10 @@ _TENSOR_MAP_TYPES = {
 
 @functools.cache
 def _zeros(device: int) -> int:
-    """The address of 256 bytes of zeros on a device, whose context is current: what
-    a tensor map of an empty array points at."""
+    """The address of 256 bytes of zeros on a device, whose context is current.
+
+    Tensor maps of empty arrays point there.
+    """
     driver = _driver()
     address = _check("cuMemAlloc", driver.cuMemAlloc(256))
     _check("cuMemsetD8", driver.cuMemsetD8(address, 0, 256))
@@ -114,7 +116,7 @@ class CudaFunction:
             "cuDevicePrimaryCtxRetain", driver.cuDevicePrimaryCtxRetain(handle)
         )
         self._activate()
-        # PTX has to end with a zero.
+        # The driver expects PTX as a string that ends with a zero.
         data = image if image.startswith(b"\x7fELF") else image + b"\0"
         self._module = _check(
             f"loading kernel '{name}' for {manifest['target']['chip']}",

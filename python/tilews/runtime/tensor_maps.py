@@ -1,7 +1,7 @@
-"""Tensor maps: how the units that copy tiles (TMA) see an array.
+"""Tensor maps: descriptions of arrays for the units that copy tiles (TMA).
 
-A manifest has a recipe for each; the launch turns it into the 128 bytes that the
-driver encodes. Without any driver, as :mod:`.launch`.
+A manifest has a recipe for each map. The launch turns it into the 128 bytes that the
+driver encodes. Like :mod:`.launch`, this module needs no driver.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def make_tensor_map(
     address: int,
     storage: Any,
 ) -> TensorMap:
-    """Checks what TMA asks of an array and makes its map.
+    """Checks TMA's requirements on an array and makes its map.
 
     Args:
         recipe: the manifest's entry.

@@ -1,4 +1,4 @@
-"""How long operations take on a chip, for timelines."""
+"""Rates and latencies of chips, for timelines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Latencies:
 _DATASHEET = "estimated: peak of the data sheet"
 _GUESS = "estimated"
 
-#: By what a chip's name begins with; the first that fits counts.
+#: Latencies by prefix of the chip's name; the first prefix that matches counts.
 TABLE: dict[str, Latencies] = {
     "sm_9": Latencies(
         chip="sm_90a (H200, 132 SMs, 1.75 GHz)",
