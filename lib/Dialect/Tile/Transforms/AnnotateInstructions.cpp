@@ -53,6 +53,12 @@ struct Choice {
     rejected.emplace_back(kind, reason.str());
   }
 };
+
+/// The parts of a kernel that decide on TMA, found once for all of its copies.
+struct KernelForm {
+  bool hasRoles;
+  bool hasPipeline;
+};
 } // namespace
 
 /// Rejects cp.async unless the copy is made of vectors of 4, 8 or 16 bytes,
@@ -196,13 +202,10 @@ static InstKind getKind(ProducerKind producer) {
 /// Rejects instructions that do not fit the schedule around a copy. TMA needs a
 /// channel that is waited for. If the copy fills a channel, it must use the
 /// instruction that the channel names, because waits are lowered for that one.
-static void fitSchedule(CopyOp copy, bool hasPipeline, Choice &choice) {
+static void fitSchedule(CopyOp copy, const KernelForm &form, Choice &choice) {
   ChannelOp channel = getFilledChannel(copy);
-  bool hasRoles =
-      copy->getParentOfType<gpu::GPUFuncOp>()
-          .walk([](SpecializeOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (!hasPipeline || !isShared(copy.getDest()) || (hasRoles && !channel))
+  if (!form.hasPipeline || !isShared(copy.getDest()) ||
+      (form.hasRoles && !channel))
     llvm::erase(choice.candidates, InstKind::Tma);
   if (!channel || channel.getProducer() == ProducerKind::Mixed)
     return;
@@ -224,13 +227,14 @@ static void setInst(Operation *op, InstKind kind) {
 /// Sets `tile.inst` of `op`, or checks the one that is there.
 static LogicalResult annotate(InstructionOpInterface op,
                               const TargetInfo &target,
-                              Divisibility &divisibility, bool hasPipeline) {
+                              Divisibility &divisibility,
+                              const KernelForm &form) {
   Choice choice = getChoice(op, target, divisibility);
   if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
     return checkGiven(op, given.getValue(), choice, target);
   if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
-    fitSchedule(copy, hasPipeline, choice);
-  explain(op, choice, target, hasPipeline);
+    fitSchedule(copy, form, choice);
+  explain(op, choice, target, form.hasPipeline);
   setInst(op, choice.candidates.front());
   ++(choice.candidates.front() == InstKind::Simt ? numSimt : numSpecial);
   LDBG() << op->getName() << " at " << op.getLoc() << ": "
@@ -254,9 +258,9 @@ LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
     if (failed(specialize.verifyTarget(*target)))
       return failure();
   Divisibility divisibility;
-  bool pipelined = hasPipeline(kernel);
+  KernelForm form{!roles.empty(), hasPipeline(kernel)};
   for (InstructionOpInterface op : ops)
-    if (failed(annotate(op, *target, divisibility, pipelined)))
+    if (failed(annotate(op, *target, divisibility, form)))
       return failure();
   return success();
 }

@@ -37,21 +37,41 @@ using namespace tilews::tile;
 
 ALWAYS_ENABLED_STATISTIC(numChannels, "Channels created");
 
-/// Lets operations that still use a buffer of the channel read the version that
-/// was consumed last. These are the reads after the loops.
-static void useLastVersions(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
-                            ChannelBuffers &channel, Cursors &cursors) {
-  SmallVector<std::pair<Operation *, AllocSharedOp>> uses;
+/// Operations that use an allocation, with that allocation.
+using Uses = SmallVector<std::pair<Operation *, AllocSharedOp>>;
+
+/// Returns the uses of each channel's buffers, in the order of the kernel.
+static SmallVector<Uses> findUses(gpu::GPUFuncOp kernel,
+                                  ArrayRef<ChannelBuffers> channels) {
+  llvm::DenseMap<Operation *, size_t> numbers;
+  for (auto [number, channel] : llvm::enumerate(channels))
+    for (AllocSharedOp alloc : channel.allocs)
+      numbers[alloc] = number;
+  SmallVector<Uses> uses(channels.size());
   kernel.walk([&](Operation *op) {
     for (const SharedAccess &access : getSharedAccesses(op)) {
       AllocSharedOp alloc = getViewedAlloc(access.operand->get());
-      if (llvm::is_contained(channel.allocs, alloc))
-        uses.push_back({op, alloc});
+      if (auto it = numbers.find(alloc); alloc && it != numbers.end())
+        uses[it->second].push_back({op, alloc});
     }
   });
-  for (auto [op, alloc] : uses)
-    useVersion(rewriter, op, alloc, channel.versions.at(alloc),
-               channel.getLast(rewriter, cursors));
+  return uses;
+}
+
+/// Lets operations that still use a buffer of a channel read the version that
+/// was consumed last, and erases the buffers. These operations are the reads
+/// after the loops.
+static void useLastVersions(RewriterBase &rewriter, gpu::GPUFuncOp kernel,
+                            MutableArrayRef<ChannelBuffers> channels,
+                            Cursors &cursors) {
+  SmallVector<Uses> uses = findUses(kernel, channels);
+  for (auto [channel, own] : llvm::zip_equal(channels, uses)) {
+    for (auto [op, alloc] : own)
+      useVersion(rewriter, op, alloc, channel.versions.at(alloc),
+                 channel.getLast(rewriter, cursors));
+    for (AllocSharedOp alloc : channel.allocs)
+      eraseWithViews(rewriter, alloc);
+  }
 }
 
 /// Gives each channel `depth` slots, or as many as its loops need. Fails with
@@ -135,11 +155,7 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
                                            [](const Refusal &) {});
     splitProducers(rewriter, plan, channels);
   }
-  for (ChannelBuffers &channel : channels) {
-    useLastVersions(rewriter, kernel, channel, cursors);
-    for (AllocSharedOp alloc : channel.allocs)
-      eraseWithViews(rewriter, alloc);
-  }
+  useLastVersions(rewriter, kernel, channels, cursors);
   cursors.carry(kernel.getBody());
   numChannels += made.size();
   return made;

@@ -409,8 +409,8 @@ void tile::pingPong(gpu::GPUFuncOp kernel) {
     LDBG() << "loop at " << loop.getLoc() << " stays: " << refusal->reason;
     loop->removeAttr(TileDialect::kPingPong);
     refusal->op->emitRemark(
-        llvm::formatv("tile-pp-{0:d4}: one role executes all iterations of a "
-                      "loop: {1}",
+        llvm::formatv("tile-pp-{0:d4}: iterations of a loop are not shared by "
+                      "two roles: {1}",
                       refusal->id, refusal->reason)
             .str());
   }

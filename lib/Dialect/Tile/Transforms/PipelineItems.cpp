@@ -124,15 +124,19 @@ std::optional<std::string> PipelineItems::checkOrder() {
 // Replayed operations
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` is scheduled.
-bool PipelineItems::isItem(Operation *op) const {
-  return llvm::any_of(items, [&](const PipelineItem &i) { return i.op == op; });
+/// Returns the scheduled operations with their stages.
+llvm::DenseMap<Operation *, int64_t> PipelineItems::getStageOfItems() const {
+  llvm::DenseMap<Operation *, int64_t> stages;
+  for (const PipelineItem &item : items)
+    stages[item.op] = item.stage;
+  return stages;
 }
 
 /// Finds the stages in which each operation of the body is needed: the stages
 /// of its users, to a fixpoint. Sets only grow, so the iteration ends.
 PipelineItems::Stages PipelineItems::findStages() {
   Operation *yield = body.getTerminator();
+  llvm::DenseMap<Operation *, int64_t> scheduled = getStageOfItems();
   Stages stages;
   for (const PipelineItem &item : items)
     stages[item.op].insert(item.stage);
@@ -157,7 +161,7 @@ PipelineItems::Stages PipelineItems::findStages() {
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation &op : llvm::reverse(body.without_terminator()))
-      if (!isItem(&op))
+      if (!scheduled.contains(&op))
         for (Value result : op.getResults()) {
           llvm::SmallSetVector<int64_t, 2> needs = stages[&op];
           changed |= addNeeds(result, needs);
@@ -173,10 +177,11 @@ PipelineItems::Stages PipelineItems::findStages() {
 PipelineItems::OwnStage PipelineItems::cloneRest(Stages &stages) {
   Operation *yield = body.getTerminator();
   int64_t last = getLastStage();
+  llvm::DenseMap<Operation *, int64_t> scheduled = getStageOfItems();
   OwnStage own;
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(body.without_terminator()))) {
-    if (isItem(&op))
+    if (scheduled.contains(&op))
       continue;
     SmallVector<int64_t> needs = stages[&op].takeVector();
     llvm::sort(needs);
@@ -258,17 +263,18 @@ void PipelineItems::sortByNeeds(const OwnStage &own) {
 /// results of the body's operations.
 void PipelineItems::defineYields() {
   Operation *yield = body.getTerminator();
+  llvm::DenseMap<Operation *, int64_t> stages = getStageOfItems();
+  int64_t last = getLastStage();
   for (OpOperand &operand : yield->getOpOperands()) {
     Operation *def = operand.get().getDefiningOp();
     if (def && def->getBlock() == &body)
       continue;
     // The value takes the earliest stage of its users.
-    int64_t stage = getLastStage();
+    int64_t stage = last;
     Value next = loop.getRegionIterArg(operand.getOperandNumber());
     for (Operation *user : next.getUsers())
-      for (const PipelineItem &item : items)
-        if (item.op == getInBody(user))
-          stage = std::min(stage, item.stage);
+      if (auto it = stages.find(getInBody(user)); it != stages.end())
+        stage = std::min(stage, it->second);
     rewriter.setInsertionPoint(loop);
     Location loc = yield->getLoc();
     Value yes =
@@ -278,6 +284,7 @@ void PipelineItems::defineYields() {
                                          operand.get());
     operand.set(same);
     items.push_back({same.getDefiningOp(), stage, 0});
+    stages[same.getDefiningOp()] = stage;
   }
 }
 

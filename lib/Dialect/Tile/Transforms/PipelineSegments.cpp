@@ -43,24 +43,46 @@ Value PipelineItems::getDefault(OpResult result) {
   return arith::ConstantOp::create(rewriter, result.getLoc(), zero);
 }
 
-/// Whether `op`, which has no stage, is computed from a result of `ops`,
-/// through operations of its block that have no stage either.
-static bool isMadeFrom(Operation *op, const llvm::SetVector<Operation *> &ops) {
-  SmallVector<Operation *> worklist = {op};
-  llvm::SmallPtrSet<Operation *, 16> visited = {op};
-  while (!worklist.empty())
-    for (Value operand : worklist.pop_back_val()->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (!def)
-        continue;
-      if (ops.contains(def))
-        return true;
-      if (def->getBlock() == op->getBlock() && !getPipelineItem(def) &&
-          visited.insert(def).second)
-        worklist.push_back(def);
-    }
-  return false;
-}
+/// The operations that one `scf.if` wraps, and what is computed from them.
+///
+/// For example `%b = f(%a); %c = g(%b, %b)`, where `%a` belongs to the segment
+/// and `%b` and `%c` have no stage: both depend on the segment. The set grows
+/// with the segment, so each use is looked at once.
+class PipelineItems::Segment {
+public:
+  Segment(Block &body) : body(body) {}
+
+  bool contains(Operation *op) const { return ops.contains(op); }
+  /// Whether `op`, which has no stage, is computed from a result of the
+  /// segment.
+  bool isDependent(Operation *op) const { return dependents.contains(op); }
+  ArrayRef<Operation *> getOps() const { return ops.getArrayRef(); }
+
+  void insert(Operation *op) {
+    ops.insert(op);
+    SmallVector<Operation *> worklist = {op};
+    while (!worklist.empty())
+      for (Operation *user : worklist.pop_back_val()->getUsers())
+        if (user->getBlock() == &body && !getPipelineItem(user) &&
+            dependents.insert(user).second)
+          worklist.push_back(user);
+  }
+
+  /// The copy of `op` for the segment; null if there is none.
+  Operation *getCopy(Operation *op) const { return copies.lookup(op); }
+  void setCopy(Operation *op, Operation *copy) { copies[op] = copy; }
+  /// Forgets an operation that is about to be erased.
+  void forget(Operation *op) {
+    dependents.erase(op);
+    copies.erase(op);
+  }
+
+private:
+  Block &body;
+  llvm::SetVector<Operation *> ops;
+  llvm::SmallPtrSet<Operation *, 16> dependents;
+  llvm::DenseMap<Operation *, Operation *> copies;
+};
 
 /// The operands of `op` and of the operations in it.
 static SmallVector<OpOperand *> getOperandsWithin(Operation *op) {
@@ -72,23 +94,22 @@ static SmallVector<OpOperand *> getOperandsWithin(Operation *op) {
   return operands;
 }
 
-/// Adds `op` to `segment`. Operations without a stage between the segment's
-/// operations and `op` come first. Each is copied for this use, since others
-/// may use it outside of the segment:
+/// Adds `op` to `segment`, after copies of the operations without a stage that
+/// are between it and the segment's operations. All uses in the segment share
+/// one copy:
 ///
 ///   %a = acquire ...        ; in the segment
 ///   %x = addi %a, %c        ; no stage: copied
 ///   copy %x                 ; the operation to add
 ///
-/// The depth-first visit of these operations has an explicit stack.
-void PipelineItems::addToSegment(Operation *op,
-                                 llvm::SetVector<Operation *> &segment) {
+/// An explicit stack replaces recursion: chains of such operations may be long.
+void PipelineItems::addToSegment(Operation *op, Segment &segment) {
   struct Visit {
     Operation *op;
     SmallVector<OpOperand *> operands;
     size_t next = 0;
   };
-  SmallVector<Visit> stack;
+  SmallVector<Visit, 0> stack;
   stack.push_back({op, getOperandsWithin(op)});
   while (!stack.empty()) {
     Visit &visit = stack.back();
@@ -101,24 +122,32 @@ void PipelineItems::addToSegment(Operation *op,
     auto result = dyn_cast<OpResult>(operand->get());
     Operation *def = result ? result.getOwner() : nullptr;
     if (!def || def->getBlock() != &body || segment.contains(def) ||
-        getPipelineItem(def) || !isMadeFrom(def, segment))
+        getPipelineItem(def) || !segment.isDependent(def))
       continue;
-    rewriter.setInsertionPoint(visit.op);
-    Operation *copy = rewriter.clone(*def);
+    Operation *copy = segment.getCopy(def);
+    bool isNew = !copy;
+    if (isNew) {
+      rewriter.setInsertionPoint(visit.op);
+      copy = rewriter.clone(*def);
+      segment.setCopy(def, copy);
+    }
     operand->set(copy->getResult(result.getResultNumber()));
-    if (def->use_empty())
+    if (def->use_empty()) {
+      segment.forget(def);
       rewriter.eraseOp(def);
-    stack.push_back({copy, getOperandsWithin(copy)});
+    }
+    if (isNew)
+      stack.push_back({copy, getOperandsWithin(copy)});
   }
 }
 
 /// Puts operations of one stage into an `scf.if`.
 scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
-  llvm::SetVector<Operation *> inside;
+  Segment inside(body);
   for (const PipelineItem &item : segment)
     addToSegment(item.op, inside);
   SmallVector<OpResult> escaping;
-  for (Operation *op : inside)
+  for (Operation *op : inside.getOps())
     for (OpResult result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
             return !inside.contains(getInBody(user));
@@ -153,7 +182,7 @@ scf::IfOp PipelineItems::wrap(ArrayRef<PipelineItem> segment) {
       Operation *owner = getInBody(use.getOwner());
       return owner != wrapper && !inside.contains(owner);
     });
-  for (Operation *op : inside)
+  for (Operation *op : inside.getOps())
     rewriter.moveOpBefore(op, wrapper.thenBlock()->getTerminator());
   sinkInto(wrapper);
   return wrapper;

@@ -131,19 +131,30 @@ static void emitRemark(const Refusal &refusal) {
 // How channels are filled
 //===----------------------------------------------------------------------===//
 
-/// Returns the kind of the copies or stores that fill `channel`: `mixed` if
-/// there are several, none if nothing fills it.
-static std::optional<ProducerKind> findProducer(ChannelOp channel,
-                                                gpu::GPUFuncOp kernel) {
-  std::optional<ProducerKind> kind;
+/// Returns the kind of the copies or stores that fill each channel: `mixed` if
+/// there are several, no entry if nothing fills it. Looks at each access once,
+/// whatever the number of channels.
+static llvm::DenseMap<ChannelOp, ProducerKind>
+findProducers(gpu::GPUFuncOp kernel) {
+  llvm::DenseMap<Value, SmallVector<ChannelOp, 1>> channels;
+  kernel.walk([&](ChannelOp channel) {
+    for (Value buffer : channel.getBuffers())
+      channels[buffer].push_back(channel);
+  });
+  llvm::DenseMap<ChannelOp, ProducerKind> kinds;
   MemoryAccesses memory(kernel);
   for (const MemoryAccess &access : memory.get(kernel)) {
-    if (!access.writes() || !mayAccess(access, channel))
+    if (!access.writes() || !access.shared)
       continue;
     ProducerKind own = getProducerKind(access.op);
-    kind = kind && *kind != own ? ProducerKind::Mixed : own;
+    for (AllocSharedOp root : access.roots)
+      for (ChannelOp channel : channels.lookup(root.getBuffer())) {
+        auto [it, isNew] = kinds.try_emplace(channel, own);
+        if (!isNew && it->second != own)
+          it->second = ProducerKind::Mixed;
+      }
   }
-  return kind;
+  return kinds;
 }
 
 /// Replaces TMA loads by other copies, unless they complete a channel that
@@ -169,9 +180,11 @@ static FailureOr<bool> replaceTmaLoads(gpu::GPUFuncOp kernel) {
 /// Fails with an error if a channel is filled by another kind of copies than
 /// its `producer` attribute says. `mixed` allows all kinds.
 static LogicalResult checkProducers(gpu::GPUFuncOp kernel) {
+  llvm::DenseMap<ChannelOp, ProducerKind> kinds = findProducers(kernel);
   WalkResult result = kernel.walk([&](ChannelOp channel) {
     ProducerKind stated = channel.getProducer();
-    ProducerKind found = findProducer(channel, kernel).value_or(stated);
+    auto it = kinds.find(channel);
+    ProducerKind found = it == kinds.end() ? stated : it->second;
     if (found == stated || stated == ProducerKind::Mixed)
       return WalkResult::advance();
     channel.emitOpError("has the producer '")
@@ -185,10 +198,8 @@ static LogicalResult checkProducers(gpu::GPUFuncOp kernel) {
 
 /// Sets the `producer` attribute of each channel to what fills it.
 static void setProducers(gpu::GPUFuncOp kernel) {
-  kernel.walk([&](ChannelOp channel) {
-    if (std::optional<ProducerKind> kind = findProducer(channel, kernel))
-      channel.setProducer(*kind);
-  });
+  for (auto [channel, kind] : findProducers(kernel))
+    channel.setProducer(kind);
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,21 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Runs the verifier (lib/Verifier) on each kernel and reports its verdict: an
-// error with a counterexample if the schedule is wrong, a remark if it can be
-// neither proved nor refuted. The arguments and the last events before the
-// fault are notes of the error. With the option `counterexample` all of them
-// are also written to a file, which `tilews-sim --replay` runs.
-//
-//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
 
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/ADT/Statistic.h"
-#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -27,20 +17,15 @@ namespace tilews::tile {
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
-#define DEBUG_TYPE "tile-verify-schedule"
-
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-ALWAYS_ENABLED_STATISTIC(numProved, "Kernels with a proved schedule");
-ALWAYS_ENABLED_STATISTIC(numStates, "States visited by the verifier");
-
-/// How many inputs a message lists at most, and how many events.
+/// How many inputs, and events before the fault, a message lists.
 static constexpr size_t kMaxShown = 16;
 
-/// Attaches the other operation, the inputs and the last events to `diag`.
+/// Notes what else there is to know.
 static void attachNotes(InFlightDiagnostic &diag,
                         const ScheduleVerdict &verdict) {
   if (verdict.other)
@@ -60,7 +45,6 @@ static void attachNotes(InFlightDiagnostic &diag,
     diag.attachNote(step.op->getLoc()) << step.text;
 }
 
-/// Returns the name of an input's kind in the file of a counterexample.
 static StringRef getName(ScheduleVerdict::Input::Kind kind) {
   using Kind = ScheduleVerdict::Input::Kind;
   switch (kind) {
@@ -76,9 +60,8 @@ static StringRef getName(ScheduleVerdict::Input::Kind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Writes what `tilews.sim` needs to run the kernel up to the fault. An
-/// operation is given by its number in the order in which the kernel is
-/// printed.
+/// Writes what `tilews.sim` needs to run the kernel up to the fault. Operations
+/// are told by their numbers in the kernel, as it is printed.
 static void writeCounterexample(raw_ostream &os, gpu::GPUFuncOp kernel,
                                 const ScheduleVerdict &verdict) {
   llvm::DenseMap<Operation *, int64_t> numbers;
@@ -118,15 +101,11 @@ namespace {
 struct VerifySchedulePass
     : tile::impl::VerifySchedulePassBase<VerifySchedulePass> {
   using VerifySchedulePassBase::VerifySchedulePassBase;
+
   void runOnOperation() override {
     bool isRight = true;
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       ScheduleVerdict verdict = verifySchedule(kernel);
-      LDBG() << "kernel @" << kernel.getName() << ": " << verdict.links
-             << " channels, " << verdict.events << " events, " << verdict.states
-             << " states";
-      numStates += verdict.states;
-      numProved += verdict.kind == ScheduleVerdict::Kind::Proved;
       if (isRight && !counterexample.empty() &&
           verdict.kind == ScheduleVerdict::Kind::Counterexample)
         save(kernel, verdict);
@@ -137,7 +116,6 @@ struct VerifySchedulePass
   }
 
 private:
-  /// Writes the counterexample to the file that the option names.
   void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     std::string error;
     auto file = openOutputFile(counterexample, &error);
@@ -149,7 +127,6 @@ private:
     file->keep();
   }
 
-  /// Reports a verdict. Returns false if the schedule is wrong.
   bool check(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     switch (verdict.kind) {
     case ScheduleVerdict::Kind::Counterexample: {

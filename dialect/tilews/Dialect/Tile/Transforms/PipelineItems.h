@@ -64,8 +64,8 @@ public:
 private:
   std::optional<std::string> checkOrder();
   mlir::scf::IfOp wrap(llvm::ArrayRef<PipelineItem> segment);
-  void addToSegment(mlir::Operation *op,
-                    llvm::SetVector<mlir::Operation *> &segment);
+  class Segment;
+  void addToSegment(mlir::Operation *op, Segment &segment);
   void sinkInto(mlir::scf::IfOp wrapper);
   mlir::Value getDefault(mlir::OpResult result);
   void addGroups();
@@ -76,7 +76,7 @@ private:
       llvm::DenseMap<mlir::Operation *, llvm::SmallSetVector<int64_t, 2>>;
   /// The one stage of each operation without a stage in the plan.
   using OwnStage = llvm::DenseMap<mlir::Operation *, int64_t>;
-  bool isItem(mlir::Operation *op) const;
+  llvm::DenseMap<mlir::Operation *, int64_t> getStageOfItems() const;
   Stages findStages();
   OwnStage cloneRest(Stages &stages);
   llvm::SmallVector<mlir::Operation *>

@@ -9,7 +9,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @no_roles(%n: index, %x: memref<?xindex>) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-remark @below {{tile-pp-0001: one role executes all iterations of a loop: the loop is not in the body of a role}}
+    // expected-remark @below {{tile-pp-0001: iterations of a loop are not shared by two roles: the loop is not in the body of a role}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.ping_pong}
@@ -26,7 +26,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.specialize {
       tile.role @math warps(4) {
         %q0 = tile.cursor : !tile.cursor<2>
-        // expected-remark @below {{tile-pp-0002: one role executes all iterations of a loop: the role does this outside of the loop}}
+        // expected-remark @below {{tile-pp-0002: iterations of a loop are not shared by two roles: the role does this outside of the loop}}
         tile.store %zero to %C[%c0, 0] : tensor<64x64xf32> to memref<?x64xf32>
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
@@ -74,7 +74,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
             %a = tile.slot %as[%p] : !bufs -> !buf
-            // expected-remark @below {{tile-pp-0003: one role executes all iterations of a loop: the next iteration depends on this}}
+            // expected-remark @below {{tile-pp-0003: iterations of a loop are not shared by two roles: the next iteration depends on this}}
             %d = tile.gemm %a, %a, %acc {tile.inst = #tile.inst<wgmma>} : !buf, !buf -> tensor<64x64xf32>
             tile.release %ch[%p] : !tile.channel<2>
             %pn = tile.advance %p : !tile.cursor<2>
@@ -127,7 +127,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
           tile.store %s#0 to %C[%m, 0] : tensor<64x64xf32> to memref<?x64xf32>
           scf.yield %s#1, %t : !tile.cursor<2>, index
         } {tile.ping_pong}
-        // expected-remark @below {{tile-pp-0003: one role executes all iterations of a loop: a result of the last iteration is used here}}
+        // expected-remark @below {{tile-pp-0003: iterations of a loop are not shared by two roles: a result of the last iteration is used here}}
         %last = arith.addi %r#1, %c1 : index
       }
       tile.role @load warps(1) {
@@ -159,7 +159,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       tile.role @math warps(4) {
         %q0 = tile.cursor : !tile.cursor<2>
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
-          // expected-remark @below {{tile-pp-0004: one role executes all iterations of a loop: the number of slots of an iteration depends on this}}
+          // expected-remark @below {{tile-pp-0004: iterations of a loop are not shared by two roles: the number of slots of an iteration depends on this}}
           %steps = memref.load %N[%t] : memref<?xindex>
           %s:2 = scf.for %k = %c0 to %steps step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
@@ -204,7 +204,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.specialize {
       tile.role @math warps(4) {
         %q0 = tile.cursor : !tile.cursor<2>
-        // expected-remark @below {{tile-pp-0005: one role executes all iterations of a loop: a thread of the role needs 296 registers, and has at most 240 beside another such role}}
+        // expected-remark @below {{tile-pp-0005: iterations of a loop are not shared by two roles: a thread of the role needs 296 registers, and has at most 240 beside another such role}}
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x512xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
@@ -246,7 +246,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.specialize {
       tile.role @math warps(4) registers(256) {
         %q0 = tile.cursor : !tile.cursor<2>
-        // expected-remark @below {{tile-pp-0005: one role executes all iterations of a loop: two such roles ask for 70656 registers, but a block has 65536}}
+        // expected-remark @below {{tile-pp-0005: iterations of a loop are not shared by two roles: two such roles ask for 70656 registers, but a block has 65536}}
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
@@ -289,7 +289,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.specialize {
       tile.role @math warps(16) {
         %q0 = tile.cursor : !tile.cursor<2>
-        // expected-remark @below {{tile-pp-0005: one role executes all iterations of a loop: two such roles make 1056 threads, more than the 1024 of sm_90a}}
+        // expected-remark @below {{tile-pp-0005: iterations of a loop are not shared by two roles: two such roles make 1056 threads, more than the 1024 of sm_90a}}
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
@@ -355,7 +355,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
           %s = scf.for %k = %c0 to %n step %c1 iter_args(%p = %q) -> (!tile.cursor<2>) {
             tile.acquire %ch[%p] : !tile.channel<2>
             %a = tile.slot %as[%p] : !bufs -> !buf
-            // expected-remark @below {{tile-pp-0006: one role executes all iterations of a loop: a buffer that the role writes is also used here}}
+            // expected-remark @below {{tile-pp-0006: iterations of a loop are not shared by two roles: a buffer that the role writes is also used here}}
             %x = tile.load %scratch : !buf -> tensor<64x64xf16>
             tile.copy %A[%k, 0] to %a {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !buf
             tile.commit %ch[%p] : !tile.channel<2>
@@ -380,7 +380,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.specialize {
       tile.role @math warps(4) {
         %q0 = tile.cursor : !tile.cursor<2>
-        // expected-remark @below {{tile-pp-0006: one role executes all iterations of a loop: with two copies of the role's buffers the kernel needs 278560 bytes of shared memory of 232448}}
+        // expected-remark @below {{tile-pp-0006: iterations of a loop are not shared by two roles: with two copies of the role's buffers the kernel needs 278560 bytes of shared memory of 232448}}
         %r = scf.for %t = %c0 to %tiles step %c1 iter_args(%q = %q0) -> (!tile.cursor<2>) {
           %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %p = %q) -> (tensor<64x64xf32>, !tile.cursor<2>) {
             tile.wait %ch[%p] : !tile.channel<2>
