@@ -4,6 +4,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The strategy of a check, from cheap to expensive:
+//
+//   1. Faults and obstacles that the models find without a search.
+//   2. Units (a channel or a group of barriers, with their buffers) are proved
+//      one by one, in one order of the tasks in which none of them blocks.
+//      A proof of a unit is first tried lean: without events that only add
+//      branches.
+//   3. The whole kernel is proved, with tasks that may block.
+//   4. A counterexample is searched for small inputs (Explorer).
+//
+// Each proof tries coarse abstractions first: paths that differ in
+// happens-before knowledge only are joined, and loop-carried numbers are not
+// related. Each is refined if the proof fails.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/BarrierRules.h"
 #include "Verifier/Channels/ChannelRules.h"
@@ -12,6 +28,10 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -30,19 +50,19 @@ static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
 }
 
 namespace {
-/// How an attempt at a proof went.
+/// The attempts at a proof of one kernel so far.
 struct Attempt {
-  /// The states it went through, and those of the attempts before.
-  unsigned states = 0;
-  /// What was in the way if these were too many.
+  ProofEffort effort = {};
+  /// The obstacle at which one of them had too many states.
   std::optional<Finding> exhausted = {};
 };
 } // namespace
 
-/// What keeps from a proof, if anything, with an order of the tasks if there is
-/// one. Few schedules need to relate counts, or to tell ways apart by what
-/// tasks know on them. `waiting` is the task that had to wait in an order in
-/// which none may.
+/// Tries to prove the schedule; returns the obstacle, or nullopt. Tries coarse
+/// abstractions first: paths that differ in happens-before knowledge only are
+/// joined, loop-carried numbers are not related. Refines each if the proof
+/// fails. With `waiting`, tasks run in the fixed `order` and must never block;
+/// `*waiting` is then the task that did.
 static std::optional<Finding>
 prove(const TaskProgram &program, const Rules &rules, ArrayRef<unsigned> order,
       Attempt &attempt, std::optional<unsigned> *waiting = nullptr) {
@@ -58,7 +78,11 @@ prove(const TaskProgram &program, const Rules &rules, ArrayRef<unsigned> order,
     do {
       prover.emplace(program, rules, options);
       found = prover->run();
-      attempt.states += prover->getNumStates();
+      attempt.effort += prover->getEffort();
+      LDBG() << "attempt"
+             << (options.joinsKnowledge ? ", joining knowledge" : "")
+             << (relatesCounts ? ", relating counts" : "") << ": "
+             << (found ? found->text : "proved");
     } while (std::exchange(options.joinsKnowledge, false) &&
              prover->hasLostKnowledge());
     if (!found)
@@ -77,8 +101,9 @@ prove(const TaskProgram &program, const Rules &rules, ArrayRef<unsigned> order,
   return finding;
 }
 
-/// A proof, or else a counterexample: what keeps from a proof need not happen.
-/// If a unit has too many states the whole has, too.
+/// Proves the whole kernel, or searches for a counterexample: an obstacle to a
+/// proof need not be a fault. Skips the proof if one of a unit had too many
+/// states.
 static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
                              Attempt &attempt) {
   ScheduleVerdict verdict;
@@ -100,11 +125,12 @@ static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
   return verdict;
 }
 
-/// Proves the units of a schedule one by one; false if one resists.
+/// Proves the units of a schedule one by one; returns false if one proof fails.
 ///
-/// All are proved for one order of events, in which nobody ever waits and which
-/// does not depend on the unit: of control flow only. In that order the whole
-/// schedule runs to its end, too, and so it does in any other.
+/// All units are proved for one order of the tasks, in which no task ever
+/// blocks, and which depends on control flow only, not on the unit. In that
+/// order the whole schedule runs to its end, too. So it does in any other order
+/// (docs/verifier.md).
 static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
   SmallVector<unsigned> order;
   unsigned unit = 0, proved = 0, moves = 0;
@@ -117,6 +143,7 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
     for (unsigned task = order.size(); task < program.getTasks().size(); ++task)
       order.push_back(task);
     std::optional<unsigned> waiting;
+    LDBG() << "unit " << unit << (isLean ? ", lean" : "");
     if (!prove(program, rules, order, attempt, &waiting)) {
       ++proved;
       unit = (unit + 1) % rules.getNumUnits();
@@ -125,22 +152,23 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
     }
     if (attempt.exhausted)
       return false;
-    // Those that wait come behind those that they wait for.
     if (!waiting && isLean && rules.getNumUnits() > 1) {
       isLean = false;
       continue;
     }
     if (!waiting || ++moves > order.size())
       return false;
+    LDBG() << program.getTasks()[*waiting].name
+           << " must wait: it comes after all other tasks";
     llvm::erase(order, *waiting);
     order.push_back(*waiting);
-    proved = 0; // In this order.
+    proved = 0; // The proofs so far were for another order.
     isLean = true;
   }
   return true;
 }
 
-/// Checks a kernel in the form that `rules` is for.
+/// Checks a kernel by `rules`, those of the form that it is in.
 static ScheduleVerdict check(gpu::GPUFuncOp kernel, Rules &rules) {
   ScheduleVerdict verdict;
   Attempt attempt;
@@ -154,13 +182,13 @@ static ScheduleVerdict check(gpu::GPUFuncOp kernel, Rules &rules) {
       return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
     verdict = check(program, rules, attempt);
   }
-  verdict.states = attempt.states;
+  verdict.effort = attempt.effort;
   verdict.links = rules.getNumLinks();
   kernel.walk([&](Operation *op) { verdict.events += rules.isEvent(op); });
   return verdict;
 }
 
-/// What is wrong with the places of shared memory, if they are planned.
+/// Checks the plan of shared memory, if there is one; returns its fault.
 static std::optional<Finding> checkPlan(gpu::GPUFuncOp kernel) {
   if (!kernel->hasAttr(TileDialect::kSharedBytes))
     return std::nullopt;

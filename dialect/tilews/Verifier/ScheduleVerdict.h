@@ -16,40 +16,66 @@
 
 namespace tilews::verifier {
 
-/// What is known about the schedule of a kernel.
+/// How much work a proof took, over all of its searches.
+struct ProofEffort {
+  /// States that paths came to, at the end of loop iterations.
+  unsigned states = 0;
+  /// Paths that joined another one in a state that was visited before.
+  unsigned joins = 0;
+  /// Loop-carried numbers that were widened from constants to variables.
+  unsigned widenings = 0;
+  /// Conditions whose value the path condition was asked for.
+  unsigned questions = 0;
+
+  ProofEffort &operator+=(const ProofEffort &other) {
+    states += other.states;
+    joins += other.joins;
+    widenings += other.widenings;
+    questions += other.questions;
+    return *this;
+  }
+};
+
+/// The result of checking the schedule of a kernel.
+///
+/// Example: a counterexample has the fault in `text` and `op`, the inputs
+/// `n = 2` and `mask[0] = 1` in `inputs`, and the events up to the fault in
+/// `trace`, such as "3: role @load: tile.commit slot 0 in phase 0".
 struct ScheduleVerdict {
   enum class Kind {
-    /// It is right for all arguments, on all ways through the kernel.
+    /// The schedule is right for all arguments, on all paths through the
+    /// kernel.
     Proved,
-    /// It is wrong: `trace` leads there.
+    /// The schedule is wrong; `trace` leads to the fault.
     Counterexample,
-    /// Neither was found.
+    /// Neither a proof nor a counterexample was found.
     Unsupported
   };
   /// An event of a counterexample.
   struct Step {
     mlir::Operation *op;
-    /// The task that does it: 0 outside of roles, then the roles in order.
+    /// The task that executes it: 0 outside of roles, then the roles in order.
     unsigned task;
-    /// Who does it, and what.
+    /// The task and the event as a line of text.
     std::string text;
   };
-  /// What a counterexample is seen with.
+  /// An input for which a counterexample occurs.
   struct Input {
     enum class Kind { Scalar, Extent, Element, Other };
     Kind kind = Kind::Other;
-    /// The kernel's argument that it is, or is an extent or an element of.
+    /// The number of the kernel's argument that is the scalar, or has the
+    /// extent or element.
     unsigned argument = 0;
-    /// Which extent, or the indices of the element.
+    /// The dimension of the extent, or the indices of the element.
     llvm::SmallVector<int64_t, 2> place = {};
     int64_t value = 0;
   };
 
   Kind kind = Kind::Proved;
-  /// What is wrong, or in the way, and where.
+  /// The fault, or the obstacle to a proof, and its operation.
   mlir::Operation *op = nullptr;
   std::string text;
-  /// Another operation that has to do with it, if there is one.
+  /// An operation that a note points to, if there is one.
   mlir::Operation *other = nullptr;
   std::string otherText;
   /// Counterexamples: arguments and loaded values by name, for a grid of one
@@ -57,9 +83,10 @@ struct ScheduleVerdict {
   /// Without a trace the fault does not depend on arguments.
   std::map<std::string, Input> inputs;
   std::vector<Step> trace;
-  /// What was checked: links between tasks (channels, or barriers), operations
-  /// that are events, and states that were gone through.
-  unsigned links = 0, events = 0, states = 0;
+  /// The numbers of links between tasks (channels, or barriers) and of
+  /// operations that are events.
+  unsigned links = 0, events = 0;
+  ProofEffort effort;
 };
 
 /// Checks the schedule of a kernel, in any form from `tile.channel` to

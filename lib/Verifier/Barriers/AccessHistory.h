@@ -13,10 +13,11 @@
 
 namespace tilews::verifier {
 
-/// What a vector clock does not say of the last accesses to a place: which task
-/// wrote, and whether all threads of a task know what one of them did. A clock
-/// is a task's; its threads run apart until they synchronize at a tile.barrier,
-/// or wait for a barrier in memory together.
+/// The properties of the last accesses to a place that a vector clock does not
+/// have: which task wrote, and whether the accesses of one thread are ordered
+/// before the next step of the other threads of its task. A clock belongs to a
+/// task. The threads of a task run apart until they synchronize at a
+/// tile.barrier, or wait for a barrier in memory together.
 ///
 /// Example: a role of 128 threads loads place 0 and then stores to it.
 ///

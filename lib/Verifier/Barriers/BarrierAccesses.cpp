@@ -5,17 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Race detection with vector clocks. A read must come after the last writes to
-// its places, a write after the last writes of other tasks and all reads. Both
-// must also be ordered within the task, whose threads run apart; accesses
-// through the asynchronous proxy need a fence after ordinary writes; and no
-// write may come while a matmul or copy that the task started still reads.
-// An access that passes becomes the last of its kind: all other clocks forget
-// its places in its row.
+// Race detection with vector clocks. A read must be ordered after the last
+// writes to its places, and a write after the last writes of other tasks and
+// all reads. Both must also be ordered within the task, whose threads run
+// apart. Accesses through the asynchronous proxy need a fence after ordinary
+// writes. No write may come while a matmul or copy that the task started still
+// reads. An access that passes becomes the last of its kind: all other clocks
+// forget its places in its row.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/BarrierAccesses.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -38,8 +42,8 @@ Outcome BarrierAccesses::access(State &state, unsigned task, const Event &event,
     PlaceSet places = 0;
     if (version.value_or(0) < 0 || version.value_or(0) >= versions)
       outcome = fail(finding, op,
-                     "accesses version " + Twine(*version) +
-                         " of a buffer that has " + Twine(versions));
+                     "version " + Twine(*version) + " of a buffer that has " +
+                         Twine(versions) + " is accessed");
     else
       places = getPlaces(access, version);
     if (outcome == Outcome::Done && access.reads) {
@@ -55,6 +59,11 @@ Outcome BarrierAccesses::access(State &state, unsigned task, const Event &event,
       state = std::move(before);
       return outcome;
     }
+    LDBG_OS([&](raw_ostream &os) {
+      os << "task " << task << (access.reads ? " reads" : "")
+         << (access.writes ? " writes" : "") << " places ";
+      VectorClockRef::printPlaces(os, places);
+    });
   }
   auto gemm = dyn_cast<GemmOp>(op);
   if (gemm && gemm.getAsync())
@@ -92,12 +101,11 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
     return fail(finding, op,
                 reads + getName(unordered) +
                     " without waiting for what was written there");
-  // Other threads of the same task may have written it.
   if (PlaceSet own = places & parts.history.getWrites(state, task))
     return fail(finding, op,
                 reads + getName(own) +
-                    " that its threads have written, and have not met since at "
-                    "a tile.barrier");
+                    " that its own threads have written: no tile.barrier has "
+                    "synchronized them since");
   if (!event.isAsyncProxy())
     return Outcome::Done;
   for (unsigned writer = 0; writer < model.getNumTasks(); ++writer)
@@ -152,12 +160,12 @@ Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
   if (PlaceSet running = places & parts.copies.getRunningReads(state, task))
     return fail(finding, op,
                 writes + getName(running) +
-                    " while an asynchronous product or copy may still read it");
+                    " while an asynchronous matmul or copy may still read it");
   if (PlaceSet own = places & parts.history.getReads(state, task))
     return fail(finding, op,
                 writes + getName(own) +
-                    " that others of its threads may still read: they have not "
-                    "met since at a tile.barrier");
+                    " that its other threads may still read: no tile.barrier "
+                    "has synchronized them since");
   return Outcome::Done;
 }
 
@@ -167,7 +175,7 @@ Outcome BarrierAccesses::write(State &state, unsigned task, const Event &event,
   if (outcome != Outcome::Done)
     return outcome;
   bool isCopy = event.executor == BarrierModel::Executor::CpAsync;
-  // Even the task itself has to wait for a copy.
+  // A copy is not ordered before the next step of its own task either.
   if (isCopy)
     parts.knowledge.forget(state, ClockRows::OfCopies, places);
   else
@@ -205,15 +213,15 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
   if (own && !(role && role.getElected()))
     return fail(finding, op,
                 writes + getName(own) +
-                    " that its threads may still read: they have not met since "
-                    "at a tile.barrier");
+                    " that its own threads may still read: no tile.barrier has "
+                    "synchronized them since");
   for (unsigned writer = 0; writer < model.getNumTasks(); ++writer) {
     PlaceSet sameFill =
         writer == task ? parts.proxy.getUnreleased(state, task) : 0;
     if (places & parts.proxy.getUnfenced(state, writer) & ~sameFill)
       return fail(finding, op,
                   writes + getName(places) +
-                      " behind ordinary writes, without a proxy fence");
+                      " after ordinary writes, without a proxy fence");
   }
   PlaceSet others = places & ~parts.history.getOwned(state, task);
   if ((event.peers &&

@@ -22,7 +22,7 @@ struct BarrierSlot {
   int64_t number;
 };
 
-/// What a kernel with barriers in memory consists of: its tasks, places,
+/// The static model of a kernel with barriers in memory: its tasks, places,
 /// barriers and events. It is made once from the kernel and does not change.
 ///
 /// Example: a producer that fills two versions of a buffer by TMA,
@@ -84,8 +84,8 @@ struct BarrierModel {
     unsigned firstSlot;
     /// The tasks that wait for it, one bit each.
     uint64_t waiters = 0;
-    /// By slot: what an arrival there is about, which are the places that are
-    /// accessed by the same slot number.
+    /// By slot: the places that are accessed by the same slot number. An
+    /// arrival at the slot is about these.
     llvm::SmallVector<PlaceSet> subjects = {};
     unsigned unit = 0;
     /// The cluster ranks of the blocks that arrive at, or copy to, the first

@@ -15,9 +15,9 @@ namespace tilews::verifier {
 
 /// The rules of kernels whose channels have become barriers in memory, with
 /// phases, arrivals and bytes. No transactions are left against which accesses
-/// could be checked. Instead each task has a vector clock: an access must be
-/// ordered after all earlier accesses that conflict with it, and an arrival
-/// passes on the task's clock to those who wait.
+/// could be checked. Instead each task has a vector clock. An access must be
+/// ordered after all earlier accesses that conflict with it. An arrival passes
+/// on the task's clock to the tasks that wait.
 ///
 /// Example: a slot is filled and read once.
 ///

@@ -49,8 +49,8 @@ void BarrierSelection::numberSlots(
     }
   limit.reset();
   if (slots > SharedPlaces::kMax)
-    limit =
-        Finding{model.kernel, "its barriers have more than 62 slots in all"};
+    limit = Finding{model.kernel,
+                    "the kernel's barriers have more than 62 slots in all"};
 }
 
 void BarrierSelection::selectAll() {

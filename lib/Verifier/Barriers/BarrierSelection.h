@@ -25,10 +25,10 @@ public:
   }
 
   void selectAll();
-  /// Selects a unit, and the events that belong to every unit. With `isLean`
-  /// only those of the latter that stand under the same branches as events of
-  /// the unit, and arrivals pass on no more than their subjects. Whatever is
-  /// left out could only have ordered more accesses.
+  /// Selects a unit, and the events that belong to every unit. With `isLean`,
+  /// selects only those of the latter that stand under the same branches as
+  /// events of the unit, and arrivals pass on no more than their subjects. Both
+  /// omit happens-before knowledge only.
   void select(unsigned unit, bool isLean);
 
   bool contains(mlir::Operation *op) const { return events.contains(op); }

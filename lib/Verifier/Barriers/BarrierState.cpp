@@ -50,7 +50,7 @@ void BarrierState::synchronize(State &state, unsigned task) const {
 }
 
 void BarrierState::reduce(State &state, bool inRoles) const {
-  // The clock of the kernel's body is asked for no more.
+  // No later step reads the clock of the kernel's body.
   if (inRoles && !continuesAfterRoles)
     knowledge.getTask(state, 0).clear();
   history.reduce(state);

@@ -18,8 +18,7 @@
 namespace tilews::verifier {
 
 /// The words of a `State` with barriers, by what they are about. A part has no
-/// state of its own: it knows where its words are and what they mean, and is
-/// given the `State` with each call.
+/// state of its own: it finds its words in the `State` that each call is given.
 ///
 /// Example: with two tasks, two places, and one barrier of one slot,
 ///

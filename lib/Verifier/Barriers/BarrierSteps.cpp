@@ -29,9 +29,9 @@ using namespace tilews::verifier;
 // Arrivals
 //===----------------------------------------------------------------------===//
 
-/// Joins what the clock of `task` contains, of the slot's subjects, into the
-/// slot's. Left out is what other threads of the task may still do, and what
-/// matmuls and copies still read.
+/// Joins the clock of `task`, restricted to the slot's subjects, into the
+/// slot's. Omits accesses that other threads of the task, matmuls or copies may
+/// still make.
 void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
                            bool byOneThread, uint32_t peers) const {
   const ClockRows &rows = parts.knowledge.getRows();
@@ -50,11 +50,11 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
       known &= ~hiddenReads;
     else if (row == ClockRows::OfThreads)
       known &= ~hiddenWrites;
-    // Phases order barriers among each other, whatever these are about.
+    // Phases order barriers of all subjects.
     if (!rows.isOfSlots(row))
       known &= subjects;
     arriving.learn(row, known);
-    // What this task releases to its peers, their tasks release to this block.
+    // The peers make the same step, and release the same to this block.
     if (peers && row < rows.getNumOwn())
       arriving.learn(rows.getPeer(row),
                      parts.peers.getCovered(row, known, peers));
@@ -62,9 +62,9 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
   parts.proxy.release(state, task);
 }
 
-/// The unit that copies arrives, when all copies of `task` so far have landed.
-/// It releases their writes and no other accesses to memory; but it comes after
-/// all phases that the task has waited for.
+/// An arrival by the copy unit, after all copies of `task` so far have landed.
+/// It releases the writes of the copies and no other accesses to memory, and is
+/// ordered after all phases that the task has waited for.
 void BarrierSteps::releaseCopies(State &state, unsigned task,
                                  BarrierSlot slot) const {
   const ClockRows &rows = parts.knowledge.getRows();
@@ -94,8 +94,9 @@ Outcome BarrierSteps::arrive(State &state, unsigned task, MBarrierArriveOp op,
   int64_t arrived = parts.phases.getArrived(state, slot) + arrivals;
   if (arrived > count)
     return fail(finding, op,
-                "arrives " + Twine(arrived) +
-                    " times in a phase of a barrier that counts to " +
+                Twine(arrived) +
+                    " arrivals are made in a phase of a barrier that counts "
+                    "to " +
                     Twine(count));
   parts.phases.expect(state, slot, op.getBytes().value_or(0));
   parts.phases.arrive(state, slot, arrivals);
@@ -106,7 +107,8 @@ Outcome BarrierSteps::arrive(State &state, unsigned task, MBarrierArriveOp op,
   int64_t parity = parts.phases.getParity(state, slot);
   if (!parts.phases.complete(state, slot, op, finding))
     return Outcome::Wrong;
-  // A thread that completes a phase alone knows that it is complete.
+  // A single arrival by this thread completed the phase, so the end of the
+  // phase is ordered before the task's next step.
   if (count == 1 && op.getBy() == Agents::Thread &&
       parts.phases.getParity(state, slot) != parity)
     parts.knowledge.getTask(state, task)
@@ -138,7 +140,8 @@ bool BarrierSteps::checkWait(const State &state, unsigned task,
     return false;
   if (parity != 0 && parity != 1) {
     fail(finding, op,
-         "waits for parity " + Twine(parity) + ", which is not 0 or 1");
+         model.taskNames[task] + " waits for parity " + Twine(parity) +
+             ", which is not 0 or 1");
     return false;
   }
   int64_t unseen = parts.phases.countUnseen(state, task, slot);
@@ -148,8 +151,8 @@ bool BarrierSteps::checkWait(const State &state, unsigned task,
   fail(finding, op,
        model.taskNames[task] + " waits for the phase of parity " +
            Twine(parity) + " of slot " + Twine(slot.number) +
-           ", and nothing tells it that the phases before are complete: it "
-           "cannot tell one from the other");
+           ", but is not ordered after the phases before: parity alone does "
+           "not distinguish them");
   return false;
 }
 
@@ -184,15 +187,15 @@ void BarrierSteps::acquire(State &state, unsigned task, BarrierSlot slot,
   VectorClock complete = parts.knowledge.getComplete(state, slot);
   // All threads of the task wait, for arrivals after the reads of all of them.
   parts.history.synchronizeReads(state, task, complete[rows.getReads(task)]);
-  // That a phase of the peers is complete follows from what comes after it;
-  // what their threads have done takes a wait with `cluster`.
+  // The end of a phase in the peers is ordered by any wait; accesses of their
+  // threads only by a wait with `cluster`.
   for (unsigned row = 0; row < rows.size(); ++row)
     if (row < rows.getNumOwn() || ofCluster ||
         row == rows.getPeer(rows.getCompleted()))
       clock.learn(row, complete[row]);
   LDBG() << "task " << task << " joins the clock of slot " << slot.number
          << " of barrier " << slot.barrier;
-  if (parts.phases.isObserved(state, slot)) // No task asks for it again.
+  if (parts.phases.isObserved(state, slot)) // No task will join it again.
     complete.clear();
 }
 

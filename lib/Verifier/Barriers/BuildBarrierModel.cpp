@@ -12,8 +12,8 @@
 // * Units: a union-find joins barriers and buffers that are used with the same
 //   SSA value as slot number, and a TMA load's buffer with the barrier that
 //   counts its bytes. Each class is a unit, which can be proved alone.
-// * Subjects: the places that an arrival at a slot is about are those that are
-//   accessed by the same slot number. A lean proof passes on no others.
+// * Subjects: an arrival at a slot is about the places that are accessed by the
+//   same slot number. In a lean proof it orders accesses to these only.
 // * Peers: the cluster ranks that arrive at a barrier, or copy to a place, of
 //   the first block.
 //
@@ -75,14 +75,15 @@ void BarrierModelBuilder::build() {
     return;
   model.places = SharedPlaces(model.kernel);
   if (model.places.size() > SharedPlaces::kMax || model.getNumTasks() > 16)
-    return setObstacle(model.kernel,
-                       "its buffers have more than 62 versions in all, or it "
-                       "has more than 15 roles");
+    return setObstacle(
+        model.kernel, "the kernel's buffers have more than 62 versions in all, "
+                      "or the kernel has more than 15 roles");
   addBarriers();
   if (model.places.size() > SharedPlaces::kMax)
     return setObstacle(model.kernel,
-                       "its buffers, and the barriers that several roles wait "
-                       "for, have more than 62 versions and slots in all");
+                       "the kernel's buffers, and the barriers that several "
+                       "roles wait for, have more than 62 versions and slots "
+                       "in all");
   addEvents();
   if (model.obstacle)
     return;
@@ -106,7 +107,7 @@ void BarrierModelBuilder::findForm() {
   if (kernel->hasAttr(TileDialect::kSharedBytes) && !hasChannels)
     model.isBarrierForm |= hasCopies;
   if (model.isBarrierForm && hasChannels)
-    setObstacle(kernel, "it has channels and barriers in memory");
+    setObstacle(kernel, "the kernel has both channels and barriers in memory");
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +150,7 @@ void BarrierModelBuilder::addEvent(Operation *op) {
       (gemm && gemm.getAsync()) || event.synchronizes;
   if (BarrierModel::isStep(op) &&
       !model.barrierNumbers.contains(op->getOperand(0)))
-    setObstacle(op, "its barrier is passed on as a value");
+    setObstacle(op, "the barrier is passed on as a value");
   if (event.isCommon || isa<MBarrierOp>(op) || BarrierModel::isStep(op))
     model.events[op] = event;
   addAccesses(op);
@@ -172,8 +173,8 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     std::optional<unsigned> number = model.places.findBuffer(buffer);
     if (!number) {
       if (!buffer.getDefiningOp<AllocSharedOp>())
-        setObstacle(op, "the shared buffer that it accesses is selected or "
-                        "carried by control flow");
+        setObstacle(op, "the accessed shared buffer is selected or carried by "
+                        "control flow");
       continue;
     }
     Event &event =
@@ -191,12 +192,12 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     auto copy = dyn_cast<CopyOp>(op);
     bool isLoad = copy && event.executor == Executor::Tma && shared.writes();
     if (isLoad && !addSignal(copy, event))
-      setObstacle(op, "is a TMA copy that signals no barrier");
+      setObstacle(op, "the TMA copy signals no barrier");
   }
 }
 
-/// Notes the barrier that counts the bytes of a TMA load, and how many they
-/// are. False if there is none.
+/// Sets the barrier that counts the bytes of a TMA load, and the number of
+/// bytes. Returns false if there is no barrier.
 bool BarrierModelBuilder::addSignal(CopyOp copy, Event &event) {
   auto it = model.barrierNumbers.find(copy.getSignal());
   if (!copy.getSignal() || it == model.barrierNumbers.end())
@@ -264,8 +265,8 @@ void BarrierModelBuilder::findSubjects() {
       byNumber[op->getOperand(1)].insert({*barrier.phasePlaces, barrier.depth});
   }
   for (Barrier &barrier : model.barriers) {
-    // Barriers without buffers order tasks that alternate: their arrivals tell
-    // which phases the others have waited for.
+    // Barriers without buffers order tasks that alternate: their arrivals pass
+    // on which phases the other tasks have waited for.
     bool ordersPhases = model.isWithoutBuffers(barrier);
     barrier.subjects.assign(barrier.depth,
                             always | (ordersPhases ? model.phasePlaces : 0));

@@ -12,18 +12,22 @@
 // the peers arrive at its own; the shares of a tile that all send make up the
 // tile.
 //
-// Real blocks run apart. What a block may do to its peers therefore depends on
-// what its clock contains in the rows of the peers, which come from arrivals
-// and bytes of the peers only: that they have read a slot, and that a phase
-// which must not count an arrival any more is complete there. With that, steps
-// of different blocks do not disable each other, and one order of steps stands
-// for all, as within a block.
+// Real blocks run apart. So a step that reaches into the peers is checked
+// against the rows of the peers in the task's clock, which only arrivals and
+// bytes from the peers fill. They say that the peers have read a slot, and that
+// a phase which must not count an arrival has completed there. With these
+// checks, steps of different blocks do not disable each other, and one order of
+// steps stands for all, as within a block.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/ClusterPeers.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ClusterPlaces.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -42,9 +46,9 @@ ClusterPeers::ClusterPeers(const BarrierModel &model,
 // Divergence
 //===----------------------------------------------------------------------===//
 
-/// Whether other blocks depend on how often, and with which operands, a block
-/// executes `op`: steps of barriers and what makes bytes land. Other blocks
-/// learn of everything else by these alone.
+/// Whether the number of executions of `op` by a block, or its operands, affect
+/// other blocks directly: steps of barriers, and copies whose bytes a barrier
+/// counts. All other effects reach other blocks through these.
 static bool isSeenByPeers(Operation *op, const BarrierModel &model) {
   return isa<MBarrierOp, MBarrierReadyOp, MBarrierArriveOp, MBarrierExpectOp,
              MBarrierWaitOp, ClusterBarrierOp>(op) ||
@@ -67,7 +71,7 @@ verifier::findClusterDivergence(const BarrierModel &model,
           divergence = op;
       if (divergence)
         return Finding{divergence, "blocks of a cluster that wait for each "
-                                   "other may go different ways here"};
+                                   "other may take different paths here"};
     }
   }
   return std::nullopt;
@@ -83,9 +87,10 @@ bool ClusterPeers::checkReach(State &state, unsigned task, Operation *op,
   if (peers == 0)
     return true;
   if (!phases.isReadyInCluster(state, slot.barrier)) {
-    finding = {op, "reaches into other blocks before a tile.mbarrier_ready "
-                   "{cluster} has made the initialization of their barriers "
-                   "visible"};
+    finding = {op, model.taskNames[task] +
+                       " reaches into other blocks before a "
+                       "tile.mbarrier_ready {cluster} has made the "
+                       "initialization of their barriers visible"};
     return false;
   }
   const ClockRows &rows = knowledge.getRows();
@@ -93,8 +98,8 @@ bool ClusterPeers::checkReach(State &state, unsigned task, Operation *op,
            .contains(rows.getPeer(rows.getCompleted()),
                      selection.getPhaseBit(slot))) {
     finding = {op, model.taskNames[task] +
-                       " does not know that in other blocks the phase before "
-                       "is complete, in which this would be counted"};
+                       " is not ordered after the end of the phase before in "
+                       "other blocks, so this may be counted there"};
     return false;
   }
   state[reached] = 1;
@@ -167,6 +172,12 @@ void ClusterPeers::receive(State &state, BarrierSlot slot) const {
   uint32_t senders = std::exchange(state[getWord(slot, Senders)], 0);
   uint64_t sent = std::exchange(state[getWord(slot, SenderPhases)], 0);
   if (senders)
+    LDBG_OS([&](raw_ostream &os) {
+      os << "slot " << slot.number << " of barrier " << slot.barrier
+         << " receives copies from ranks ";
+      VectorClockRef::printPlaces(os, senders);
+    });
+  if (senders)
     knowledge.getArriving(state, slot)
         .learn(rows.getPeer(rows.getCompleted()),
                sent & getCoveredSlots(senders));
@@ -192,7 +203,7 @@ bool ClusterPeers::finish(const State &state, Finding &finding) const {
   if (!state[reached])
     return true;
   finding = {model.reaching, "a block may end while others still reach into it "
-                             "here: expected a tile.cluster_barrier behind"};
+                             "here: expected a tile.cluster_barrier after it"};
   return false;
 }
 

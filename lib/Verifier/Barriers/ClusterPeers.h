@@ -12,9 +12,9 @@
 
 namespace tilews::verifier {
 
-/// What a block knows of the other blocks of its cluster, and what it may do to
-/// them. One block stands for all: where it arrives at its peers' barriers,
-/// they arrive at its own.
+/// The happens-before knowledge of a block about the other blocks of its
+/// cluster, and the checks of steps that reach into them. One block stands for
+/// all: where it arrives at its peers' barriers, they arrive at its own.
 ///
 /// Example: a cluster of two blocks, whose @load copies one half of a tile each
 /// to both blocks.
@@ -36,18 +36,18 @@ public:
   /// of `peers`.
   bool checkReach(State &state, unsigned task, mlir::Operation *op,
                   uint32_t peers, BarrierSlot slot, Finding &finding) const;
-  /// Whether `task` may copy to `places` of its peers: they have to know of all
-  /// accesses there, but for writes to those of `places` that are not in
+  /// Whether `task` may copy to `places` of its peers: all accesses there must
+  /// be ordered before the copy, except for writes to places outside of
   /// `others`.
   bool checkCopy(const State &state, unsigned task, mlir::Operation *op,
                  PlaceSet places, PlaceSet others, Finding &finding) const;
 
-  /// The part of what `row` of a clock contains, `known`, that holds of the
-  /// peers, too, if all of `peers` release it: places and slots that no other
-  /// blocks reach into.
+  /// The part of `known`, the set in `row` of a clock, that also holds for the
+  /// peers if all of `peers` release it: places and slots that no other blocks
+  /// reach into.
   uint64_t getCovered(unsigned row, uint64_t known, uint32_t peers) const;
-  /// `task` starts a copy to `peers`, whose bytes land on `slot`: these acquire
-  /// the phases that `task` knows to be complete.
+  /// `task` starts a copy to `peers`, whose bytes land on `slot`. The peers
+  /// then acquire the completed phases in the clock of `task`.
   void send(State &state, unsigned task, BarrierSlot slot,
             uint32_t peers) const;
   /// The bytes that peers have sent have landed on `slot`.
@@ -65,7 +65,7 @@ private:
   enum SlotRow : unsigned {
     /// The cluster ranks whose copies are under way to the slot's barrier.
     Senders,
-    /// The phases that all tasks knew to be complete that started them.
+    /// The completed phases that the clocks of all senders contained.
     SenderPhases,
     NumSlotRows
   };

@@ -125,7 +125,7 @@ bool CopyState::finish(const State &state, BarrierSlot slot,
     return true;
   finding = {MBarrierOp(model.getBarrier(slot).op),
              "the kernel may end before copies have landed that report to this "
-             "barrier: nobody waits for them"};
+             "barrier: no task waits for them"};
   return false;
 }
 

@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Counts arrivals and bytes and advances phases. That the order of steps which
-// the search chose stands for all others follows from two checks, which both
-// look at vector clocks and not at that order:
+// Counts arrivals and bytes and advances phases. The search runs steps in one
+// order. Two checks let that order stand for all others; both look at vector
+// clocks, not at the order:
 //
-// * Whoever adds to a phase must know that the phase before is complete.
-//   Otherwise another order might count the addition there.
-// * The arrivals that complete a phase must know that every waiter has waited
-//   for the phase before. Otherwise a slow waiter might find two phases of the
-//   same parity complete, and wait forever.
+// * A step that adds to a phase must be ordered after the end of the phase
+//   before. Otherwise another order might count the addition there.
+// * The arrivals that complete a phase must be ordered after every wait for the
+//   phase before. Otherwise a slow waiter might find two phases of the same
+//   parity complete, and wait forever.
 //
-// If one task waits for a slot, a counter of its unseen phases serves. If
-// several tasks alternate, the completion and the waits are events of their own
-// place (see ClockRows), and it suffices that one of them has waited.
+// If one task waits for a slot, the state counts its unseen phases. If several
+// tasks alternate, the completion and the waits are events of their own place
+// (see ClockRows), and one of these tasks must have waited.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,13 +64,14 @@ bool PhaseState::checkUse(const State &state, Operation *op, BarrierSlot slot,
                           Finding &finding) const {
   int64_t depth = model.getBarrier(slot).depth;
   if (slot.number < 0 || slot.number >= depth) {
-    finding = {op, "uses slot " + std::to_string(slot.number) + " of " +
-                       std::to_string(depth) + " barriers"};
+    finding = {op, "slot " + std::to_string(slot.number) +
+                       " of a tile.mbarrier that has " + std::to_string(depth) +
+                       " is used"};
     return false;
   }
   if (state[getWord(slot.barrier, Stage)] >= Ready)
     return true;
-  finding = {op, "uses a barrier before a tile.mbarrier_ready has made its "
+  finding = {op, "a barrier is used before a tile.mbarrier_ready has made its "
                  "initialization visible"};
   return false;
 }
@@ -102,16 +103,17 @@ bool PhaseState::checkPhase(const State &state, unsigned task, Operation *op,
           .contains(knowledge.getRows().getCompleted(),
                     selection.getPhaseBit(slot)))
     return true;
-  finding = {op, model.taskNames[task] +
-                     " does not know that the phase before of slot " +
-                     std::to_string(slot.number) +
-                     " of this barrier is complete, in which this would be "
-                     "counted: no wait tells it"};
+  finding = {op,
+             model.taskNames[task] +
+                 " is not ordered after the end of the phase before of slot " +
+                 std::to_string(slot.number) +
+                 " of this barrier, so this may be counted there: a wait "
+                 "is missing"};
   return false;
 }
 
-/// Whether the arrivals of the present phase know that `task` has waited for
-/// the phase before.
+/// Whether the arrivals of the present phase are ordered after the wait of
+/// `task` for the phase before.
 bool PhaseState::checkWaiter(const State &state, unsigned task,
                              BarrierSlot slot, Operation *op,
                              Finding &finding) const {
@@ -123,17 +125,17 @@ bool PhaseState::checkWaiter(const State &state, unsigned task,
   if (mayHaveToWait) {
     finding = {op, "a barrier completes a phase before " +
                        model.taskNames[task] +
-                       " has waited for the one before: it cannot tell one "
-                       "from the other"};
+                       " has waited for the one before: parity alone does not "
+                       "distinguish them"};
     return false;
   }
   if (!place &&
       !arriving.contains(rows.getAwaited(), selection.getPhaseBit(slot))) {
-    finding = {op, "a barrier completes a phase, and those who arrive do not "
-                   "know that " +
+    finding = {op, "a barrier completes a phase, and the arrivals are not "
+                   "ordered after the wait of " +
                        model.taskNames[task] +
-                       " has waited for the one before: it may come too late "
-                       "and wait for ever"};
+                       " for the one before: " + model.taskNames[task] +
+                       " may come too late and wait forever"};
     return false;
   }
   return true;
@@ -151,8 +153,9 @@ bool PhaseState::canComplete(const State &state, BarrierSlot slot,
   }
   if (!model.getPhasePlace(slot) || isAnyoneDone)
     return true;
-  finding = {op, "a barrier completes a phase before anyone has waited for the "
-                 "one before"};
+  finding = {op,
+             "a barrier completes a phase before any task has waited for the "
+             "one before"};
   return false;
 }
 
@@ -262,7 +265,7 @@ bool PhaseState::finish(const State &state, BarrierSlot slot,
     isAnyoneDone |= barrier.isAwaitedBy(task) &&
                     countUnseen(state, task, slot) <= (starters >> task & 1);
   if (!isAnyoneDone) {
-    finding = {op, "a phase" + of + "completes that nobody waits for"};
+    finding = {op, "a phase" + of + "completes that no task waits for"};
     return false;
   }
   for (unsigned task = 0; task < model.getNumTasks(); ++task)

@@ -15,8 +15,8 @@ namespace tilews::verifier {
 
 /// The phases of barriers (PTX ISA, "mbarrier"): a phase completes when all of
 /// its arrivals are made and all expected bytes have landed. A wait names only
-/// the parity of a phase, so a task must always know which of the last two
-/// phases is meant.
+/// the parity of a phase, so at each wait it must be unambiguous which of the
+/// last two phases is meant.
 ///
 /// Example: slot 0 of a barrier that counts to 1, awaited by @math.
 ///
@@ -57,8 +57,9 @@ public:
   /// Adds to the bytes that are expected and have not landed; `bytes` is
   /// negative where they land.
   void expect(State &state, BarrierSlot slot, int64_t bytes) const;
-  /// Whether `task` may add to the present phase: it must know that the phase
-  /// before is complete, which might count the addition otherwise.
+  /// Whether `task` may add to the present phase: its next step must be ordered
+  /// after the end of the phase before, which might count the addition
+  /// otherwise.
   bool checkPhase(const State &state, unsigned task, mlir::Operation *op,
                   BarrierSlot slot, Finding &finding) const;
   /// Begins the next phase if the present one has all it needs. False if `op`,
@@ -72,14 +73,14 @@ public:
   // Waits
   //===--------------------------------------------------------------------===//
 
-  /// How many complete phases of a slot `task` has not waited for, and does not
-  /// know to be complete; 2 stands for more.
+  /// The number of complete phases of a slot that `task` has not waited for and
+  /// whose end is not ordered before its next step; 2 stands for more.
   int64_t countUnseen(const State &state, unsigned task,
                       BarrierSlot slot) const;
   /// `task` has waited for the last complete phase.
   void observe(State &state, unsigned task, BarrierSlot slot) const;
-  /// `task` waits for a phase that it knows to be complete, maybe the one
-  /// before the first: no arrival may complete the next phase before.
+  /// `task` waits for a phase whose end is ordered before the wait, or for the
+  /// phase before the first. No arrival may complete the next phase earlier.
   void observeAgain(State &state, unsigned task, BarrierSlot slot) const;
   /// Whether no task has yet to wait for the last complete phase.
   bool isObserved(const State &state, BarrierSlot slot) const;
@@ -93,7 +94,7 @@ private:
   enum BarrierRow : unsigned {
     Stage,
     /// The tasks whose first wait was for the phase before the first, one bit
-    /// each. Their waits stay one phase behind, also at the end.
+    /// each. Their waits lag one phase, also at the end.
     Starters,
     NumBarrierRows
   };

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each task has the set of places that it has written and nobody has fenced
-// since. A fence removes from all tasks' sets the writes that the fencing
-// task's clock contains, because these happen-before the fence. Only places
-// that TMA or wgmma access anywhere in the kernel are kept in the sets.
+// Each task has the set of places that it has written and that no fence has
+// covered since. A fence removes from all tasks' sets the writes that the
+// fencing task's clock contains, because these happen-before the fence. Only
+// places that TMA or wgmma access anywhere in the kernel are kept in the sets.
 //
 //===----------------------------------------------------------------------===//
 

@@ -33,7 +33,7 @@ public:
   /// its threads.
   void addWrites(State &state, unsigned task, PlaceSet places,
                  bool byCpAsync) const;
-  /// `task` executes a proxy fence, for all writes that it knows.
+  /// `task` executes a proxy fence, for all writes ordered before it.
   void fence(State &state, unsigned task) const;
   /// The places whose last write by `task` is not visible.
   PlaceSet getUnfenced(const State &state, unsigned task) const {

@@ -41,7 +41,7 @@ public:
     tile::AllocSharedOp alloc;
     /// The number of its first place.
     unsigned first;
-    /// How many versions it has; 1 for a buffer that is not used by slots.
+    /// The number of versions; 1 for a buffer that is not used by slots.
     int64_t versions;
     /// Offset and size in each dimension of regions that do not overlap. The
     /// place after theirs stands for the rest of the buffer, and so for
@@ -71,7 +71,7 @@ public:
     return ((PlaceSet(1) << buffer.getNumPlaces()) - 1) << buffer.first;
   }
 
-  /// How many places there are. May be more than `kMax`, which is an obstacle.
+  /// The number of places. May be more than `kMax`, which is an obstacle.
   unsigned size() const { return numPlaces; }
   /// Adds `count` places that are not of memory and returns the first.
   unsigned addOthers(unsigned count) {

@@ -12,8 +12,8 @@
 //
 // Clearing further bits is sound at any time: it can only make more accesses
 // look unordered or unfenced. It never changes control flow, because a wait
-// proceeds whether or not its task knew that the phase was complete. The search
-// uses that to join paths that differ in nothing but these words.
+// proceeds whether or not the end of the phase was ordered before it. So the
+// search may join paths that differ in these words only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,7 +94,7 @@ void TaskKnowledge::dropKnown(
       uint64_t known = ~uint64_t(0);
       for (unsigned task : waiting) {
         known &= getTask(state, task)[row];
-        // The wait also adds that the task's own threads have synchronized.
+        // The wait also orders reads of the task's other threads.
         if (row == rows.getReads(task))
           known &= ~getUnsynchronizedReads(task);
       }
@@ -112,14 +112,14 @@ void TaskKnowledge::print(raw_ostream &os, const State &state) const {
   os << "rows: writes of threads, writes of copies, reads of each task, "
         "complete phases, awaited phases\n";
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
-    os << "task " << task << " knows ";
+    os << "clock of task " << task << ": ";
     getTask(state, task).print(os);
     os << "\n";
   }
   model.forEachSlot([&](BarrierSlot slot) {
-    os << "barrier " << slot.barrier << " slot " << slot.number << " has got ";
+    os << "barrier " << slot.barrier << " slot " << slot.number << " arriving ";
     getArriving(state, slot).print(os);
-    os << ", passes on ";
+    os << ", complete ";
     getComplete(state, slot).print(os);
     os << "\n";
   });

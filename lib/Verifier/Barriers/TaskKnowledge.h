@@ -16,9 +16,9 @@
 namespace tilews::verifier {
 
 /// The vector clocks: one for each task, and two for each slot of a barrier. An
-/// arrival releases what its task knows into the slot's clock of the present
-/// phase; when the phase completes that becomes the clock of the last complete
-/// phase, which a wait acquires.
+/// arrival joins its task's clock into the slot's clock of the present phase.
+/// When the phase completes, that clock becomes the clock of the last complete
+/// phase, and a wait joins it into its task's clock.
 ///
 /// Example: @load stores to place 0 and arrives at slot s, @math waits for it.
 ///
@@ -38,14 +38,14 @@ public:
   VectorClockRef getTask(const State &state, unsigned task) const {
     return {&state[first + task * rows.size()], rows.size()};
   }
-  /// What the arrivals of the present phase of a slot have released.
+  /// The clock that arrivals of the present phase of a slot join into.
   VectorClock getArriving(State &state, BarrierSlot slot) const {
     return {&state[getArrivingWord(slot)], rows.size()};
   }
   VectorClockRef getArriving(const State &state, BarrierSlot slot) const {
     return {&state[getArrivingWord(slot)], rows.size()};
   }
-  /// What those of its last complete phase did.
+  /// The clock of the last complete phase of a slot.
   VectorClock getComplete(State &state, BarrierSlot slot) const {
     return {&state[getArrivingWord(slot) + rows.size()], rows.size()};
   }
@@ -53,20 +53,21 @@ public:
     return {&state[getArrivingWord(slot) + rows.size()], rows.size()};
   }
 
-  /// Before the first step everything is ordered.
+  /// Before the first step all clocks of tasks are full.
   void initialize(State &state) const;
   /// An event of kind `row` on `places`: no clock contains it any more, except
   /// that of the block's own events in task `self`.
   void forget(State &state, unsigned row, PlaceSet places,
               std::optional<unsigned> self = std::nullopt) const;
-  /// A phase of a slot completes: clocks no longer contain that its last phase
-  /// is complete and awaited, and waits acquire what its arrivals released.
+  /// A phase of a slot completes: its bits in the rows `Completed` and
+  /// `Awaited` are cleared, and waits join the clock of its arrivals.
   void completePhase(State &state, BarrierSlot slot, uint64_t phaseBit) const;
   /// All tasks of the block synchronize.
   void synchronize(State &state) const;
-  /// Drops from the clocks of complete phases what all tasks know that have yet
-  /// to wait for them. `isWaiting(task, slot)` says which do, `unsynchronized`
-  /// which of a task's own reads a wait adds to its clock.
+  /// Clears bits in the clocks of complete phases that all tasks which have yet
+  /// to wait for them contain already. `isWaiting(task, slot)` says which tasks
+  /// these are, `getUnsynchronizedReads(task)` which of a task's own reads a
+  /// wait orders.
   void dropKnown(
       State &state, llvm::function_ref<bool(unsigned, BarrierSlot)> isWaiting,
       llvm::function_ref<PlaceSet(unsigned)> getUnsynchronizedReads) const;

@@ -60,8 +60,8 @@ void ChannelModelBuilder::build() {
   model.kernel.walk([&](ChannelOp op) { addChannel(op); });
   if (model.numSlots > 63 || model.getNumTasks() > 32)
     model.obstacle =
-        Finding{model.kernel, "its channels have more than 63 slots, or it "
-                              "has more than 31 roles"};
+        Finding{model.kernel, "the kernel's channels have more than 63 slots, "
+                              "or the kernel has more than 31 roles"};
   if (model.obstacle || model.channels.empty())
     return;
   model.kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { addEvent(op); });
@@ -102,7 +102,8 @@ void ChannelModelBuilder::addChannel(ChannelOp op) {
                                     " both fill it"});
   for (Value buffer : op.getBuffers())
     if (!model.channelNumbers.try_emplace(buffer, number).second)
-      model.errors.push_back({op, "hands on a buffer of another channel"});
+      model.errors.push_back(
+          {op, "the channel hands on a buffer of another channel"});
   model.channelNumbers[op.getChannel()] = number;
   model.channels.push_back(channel);
 }
@@ -113,7 +114,7 @@ void ChannelModelBuilder::addEvent(Operation *op) {
   if (ChannelModel::isStep(op)) {
     auto it = model.channelNumbers.find(op->getOperand(0));
     if (it == model.channelNumbers.end()) {
-      model.obstacle = Finding{op, "its channel is passed on as a value"};
+      model.obstacle = Finding{op, "the channel is passed on as a value"};
       return;
     }
     model.events[op] = {number, it->second};
@@ -144,13 +145,13 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
   if (it == model.channelNumbers.end()) {
     if (!buffer.getDefiningOp<AllocSharedOp>())
       model.obstacle =
-          Finding{op, "the shared buffer that it accesses is selected or "
-                      "carried by control flow"};
+          Finding{op, "the accessed shared buffer is selected or carried "
+                      "by control flow"};
     return;
   }
   if (!slot) {
     model.obstacle =
-        Finding{op, "it accesses a channel's buffer without tile.slot"};
+        Finding{op, "a channel's buffer is accessed without tile.slot"};
     return;
   }
   Channel &channel = model.channels[it->second];

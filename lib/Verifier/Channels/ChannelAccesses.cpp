@@ -23,6 +23,10 @@
 
 #include "Verifier/Channels/ChannelAccesses.h"
 
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
+
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
@@ -79,9 +83,9 @@ Outcome ChannelAccesses::fill(State &state, Operation *op, const Access &access,
   if (model.isPlanned && !model.hasRoles() &&
       parts.contents.isUnsynchronized(state, cursor))
     return fail(finding, op,
-                "fills slot " + Twine(model.getSlot(cursor)) +
-                    " while other threads may still read it: a tile.barrier "
-                    "has to come before");
+                "slot " + Twine(model.getSlot(cursor)) +
+                    " is filled while other threads may still read it: a "
+                    "tile.barrier must come before");
   parts.contents.fill(state, access, cursor);
   return Outcome::Done;
 }
@@ -97,15 +101,16 @@ Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
                     " of a buffer that the transaction has not filled");
   if (!parts.contents.hasLanded(state, cursor))
     return fail(finding, op,
-                "reads slot " + number +
-                    " while copies to it may still be under way: the "
+                "slot " + number +
+                    " is read while copies to it may still be under way: the "
                     "tile.wait before permits too many pending groups");
   if (model.isPlanned && !model.hasRoles() && access.byProxy &&
       parts.contents.isUnfenced(state, cursor))
-    return fail(finding, op,
-                "reads slot " + number +
-                    " by the asynchronous proxy, which may not see what "
-                    "threads wrote: the tile.wait needs a proxy_fence");
+    return fail(
+        finding, op,
+        "slot " + number +
+            " is read by the asynchronous proxy, which may not see what "
+            "threads wrote: the tile.wait needs a proxy_fence");
   return Outcome::Done;
 }
 
@@ -123,6 +128,8 @@ Outcome ChannelAccesses::accessLoosely(State &state, unsigned task,
                     std::to_string(model.getSlot(cursor)) +
                     " of a channel outside of a transaction: it has neither "
                     "acquired the slot nor waited for it");
+  LDBG() << "task " << task << " reads slot " << model.getSlot(cursor)
+         << " of channel " << cursor.channel << " outside of a transaction";
   Outcome outcome = checkLooseRead(state, task, op, cursor, finding);
   if (outcome == Outcome::Done)
     parts.contents.readLoosely(state, cursor, model.events.at(op).number);
@@ -149,8 +156,8 @@ Outcome ChannelAccesses::checkLooseRead(const State &state, unsigned task,
   if (parts.contents.isAnyFilled(state, cursor) &&
       !parts.contents.hasLanded(state, cursor))
     return fail(finding, op,
-                "reads slot " + number +
-                    " while copies to it may still be under way");
+                "slot " + number +
+                    " is read while copies to it may still be under way");
   // A consumer may read the slot of its last transaction. Before its first
   // transaction the buffer holds nothing, as in the kernel without a pipeline.
   int64_t next = transactions.getNextWait(state, cursor.channel, task);

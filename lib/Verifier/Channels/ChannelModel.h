@@ -25,8 +25,8 @@ struct ChannelCursor {
   int64_t value;
 };
 
-/// What a kernel with channels consists of: its tasks, channels and events. It
-/// is made once from the kernel and does not change.
+/// The static model of a kernel with channels: its tasks, channels and events.
+/// It is made once from the kernel and does not change.
 ///
 /// Example: a channel from role @load to role @math,
 ///

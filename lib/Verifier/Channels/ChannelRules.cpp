@@ -103,7 +103,7 @@ bool ChannelRules::finish(const State &state, Finding &finding) const {
     if (parts.hasMatmuls(state, task)) {
       finding = {model.kernel,
                  model.taskNames[task] +
-                     " ends while an asynchronous product may still run: no "
+                     " ends while an asynchronous matmul may still run: no "
                      "tile.gemm_wait comes after it"};
       return false;
     }

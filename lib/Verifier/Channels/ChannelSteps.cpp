@@ -27,6 +27,9 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
+static constexpr llvm::StringLiteral
+    kInOrder(": transactions go through the slots in order");
+
 //===----------------------------------------------------------------------===//
 // The producer's side
 //===----------------------------------------------------------------------===//
@@ -55,30 +58,31 @@ Outcome ChannelSteps::checkAcquire(const State &state, unsigned task,
     return fail(finding, op,
                 model.taskNames[task] + " acquires " + place +
                     ", but the next transaction is at " +
-                    model.describe({cursor.channel, next}) +
-                    ": slots take turns");
+                    model.describe({cursor.channel, next}) + kInOrder);
   if (std::optional<unsigned> read =
           parts.contents.getLooseRead(state, cursor)) {
     finding = {model.eventOps[*read],
-               "reads slot " + std::to_string(model.getSlot(cursor)) +
-                   " of a channel outside of a transaction, between no "
-                   "tile.wait and tile.release of it, and the slot is filled "
-                   "again",
+               "slot " + std::to_string(model.getSlot(cursor)) +
+                   " of a channel is read outside of a transaction (not "
+                   "between a tile.wait and its tile.release), and the slot is "
+                   "filled again",
                op, "here"};
     return Outcome::Wrong;
   }
-  if (std::optional<unsigned> filler = transactions.getFiller(state, cursor))
-    return fail(finding, op,
-                "waits for " + place + ", which " + model.taskNames[*filler] +
-                    " fills and does not commit",
-                model.hasRoles() ? Outcome::Blocked : Outcome::Wrong);
+  if (std::optional<unsigned> filler = transactions.getFiller(state, cursor)) {
+    std::string text = "waits for " + place + ", which " +
+                       model.taskNames[*filler] + " fills and does not commit";
+    return model.hasRoles()
+               ? fail(finding, op, text, Outcome::Blocked)
+               : fail(finding, op, model.taskNames[task] + " " + text);
+  }
   if (!transactions.getFull(state, cursor))
     return Outcome::Done;
   return model.hasRoles()
              ? fail(finding, op, "waits for " + place + " to be released",
                     Outcome::Blocked)
              : fail(finding, op,
-                    place + " is acquired before what it holds was released");
+                    place + " is acquired before its contents were released");
 }
 
 Outcome ChannelSteps::commit(State &state, unsigned task, CommitOp op,
@@ -101,6 +105,8 @@ Outcome ChannelSteps::wait(State &state, unsigned task, WaitOp op,
   const ChannelModel::Channel &channel = model.getChannel(cursor);
   bool isOpen = parts.transactions.isOpenFor(state, cursor, task) &&
                 parts.transactions.isAt(state, cursor);
+  LDBG() << "task " << task << (isOpen ? " waits again" : " waits") << " at "
+         << model.describe(cursor) << " of channel " << cursor.channel;
   if (!isOpen) {
     Outcome outcome = checkWait(state, task, op, cursor, finding);
     if (outcome != Outcome::Done)
@@ -122,13 +128,13 @@ Outcome ChannelSteps::checkWait(const State &state, unsigned task, WaitOp op,
   std::string place = model.describe(cursor);
   int64_t next = transactions.getNextWait(state, cursor.channel, task);
   if (cursor.value != next)
-    return fail(
-        finding, op,
-        model.taskNames[task] + " waits for " + place +
-            (isAlternating ? ", but the next transaction of all who take turns "
-                             "is at "
-                           : ", but its next transaction is at ") +
-            model.describe({cursor.channel, next}) + ": slots take turns");
+    return fail(finding, op,
+                model.taskNames[task] + " waits for " + place +
+                    (isAlternating
+                         ? ", but the next transaction of the alternating "
+                           "consumers is at "
+                         : ", but its next transaction is at ") +
+                    model.describe({cursor.channel, next}) + kInOrder);
   if (!transactions.isFullFor(state, cursor, task) ||
       transactions.isOpenFor(state, cursor, task))
     return model.hasRoles()
@@ -140,8 +146,8 @@ Outcome ChannelSteps::checkWait(const State &state, unsigned task, WaitOp op,
       !parts.order.areWaitsOrdered(state, task, cursor.channel))
     return fail(finding, op,
                 model.taskNames[task] + " waits for " + place +
-                    " of an alternating channel, and nothing tells it that "
-                    "the waits before, of other roles, have ended");
+                    " of an alternating channel, but is not ordered after the "
+                    "earlier waits of other roles");
   return Outcome::Done;
 }
 
@@ -151,8 +157,11 @@ Outcome ChannelSteps::release(State &state, unsigned task, ReleaseOp op,
   if (outcome != Outcome::Done)
     return outcome;
   parts.order.release(state, task, cursor);
-  if (parts.transactions.release(state, task, cursor))
+  if (parts.transactions.release(state, task, cursor)) {
+    LDBG() << "slot " << model.getSlot(cursor) << " of channel "
+           << cursor.channel << " is empty";
     parts.contents.clear(state, cursor);
+  }
   return Outcome::Done;
 }
 
@@ -167,8 +176,8 @@ Outcome ChannelSteps::checkRelease(const State &state, unsigned task,
   if (parts.getMatmulReads(state, task) & model.getSlotBit(cursor))
     return fail(finding, op,
                 model.taskNames[task] + " releases " + place +
-                    " while an asynchronous product may still read it: a "
-                    "tile.gemm_wait has to come before");
+                    " while an asynchronous matmul may still read it: a "
+                    "tile.gemm_wait must come before");
   return Outcome::Done;
 }
 

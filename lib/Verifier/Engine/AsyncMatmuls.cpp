@@ -53,9 +53,9 @@ Outcome AsyncMatmuls::wait(GemmWaitOp op, ArrayRef<unsigned> awaited,
   for (int64_t i = std::max<int64_t>(words[0] - pending, 0); i < words[0]; ++i)
     if (llvm::is_contained(awaited, words[2 + 2 * i])) {
       finding = {op,
-                 "its fragment may belong to a product that is still under "
-                 "way: it permits too many pending products",
-                 eventOps[words[2 + 2 * i]], "the product"};
+                 "the fragment may belong to a matmul that is still under "
+                 "way: the wait permits too many pending matmuls",
+                 eventOps[words[2 + 2 * i]], "the matmul"};
       return Outcome::Wrong;
     }
   end(pending);

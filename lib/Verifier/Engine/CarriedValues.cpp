@@ -83,6 +83,7 @@ bool CarriedValues::widen(const LoopGroup &group, ArrayRef<Expr> carried) {
       LDBG() << "carried number " << i << " of loop group " << group.number
              << " is widened at " << *constant;
       record.widened.insert(i);
+      context.countWidening();
       context.startOver();
     }
   }

@@ -56,7 +56,7 @@ public:
   /// Gives up constants that have become too large; true if the search then
   /// starts over. `carried` are the values that the loops pass on.
   bool widen(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
-  /// Gives values that have become different different classes; true if the
+  /// Splits the classes of values that have become different; true if the
   /// search then starts over.
   bool split(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
 

@@ -4,6 +4,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Bounded testing. A scenario chooses all arguments and loaded values: first
+// small numbers of tiles, so that traces are short, then numbers just beyond
+// the constants that the kernel compares with, then random ones with fixed
+// seeds. For each scenario the scalars of every task are executed, which lists
+// its events with their inputs. The lists are then merged in one order: each
+// task goes on until the rules block it. A broken rule, or a deadlock, is a
+// counterexample.
+//
+// A choice is named by the operation and its operands, as in a proof, so two
+// roles that load mask[3] get one value.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Verifier/Engine/Explorer.h"
 
@@ -12,6 +25,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -21,7 +37,7 @@ using namespace tilews::verifier;
 /// Events of a task, and steps of all scenarios.
 static constexpr size_t kMaxEvents = 2000;
 static constexpr unsigned kMaxSteps = 300000;
-/// Larger numbers of turns say nothing new.
+/// Kernels have no special case for more iterations than this.
 static constexpr int64_t kLargestLimit = 100;
 
 Explorer::Explorer(const TaskProgram &program, const Rules &rules)
@@ -30,7 +46,7 @@ Explorer::Explorer(const TaskProgram &program, const Rules &rules)
 }
 
 std::optional<Counterexample> Explorer::run() {
-  // Few turns first: short traces are easy to read.
+  // Few iterations first: short traces are easy to read.
   for (int64_t number : {1, 2, 3, 4, 5, 6, 8, 11, 0})
     if (auto found = tryScenario({number, 0}))
       return found;
@@ -56,7 +72,8 @@ static std::optional<std::pair<Value, int64_t>> getExtent(Value value) {
   return std::nullopt;
 }
 
-/// Extents are chosen as so many tiles.
+/// Finds the tile size of each extent and argument, by which they are divided;
+/// scenarios choose a number of tiles.
 void Explorer::findScales() {
   gpu::GPUFuncOp(program.getKernel()).walk([&](Operation *op) {
     IntegerAttr limit;
@@ -111,7 +128,7 @@ int64_t Explorer::get(Value value) {
   int64_t number = program.getNumber(value);
   if (number >= 0 && defined[number])
     return values[number];
-  // A cursor that no transaction has moved to is no example of anything.
+  // The slice does not define this cursor, so the scenario is not valid.
   if (isa<CursorType>(value.getType())) {
     isUnknown = true;
     return 0;
@@ -128,7 +145,7 @@ int64_t Explorer::get(Value value) {
   return chosen;
 }
 
-/// The value of an operation that is not computed from integers.
+/// Chooses the result of an operation that is not computed from integers.
 int64_t Explorer::choose(OpResult result, uint64_t identity) {
   Operation *op = result.getOwner();
   if (isa<gpu::BlockIdOp>(op))
@@ -145,7 +162,7 @@ int64_t Explorer::choose(OpResult result, uint64_t identity) {
   return value;
 }
 
-/// Remembers a choice for those who want to see it happen.
+/// Adds a choice to the inputs of the counterexample.
 void Explorer::note(OpResult result, int64_t value) {
   using Kind = ScheduleVerdict::Input::Kind;
   if (auto extent = getExtent(result))
@@ -171,8 +188,8 @@ void Explorer::note(OpResult result, int64_t value) {
   note(name, Kind::Element, memory, indices, value);
 }
 
-/// Where `copy` takes what it brings to `indices` of its destination, or to the
-/// first of its elements if there are none.
+/// The indices in the source of `copy` that it copies to `indices` of its
+/// destination, or to the first element if there are no indices.
 SmallVector<int64_t> Explorer::getCopiedPlace(CopyOp copy,
                                               ArrayRef<int64_t> indices) {
   SmallVector<int64_t> place;
@@ -234,7 +251,7 @@ void Explorer::evaluate(Operation *op) {
       return set(op->getResult(0), *folded);
   if (isa<ConvertLayoutOp>(op))
     return set(op->getResult(0), operands[0]);
-  // Of cursors, too.
+  // A select of cursors has no folder.
   if (isa<arith::SelectOp>(op) && op->getOperand(0).getType().isInteger(1))
     return set(op->getResult(0), operands[operands[0] ? 1 : 2]);
   for (OpResult result : op->getResults()) {
@@ -246,7 +263,8 @@ void Explorer::evaluate(Operation *op) {
     }
     if (CopyOp copy = program.getCopyOf(op))
       llvm::append_range(words, getCopiedPlace(copy, {}));
-    // Memory that is written may stay as it is all the same.
+    // Two reads of the same place get the same value, as if nothing wrote there
+    // in between; an example of that kind is valid, too.
     set(result, choose(result, identify(words)));
   }
 }
@@ -303,15 +321,15 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
 
 void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   int64_t upper = get(loop.getUpperBound()), step = get(loop.getStep());
-  int64_t counter = get(loop.getLowerBound());
+  int64_t iteration = get(loop.getLowerBound());
   int64_t number = program.getNumber(loop.getInductionVar());
-  // A carried value may matter behind the loop only.
+  // A carried value may matter after the loop only.
   pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
   trace.isCut |= step <= 0;
-  for (; counter < upper && !trace.isCut; counter += step) {
+  for (; iteration < upper && !trace.isCut; iteration += step) {
     ++steps;
-    values[number] = counter;
+    values[number] = iteration;
     defined[number] = true;
     list(*loop.getBody(), task, trace);
     ValueRange next = loop.getBody()->getTerminator()->getOperands();
@@ -325,7 +343,7 @@ void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
   while (!trace.isCut) {
     list(*loop.getBeforeBody(), task, trace);
     scf::ConditionOp condition = loop.getConditionOp();
-    // What never ends is no example of anything.
+    // A loop that may never end gives no counterexample.
     trace.isCut |= ++steps > kMaxSteps;
     if (!get(condition.getCondition()))
       break;
@@ -352,7 +370,13 @@ std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
     traces.emplace_back();
     list(*task.body, i, traces.back());
   }
-  return isUnknown ? std::nullopt : order(traces);
+  if (isUnknown)
+    return std::nullopt;
+  std::optional<Counterexample> found = order(traces);
+  LDBG() << "scenario of " << scenario.number << " tiles, seed "
+         << scenario.seed << ": "
+         << (found ? found->finding.text : "no counterexample");
+  return found;
 }
 
 std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
@@ -398,7 +422,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
       }
     }
   }
-  // What was cut off might have helped.
+  // Events that were cut off might have unblocked a task.
   if (llvm::any_of(traces, [](const Trace &trace) { return trace.isCut; }))
     return std::nullopt;
   Finding stuck;
@@ -407,7 +431,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
       continue;
     std::string text = program.getTasks()[task].name + " " + finding.text;
     if (!stuck.op)
-      stuck = {finding.op, text + ", for ever"};
+      stuck = {finding.op, text + ", forever"};
     else
       stuck = {stuck.op, stuck.text, finding.op, text};
   }

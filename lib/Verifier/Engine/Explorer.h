@@ -4,12 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Runs the events of a kernel for many small arguments and loaded values. What
-// a task does follows from its scalars alone, so that the events of each are
-// listed first, and then put in an order that the rules allows.
-//
-//===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
 #define TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
@@ -23,12 +17,23 @@
 
 namespace tilews::verifier {
 
+/// A fault with the inputs for which it occurs, and the events that lead to it.
 struct Counterexample {
   Finding finding;
   std::map<std::string, ScheduleVerdict::Input> inputs;
   std::vector<ScheduleVerdict::Step> trace;
 };
 
+/// Searches for a counterexample: runs the events of a kernel for many small
+/// arguments and loaded values.
+///
+/// Example: @load fills a slot in each of n iterations, @math reads n - 1. The
+/// scenario with n = 1 lists the events
+///
+///     @load: acquire 0, copy 0, commit 0
+///     @math: (none)
+///
+/// and at the end slot 0 "is filled and never waited for".
 class Explorer {
 public:
   Explorer(const TaskProgram &program, const Rules &rules);
@@ -36,9 +41,9 @@ public:
   std::optional<Counterexample> run();
 
 private:
-  /// What arguments and loaded values are.
+  /// A choice of all arguments and loaded values.
   struct Scenario {
-    /// All integers, counted in tiles; random ones below zero.
+    /// The value of all integers, in tiles; they are random if it is negative.
     int64_t number;
     uint64_t seed;
   };
@@ -48,7 +53,7 @@ private:
   };
   struct Trace {
     std::vector<Event> events;
-    /// It was too long, and has been cut off.
+    /// The trace was too long, and has been cut off.
     bool isCut = false;
   };
 
@@ -59,8 +64,8 @@ private:
   void listWhile(mlir::scf::WhileOp loop, unsigned task, Trace &trace);
   void pass(mlir::ValueRange from, mlir::ValueRange to);
   void evaluate(mlir::Operation *op);
-  /// A number for what has the given words, in order of appearance: pointers
-  /// are others each time.
+  /// A number for the thing that the words identify, in order of first use.
+  /// Words may be pointers, which differ between runs of the compiler.
   uint64_t identify(llvm::ArrayRef<int64_t> words) {
     return identities
         .try_emplace({words.begin(), words.end()}, identities.size())
@@ -84,14 +89,14 @@ private:
   Scenario scenario = {};
   std::vector<int64_t> values;
   std::vector<char> defined;
-  /// Numbers beyond those that the kernel compares with.
+  /// Numbers just beyond the constants that the kernel compares with.
   std::set<int64_t> limits;
-  /// By how much extents and arguments are divided.
+  /// The tile sizes of extents (with their dimension) and arguments (-1).
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
   std::map<std::string, ScheduleVerdict::Input> inputs;
   std::map<std::vector<int64_t>, uint64_t> identities;
   unsigned steps = 0;
-  /// Whether a cursor was asked for that is not known.
+  /// Whether the scenario used a cursor that the slice does not define.
   bool isUnknown = false;
 };
 

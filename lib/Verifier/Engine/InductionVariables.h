@@ -58,7 +58,7 @@ private:
   struct Variable {
     Expr atom;
     OpenConditions asked;
-    /// By what remainders divide; none if nothing asks for a remainder.
+    /// The modulus of known remainders; none if no expression needs one.
     std::optional<int64_t> modulus;
     bool isCounted, isDivided = false, isShort = false;
   };

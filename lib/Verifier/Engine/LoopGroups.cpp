@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The product of the tasks' loops (Barthe, Crespo and Kunz, "Relational
-// verification using product programs", 2011). A group is the closure of one
-// loop under "uses a link that a loop of another task uses": all of its tasks
-// have to stand before loops with the same bounds. Then they enter, and
+// The product construction for the tasks' loops (Barthe, Crespo and Kunz,
+// FM 2011, on relational verification). A group is the closure of one loop
+// under "uses a link that a loop of another task uses": all of its tasks have
+// to stand before loops with the same bounds. Then they enter, and
 //
-//   * at the end of an iteration, when all tasks have come there, one decision
-//     is made for all of them whether another one follows;
+//   * when all tasks have come to the end of an iteration, one decision for all
+//     of them says whether another iteration follows;
 //   * facts and values about i0 are renamed to i0 - step, and trimmed;
 //   * the path has `Iterated`: it may join others at this point.
 //
@@ -194,6 +194,8 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   bool runs = conditions.decide(path, table.getPositive(trips));
   if (context.startsOver())
     return Progress::Failed;
+  LDBG() << "loop group " << group.number
+         << (runs ? " is entered" : " has no iterations");
   if (!runs) {
     leave(path, group, inits, /*wasEntered=*/false);
     return Progress::Made;
@@ -315,6 +317,10 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   SmallVector<Expr> passed = collectPassed(path, group);
   if (carried.widen(group, passed) || carried.split(group, passed))
     return Progress::Failed;
+  LDBG() << "loop group " << group.number
+         << (!isCounted ? " may end or go on"
+             : goesOn   ? " begins its next iteration"
+                        : " ends");
   if (!goesOn) {
     leave(path, group, passed, /*wasEntered=*/true);
     return Progress::Made;
@@ -331,7 +337,7 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   window.start =
       std::abs(table.getConstantValue(values.get(path, loop.getLowerBound()))
                    .value_or(0));
-  // As far as iterations that are under way look ahead, and one more each way.
+  // The iterations under way look this far ahead. Add one for each end.
   window.reach = (context.rules.getDepth() + 2) * width;
   window.isShort = inductions.isShort(group.number);
   InductionFacts(table, path.facts, variable)
@@ -358,6 +364,8 @@ Progress LoopGroups::decideWhile(Path &path, const LoopGroup &group) {
           end, "the loop of one role may end while the other's goes on");
     goesOn = own;
   }
+  LDBG() << "loop group " << group.number
+         << (*goesOn ? " begins its next iteration" : " ends");
   SmallVector<Expr> passed = collectPassed(path, group);
   if (!*goesOn) {
     leave(path, group, passed, /*wasEntered=*/true);

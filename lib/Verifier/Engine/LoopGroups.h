@@ -20,8 +20,8 @@ namespace tilews::verifier {
 ///     role @load: for i = 0 to n: acquire, copy, commit      \ one group, one
 ///     role @math: for i = 0 to n: wait, read, release        / variable i0
 ///
-/// All tasks end iteration 1 before one begins iteration 2, so a path is at one
-/// value of i0 at a time, and how far one task is ahead of another is finite.
+/// All tasks end iteration 1 before one begins iteration 2. So a path has one
+/// value of i0 at a time, and the distance between two tasks is finite.
 class LoopGroups {
 public:
   LoopGroups(ProofContext &context, const PathValues &values,
@@ -30,8 +30,8 @@ public:
       : context(context), values(values), conditions(conditions),
         inductions(inductions), carried(carried), peeling(peeling) {}
 
-  /// Takes a task on to the next iteration, or into a loop, that no other task
-  /// has a part in.
+  /// Takes a task to the next iteration of a loop, or into a loop, in which no
+  /// other task takes part.
   Progress advanceAlone(Path &path, unsigned task);
   /// The same for the first group whose tasks all stand at the end of an
   /// iteration, or else before their loops.

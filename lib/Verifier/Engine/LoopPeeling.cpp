@@ -101,12 +101,13 @@ Progress LoopPeeling::beginIteration(Path &path, unsigned task) {
        llvm::zip_equal(loop.getRegionIterArgs(), carried))
     values.set(path, argument, value);
   values.set(path, loop.getInductionVar(), lower);
-  path.tasks[task].push_back({loop, &loop.getBody()->front(), Frame::kPeeled});
+  path.tasks[task].push_back(
+      {loop, &loop.getBody()->front(), TaskFrame::kPeeled});
   return Progress::Made;
 }
 
 void LoopPeeling::endIteration(Path &path, unsigned task) {
-  Frame frame = path.tasks[task].pop_back_val();
+  TaskFrame frame = path.tasks[task].pop_back_val();
   auto loop = cast<scf::ForOp>(frame.op);
   const PeeledLoop *before = path.findPeeled(loop);
   PeeledLoop rest = {

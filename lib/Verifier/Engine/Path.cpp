@@ -47,8 +47,8 @@ void Path::forgetPeeled(Operation *loop) {
 
 bool Path::hasPeeled() const {
   return !peeled.empty() || llvm::any_of(tasks, [](const auto &frames) {
-    return llvm::any_of(frames, [](const Frame &frame) {
-      return frame.group == Frame::kPeeled;
+    return llvm::any_of(frames, [](const TaskFrame &frame) {
+      return frame.group == TaskFrame::kPeeled;
     });
   });
 }

@@ -13,8 +13,10 @@
 
 namespace tilews::verifier {
 
-/// Where a task is in the body of an operation: one level of its call stack.
-struct Frame {
+/// The position of a task in the body of an operation: one level of the task's
+/// stack. Inside of `scf.for { scf.if { x } }` in role @load, the stack is the
+/// role, the loop and the branch, each with the next operation in its body.
+struct TaskFrame {
   /// `group` of a frame that is no loop, and of a loop's peeled iteration.
   static constexpr int kNoGroup = -1, kPeeled = -2;
 
@@ -25,7 +27,7 @@ struct Frame {
   int group = kNoGroup;
 };
 
-/// A loop whose first iterations have been peeled: where the rest begins.
+/// A loop whose first iterations have been peeled: the start of the rest.
 struct PeeledLoop {
   mlir::Operation *loop;
   unsigned iterations;
@@ -45,7 +47,7 @@ struct PeeledLoop {
 struct Path {
   /// The frames of each task, the outermost first; none of a task that has
   /// ended or not begun.
-  std::vector<llvm::SmallVector<Frame, 6>> tasks;
+  std::vector<llvm::SmallVector<TaskFrame, 6>> tasks;
   /// The expressions of SSA values, by number; 0 where there is none.
   std::vector<Expr> values;
   PathFacts facts;
@@ -53,11 +55,11 @@ struct Path {
   /// The remainders of induction variables, by group.
   std::map<int, int64_t> remainders;
   llvm::SmallVector<PeeledLoop, 2> peeled;
-  /// Where the tasks stood before iterations were peeled.
+  /// The deadlock as it was before iterations were peeled.
   Finding stuck;
   bool rolesBegun = false;
 
-  /// The loop before which a task stands, if it matters.
+  /// The loop before which a task stands; null if there is none in the slice.
   mlir::Operation *getLoopAhead(const TaskProgram &program,
                                 unsigned task) const;
   const PeeledLoop *findPeeled(mlir::Operation *loop) const;
@@ -69,7 +71,7 @@ struct Path {
              const ExpressionTable &table, llvm::raw_ostream &os) const;
 };
 
-/// What a step of a path has led to.
+/// The result of a step of a path.
 enum class Progress {
   /// Something was done.
   Made,

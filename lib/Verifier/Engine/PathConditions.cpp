@@ -30,6 +30,7 @@ using namespace tilews::verifier;
 bool PathConditions::decide(Path &path, Expr condition) {
   ExpressionTable &table = context.table;
   for (;;) {
+    context.countQuestion();
     if (std::optional<bool> known = path.facts.decide(table, condition))
       return *known;
     Expr part = path.facts.findUndecided(table, condition);
@@ -56,8 +57,8 @@ bool PathConditions::checkUniform(Operation *op, Expr condition) {
   if (!context.table.mentions(condition, values.getThread()))
     return true;
   context.fail(op,
-               "threads of a role may decide differently here, but "
-               "transactions are made by all of them",
+               "threads of a role may take different paths here, but all of "
+               "them must make the same transactions",
                /*isCertain=*/true);
   return false;
 }

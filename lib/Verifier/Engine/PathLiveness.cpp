@@ -30,11 +30,11 @@ namespace {
 /// The position of one task: its frames, to be found by their operations.
 class Position {
 public:
-  Position(ArrayRef<Frame> frames, bool rolesBegun)
+  Position(ArrayRef<TaskFrame> frames, bool rolesBegun)
       : frames(frames), rolesBegun(rolesBegun) {
     unsigned loops = 0;
     for (auto [i, frame] : llvm::enumerate(frames)) {
-      loops += frame.group != Frame::kNoGroup;
+      loops += frame.group != TaskFrame::kNoGroup;
       numLoops.push_back(loops);
       indices[frame.op] = i;
     }
@@ -71,7 +71,7 @@ private:
     return -1;
   }
 
-  ArrayRef<Frame> frames;
+  ArrayRef<TaskFrame> frames;
   bool rolesBegun;
   llvm::DenseMap<Operation *, int> indices;
   /// The number of loops among the frames up to each one.

@@ -57,7 +57,8 @@ bool PathSearch::run() {
   return true;
 }
 
-/// Takes paths that come to a visit before those that go on from one.
+/// Prefers paths that have yet to come to a visit: more of them may then join
+/// before one goes on.
 Path PathSearch::takePath() {
   if (context.hasForks())
     return context.takeFork();
@@ -89,8 +90,8 @@ Progress PathSearch::advance(Path &path) {
   }
 }
 
-/// Runs a task, with the loops that only it has a part in; `None` if it has
-/// performed no operation.
+/// Runs a task, with the loops that no other task takes part in; `None` if it
+/// has performed no operation.
 Progress PathSearch::advanceTask(Path &path, unsigned task) {
   bool made = false;
   for (;;) {
@@ -106,7 +107,7 @@ Progress PathSearch::advanceTask(Path &path, unsigned task) {
   }
 }
 
-/// Goes on where no task can go on alone.
+/// Makes a step of several tasks, where no task can go on alone.
 Progress PathSearch::advanceTogether(Path &path) {
   if (llvm::all_of(path.tasks, [](auto &frames) { return frames.empty(); })) {
     Finding end;
@@ -117,9 +118,10 @@ Progress PathSearch::advanceTogether(Path &path) {
   Progress progress = endIteration(path, loops.advanceTogether(path));
   if (progress != Progress::None)
     return progress;
-  // A deadlock is described as it was before peeling tried to resolve it.
+  // A deadlock is reported as it was before peeling tried to resolve it.
   if (!path.hasPeeled())
     path.stuck = describeStuck(path);
+  LDBG() << "no task can go on alone: " << path.stuck.text;
   Progress peeled = peeling.peel(path);
   return peeled == Progress::None ? context.fail(path.stuck) : peeled;
 }
@@ -133,14 +135,18 @@ Progress PathSearch::endIteration(Path &path, Progress progress) {
   return progress == Progress::Iterated ? visit(path) : progress;
 }
 
-/// Ends a path for which another one stands that was in its state before. Where
-/// knowledge is joined the path ends here in any case and goes on later, as
-/// more paths may come here before.
+/// Ends a path whose state was visited before by another one. Where knowledge
+/// is joined, the path ends here in any case; one path goes on later, after
+/// more paths may have joined.
 Progress PathSearch::visit(Path &path) {
   if (!context.countState())
     return Progress::Made;
   auto [it, isNew] = seen.try_emplace(key.get(path), seen.size());
-  LDBG() << "state " << it->second << (isNew ? "" : ", seen before");
+  LDBG() << "state " << it->second << (isNew ? ":" : ", seen before");
+  LLVM_DEBUG(if (isNew) path.print(context.program, context.rules,
+                                   context.table, llvm::dbgs()));
+  if (!isNew)
+    context.countJoin();
   if (!joinsKnowledge)
     return isNew ? Progress::Made : Progress::Ended;
   if (isNew)
@@ -157,8 +163,8 @@ Progress PathSearch::visit(Path &path) {
   return Progress::Ended;
 }
 
-/// Leaves in `state` and in `known` what both have; false if `known` has no
-/// more than `state`.
+/// Sets the knowledge in `state` and `known` to the intersection of both;
+/// returns whether that removes anything from `known`.
 bool PathSearch::join(State &state, State &known) {
   bool isLess = false, isReal = true;
   for (auto [before, word] : llvm::zip(known, context.rules.getKnowledge())) {
@@ -177,7 +183,7 @@ bool PathSearch::join(State &state, State &known) {
 // Deadlocks
 //===----------------------------------------------------------------------===//
 
-/// The operation at which a task stands, and what it waits for.
+/// Names the operation at which a task stands, and the reason why it waits.
 std::string PathSearch::describeTask(const Path &path, unsigned task,
                                      Operation *op) const {
   const std::string &name = context.program.getTasks()[task].name;
@@ -194,7 +200,7 @@ std::string PathSearch::describeTask(const Path &path, unsigned task,
   return isBlocked ? name + " " + finding.text : name;
 }
 
-/// Where the tasks stand that cannot go on.
+/// Describes a deadlock by the first two tasks that cannot go on.
 Finding PathSearch::describeStuck(const Path &path) const {
   Finding stuck;
   for (auto [task, frames] : llvm::enumerate(path.tasks)) {

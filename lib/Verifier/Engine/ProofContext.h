@@ -10,6 +10,8 @@
 
 #include "Verifier/Engine/Path.h"
 
+#include "tilews/Verifier/ScheduleVerdict.h"
+
 namespace tilews::verifier {
 
 /// What the parts of a proof have in common: the program, its rules and
@@ -41,7 +43,8 @@ public:
   /// Begins a search, with no paths and no obstacle.
   void begin();
 
-  /// Notes an obstacle to the proof, unless there is one; returns `Failed`.
+  /// Notes an obstacle to the proof, unless one was noted before; returns
+  /// `Failed`.
   Progress fail(mlir::Operation *op, const llvm::Twine &text,
                 bool isCertain = false);
   /// Replaces the obstacle; returns `Failed`.
@@ -53,9 +56,12 @@ public:
 
   /// Counts a state that a path comes to, over all searches; false if these are
   /// too many.
-  bool countState() { return ++numStates <= kMaxStates; }
-  unsigned getNumStates() const { return numStates; }
-  bool hasTooManyStates() const { return numStates > kMaxStates; }
+  bool countState() { return ++effort.states <= kMaxStates; }
+  void countJoin() { ++effort.joins; }
+  void countWidening() { ++effort.widenings; }
+  void countQuestion() { ++effort.questions; }
+  const ProofEffort &getEffort() const { return effort; }
+  bool hasTooManyStates() const { return effort.states > kMaxStates; }
 
 private:
   /// More states than any schedule has that is written with some care.
@@ -63,7 +69,7 @@ private:
 
   std::vector<Path> forks;
   std::optional<Finding> obstacle;
-  unsigned numStates = 0;
+  ProofEffort effort;
   bool mustRestart = false, isRuleBroken = false;
 };
 

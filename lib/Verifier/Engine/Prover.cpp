@@ -55,5 +55,5 @@ std::optional<Finding> Prover::run() {
       return proved ? std::nullopt : context.getObstacle();
   }
   return Finding{context.program.getKernel(),
-                 "no end was found of what its loops carry"};
+                 "no fixpoint was found for the values that loops carry"};
 }

@@ -14,16 +14,16 @@
 namespace tilews::verifier {
 
 struct ProverOptions {
-  /// Tasks go on in this order; by number if there is none.
+  /// The order in which tasks run; by number if it is empty.
   llvm::SmallVector<unsigned> order = {};
-  /// Whether a task may have to wait. If not, the order must depend on control
-  /// flow alone, and waiting is an obstacle.
+  /// Whether a task may block. If not, the order must depend on control flow
+  /// alone, and a task that blocks is an obstacle.
   bool mayWait = true;
   /// Loop-carried numbers that differ by small constants have one name, so that
   /// facts relate the counts of several roles.
   bool relatesCounts = false;
-  /// Paths join that differ in happens-before knowledge only. What tasks know
-  /// on the joined path is what they know on all of them.
+  /// Joins paths that differ in happens-before knowledge only. A clock of the
+  /// joined path has the bits that it has on all of them.
   bool joinsKnowledge = false;
 };
 
@@ -46,15 +46,15 @@ public:
   /// schedule.
   std::optional<Finding> run();
 
-  /// Whether a rule was broken, and joined paths knew less than each of them:
-  /// the rule may hold on each.
+  /// Whether a rule was broken after a join had cleared bits of knowledge. The
+  /// rule may hold on each of the joined paths.
   bool hasLostKnowledge() const { return hasLost && context.hasBrokenRule(); }
   /// Whether loops carry numbers that may be related.
   bool hasCounts() const { return carried.hasCounts(); }
-  /// The task that had to wait although none may.
+  /// The task that blocked although none may.
   std::optional<unsigned> getWaiting() const { return machine.getWaiting(); }
-  unsigned getNumStates() const { return context.getNumStates(); }
-  /// Whether it gave up because of too many states.
+  const ProofEffort &getEffort() const { return context.getEffort(); }
+  /// Whether the search was given up because of too many states.
   bool isExhausted() const { return context.hasTooManyStates(); }
 
 private:

@@ -28,6 +28,9 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -35,7 +38,7 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 //===----------------------------------------------------------------------===//
-// Known results
+// Decided results
 //===----------------------------------------------------------------------===//
 
 /// The constant that `op` computes, or 0. A dividend whose iteration is known
@@ -69,6 +72,7 @@ Expr ScalarEvaluator::select(Path &path, arith::SelectOp op,
   if (!op.getCondition().getType().isInteger(1))
     return 0;
   ExpressionTable &table = context.table;
+  context.countQuestion();
   std::optional<bool> known = path.facts.decide(table, operands[0]);
   if (!known && (context.program.isTracked(op.getResult()) ||
                  (table.getConstantValue(operands[1]) &&
@@ -164,7 +168,7 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
   return context.table.getAtom(identity.words, operands);
 }
 
-/// Sets a result of which the operands, or the operation alone, are known.
+/// Sets a result to an atom: of the operation and its operands, or a variable.
 void ScalarEvaluator::nameResult(Path &path, OpResult result) {
   Operation *op = result.getOwner();
   CopyOp copy = context.program.getCopyOf(op);
@@ -180,6 +184,7 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result) {
                                   int64_t(result.getResultNumber())},
                                  {}, /*isVariable=*/true);
     path.facts.forget(context.table, atom);
+    LDBG() << op->getName() << " may differ each time: it becomes a variable";
   }
   Expr value = isSum(result.getType()) ? context.table.getInteger(atom) : atom;
   if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op))

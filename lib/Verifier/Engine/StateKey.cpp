@@ -50,7 +50,8 @@ bool StateKey::mayBegin(const Path &path, unsigned link) const {
   });
 }
 
-/// Counts the places of each link from the next one on; returns these.
+/// Renumbers the places of each link from the next one on; returns the next
+/// place of each.
 SmallVector<int64_t> StateKey::rotateLinks(const Path &path,
                                            State &state) const {
   SmallVector<int64_t> bases;
@@ -97,7 +98,7 @@ VariableSet StateKey::getVariables(const Path &path,
   VariableSet variables;
   variables.insert(values.getThread());
   for (const auto &frames : path.tasks)
-    for (const Frame &frame : frames)
+    for (const TaskFrame &frame : frames)
       if (frame.group >= 0)
         variables.insert(inductions.get(frame.group));
   auto add = [&](Expr value) {
@@ -119,7 +120,7 @@ std::string StateKey::get(Path &path) {
   appendTo(key, path.rolesBegun);
   for (const auto &frames : path.tasks) {
     appendTo(key, frames.size());
-    for (const Frame &frame : frames)
+    for (const TaskFrame &frame : frames)
       appendTo(key, reinterpret_cast<int64_t>(frame.next));
   }
   const std::vector<unsigned> &live = liveness.get(path, key);

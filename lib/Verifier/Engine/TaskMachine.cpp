@@ -17,20 +17,25 @@
 #include "Verifier/Engine/TaskMachine.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-/// More steps than any schedule needs that is written with some care.
+/// A bound on the runtime of a proof, far above what the schedules in the tests
+/// need.
 static constexpr unsigned kMaxSteps = 4000000;
 
 Progress TaskMachine::advance(Path &path, unsigned task) {
   bool made = false;
   if (context.hasTooManyStates() || ++numSteps > kMaxSteps)
-    return context.fail(context.program.getKernel(),
-                        "its loops and conditions have too many states");
+    return context.fail(
+        context.program.getKernel(),
+        "the kernel's loops and conditions have too many states");
   for (;;) {
     auto &frames = path.tasks[task];
     if (frames.empty())
@@ -70,12 +75,12 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
     leaveBranch(path, task);
     return Progress::Made;
   }
-  if (frames.back().group == Frame::kPeeled && isa<scf::YieldOp>(op)) {
+  if (frames.back().group == TaskFrame::kPeeled && isa<scf::YieldOp>(op)) {
     peeling.endIteration(path, task);
     return Progress::Made;
   }
   if (isTerminator || isa<scf::ForOp, scf::WhileOp>(op))
-    return Progress::None; // All loops of a group do it together.
+    return Progress::None; // LoopGroups runs the loops of a group together.
   if (context.rules.isEvent(op))
     if (Progress progress = performEvent(path, task, op);
         progress != Progress::Made)
@@ -92,15 +97,18 @@ Progress TaskMachine::performEvent(Path &path, unsigned task, Operation *op) {
     std::optional<int64_t> value =
         context.table.getConstantValue(values.get(path, input));
     if (!value)
-      return context.fail(op, "the slot or phase that it uses is not computed "
-                              "by counting transactions from the start");
+      return context.fail(op, "the slot or phase is not computed by counting "
+                              "transactions from the start");
     inputs.push_back(*value);
   }
+  LDBG() << context.program.getTasks()[task].name << ": "
+         << context.rules.describe(op, inputs);
   Finding finding;
   switch (context.rules.step(path.state, task, op, inputs, finding)) {
   case Outcome::Done:
     return Progress::Made;
   case Outcome::Blocked:
+    LDBG() << context.program.getTasks()[task].name << " must wait";
     if (mayWait)
       return Progress::None;
     waiting = task;
@@ -115,6 +123,7 @@ Progress TaskMachine::performEvent(Path &path, unsigned task, Operation *op) {
 Progress TaskMachine::specialize(Path &path, Operation *op) {
   ArrayRef<Task> tasks = context.program.getTasks();
   if (!path.rolesBegun) {
+    LDBG() << "the roles begin";
     path.rolesBegun = true;
     for (unsigned i = 1; i < tasks.size(); ++i) {
       Block &body = *tasks[i].body;
@@ -137,6 +146,8 @@ Progress TaskMachine::enterBranch(Path &path, unsigned task, scf::IfOp branch) {
   bool holds = conditions.decide(path, condition);
   if (context.startsOver())
     return Progress::Failed;
+  LDBG() << context.program.getTasks()[task].name << " takes the "
+         << (holds ? "then" : "else") << " branch at " << branch.getLoc();
   mlir::Region &region =
       holds ? branch.getThenRegion() : branch.getElseRegion();
   if (region.empty())
@@ -147,7 +158,7 @@ Progress TaskMachine::enterBranch(Path &path, unsigned task, scf::IfOp branch) {
 }
 
 void TaskMachine::leaveBranch(Path &path, unsigned task) {
-  Frame frame = path.tasks[task].pop_back_val();
+  TaskFrame frame = path.tasks[task].pop_back_val();
   SmallVector<Expr> yielded = values.getAll(path, frame.next->getOperands());
   values.clearInner(path, frame.op);
   for (auto [result, expr] : llvm::zip(frame.op->getResults(), yielded))

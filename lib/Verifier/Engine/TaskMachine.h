@@ -24,14 +24,14 @@ namespace tilews::verifier {
 ///     scf.for ...                // `None`: LoopGroups goes on from here
 class TaskMachine {
 public:
-  /// With `mayWait` false a task that has to wait is an obstacle.
+  /// Without `mayWait`, a task that has to wait is an obstacle.
   TaskMachine(ProofContext &context, const PathValues &values,
               PathConditions &conditions, ScalarEvaluator &evaluator,
               LoopPeeling &peeling, bool mayWait)
       : context(context), values(values), conditions(conditions),
         evaluator(evaluator), peeling(peeling), mayWait(mayWait) {}
 
-  /// Runs a task as far as it can go alone; `None` if that is nowhere.
+  /// Runs a task as far as it can go alone; `None` if it performs no operation.
   Progress advance(Path &path, unsigned task);
   /// The task that had to wait although none may.
   std::optional<unsigned> getWaiting() const { return waiting; }

@@ -1,7 +1,22 @@
-//===- TaskProgram.cpp - What a schedule is checked on --------------------===//
+//===- TaskProgram.cpp - The slice of a kernel for a proof ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A backward slice with a worklist. The criteria are the events: their inputs
+// (cursors, slot numbers, parities) and the control flow around them. A value
+// in the slice adds its operands, or the values that control flow passes on to
+// it. A read of shared memory adds the source offsets of the copy that wrote
+// there. Further passes then answer questions on the slice:
+//
+//   * linked loops: loops of different tasks that use the same channel or
+//     barrier, which may have to run together;
+//   * tracked values: those that events' inputs are computed from, which have
+//     few values;
+//   * places: the cursors that belong to each link, which rotations rename;
+//   * stable reads: those after all writes to their memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +24,9 @@
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -21,7 +39,7 @@ using namespace tilews::verifier;
 
 std::optional<Finding> TaskProgram::addTasks() {
   if (!llvm::hasSingleElement(kernel.getBody()))
-    return Finding{kernel, "its control flow is not structured"};
+    return Finding{kernel, "the kernel's control flow is not structured"};
   tasks.push_back({kernel, &kernel.getBody().front(), "the kernel"});
   SmallVector<SpecializeOp> specialized;
   kernel.walk([&](SpecializeOp op) { specialized.push_back(op); });
@@ -39,7 +57,7 @@ std::optional<Finding> TaskProgram::addTasks() {
 }
 
 //===----------------------------------------------------------------------===//
-// What matters
+// The backward slice
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> verifier::getSources(Value value) {
@@ -122,10 +140,14 @@ void TaskProgram::need(Value value) {
   pending.push_back(value);
 }
 
-/// `op` decides on what happens: so does everything around it.
+/// Adds `op` to the slice, with all control flow around it.
 void TaskProgram::needControl(Operation *op) {
-  if (op == kernel || !relevant.insert(op).second)
-    return;
+  for (; op != kernel && relevant.insert(op).second; op = op->getParentOp())
+    needOperandsOfControl(op);
+}
+
+/// Adds the values that decide which regions of `op` are executed.
+void TaskProgram::needOperandsOfControl(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     need(loop.getLowerBound());
     need(loop.getUpperBound());
@@ -142,7 +164,6 @@ void TaskProgram::needControl(Operation *op) {
     relevant.insert(loop.getConditionOp());
     relevant.insert(loop.getYieldOp());
   }
-  needControl(op->getParentOp());
 }
 
 /// A read of shared memory depends on what was copied there.
@@ -172,7 +193,7 @@ void TaskProgram::drain() {
   }
 }
 
-/// Events may stand in control flow that can be followed only.
+/// Adds an event. All control flow around it must be structured.
 std::optional<Finding> TaskProgram::addOperation(Operation *op) {
   for (Operation *parent = op->getParentOp(); parent != kernel;
        parent = parent->getParentOp())
@@ -187,8 +208,8 @@ std::optional<Finding> TaskProgram::addOperation(Operation *op) {
   return std::nullopt;
 }
 
-/// Which tasks run turn by turn is the same whatever events are selected: all
-/// loops count that have events.
+/// Adds the links of an event to all loops around it. All events count, not
+/// only the selected ones, so that each unit groups the same loops.
 void TaskProgram::addLinks(Operation *op) {
   for (Operation *at = op; at != kernel; at = at->getParentOp()) {
     for (unsigned link : rules.getLinks(op))
@@ -198,14 +219,14 @@ void TaskProgram::addLinks(Operation *op) {
   }
 }
 
-/// A loop without events that counts slots for events behind it belongs to
-/// their links.
+/// A loop without events may count slots for events after it. It then belongs
+/// to the links of these events.
 void TaskProgram::linkCountingLoops() {
   llvm::MapVector<Operation *, llvm::SmallSet<unsigned, 4>> counting;
   kernel.walk([&](Operation *event) {
     if (!rules.isEventOfAny(event) || rules.getLinks(event).empty())
       return;
-    // Behind the link its place.
+    // The first operand is the link, the others are places of it.
     SmallVector<Value> todo(event->getOperands().drop_front());
     llvm::DenseSet<Value> seen;
     while (!todo.empty()) {
@@ -237,8 +258,8 @@ void TaskProgram::findLinked() {
     }
 }
 
-/// Cursors, slots and parities take few values, and so does what they are
-/// computed from.
+/// Cursors, slots and parities take few values, and so do the values that they
+/// are computed from.
 void TaskProgram::track() {
   SmallVector<Value> todo;
   for (Operation *op : relevant)
@@ -286,10 +307,10 @@ void TaskProgram::collectPlaces() {
   }
 }
 
-/// Reads behind all writes of their memory, as the body of the kernel is
-/// written.
+/// A read is stable if all writes that may alias it stand before it in the body
+/// of the kernel.
 void TaskProgram::findStableReads() {
-  // Few schedules read what they depend on.
+  // Most slices read no memory: skip the alias analysis.
   if (llvm::none_of(byNumber, [](Value value) {
         Operation *op = value.getDefiningOp();
         return op && op->getNumRegions() == 0 && !isMemoryEffectFree(op);
@@ -334,7 +355,29 @@ std::optional<Finding> TaskProgram::build() {
   collectInner();
   collectPlaces();
   findStableReads();
+  LDBG() << "slice of @" << kernel.getName() << ":";
+  LLVM_DEBUG(print(llvm::dbgs()));
   return std::nullopt;
+}
+
+void TaskProgram::print(raw_ostream &os) const {
+  for (unsigned number = 0; number < tasks.size(); ++number) {
+    const Task &task = tasks[number];
+    os << "task " << number << ": " << task.name << "\n";
+    task.op->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (matters(op) && op != task.op && getTask(op) == number)
+        printOperation(op, os);
+    });
+  }
+}
+
+void TaskProgram::printOperation(Operation *op, raw_ostream &os) const {
+  os << "  " << op->getName();
+  for (Value result : op->getResults())
+    if (int64_t value = getNumber(result); value >= 0)
+      os << " %" << value << (isTracked(result) ? " (tracked)" : "");
+  os << (rules.isEvent(op) ? ", event" : "") << (isLinked(op) ? ", linked" : "")
+     << (readsStableMemory(op) ? ", stable read" : "") << "\n";
 }
 
 int64_t TaskProgram::getNumber(Value value) const {

@@ -1,13 +1,7 @@
-//===- TaskProgram.h - What a schedule is checked on ------------*- C++ -*-===//
+//===- TaskProgram.h - The slice of a kernel for a proof --------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
-//
-// A kernel as tasks that run beside each other: task 0 is the body of the
-// kernel, the others are roles. Of each only those operations count that the
-// order of events depends on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,53 +16,78 @@
 
 namespace tilews::verifier {
 
+/// A part of the kernel with a control flow of its own: the kernel's body, or a
+/// role.
 struct Task {
   mlir::Operation *op;
   mlir::Block *body;
-  /// As messages name it.
+  /// The name in messages.
   std::string name;
 };
 
+/// The backward slice of a kernel (Weiser, "Program slicing", 1981) on which a
+/// schedule is checked: concurrent tasks, and in each the operations on which
+/// the order of its events depends. Task 0 is the body of the kernel, the
+/// others are its roles.
+///
+/// Example: events are marked with E; only the other lines with a number are in
+/// the slice.
+///
+///     tile.role @math {
+///       %p = tile.cursor %c                     // 1: input of an event
+///       scf.for %i = %c0 to %n iter_args(%q = %p, %acc = %zero) {  // 2
+///         tile.wait %c[%q]                      // E
+///         %a = tile.load %slot                  // E
+///         %d = tile.gemm %a, %b, %acc
+///         tile.release %c[%q]                   // E
+///         %r = tile.advance %q                  // 3: input of the next wait
+///         scf.yield %r, %d
+///       }
+///     }
 class TaskProgram {
 public:
   TaskProgram(mlir::gpu::GPUFuncOp kernel, const Rules &rules)
       : kernel(kernel), rules(rules), memory(kernel) {}
 
-  /// What is in the way if the kernel cannot be checked.
+  /// Computes the slice. Returns an obstacle if the kernel cannot be checked.
   std::optional<Finding> build();
 
   llvm::ArrayRef<Task> getTasks() const { return tasks; }
-  /// Whether the order of events depends on `op`.
+  /// Whether `op` is in the slice.
   bool matters(mlir::Operation *op) const { return relevant.contains(op); }
-  /// The number of a value that matters, from 0; -1 for others.
+  /// The number of a value in the slice, from 0; -1 for others.
   int64_t getNumber(mlir::Value value) const;
   unsigned getNumValues() const { return values.size(); }
-  /// Whether the number of states stays small if `value` is known exactly.
+  /// Whether `value` has few values (a cursor, slot, parity or condition), so
+  /// that paths may fork on them.
   bool isTracked(mlir::Value value) const;
-  /// The links whose places `value`, by number, tells.
+  /// The links of which a value, given by its number, is a place.
   const llvm::SmallSet<unsigned, 2> &getPlacesOf(unsigned number) const {
     return places[number];
   }
-  /// Where cursors begin.
+  /// The operations that start cursors.
   llvm::ArrayRef<CursorOp> getCursors() const { return cursors; }
-  /// Whether `loop` may have to run together with those of other tasks.
+  /// Whether `loop` uses a link that a loop of another task uses, so that they
+  /// may have to run together.
   bool isLinked(mlir::Operation *loop) const { return linked.contains(loop); }
   mlir::Value getValue(unsigned number) const { return byNumber[number]; }
   /// The numbers of the values that the regions of `op` define.
   llvm::ArrayRef<unsigned> getInnerValues(mlir::Operation *op) const;
-  /// The links of which steps are in the regions of `op`.
+  /// The links whose steps are in the regions of `op`.
   const llvm::SmallSet<unsigned, 4> &getLinks(mlir::Operation *op) const;
-  /// Whether the memory that `op` reads stays as it is from there on, so that
-  /// every such read gives the same.
+  /// Whether nothing writes to the memory that `op` reads after it, so that
+  /// equal reads give equal values.
   bool readsStableMemory(mlir::Operation *op) const {
     return stableReads.contains(op);
   }
-  /// The copy that brings what `op` reads from shared memory: every such read
-  /// gives what the copy's source has at the place it was made for.
+  /// The copy that wrote what `op` reads from shared memory. The read gives the
+  /// value that the copy's source has at the place that was copied.
   CopyOp getCopyOf(mlir::Operation *op) const { return copiedReads.lookup(op); }
-  /// Reads that depend on where such a copy copies from, which `value` tells.
+  /// The reads of shared memory whose copy has `value` as a source offset.
   llvm::ArrayRef<mlir::Operation *> getCopiedReads(mlir::Value value) const;
   mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
+
+  void print(llvm::raw_ostream &os) const;
 
 private:
   std::optional<Finding> addTasks();
@@ -77,6 +96,7 @@ private:
   void linkCountingLoops();
   void need(mlir::Value value);
   void needControl(mlir::Operation *op);
+  void needOperandsOfControl(mlir::Operation *op);
   void drain();
   void track();
   void findLinked();
@@ -84,6 +104,7 @@ private:
   void collectPlaces();
   void findStableReads();
   void needCopied(mlir::Operation *op);
+  void printOperation(mlir::Operation *op, llvm::raw_ostream &os) const;
 
   mlir::gpu::GPUFuncOp kernel;
   const Rules &rules;
@@ -103,8 +124,12 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallSet<unsigned, 4>> links;
 };
 
-/// What tells the results of operations without effects apart: equal ones have
-/// the same value, whatever their layouts are.
+/// The identity of a result of an operation without effects. Results with equal
+/// identities have equal values, whatever their layouts are.
+///
+/// Example: two `memref.dim %a, %c0` in different roles have equal identities:
+/// the words are the operation's name, its properties and its type, the
+/// operands are %a and %c0.
 struct Identity {
   llvm::SmallVector<int64_t> words;
   llvm::SmallVector<mlir::OpFoldResult> operands;

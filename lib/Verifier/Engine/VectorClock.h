@@ -22,9 +22,9 @@
 //     Bit b of row r is set: the last event of kind r on place b
 //     happens-before the next step of the clock's owner.
 //
-// Where a process of a counting clock increments its own component, and so
-// makes all older copies of it out of date, an event here clears its bit in all
-// clocks but its own task's.
+// A process of a counting clock increments its own component, which makes all
+// older copies of it out of date. An event here clears its bit in all clocks
+// but its own task's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,8 +93,8 @@ private:
 
 /// A vector clock in the words of a state, to be changed.
 ///
-/// Example: a release and an acquire through a barrier, where a task passes on
-/// all that its clock contains, and another one learns it when it waits:
+/// Example: a release and an acquire through a barrier. The first task joins
+/// its clock into the barrier's, the second one joins that into its own:
 ///
 ///     barrierClock.join(releasingTask);
 ///     acquiringTask.join(barrierClock);

@@ -47,7 +47,7 @@ struct AtomKind {
     Quotient = 9,
     /// A sum whose coefficients do not fit into 32 bits.
     LargeSum = 10,
-    /// A product of two sums that are no constants.
+    /// Two sums multiplied by each other, neither of which is a constant.
     ProductOfSums = 11,
     /// An SSA value whose expression grew too large.
     OpaqueValue = 12,

@@ -21,6 +21,9 @@
 #include "Verifier/Symbolic/InductionFacts.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews::verifier;
@@ -202,6 +205,13 @@ void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
     return liesBefore(sum, window.step, /*isIndex=*/true);
   });
   facts.eraseIntervalsIf([&](Expr sum, PathFacts::Interval &interval) {
-    return widen(sum, interval, window, asked);
+    PathFacts::Interval before = interval;
+    bool isGone = widen(sum, interval, window, asked);
+    if (interval.low != before.low || interval.high != before.high)
+      LDBG_OS([&](raw_ostream &os) {
+        table.print(sum, os);
+        os << " in " << before << " is widened to " << interval;
+      });
+    return isGone;
   });
 }

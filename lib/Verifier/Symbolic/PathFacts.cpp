@@ -19,7 +19,10 @@
 #include "Verifier/Symbolic/OrientedSum.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/raw_ostream.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -117,6 +120,10 @@ Expr PathFacts::findUndecided(ExpressionTable &table, Expr condition) const {
 }
 
 void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
+  LDBG_OS([&](raw_ostream &os) {
+    os << "assume " << (holds ? "" : "not ");
+    table.print(part, os);
+  });
   Kind kind = table.getKind(part);
   if (kind != Kind::Positive && kind != Kind::Zero) {
     truths[part] = holds;
@@ -216,18 +223,23 @@ void PathFacts::appendTo(std::string &key) const {
     append(int64_t(condition) * 2 + holds);
 }
 
+raw_ostream &verifier::operator<<(raw_ostream &os,
+                                  const PathFacts::Interval &interval) {
+  os << "[";
+  if (interval.low != INT64_MIN)
+    os << interval.low;
+  os << ", ";
+  if (interval.high != INT64_MAX)
+    os << interval.high;
+  return os << "]";
+}
+
 void PathFacts::print(const ExpressionTable &table, raw_ostream &os) const {
   llvm::ListSeparator separator;
   for (auto &[sum, interval] : intervals) {
     os << separator;
     table.print(sum, os);
-    os << " in [";
-    if (interval.low != INT64_MIN)
-      os << interval.low;
-    os << ", ";
-    if (interval.high != INT64_MAX)
-      os << interval.high;
-    os << "]";
+    os << " in " << interval;
   }
   for (auto [condition, holds] : truths) {
     os << separator << (holds ? "" : "not ");

@@ -76,6 +76,10 @@ private:
   std::map<Expr, bool> truths;
 };
 
+/// Prints the bounds as "[0, 5]", without those that are infinite.
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                              const PathFacts::Interval &interval);
+
 /// Appends a number to the key of a state: small ones in one byte.
 void appendTo(std::string &key, int64_t value);
 

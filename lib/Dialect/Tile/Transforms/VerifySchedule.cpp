@@ -4,11 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reports the verdict of the verifier (lib/Verifier) on each kernel. A
+// counterexample is an error, with its inputs and its last events as notes, and
+// fails the pass after all kernels were checked. A schedule that could not be
+// verified is a remark. The first counterexample can be written to a file of
+// JSON, from which `tilews.sim` runs the kernel up to the fault.
+//
+//===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -16,6 +25,8 @@ namespace tilews::tile {
 #define GEN_PASS_DEF_VERIFYSCHEDULEPASS
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -25,7 +36,7 @@ using namespace tilews::verifier;
 /// How many inputs, and events before the fault, a message lists.
 static constexpr size_t kMaxShown = 16;
 
-/// Notes what else there is to know.
+/// Attaches the other operation, the inputs and the last events of a verdict.
 static void attachNotes(InFlightDiagnostic &diag,
                         const ScheduleVerdict &verdict) {
   if (verdict.other)
@@ -60,8 +71,9 @@ static StringRef getName(ScheduleVerdict::Input::Kind kind) {
   llvm_unreachable("all kinds are handled");
 }
 
-/// Writes what `tilews.sim` needs to run the kernel up to the fault. Operations
-/// are told by their numbers in the kernel, as it is printed.
+/// Writes the inputs and events with which `tilews.sim` runs the kernel up to
+/// the fault. An operation is identified by its number in a pre-order walk of
+/// the kernel.
 static void writeCounterexample(raw_ostream &os, gpu::GPUFuncOp kernel,
                                 const ScheduleVerdict &verdict) {
   llvm::DenseMap<Operation *, int64_t> numbers;
@@ -101,11 +113,19 @@ namespace {
 struct VerifySchedulePass
     : tile::impl::VerifySchedulePassBase<VerifySchedulePass> {
   using VerifySchedulePassBase::VerifySchedulePassBase;
+  VerifySchedulePass() = default;
+  /// A statistic cannot be copied: each clone of the pass has its own.
+  VerifySchedulePass(const VerifySchedulePass &other)
+      : VerifySchedulePassBase(other) {}
 
   void runOnOperation() override {
     bool isRight = true;
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       ScheduleVerdict verdict = verifySchedule(kernel);
+      count(verdict);
+      LDBG() << "@" << kernel.getName() << ": "
+             << (verdict.text.empty() ? "proved" : verdict.text) << ", "
+             << verdict.effort.states << " states";
       if (isRight && !counterexample.empty() &&
           verdict.kind == ScheduleVerdict::Kind::Counterexample)
         save(kernel, verdict);
@@ -116,6 +136,13 @@ struct VerifySchedulePass
   }
 
 private:
+  void count(const ScheduleVerdict &verdict) {
+    numStates += verdict.effort.states;
+    numJoins += verdict.effort.joins;
+    numWidenings += verdict.effort.widenings;
+    numQuestions += verdict.effort.questions;
+  }
+
   void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     std::string error;
     auto file = openOutputFile(counterexample, &error);
@@ -153,9 +180,19 @@ private:
     else if (report)
       kernel.emitRemark("tile-verify-0002: schedule of @")
           << kernel.getName() << " is proved: " << verdict.links
-          << " channels, " << verdict.events << " events, " << verdict.states
-          << " states";
+          << " channels, " << verdict.events << " events, "
+          << verdict.effort.states << " states";
     return true;
   }
+
+  Statistic numStates{this, "states-explored",
+                      "States that paths came to, over all searches"};
+  Statistic numJoins{this, "paths-joined",
+                     "Paths that came to a state that was visited before"};
+  Statistic numWidenings{this, "loop-values-widened",
+                         "Loop-carried numbers widened to variables"};
+  Statistic numQuestions{
+      this, "conditions-asked",
+      "Conditions whose value the path condition was asked for"};
 };
 } // namespace

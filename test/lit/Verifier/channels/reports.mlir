@@ -56,7 +56,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     %ch = tile.channel(%as) {producer = #tile.producer<cp_async>} : !buffer -> !tile.channel<2>
     %p = tile.cursor : !tile.cursor<2>
     tile.acquire %ch[%p] : !tile.channel<2>
-    // expected-remark @below {{tile-verify-0001: schedule of @unknown is not verified: it accesses a channel's buffer without tile.slot}}
+    // expected-remark @below {{tile-verify-0001: schedule of @unknown is not verified: a channel's buffer is accessed without tile.slot}}
     %x = tile.load %as[0, 0] [1, 16] : !buffer -> tensor<16xf32>
     tile.store %x to %C : tensor<16xf32> to memref<16xf32>
     gpu.return
