@@ -240,6 +240,7 @@ void LoopGroups::leave(Path &path, const LoopGroup &group,
   for (auto [task, loop] : llvm::zip(group.tasks, group.loops))
     path.tasks[task].back().next = loop->getNextNode();
   carried.end(path, group, results, wasEntered);
+  path.hasLeftLoop = true;
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,9 @@ struct Path {
   /// Whether a task is in a peeled iteration, or in a loop's rest.
   bool hasPeeled() const;
 
+  /// Whether it has left a loop since it was last compared with other paths.
+  bool hasLeftLoop = false;
+
   void print(const TaskProgram &program, const Rules &rules,
              const ExpressionTable &table, llvm::raw_ostream &os) const;
 };

@@ -51,6 +51,9 @@ bool PathSearch::run() {
   context.fork(getFirstPath());
   while (!context.startsOver() && (context.hasForks() || !open.empty())) {
     Path path = takePath();
+    if (std::exchange(path.hasLeftLoop, false) &&
+        visit(path) == Progress::Ended)
+      continue;
     if (advance(path) == Progress::Failed)
       return false;
   }
@@ -130,17 +133,21 @@ Progress PathSearch::advanceTogether(Path &path) {
 // States
 //===----------------------------------------------------------------------===//
 
-/// Compares the path with others if `progress` is the end of an iteration.
+/// Compares the path with others if `progress` is the end of an iteration, or if
+/// the path has left a loop. Without the latter, paths through a sequence of
+/// loops multiply: those that skip a loop and those that leave it after one
+/// iteration have not been compared yet.
 Progress PathSearch::endIteration(Path &path, Progress progress) {
-  return progress == Progress::Iterated ? visit(path) : progress;
+  bool hasLeftLoop = std::exchange(path.hasLeftLoop, false);
+  if (progress == Progress::Iterated)
+    return context.countState() ? visit(path) : Progress::Made;
+  return hasLeftLoop && progress == Progress::Made ? visit(path) : progress;
 }
 
 /// Ends a path whose state was visited before by another one. Where knowledge
 /// is joined, the path ends here in any case; one path goes on later, after
 /// more paths may have joined.
 Progress PathSearch::visit(Path &path) {
-  if (!context.countState())
-    return Progress::Made;
   auto [it, isNew] = seen.try_emplace(key.get(path), seen.size());
   LDBG() << "state " << it->second << (isNew ? ":" : ", seen before");
   LLVM_DEBUG(if (isNew) path.print(context.program, context.rules,
