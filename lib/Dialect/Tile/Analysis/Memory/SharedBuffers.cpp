@@ -113,6 +113,17 @@ SharedBuffers::SharedBuffers(Operation *kernel) {
     kernel->walk<WalkOrder::PreOrder>(
         [&](Operation *op) { changed |= visit(op); });
   }
+  // The order in which control flow was followed depends on addresses.
+  llvm::DenseMap<Operation *, size_t> numbers;
+  for (auto [i, alloc] : llvm::enumerate(allocs))
+    numbers[alloc] = i;
+  for (auto &[buffer, own] : roots) {
+    auto sorted = own.takeVector();
+    llvm::sort(sorted, [&](AllocSharedOp a, AllocSharedOp b) {
+      return numbers.at(a) < numbers.at(b);
+    });
+    own.insert_range(sorted);
+  }
 }
 
 const SharedBuffers::Roots &SharedBuffers::getRoots(Value buffer) const {
@@ -151,13 +162,28 @@ bool SharedBuffers::visit(Operation *op) {
 }
 
 void SharedBuffers::print(raw_ostream &os) const {
-  for (const auto &[buffer, own] : roots) {
-    BriefPrinter printer(own.front(), os);
-    printer << buffer << ": ";
-    llvm::interleaveComma(
-        own, os, [&](AllocSharedOp root) { printer << root.getBuffer(); });
+  if (allocs.empty())
+    return;
+  auto kernel =
+      AllocSharedOp(allocs.front())->getParentOfType<gpu::GPUFuncOp>();
+  BriefPrinter printer(kernel, os);
+  auto printRoots = [&](Value value) {
+    auto it = roots.find(value);
+    if (it == roots.end())
+      return;
+    printer << value << ": ";
+    llvm::interleaveComma(it->second, os, [&](AllocSharedOp root) {
+      printer << root.getBuffer();
+    });
     os << "\n";
-  }
+  };
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!isa<AllocSharedOp>(op))
+      llvm::for_each(op->getResults(), printRoots);
+    for (mlir::Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        printRoots(argument);
+  });
 }
 
 int64_t tile::countSharedBytes(gpu::GPUFuncOp kernel) {

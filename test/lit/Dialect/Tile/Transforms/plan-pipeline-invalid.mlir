@@ -172,3 +172,50 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // The load runs two stages later than the store: an iteration too late.
+  gpu.func @two_iterations_ago(%A: !g, %C: !g, %zero: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%old = %zero, %older = %zero) -> (!t, !t) {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.load' of 2 iterations before with stage 3 and order 2, whose result it needs, one stage later at most}}
+      tile.store %older to %C[0, %k] {tile.stage = 1 : i32, tile.order = 1 : i32} : !t to !g
+      %x = tile.load %as {tile.stage = 3 : i32, tile.order = 2 : i32} : !s -> !t
+      scf.yield %x, %old : !t, !t
+    } {tile.num_stages = 4 : i32}
+    gpu.return
+  }
+}
+
+// -----
+
+!g = memref<?x?xf16>
+!s = memref<64x64xf16, #gpu.address_space<workgroup>>
+!t = tensor<64x64xf16>
+
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  // The store needs the fragments of the last two iterations: the nearer one counts.
+  gpu.func @one_and_two_iterations_ago(%A: !g, %C: !g, %zero: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%old = %zero, %older = %zero) -> (!t, !t) {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.load' of the iteration before with stage 2 and order 3, whose result it needs}}
+      %sum = arith.addf %older, %old {tile.stage = 1 : i32, tile.order = 1 : i32} : !t
+      tile.store %sum to %C[0, %k] {tile.stage = 1 : i32, tile.order = 2 : i32} : !t to !g
+      %x = tile.load %as {tile.stage = 2 : i32, tile.order = 3 : i32} : !s -> !t
+      scf.yield %x, %old : !t, !t
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+}

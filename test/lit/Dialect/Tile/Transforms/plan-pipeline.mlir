@@ -236,4 +236,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     } {tile.num_stages = 3 : i32}
     gpu.return
   }
+
+  // The loop carries the fragment twice, so that the store has an iteration more to wait
+  // for it: the load may run one stage later than the store, and after it.
+  // CHECK-LABEL: gpu.func @two_iterations_ago
+  // CHECK: tile.copy {{.*}}tile.order = 0 : i32, tile.stage = 0 : i32
+  // CHECK: tile.store {{.*}}tile.order = 1 : i32, tile.stage = 1 : i32
+  // CHECK: tile.load {{.*}}tile.order = 2 : i32, tile.stage = 2 : i32
+  gpu.func @two_iterations_ago(%A: !g, %C: !g, %zero: !t, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%old = %zero, %older = %zero) -> (!t, !t) {
+      tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
+      tile.store %older to %C[0, %k] {tile.stage = 1 : i32, tile.order = 1 : i32} : !t to !g
+      %x = tile.load %as {tile.stage = 2 : i32, tile.order = 2 : i32} : !s -> !t
+      scf.yield %x, %old : !t, !t
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
 }

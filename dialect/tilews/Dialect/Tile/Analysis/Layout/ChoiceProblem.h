@@ -30,8 +30,8 @@ namespace tilews::tile {
 ///
 /// ```
 /// unsigned a = problem.addNode({0, 4}), b = problem.addNode({5, 0});
-/// problem.addEdge(a, b, [](unsigned x, unsigned y) { return x == y ? 0 : 7;
-/// }); problem.solve();  // {1, 1}, cost 4
+/// problem.addEdge(a, b, [](unsigned x, unsigned y) { return 7 * (x != y); });
+/// problem.solve(); // {1, 1}, cost 4
 /// ```
 ///
 /// `solve` minimizes the sum of all costs. It is exact on forests. On other

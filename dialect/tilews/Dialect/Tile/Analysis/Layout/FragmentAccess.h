@@ -29,7 +29,7 @@ class BriefPrinter;
 /// of a `tile.copy`, whose threads hold the elements in between. For
 ///
 /// ```mlir
-/// %4 = tile.load %arg0[%c0, %k] : memref<64x64xf16> to tensor<64x64xf16>
+/// %4 = tile.load %arg0[%c0, %k] : memref<64x64xf16> -> tensor<64x64xf16>
 /// ```
 ///
 /// with %k a multiple of 8 it prints `reads %arg0 64x64, at most 8 elements at

@@ -87,7 +87,7 @@ public:
   }
 
   /// Returns whether a value is computed again in each layout it is used in,
-  /// like a constant. Such values have no node.
+  /// like a constant. Such values have no edges.
   static bool isFree(mlir::Value value);
   /// Returns the layout that a type of the node has; null if none has one.
   FragmentAttr getGiven(unsigned node) const;

@@ -50,20 +50,19 @@ struct LayoutCandidate {
 /// memory. For
 ///
 /// ```mlir
-/// %4 = tile.load %arg0[%c0, %c0] : ... to tensor<64x64xf32>
-/// %5 = tile.reduce <add> %4 axis 1 : tensor<64x64xf32> to tensor<64xf32>
-/// tile.store %5 to %arg1[%c0] : ...
+/// %4 = tile.load %arg0 : memref<64x64xf32> -> tensor<64x64xf32>
+/// %5 = tile.reduce <sum> %4 {axis = 1} : tensor<64x64xf32> -> tensor<64xf32>
+/// tile.store %5 to %arg1 : tensor<64xf32> to memref<64xf32>
 /// ```
 ///
 /// it prints
 ///
 /// ```
 /// node 0: %4
-///   access by %4 = tile.load %arg0, %c0, %c0: #tile.fragment<...>
-///   reduction by %5 = tile.reduce %4: #tile.fragment<...>
+///   access by %4 = tile.load %arg0: #tile.fragment<...>
 /// node 1: %5
-///   access by %4 = tile.load %arg0, %c0, %c0, via %5 = tile.reduce %4: ...
-///   access by tile.store %5, %arg1, %c0: #tile.fragment<...>
+///   access by tile.store %5, %arg1: #tile.fragment<...>
+///   access by %4 = tile.load %arg0, via %5 = tile.reduce %4: ...
 /// ```
 class LayoutCandidates {
 public:

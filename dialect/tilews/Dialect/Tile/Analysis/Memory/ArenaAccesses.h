@@ -24,7 +24,7 @@ namespace tilews::tile {
 /// %a = tile.alloc_shared {tile.offset = 1024} : memref<8x64xf16, #shared>
 /// tile.store %x to %a[4, 0] : tensor<4x64xf16> to memref<8x64xf16, #shared>
 /// // writes arena [1536, 2048)
-/// %s = tile.reduce <add> %x axis 1 {tile.offset = 0} ...
+/// %s = tile.reduce <sum> %x {axis = 1, tile.offset = 0} ...
 /// // scratch: writes arena [0, 256)
 /// ```
 class ArenaAccesses {

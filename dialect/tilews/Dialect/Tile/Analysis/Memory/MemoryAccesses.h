@@ -58,9 +58,9 @@ AllocSharedOp getViewedAlloc(mlir::Value buffer);
 /// it prints
 ///
 /// ```
-/// tile.copy %arg0, %3, %m, %k
-///   reads global %arg0[%m, %k] 64x64
+/// tile.copy %arg0, %m, %k, %3
 ///   writes shared %3[0, 0] 64x64
+///   reads global %arg0[%m, %k] 64x64
 /// memref.store %x, %3, %i, %j
 ///   writes shared %3
 /// ```

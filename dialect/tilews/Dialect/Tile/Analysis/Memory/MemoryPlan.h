@@ -40,9 +40,8 @@ llvm::SmallVector<MemoryUse> getMemoryUses(mlir::gpu::GPUFuncOp kernel,
 /// Prints the uses of a kernel, one a line:
 ///
 /// ```
-/// buffer of 8192 bytes at 0, aligned to 128, live [3, 17]: %3 =
-/// tile.alloc_shared barriers of 48 bytes at 8192, aligned to 8, live always:
-/// %4 = tile.channel %3
+/// buffer of 96 bytes at 0, aligned to 16, live [3, 9]: %3 = tile.alloc_shared
+/// barriers of 16 bytes at 96, aligned to 8, live always: %4 = tile.channel %3
 /// ```
 void printMemoryUses(llvm::ArrayRef<MemoryUse> uses, llvm::raw_ostream &os);
 

@@ -56,8 +56,8 @@ public:
 
   explicit SharedBuffers(mlir::Operation *kernel);
 
-  /// Returns the allocations that `buffer` may be; none for memory that no
-  /// `tile.alloc_shared` made.
+  /// Returns the allocations that `buffer` may be, in program order; none for
+  /// memory that no `tile.alloc_shared` made.
   const Roots &getRoots(mlir::Value buffer) const;
   /// Returns all allocations in program order.
   llvm::ArrayRef<AllocSharedOp> getAllocs() const { return allocs; }

@@ -52,15 +52,17 @@ using GuardPath = llvm::SmallVector<std::pair<mlir::Value, unsigned>, 1>;
 ///   scf.if %ragged {               // guard
 ///     tile.copy %B[%i] to %s       // statement
 ///   }
-///   tile.store %older to %C[%i]    // statement; needs %new of 2 iterations
-///   ago scf.yield %new, %old
+///   tile.store %older to %C[%i]    // statement
+///   scf.yield %new, %old
 /// }
 /// ```
+///
+/// The store needs the %new of two iterations ago.
 ///
 /// It prints each statement with its part and its needs:
 ///
 /// ```
-/// produce, stage 0, order 0: tile.copy %arg1, %5, %arg4
+/// produce, stage 0, order 0: tile.copy %arg1, %7, %5
 ///   needs replay: %7 = arith.muli %arg4, %c64
 /// consume, stage 2, order 1: tile.store %arg6, %arg2, %arg4
 ///   needs consume, 2 iterations ago: %6 = tile.load %arg0, %arg4

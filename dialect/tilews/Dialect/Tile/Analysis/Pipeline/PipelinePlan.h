@@ -51,7 +51,7 @@ struct PipedBuffer {
 ///
 /// ```
 /// scf.for %c0, %arg2, %c64: 2 stages
-///   produce, stage 0, order 0: tile.copy %arg0, %3, %m, %k
+///   produce, stage 0, order 0: tile.copy %arg0, %m, %k, %3
 ///   consume, stage 1, order 1: %4 = tile.load %3
 ///   consume, stage 1, order 2: tile.store %4, %arg1, %m, %k
 ///   %3: 2 versions, 1 writer, 1 reader, 0 guards
@@ -135,7 +135,7 @@ getOperationsToSchedule(mlir::scf::ForOp loop);
 /// each operation that is not pipelined the reason:
 ///
 /// ```
-/// not pipelined (4): tile.copy %arg0, %3, %5: it needs the result of
+/// not pipelined (4): tile.copy %arg0, %5, %3: it needs the result of
 /// 'tile.reduce', which consumers compute
 /// ```
 class KernelPipelines {

@@ -59,7 +59,7 @@ struct ChannelCopy {
 /// ```
 /// %4 = tile.channel %3
 ///   filled by: tma; read by: wgmma or tma; arrivals: full 1, empty 4
-/// tile.copy %arg0, %6, %m, %k
+/// tile.copy %arg0, %m, %k, %6
 ///   16384 bytes for %4, announced by its commit
 /// role @load is elected
 /// ```
