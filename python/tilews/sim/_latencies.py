@@ -43,7 +43,7 @@ TABLE: dict[str, Latencies] = {
             "memory": _GUESS,
             "memory_bytes": f"{_DATASHEET}, 4.8 TB/s",
             "shared_bytes": f"{_DATASHEET}, 32 banks of 4 bytes",
-            "products": "measured: 858 TFLOP/s of wgmma with operands that stay in "
+            "matmul": "measured: 858 TFLOP/s of wgmma with operands that stay in "
             "shared memory",
             "elements": f"{_DATASHEET}, 128 lanes",
             "issue": _GUESS,
@@ -63,7 +63,7 @@ TABLE: dict[str, Latencies] = {
             "memory": _GUESS,
             "memory_bytes": f"{_DATASHEET}, 2.0 TB/s",
             "shared_bytes": f"{_DATASHEET}, 32 banks of 4 bytes",
-            "products": f"{_DATASHEET}, 312 TFLOP/s",
+            "matmul": f"{_DATASHEET}, 312 TFLOP/s",
             "elements": f"{_DATASHEET}, 64 lanes",
             "issue": _GUESS,
             "barrier": _GUESS,
@@ -82,7 +82,7 @@ TABLE: dict[str, Latencies] = {
             "memory": _GUESS,
             "memory_bytes": f"{_DATASHEET}, 5.3 TB/s",
             "shared_bytes": f"{_DATASHEET}, 32 banks of 4 bytes",
-            "products": f"{_DATASHEET}, 1307 TFLOP/s",
+            "matmul": f"{_DATASHEET}, 1307 TFLOP/s",
             "elements": f"{_DATASHEET}, 128 lanes",
             "issue": _GUESS,
             "barrier": _GUESS,

@@ -123,7 +123,7 @@ func.func @f(%C: memref<8x8xf32>) {
 
 func.func @f(%slot: i64) {
   %a = tile.alloc_shared : memref<4x8x8xf32, #gpu.address_space<workgroup>>
-  // expected-error @below {{'tile.slot' op operand #1 must be a role's place in a channel: a slot and its phase or 32-bit signless integer, but got 'i64'}}
+  // expected-error @below {{'tile.slot' op operand #1 must be position of a role in a channel: a slot and its phase or 32-bit signless integer, but got 'i64'}}
   %s = tile.slot %a[%slot] : memref<4x8x8xf32, #gpu.address_space<workgroup>>, i64 -> memref<8x8xf32, #gpu.address_space<workgroup>>
   return
 }
