@@ -27,6 +27,7 @@
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
+#include "llvm/Support/ManagedStatic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #ifndef NDEBUG
@@ -48,17 +49,29 @@ static void registerDebugOnly() {
 }
 #endif
 
+namespace {
+/// Prints the statistics when LLVM shuts down, which `MlirOptMain` does before
+/// it returns. Managed objects are destroyed in the reverse order of their
+/// construction: the list of statistics has to be constructed before this.
+struct StatisticsPrinter {
+  ~StatisticsPrinter() { llvm::PrintStatistics(llvm::errs()); }
+};
+} // namespace
+static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
+
 /// Registers `--tilews-statistics`. LLVM records a statistic only if it is
 /// enabled before the first count, so this happens while options are parsed.
-static llvm::cl::opt<bool> &registerStatistics() {
+static void registerStatistics() {
   static llvm::cl::opt<bool> print(
       "tilews-statistics",
       llvm::cl::desc("Print how often the passes of tilews did what"));
   print.setCallback([](const bool &value) {
-    if (value)
-      llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+    if (!value)
+      return;
+    llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+    (void)llvm::GetStatistics(); // constructs the list
+    *statisticsPrinter;
   });
-  return print;
 }
 
 int tilewsOptMain(int argc, char **argv) {
@@ -70,10 +83,7 @@ int tilewsOptMain(int argc, char **argv) {
 #ifndef NDEBUG
   registerDebugOnly();
 #endif
-  const llvm::cl::opt<bool> &statistics = registerStatistics();
-  llvm::LogicalResult done =
-      mlir::MlirOptMain(argc, argv, "tilews pass driver\n", registry);
-  if (statistics)
-    llvm::PrintStatistics(llvm::errs());
-  return mlir::asMainReturnCode(done);
+  registerStatistics();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "tilews pass driver\n", registry));
 }

@@ -73,7 +73,7 @@ def test_counterexample(read):
 
 
 @pytest.mark.parametrize(
-    "base, states", [("mask_ahead", 92), ("alternating_roles", 524)]
+    "base, states", [("mask_ahead", 92), ("alternating_roles", 434)]
 )
 def test_numbers_of_states(base, states):
     assert f"{states} states" in " ".join(PAGE.split())
