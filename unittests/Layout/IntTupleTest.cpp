@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Texts, nesting and errors of tuples.
+// Tuples are read from text and printed as the same text. Nesting, flattening
+// and congruence are checked on small tuples; each kind of wrong text must be
+// an error.
 //
 //===----------------------------------------------------------------------===//
 

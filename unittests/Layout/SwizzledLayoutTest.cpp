@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Layouts of shared buffers and of fragments are compared, element by element,
-// with the algebra's view of them.
+// with the algebra's view of them. A recast must describe the same bytes, and
+// the slots of a buffer must be versions of it that do not overlap.
 //
 //===----------------------------------------------------------------------===//
 

@@ -121,7 +121,7 @@ gpu.module @pipelines [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
-  // Two values that take turns: each is one and two iterations old.
+  // One of two sums is old, the other one older: the store needs it two iterations later.
   // CHECK-LABEL: kernel @swap
   // CHECK-NEXT: %1#0, %1#1 = scf.for %c0, %arg3, %c64, %arg2, %arg2: 2 stages
   // CHECK-NEXT:   produce, stage 0, order 1: tile.copy %arg0, %c0, %arg4, %0
