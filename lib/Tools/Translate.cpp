@@ -197,7 +197,8 @@ static LogicalResult translate(const Request &request) {
   if (!module)
     return failure();
   auto compilation = Compilation::create(
-      *module, {request.chip, request.indexBitwidth, /*toolDirectories=*/{}});
+      *module, {request.chip, request.indexBitwidth, /*tilePasses=*/"",
+                /*toolDirectories=*/{}});
   if (failed(compilation) ||
       failed(checkFormat(request.format, (*compilation)->getTarget())))
     return failure();
