@@ -109,12 +109,13 @@ class CallFrame:
         """Gives the operations made inside, and errors raised inside, a node's place.
 
         Raises:
-            KernelError: for every exception except those that have a place already.
+            KernelError: for every exception except those that have a place already,
+                and RecursionError, of which a place deep in the source says nothing.
         """
         try:
             with self.location(node):
                 yield
-        except (CompileError, LoopExit):
+        except (CompileError, LoopExit, RecursionError):
             raise
         except LanguageError as error:
             raise self.error(node, error.message, error.hint) from error
