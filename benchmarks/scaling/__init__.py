@@ -1,0 +1,1 @@
+"""How compile times grow with the size of a kernel."""

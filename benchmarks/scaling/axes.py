@@ -1,0 +1,72 @@
+"""The axes along which kernels grow, and their sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from . import pipelined_kernels as pipelined
+from . import schedule_kernels as schedule
+from . import straight_kernels as straight
+
+NVIDIA = ("sm_90a", "sm_80")
+ALL = (*NVIDIA, "gfx942")
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """A way to make a kernel larger.
+
+    Attributes:
+        name: for tables.
+        meaning: what there are n of.
+        make: the text of a kernel of size n.
+        size: the largest size that is measured; the others are a half and a quarter.
+        chips: the targets that it is compiled for.
+    """
+
+    name: str
+    meaning: str
+    make: Callable[[int], str]
+    size: int
+    chips: tuple[str, ...] = ALL
+
+
+AXES = (
+    Axis("scalars", "scalar operations in a chain", straight.scalars, 8000),
+    Axis(
+        "elementwise", "operations on fragments in a chain", straight.elementwise, 4000
+    ),
+    Axis("loads", "loads from global memory", straight.loads, 1000),
+    Axis("copies", "copies through one shared buffer", straight.copies, 500),
+    Axis("buffers", "shared buffers", straight.buffers, 480),
+    Axis("arguments", "arguments of a kernel", straight.arguments, 400),
+    Axis("functions", "kernels in a module", straight.functions, 32),
+    Axis("depth", "nested loops", straight.depth, 100),
+    Axis("carried depth", "loops that carry values", straight.carried_depth, 100),
+    Axis("ifs", "guards in sequence", straight.ifs, 400),
+    Axis("if depth", "nested guards", straight.if_depth, 100),
+    Axis("iter args", "values that a loop carries", straight.iter_args, 400),
+    Axis("pipelines", "pipelined loops in sequence", pipelined.pipelines, 32),
+    Axis(
+        "pipeline depth",
+        "loops around a pipelined loop",
+        pipelined.pipeline_depth,
+        8,
+        NVIDIA,
+    ),
+    Axis("doubled", "doublings of a carried index", pipelined.doubled, 1000),
+    Axis("matmuls", "matmuls in a pipelined loop", pipelined.matmuls, 64),
+    Axis("channels", "buffers in a pipelined loop", pipelined.channels, 128, NVIDIA),
+    Axis("guards", "guards in a pipelined loop", pipelined.guards, 128, NVIDIA),
+    Axis(
+        "role channels",
+        "channels between two roles",
+        schedule.role_channels,
+        28,
+        NVIDIA[:1],
+    ),
+    Axis("roles", "roles", schedule.roles, 12, NVIDIA[:1]),
+    Axis("masks", "guards of one channel in a loop", schedule.masks, 8, NVIDIA[:1]),
+    Axis("barriers", "barriers between two roles", schedule.barriers, 512, NVIDIA[:1]),
+)

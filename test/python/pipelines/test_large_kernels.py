@@ -1,0 +1,92 @@
+"""Large and deep kernels compile in a time in proportion, and overflow no stack."""
+
+import os
+import re
+import resource
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.scaling import __main__ as scaling
+from benchmarks.scaling.axes import AXES
+from benchmarks.scaling.pipelined_kernels import doubled, pipelines
+from benchmarks.scaling.straight_kernels import depth, scalars
+from benchmarks.scaling.texts import function, module, repeat
+
+OPT = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin" / "tilews-opt"
+#: The stack that Linux gives a process by default.
+STACK = 8 << 20
+#: Seconds; what is exponential takes hours.
+TIMEOUT = 120
+SCHEDULE = (
+    "--tile-annotate-instructions",
+    "--tile-plan-pipeline",
+    "--tile-multi-version",
+    "--tile-specialize-warps",
+    "--tile-expand-pipeline",
+    "--tile-verify-schedule=report",
+)
+
+
+def limit_stack():
+    resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
+
+
+def run(text: str, *flags: str) -> str:
+    """Runs tilews-opt with a small stack; returns its remarks."""
+    command = [OPT, "-", "-o", os.devnull, "--mlir-print-op-on-diagnostic=false"]
+    done = subprocess.run(
+        [*command, *flags],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        preexec_fn=limit_stack,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stderr
+
+
+@pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
+def test_every_axis_of_the_benchmark_compiles(axis):
+    for chip in axis.chips:
+        times = scaling.time_passes(axis, chip, 4, repeats=1)
+        assert times["total"] > 0
+
+
+def test_an_index_is_doubled_many_times():
+    # Each doubling uses its operand twice.
+    run(doubled(300), "--tile-set-target=chip=sm_80", *SCHEDULE)
+
+
+def test_states_of_a_sequence_of_loops_do_not_multiply():
+    remarks = run(pipelines(24), "--tile-set-target=chip=sm_80", *SCHEDULE)
+    states = re.search(r"is proved: .* (\d+) states", remarks)
+    assert states and int(states[1]) < 1000
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_nested_loops_overflow_no_stack(chip):
+    # The parser of MLIR overflows at 2500 to 3000.
+    run(depth(1000), f"--tile-set-target=chip={chip}", *SCHEDULE)
+
+
+@pytest.mark.parametrize("pipeline", ["nvvm=chip=sm_90a", "rocdl=chip=gfx942"])
+def test_long_chains_overflow_no_stack(pipeline):
+    run(scalars(10000), f"--tilews-to-{pipeline}")
+
+
+def test_a_long_chain_in_a_pipelined_loop_overflows_no_stack():
+    chain = repeat(5000, lambda i: f"%j{i + 1} = arith.muli %j{i}, %k : index")
+    text = function(
+        "%s = tile.alloc_shared : !v\n%z = arith.constant dense<0.0> : !t\n"
+        "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x = %z) -> !t {\n"
+        f"%j0 = arith.addi %k, %n : index\n{chain}\n"
+        "tile.copy %X[%j5000] to %s : !V to !v\n%l = tile.load %s : !v -> !t\n"
+        "%y = arith.addf %x, %l : !t\nscf.yield %y : !t\n"
+        "} {tile.num_stages = 2 : i32}\n"
+        "tile.store %r to %Y : !t to memref<64xf16>"
+    )
+    for chip in ("sm_80", "sm_90a"):
+        run(module(text), f"--tile-set-target=chip={chip}", *SCHEDULE)
