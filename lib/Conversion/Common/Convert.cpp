@@ -155,8 +155,8 @@ static void remarkUnscheduledLoops(gpu::GPUFuncOp kernel) {
       loop.emitRemark("tile-split-0002: loop is not split: no pass has shared "
                       "its iterations among the blocks");
     if (loop->hasAttr(TileDialect::kPingPong))
-      loop.emitRemark("tile-pp-0007: turns of a loop are not shared by two "
-                      "roles: no pass has done so");
+      loop.emitRemark("tile-pp-0007: one role executes all iterations of a "
+                      "loop: no pass has split them");
   });
 }
 

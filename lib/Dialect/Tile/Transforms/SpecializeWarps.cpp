@@ -22,7 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 #include "tilews/Dialect/Tile/Transforms/ChannelBuffers.h"

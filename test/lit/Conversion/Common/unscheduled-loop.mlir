@@ -30,7 +30,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.stream_k}
-    // expected-remark @below {{tile-pp-0007: turns of a loop are not shared by two roles: no pass has done so}}
+    // expected-remark @below {{tile-pp-0007: one role executes all iterations of a loop: no pass has split them}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.ping_pong}

@@ -17,8 +17,8 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 
-#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AsmState.h"

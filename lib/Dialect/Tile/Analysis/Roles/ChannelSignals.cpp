@@ -18,7 +18,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
-#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 

@@ -1,18 +1,18 @@
-//===- ChannelAccesses.h - Accesses to the slots of channels ----*- C++ -*-===//
+//===- SlotAccesses.h - Accesses to the slots of channels -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Which channel's slot an operation touches. Passes and analyses of this
+// Says which channel's slot an operation accesses. Passes and analyses of this
 // dialect ask here; the verifier and the simulator derive it independently, so
 // that they can find mistakes in this file.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_CHANNELACCESSES_H
-#define TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_CHANNELACCESSES_H
+#ifndef TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_SLOTACCESSES_H
+#define TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_SLOTACCESSES_H
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
@@ -43,10 +43,6 @@ ChannelOp getSlotChannel(mlir::Value buffer);
 /// fills a slot of that channel, in a role. Null if there is none.
 ChannelOp getCompletedChannel(CopyOp op);
 
-/// Returns whether `access` may touch a buffer of `channel`, through whatever
-/// views and control flow.
-bool mayAccess(const MemoryAccess &access, ChannelOp channel);
-
 /// A use of a channel's slot, or of a view of it, by an operation other than a
 /// view: %v by the copy.
 struct SlotUse {
@@ -59,4 +55,4 @@ llvm::SmallVector<SlotUse> getSlotUses(ChannelOp channel);
 
 } // namespace tilews::tile
 
-#endif // TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_CHANNELACCESSES_H
+#endif // TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_SLOTACCESSES_H

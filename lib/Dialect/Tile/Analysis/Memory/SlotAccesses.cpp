@@ -1,4 +1,4 @@
-//===- ChannelAccesses.cpp - Accesses to the slots of channels ------------===//
+//===- SlotAccesses.cpp - Accesses to the slots of channels ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,12 +9,12 @@
 // views make other values of a slot. From a value the chain is followed
 // backward: views to the slot, the slot to the buffer, the buffer to the
 // channel that lists it. From a channel it is followed forward, which finds all
-// uses of its slots. A slot that control flow passes on is found by neither;
-// `mayAccess` compares the allocations that a value may be, and finds it.
+// uses of its slots. A slot that control flow passes on is found by neither:
+// `MemoryAccess::roots` has the allocations that such a value may be.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Memory/ChannelAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -46,12 +46,6 @@ ChannelOp tile::getSlotChannel(Value buffer) {
 ChannelOp tile::getCompletedChannel(CopyOp op) {
   return op->getParentOfType<RoleOp>() ? getSlotChannel(op.getDest())
                                        : ChannelOp();
-}
-
-bool tile::mayAccess(const MemoryAccess &access, ChannelOp channel) {
-  return access.shared && llvm::any_of(access.roots, [&](AllocSharedOp root) {
-           return llvm::is_contained(channel.getBuffers(), root.getBuffer());
-         });
 }
 
 SmallVector<SlotUse> tile::getSlotUses(ChannelOp channel) {
