@@ -133,8 +133,8 @@ Progress PathSearch::advanceTogether(Path &path) {
 // States
 //===----------------------------------------------------------------------===//
 
-/// Compares the path with others if `progress` is the end of an iteration, or if
-/// the path has left a loop. Without the latter, paths through a sequence of
+/// Compares the path with others if `progress` is the end of an iteration, or
+/// if the path has left a loop. Without the latter, paths through a sequence of
 /// loops multiply: those that skip a loop and those that leave it after one
 /// iteration have not been compared yet.
 Progress PathSearch::endIteration(Path &path, Progress progress) {

@@ -18,8 +18,8 @@ namespace tilews {
 
 /// Emits an error unless everything in `root` is code of one thread, as
 /// --convert-tile-to-nvvm and --convert-tile-to-rocdl make it: operations of
-/// scalars, vectors, pointers and memrefs in global memory. Fragments (tensors),
-/// shared buffers and operations of the tile dialect are not.
+/// scalars, vectors, pointers and memrefs in global memory. Fragments
+/// (tensors), shared buffers and operations of the tile dialect are not.
 mlir::LogicalResult checkThreadCode(mlir::Operation *root);
 
 } // namespace tilews
