@@ -50,10 +50,9 @@ static void registerDebugOnly() {
 #endif
 
 namespace {
-/// Prints the statistics when LLVM shuts down. `MlirOptMain` does that before
-/// it returns, which destroys the statistics. Managed objects are destroyed in
-/// the reverse order of their construction, so this one, which is constructed
-/// while options are parsed, still finds them.
+/// Prints the statistics when LLVM shuts down, which `MlirOptMain` does before
+/// it returns. Managed objects are destroyed in the reverse order of their
+/// construction: the list of statistics has to be constructed before this.
 struct StatisticsPrinter {
   ~StatisticsPrinter() { llvm::PrintStatistics(llvm::errs()); }
 };
@@ -70,6 +69,7 @@ static void registerStatistics() {
     if (!value)
       return;
     llvm::EnableStatistics(/*DoPrintOnExit=*/false);
+    (void)llvm::GetStatistics(); // constructs the list
     *statisticsPrinter;
   });
 }
