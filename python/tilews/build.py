@@ -15,7 +15,7 @@ from typing import Any
 from . import ir
 from .compiler import warp_size
 from .dialects import gpu
-from .errors import CompileError, KernelError
+from .errors import CompileError
 from .frontend.source import SourceFunction, from_python
 from .frontend.statements import build_body
 from .frontend.verification import check_schedules, verify
@@ -74,18 +74,7 @@ def build_module(
         with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
             op = _make_kernel(python.__name__, specialization, block)
         builder = Builder(op, block.threads is not None, warp_size(target))
-        try:
-            _fill(builder, function, specialization)
-        except RecursionError:
-            raise KernelError(
-                "it nests expressions, branches or calls deeper than Python's limit "
-                "of recursion",
-                hint="give parts of long expressions names, and replace long chains "
-                "of 'elif'",
-                filename=function.file.name,
-                line=line,
-                column=1,
-            ) from None
+        _fill(builder, function, specialization)
         verify(module, function)
         if builder.schedules:
             check_schedules(module, function, builder.schedules)

@@ -109,13 +109,12 @@ class CallFrame:
         """Gives the operations made inside, and errors raised inside, a node's place.
 
         Raises:
-            KernelError: for every exception except those that have a place already,
-                and RecursionError, of which a place deep in the source says nothing.
+            KernelError: for every exception except those that have a place already.
         """
         try:
             with self.location(node):
                 yield
-        except (CompileError, LoopExit, RecursionError):
+        except (CompileError, LoopExit):
             raise
         except LanguageError as error:
             raise self.error(node, error.message, error.hint) from error

@@ -1,7 +1,5 @@
 """Mistakes in kernels: each one is an error at its line in the source."""
 
-import runpy
-
 import numpy as np
 import pytest
 
@@ -439,18 +437,3 @@ def test_values_do_not_leave_a_loop_through_a_list():
         out[0] = values[0]  # HERE
 
     check(kernel, "does not dominate this use", "keep it in a variable")
-
-
-@pytest.mark.parametrize("terms", [400, 1000])
-def test_expressions_deeper_than_pythons_limit(terms, tmp_path):
-    file = tmp_path / "deep.py"
-    file.write_text(
-        "import tilews, tilews.language as tl\n"
-        "@tilews.kernel(threads=128)\n"
-        'def deep(X: tl.Tensor["128", tl.f32]):\n'
-        "    x = tl.load(X[0], (128,))\n"
-        f"    X[0] = {' + '.join(['x'] * terms)}\n"
-    )
-    kernel = runpy.run_path(str(file))["deep"]
-    with pytest.raises(tilews.KernelError, match="deeper than Python's limit"):
-        kernel.build("sm_80")
