@@ -44,18 +44,13 @@ $(BUILD)/build.ninja: | .venv/installed
 	.venv/bin/python .ci/requirements.py test lint | .venv/bin/python -m pip install -q -r /dev/stdin
 	touch $@
 
-# What the lints of prose and sizes check by now. Without arguments they check the
-# whole tree, by all rules.
-PROSE = --only .ci .github benchmarks cmake docs examples python test *.md
-HOUSE = --only .ci benchmarks docs examples python test
-
 lint: .venv/installed
 	@.venv/bin/clang-format --dry-run --Werror $(SOURCES)
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/python .ci/check_types.py
-	.venv/bin/python .ci/check_prose.py $(PROSE)
-	.venv/bin/python .ci/check_house.py $(HOUSE)
+	.venv/bin/python .ci/check_prose.py
+	.venv/bin/python .ci/check_house.py
 
 format: .venv/installed
 	@.venv/bin/clang-format -i $(SOURCES)
