@@ -140,7 +140,9 @@ Progress PathSearch::advanceTogether(Path &path) {
 Progress PathSearch::endIteration(Path &path, Progress progress) {
   bool hasLeftLoop = std::exchange(path.hasLeftLoop, false);
   if (progress == Progress::Iterated)
-    return context.countState() ? visit(path) : Progress::Made;
+    return context.countState(path.values.size() + path.state.size())
+               ? visit(path)
+               : Progress::Made;
   return hasLeftLoop && progress == Progress::Made ? visit(path) : progress;
 }
 

@@ -54,22 +54,31 @@ public:
   const std::optional<Finding> &getObstacle() const { return obstacle; }
   bool hasBrokenRule() const { return isRuleBroken; }
 
-  /// Counts a state that a path comes to, over all searches; false if these are
-  /// too many.
-  bool countState() { return ++effort.states <= kMaxStates; }
+  /// Counts a state of `words` words that a path comes to, over all searches;
+  /// false if these are too many.
+  bool countState(size_t words) {
+    ++effort.states;
+    numWords += words;
+    return !hasTooManyStates();
+  }
   void countJoin() { ++effort.joins; }
   void countWidening() { ++effort.widenings; }
   void countQuestion() { ++effort.questions; }
   const ProofEffort &getEffort() const { return effort; }
-  bool hasTooManyStates() const { return effort.states > kMaxStates; }
+  bool hasTooManyStates() const {
+    return effort.states > kMaxStates || numWords > kMaxWords;
+  }
 
 private:
   /// More states than any schedule has that is written with some care.
   static constexpr unsigned kMaxStates = 200000;
+  /// The time that a state takes grows with its size. This is three seconds.
+  static constexpr size_t kMaxWords = 40000000;
 
   std::vector<Path> forks;
   std::optional<Finding> obstacle;
   ProofEffort effort;
+  size_t numWords = 0;
   bool mustRestart = false, isRuleBroken = false;
 };
 

@@ -17,6 +17,7 @@
 #include "tilews/Verifier/ScheduleVerdict.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -32,6 +33,14 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
+
+ALWAYS_ENABLED_STATISTIC(numStates,
+                         "States that paths came to, over all searches");
+ALWAYS_ENABLED_STATISTIC(numJoins,
+                         "Paths that came to a state that was visited before");
+ALWAYS_ENABLED_STATISTIC(numWidenings,
+                         "Loop-carried numbers widened to variables");
+ALWAYS_ENABLED_STATISTIC(numQuestions, "Conditions that a path was asked for");
 
 /// How many inputs, and events before the fault, a message lists.
 static constexpr size_t kMaxShown = 16;
@@ -109,14 +118,17 @@ static void writeCounterexample(raw_ostream &os, gpu::GPUFuncOp kernel,
   os << "\n";
 }
 
+static void count(const ScheduleVerdict &verdict) {
+  numStates += verdict.effort.states;
+  numJoins += verdict.effort.joins;
+  numWidenings += verdict.effort.widenings;
+  numQuestions += verdict.effort.questions;
+}
+
 namespace {
 struct VerifySchedulePass
     : tile::impl::VerifySchedulePassBase<VerifySchedulePass> {
   using VerifySchedulePassBase::VerifySchedulePassBase;
-  VerifySchedulePass() = default;
-  /// A statistic cannot be copied: each clone of the pass has its own.
-  VerifySchedulePass(const VerifySchedulePass &other)
-      : VerifySchedulePassBase(other) {}
 
   void runOnOperation() override {
     bool isRight = true;
@@ -136,13 +148,6 @@ struct VerifySchedulePass
   }
 
 private:
-  void count(const ScheduleVerdict &verdict) {
-    numStates += verdict.effort.states;
-    numJoins += verdict.effort.joins;
-    numWidenings += verdict.effort.widenings;
-    numQuestions += verdict.effort.questions;
-  }
-
   void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     std::string error;
     auto file = openOutputFile(counterexample, &error);
@@ -184,15 +189,5 @@ private:
           << verdict.effort.states << " states";
     return true;
   }
-
-  Statistic numStates{this, "states-explored",
-                      "States that paths came to, over all searches"};
-  Statistic numJoins{this, "paths-joined",
-                     "Paths that came to a state that was visited before"};
-  Statistic numWidenings{this, "loop-values-widened",
-                         "Loop-carried numbers widened to variables"};
-  Statistic numQuestions{
-      this, "conditions-asked",
-      "Conditions whose value the path condition was asked for"};
 };
 } // namespace
