@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools test/lib unittests -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test test-assert build docs mutation lint format nightly
+.PHONY: demo test test-assert build docs mutation scaling lint format nightly
 .DEFAULT_GOAL := build
 
 demo: build
@@ -33,6 +33,10 @@ mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
 	  test/python/kernels/mutation_corpus.py --table docs/mutation.md
 
+# The table of exponents of compile times; takes minutes.
+scaling: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m benchmarks.scaling --table
+
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev
 
@@ -58,7 +62,7 @@ format: .venv/installed
 	.venv/bin/ruff format
 
 # The checks that take hours, each also alone: make nightly-tidy.
-NIGHTLY := tidy includes sanitizers mutation fuzz coverage
+NIGHTLY := tidy includes sanitizers mutation scaling fuzz coverage
 .PHONY: $(NIGHTLY:%=nightly-%)
 nightly: $(NIGHTLY:%=nightly-%)
 
@@ -76,6 +80,9 @@ nightly-sanitizers: .venv/installed
 # The table may not become worse; the difference is the result.
 nightly-mutation: mutation
 	git diff --exit-code docs/mutation.md
+
+# Every exponent above the limit has a reason.
+nightly-scaling: scaling
 
 FIRST_SEED ?= 20000
 nightly-fuzz: build

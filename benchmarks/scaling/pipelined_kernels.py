@@ -7,7 +7,7 @@ from .texts import function, module, repeat
 # --- Pipelined loops --------------------------------------------------------------
 
 
-def _gemm_loop() -> str:
+def gemm_loop() -> str:
     return (
         "%as = tile.alloc_shared : !s\n%bs = tile.alloc_shared : !s\n"
         "%r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !a {\n"
@@ -39,7 +39,7 @@ def pipelines(size: int) -> str:
 def pipeline_depth(size: int) -> str:
     """Nested loops around a pipelined one."""
     opened = repeat(size, lambda i: f"scf.for %i{i} = %c0 to %n step %c1 {{")
-    return module(function(f"{opened}\n{_gemm_loop()}\n{'}' * size}"))
+    return module(function(f"{opened}\n{gemm_loop()}\n{'}' * size}"))
 
 
 def doubled(size: int) -> str:

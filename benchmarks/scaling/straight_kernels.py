@@ -6,6 +6,7 @@ text, so a pass of linear time takes twice as long.
 
 from __future__ import annotations
 
+from .pipelined_kernels import gemm_loop
 from .texts import ARGUMENTS, function, join, module, repeat
 
 # --- Straight-line code -----------------------------------------------------------
@@ -110,7 +111,7 @@ def arguments(size: int) -> str:
 
 def functions(size: int) -> str:
     """Kernels in one module."""
-    return module(repeat(size, lambda i: function(_gemm_loop(), f"kernel{i}")))
+    return module(repeat(size, lambda i: function(gemm_loop(), f"kernel{i}")))
 
 
 # --- Control flow -----------------------------------------------------------------
