@@ -81,7 +81,6 @@ nightly-sanitizers: .venv/installed
 nightly-mutation: mutation
 	git diff --exit-code docs/mutation.md
 
-# Every exponent above the limit has a reason.
 nightly-scaling: scaling
 
 FIRST_SEED ?= 20000

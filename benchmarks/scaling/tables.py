@@ -32,14 +32,14 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         ("convert-scf-to-cf",),
         (),
-        "upstream: each branch splits its block and moves the rest of it; 0.1 us for "
-        "each pair of branches",
+        "upstream: each branch splits its block and moves the rest of it; 0.1 to 2 us "
+        "for each pair of branches",
     ),
     Reason(
         ("canonicalize",),
         ("if depth", "iter args", "channels", "carried depth"),
         "upstream: patterns look at all results or nested bodies again after each "
-        "change; 0.1 us for each pair of values",
+        "change; 0.1 to 30 us for each pair of values",
     ),
     Reason(
         ("tile-verify-schedule",),
@@ -71,7 +71,8 @@ REASONS: tuple[Reason, ...] = (
     Reason(
         (),
         (),
-        "linear in operations; the IR outgrows the caches between n/2 and n",
+        "no quadratic loop is known; probably the IR outgrows the caches, as the IR "
+        "verifier of MLIR grows alike; at most 250 ms",
     ),
 )
 
@@ -80,19 +81,19 @@ _HEAD = """<!-- Made by `make scaling`; edit benchmarks/scaling/tables.py. -->
 # How compile times grow
 
 `make scaling` compiles kernels of size n/4, n/2 and n along each axis of
-`benchmarks/scaling/axes.py`, pass by pass. The exponent of a pass is the binary logarithm
-of time(n) / time(n/2): 1 for linear time, 2 for quadratic time. The times are CPU times
-without threads, the shortest of some runs. Passes below 10 ms at size n have no exponent.
+`benchmarks/scaling/axes.py`, pass by pass. The exponent of a pass is the binary
+logarithm of time(n) / time(n/2): 1 for linear time, 2 for quadratic time. The times are
+CPU times without threads, the shortest of some runs. Passes below 10 ms at size n have
+no exponent.
 
 Two costs are not of one pass. A remark prints its operation, so n remarks on one kernel
 take n^2 time: 0.7 ms for each remark at 400 of them. Proofs stop at limits, which
 [verifier.md](verifier.md) lists.
 
-No pass recurses along chains of operations, and `test_large_kernels.py` compiles long
-chains and deep nests with a stack of 8 MiB. The parser of MLIR overflows that stack at
-2500 to 3000 nested loops, or 3000 to 4000 nested `scf.if`, before any pass runs. In a
-kernel's Python source, expressions and chains of `elif` are limited by Python's limit of
-recursion; deeper ones are an error with a hint.
+`test_large_kernels.py` compiles long chains and deep nests with a stack of 8 MiB. The
+parser of MLIR overflows that stack at 2500 to 3000 nested loops, or 3000 to 4000 nested
+`scf.if`, before any pass runs. In a kernel's Python source, expressions and chains of
+`elif` are limited by Python's limit of recursion; deeper ones are an error with a hint.
 """
 
 
