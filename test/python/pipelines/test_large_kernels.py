@@ -18,7 +18,7 @@ OPT = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin" / "tilews-opt"
 #: The stack that Linux gives a process by default.
 STACK = 8 << 20
 #: Seconds; what is exponential takes hours.
-TIMEOUT = 120
+TIMEOUT = 300
 SCHEDULE = (
     "--tile-annotate-instructions",
     "--tile-plan-pipeline",
