@@ -9,13 +9,12 @@
 // barriers becomes a pointer to 8-byte objects, which one thread initializes.
 // Each operation on one of them is one or two instructions:
 //
-//   tile.mbarrier_arrive by thread, bytes  -> mbarrier.arrive.expect_tx of one
-//   thread tile.mbarrier_arrive by warps          -> mbarrier.arrive of an
-//   elected lane tile.mbarrier_arrive by copies         ->
-//   cp.async.mbarrier.arrive.noinc tile.mbarrier_arrive with peers        ->
-//   mapa, then mbarrier.arrive.cluster tile.mbarrier_wait -> a loop around
-//   mbarrier.try_wait.parity
-//                                             (test_wait before sm_90)
+//   arrive by thread, bytes  mbarrier.arrive.expect_tx by one thread
+//   arrive by warps          mbarrier.arrive by an elected lane
+//   arrive by copies         cp.async.mbarrier.arrive.noinc
+//   arrive with peers        mapa, then mbarrier.arrive.cluster
+//   wait                     a loop around mbarrier.try_wait.parity
+//                            (test_wait before sm_90)
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,9 +10,9 @@
 // asynchronous work becomes an event. An access is found from the shared buffer
 // that an operation accesses, through views to the `tile.slot`:
 //
-//     %s = tile.slot %a[%cursor]             // version %cursor of the buffer
-//     %a %v = memref.subview %s[0] [32] [1] tile.store %t, %v // writes %a of
-//     its channel
+//     %s = tile.slot %a[%cursor]            // version %cursor of %a
+//     %v = memref.subview %s[0] [32] [1]
+//     tile.store %t to %v                   // event: writes %a of its channel
 //
 // A buffer that control flow selects, or one without `tile.slot`, is an
 // obstacle to a proof.

@@ -15,9 +15,8 @@ namespace tilews::verifier {
 /// Peels first iterations off loops, so that loops of different tasks have the
 /// same bounds:
 ///
-///     role @load: for i = 0 to n: fill(i)     // peeled once: fill(0), then
-///     the
-///                                             // rest of the loop is 1 to n
+///     role @load: for i = 0 to n: fill(i)     // peeled once:
+///                                             // fill(0); for i = 1 to n
 ///     role @math: read(0)
 ///                 for i = 1 to n: read(i)
 ///

@@ -7,10 +7,10 @@
 //
 // The printer numbers the values of a kernel once, when it is made. MLIR
 // numbers values by the operation that isolates them from above, so that the
-// names are those of the printed module. An operation is its results, name and
-// operands:
-// `%5 = tile.load %3, %c0`. Attributes, types and regions are left out, so that
-// texts stay short and tests of them do not depend on the assembly format.
+// names are those of the printed module. An operation is printed as its
+// results, name and operands: `%5 = tile.load %3, %c0`. Attributes, types and
+// regions are left out, so that texts stay short and tests of them do not
+// depend on the assembly format.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,11 +12,9 @@
 // memory that the math role writes. Three exceptions widen what is accepted:
 //
 // * Effects before the first channel that fill memory for the load role become
-// a
-//   prelude, which all threads execute.
+//   a prelude, which all threads execute.
 // * Reads of shared memory that one copy fills are replaced by reads of the
-// copy's
-//   source (CopiedReads.h).
+//   source of the copy (CopiedReads.h).
 // * Everything without an effect is computed by both roles.
 //
 //===----------------------------------------------------------------------===//

@@ -20,9 +20,8 @@ namespace tilews::tile {
 /// 1. the layout that a type has,
 /// 2. a layout that wgmma or TMA requires,
 /// 3. a layout that another matrix instruction prefers,
-/// 4. swizzled panels, if loads and stores of fragments would otherwise
-/// conflict
-///    in banks,
+/// 4. swizzled panels, if loads and stores of fragments would otherwise have
+///    bank conflicts,
 /// 5. row-major.
 ///
 /// It prints `%3: #tile.shared<...>` for each buffer and view.

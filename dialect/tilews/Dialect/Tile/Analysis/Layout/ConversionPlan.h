@@ -47,11 +47,9 @@ struct ScratchLayout {
 /// How a conversion is done. Two examples with warps of 32 threads:
 ///
 /// * A 16x8 f16 result of `mma` that becomes an operand of the next `mma` has
-/// the
-///   same elements in each thread: `Registers`, no cost.
-/// * A 128x128 tile whose rows 4 warps share, and that becomes one whose
-/// columns
-///   they share, moves elements between warps: `Shared`.
+///   the same elements in each thread: `Registers`, no cost.
+/// * A 128x128 tile whose rows are divided among 4 warps, and then its columns,
+///   moves elements between warps: `Shared`.
 ///
 /// It prints `registers, 0 cycles`, `shuffles in 3 rounds, 89 cycles` or
 /// `shared, 412 cycles, 33280 bytes: written as ..., read as ...`.

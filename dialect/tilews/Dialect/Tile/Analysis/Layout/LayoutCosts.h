@@ -24,11 +24,10 @@ namespace tilews::tile {
 /// thread holds 32 elements, `getAccess` returns
 ///
 /// * in a layout with 4 adjacent elements a thread: 8 accesses, each of 16
-/// whole
-///   sectors of 32 bytes for a warp: (8 * 8 + 8 * 16 * 2) * 4 warps = 1280;
+///   whole sectors of 32 bytes for a warp: (8 * 8 + 8 * 16 * 2) * 4 warps =
+///   1280;
 /// * in a layout with single elements along columns: 32 accesses, which share
-/// 128
-///   sectors in the first-level cache: (32 * 8 + 128 * 2) * 4 warps = 2048.
+///   128 sectors in the first-level cache: (32 * 8 + 128 * 2) * 4 warps = 2048.
 class LayoutCosts {
 public:
   explicit LayoutCosts(const TargetInfo &target) : target(target) {}

@@ -35,8 +35,7 @@ struct LiveInterval {
 /// program order. Two rules extend the interval:
 ///
 /// * A loop that accesses a buffer allocated outside of it counts as a whole:
-/// an
-///   iteration may read what an earlier one wrote.
+///   an iteration may read what an earlier one wrote.
 /// * A buffer that several roles access lives as long as the roles do.
 ///
 /// ```mlir
