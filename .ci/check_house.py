@@ -59,10 +59,9 @@ class Tree:
         self.root = root
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         result = subprocess.run(command, cwd=root, capture_output=True, text=True)
-        if result.returncode == 0:
-            names = filter(None, result.stdout.split("\0"))
-        else:
-            names = (str(p.relative_to(root)) for p in root.rglob("*"))
+        if result.returncode != 0:
+            sys.exit(f"check_house: git lists no files of {root}: {result.stderr}")
+        names = filter(None, result.stdout.split("\0"))
         self.files = sorted(
             name
             for name in set(names)

@@ -69,14 +69,6 @@ static Expected<Swizzle> parseSwizzleFront(llvm::StringRef &text) {
   return swizzle;
 }
 
-Expected<Swizzle> tilews::parseSwizzle(llvm::StringRef text) {
-  Expected<Swizzle> swizzle = parseSwizzleFront(text);
-  if (swizzle && !text.trim().empty())
-    return makeLayoutError("expected the end of the text, found '",
-                           text.trim().str(), "'");
-  return swizzle;
-}
-
 std::string tilews::toString(Swizzle swizzle) {
   return "Sw<" + std::to_string(swizzle.bits) + "," +
          std::to_string(swizzle.base) + "," + std::to_string(swizzle.shift) +

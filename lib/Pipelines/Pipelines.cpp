@@ -38,6 +38,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -139,11 +140,23 @@ static void addPipeline(OpPassManager &passes, const std::string &text) {
   addPasses(passes, "gpu.module(" + text + ")");
 }
 
+/// Quotes the name of a chip for the text of a pipeline. No chip has a quote or
+/// a brace, which would end the option: a name with one stays unknown, and
+/// --tile-set-target says so.
+static std::string quoteChip(std::string chip) {
+  if (llvm::all_of(chip, llvm::isAlnum) || chip.empty())
+    return chip;
+  for (char &c : chip)
+    if (llvm::StringRef("{}'\"").contains(c))
+      c = '?';
+  return '"' + chip + '"';
+}
+
 static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
                           llvm::StringRef schedule) {
   addPipeline(
       passes,
-      llvm::formatv(kTilePasses, options.chip.getValue(), schedule).str());
+      llvm::formatv(kTilePasses, quoteChip(options.chip), schedule).str());
 }
 
 static void addConversion(OpPassManager &passes, unsigned indexBitwidth,

@@ -145,11 +145,18 @@ def _explain(pipeline: str, error: str) -> str:
 # --- The functions ---------------------------------------------------------------
 
 
-def _to_text(value: Any) -> str:
-    """An option's value as pipelines have it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value)
+def _to_text(flag: str, value: Any) -> str:
+    """An option with its value as pipelines have it.
+
+    Raises:
+        CompileError: pipelines cannot hold the value.
+    """
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if re.search(r"[{}'\"]", text):
+        raise CompileError(
+            f"option '{flag}': expected a value without quotes and braces, found {text}"
+        )
+    return f'{flag}="{text}"' if re.search(r"[\s,=()]", text) else f"{flag}={text}"
 
 
 def _make_function(one: Pass) -> Callable[..., Messages]:
@@ -163,7 +170,7 @@ def _make_function(one: Pass) -> Callable[..., Messages]:
             )
             raise CompileError(f"{one.flag} has no option '{name}'; {expected}")
         values = [
-            f"{flags[name]}={_to_text(value)}"
+            _to_text(flags[name], value)
             for name, value in options.items()
             if value is not None
         ]

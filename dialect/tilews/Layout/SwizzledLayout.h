@@ -21,8 +21,7 @@ namespace tilews {
 
 /// Fails if the numbers are not a valid swizzle.
 llvm::Error checkSwizzle(Swizzle swizzle);
-/// Reads `Sw<bits,base,shift>`.
-llvm::Expected<Swizzle> parseSwizzle(llvm::StringRef text);
+/// Returns `Sw<bits,base,shift>`.
 std::string toString(Swizzle swizzle);
 /// Converts a swizzle of offsets in units of `fromBits` to units of `toBits`.
 /// It permutes the same bytes.

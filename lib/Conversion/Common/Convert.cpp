@@ -30,6 +30,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/InterleavedRange.h"
 
@@ -38,6 +39,8 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
+
+ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels converted to code of one thread");
 
 /// Declares the arena: shared memory of size 0 here, whose size the launch
 /// sets.
@@ -237,5 +240,6 @@ LogicalResult tilews::convertTileModule(Operation *op,
   for (gpu::GPUFuncOp kernel : kernels)
     if (failed(convertKernel(kernel, target, converter, addPatterns)))
       return failure();
+  numKernels += kernels.size();
   return success();
 }

@@ -26,6 +26,10 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-expand-math"
 
 namespace tilews {
 #define GEN_PASS_DEF_EXPANDMATHPASS
@@ -34,6 +38,9 @@ namespace tilews {
 
 using namespace mlir;
 using namespace tilews;
+
+ALWAYS_ENABLED_STATISTIC(numWidened,
+                         "Functions of f16 and bf16 computed in f32");
 
 /// Returns a constant of a scalar or a vector type.
 static Value createConstant(OpBuilder &b, Location loc, Type type,
@@ -143,6 +150,8 @@ struct WidenPattern : RewritePattern {
     Type element = getElementTypeOrSelf(type);
     if (!element.isF16() && !element.isBF16())
       return rewriter.notifyMatchFailure(op, "not a half type");
+    LDBG() << "in f32: " << *op;
+    ++numWidened;
     Location loc = op->getLoc();
     auto widen = [&](Type narrow) -> Type {
       if (auto vector = dyn_cast<VectorType>(narrow))

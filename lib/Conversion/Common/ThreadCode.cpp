@@ -37,3 +37,9 @@ LogicalResult tilews::checkThreadCode(Operation *root) {
   });
   return failure(result.wasInterrupted());
 }
+
+LogicalResult tilews::checkIndexBitwidth(Operation *root, unsigned bits) {
+  if (bits == 32 || bits == 64)
+    return success();
+  return root->emitError("index-bitwidth is 32 or 64, found ") << bits;
+}

@@ -31,6 +31,10 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile-threads-to-llvm"
 
 namespace tilews {
 #define GEN_PASS_DEF_CONVERTTHREADSTOLLVMPASS
@@ -39,6 +43,8 @@ namespace tilews {
 
 using namespace mlir;
 using namespace tilews;
+
+ALWAYS_ENABLED_STATISTIC(numHalved, "Long fragments made of halves");
 
 namespace {
 /// Returns whether a vector of this length is built at once, not from halves.
@@ -67,6 +73,8 @@ struct FromManyElements : OpConversionPattern<vector::FromElementsOp> {
     VectorType type = op.getType();
     if (type.getRank() != 1 || isWhole(type.getNumElements()))
       return rewriter.notifyMatchFailure(op, "short");
+    LDBG() << type.getNumElements() << " elements in halves";
+    ++numHalved;
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(
         op, concatenate(b, type.getElementType(), adaptor.getElements()));
@@ -79,7 +87,8 @@ struct ConvertThreadsToLLVMPass
   using Base::Base;
 
   void runOnOperation() override {
-    if (failed(checkThreadCode(getOperation())))
+    if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)) ||
+        failed(checkThreadCode(getOperation())))
       return signalPassFailure();
     MLIRContext *context = &getContext();
     TileTypeConverter converter(context, indexBitwidth);

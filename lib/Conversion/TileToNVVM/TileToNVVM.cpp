@@ -13,6 +13,7 @@
 
 #include "AsyncPlan.h"
 #include "NVVMLowering.h"
+#include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -74,11 +75,8 @@ struct ConvertTileToNVVMPass
           << target->chip << "; use --convert-tile-to-rocdl";
       return signalPassFailure();
     }
-    if (indexBitwidth != 32 && indexBitwidth != 64) {
-      getOperation().emitError("index-bitwidth is 32 or 64, found ")
-          << indexBitwidth;
+    if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
-    }
     NVVMLowering lowering(*target, indexBitwidth);
     if (failed(convertTileModule(getOperation(), lowering, addPatterns)))
       signalPassFailure();

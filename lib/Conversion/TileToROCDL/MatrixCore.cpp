@@ -22,6 +22,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "convert-tile-to-rocdl"
 
 using namespace mlir;
 using namespace tilews;
@@ -51,6 +54,7 @@ static Value castTo(ImplicitLocOpBuilder &b, Value vector, Type type) {
 static Value createOp(ImplicitLocOpBuilder &b, StringRef name,
                       ValueRange operands, ArrayRef<NamedAttribute> attributes,
                       Type result) {
+  LDBG() << "instruction " << name;
   OperationState state(b.getLoc(), name);
   state.addOperands(operands);
   state.addAttributes(attributes);

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ROCDLLowering.h"
+#include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -43,11 +44,8 @@ struct ConvertTileToROCDLPass
           << target->chip << "; use --convert-tile-to-nvvm";
       return signalPassFailure();
     }
-    if (indexBitwidth != 32 && indexBitwidth != 64) {
-      getOperation().emitError("index-bitwidth is 32 or 64, found ")
-          << indexBitwidth;
+    if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)))
       return signalPassFailure();
-    }
     ROCDLLowering lowering(*target, indexBitwidth);
     if (failed(convertTileModule(getOperation(), lowering)))
       signalPassFailure();

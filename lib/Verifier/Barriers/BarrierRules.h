@@ -34,7 +34,6 @@ public:
 
   /// Why the kernel cannot be checked, if it cannot.
   const std::optional<Finding> &getObstacle() const { return model.obstacle; }
-  const BarrierModel &getModel() const { return model; }
 
   bool isEmpty() const override { return !model.isBarrierForm; }
   unsigned getNumUnits() const override { return model.numUnits; }

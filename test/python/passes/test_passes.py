@@ -210,6 +210,17 @@ def test_kernels_without_roles_on_request():
     assert "tile-specialize-warps{one-role=true}" in steps
 
 
+def test_values_of_options_are_one_value(tmp_path):
+    module = gemm.build("sm_90a")
+    for chip in ("sm_80},cse{", "'sm_80'"):
+        with pytest.raises(CompileError, match="'chip': expected a value without"):
+            passes.to_nvvm(module, chip=chip)
+    with pytest.raises(CompileError, match="unknown chip 'sm_80 one-role=true'"):
+        passes.to_nvvm(module, chip="sm_80 one-role=true")
+    text = passes._to_text("counterexample", tmp_path / "a b, c.json")
+    assert passes.run(module, f"tile-verify-schedule{{report {text}}}")
+
+
 def test_every_pass_has_a_pass_of_its_flag():
     for one in pass_list.read_passes():
         assert passes.expand(one.flag), one.flag

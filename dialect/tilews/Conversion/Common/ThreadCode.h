@@ -22,6 +22,10 @@ namespace tilews {
 /// (tensors), shared buffers and operations of the tile dialect are not.
 mlir::LogicalResult checkThreadCode(mlir::Operation *root);
 
+/// Emits an error at `root` unless `bits` is a width that `index` can have in
+/// code of one thread.
+mlir::LogicalResult checkIndexBitwidth(mlir::Operation *root, unsigned bits);
+
 } // namespace tilews
 
 #endif // TILEWS_CONVERSION_COMMON_THREADCODE_H

@@ -12,9 +12,9 @@
 // The rest needs no code here. MLIR writes attributes and types of the dialect
 // in their textual form, and TableGen makes the reader and writer of
 // properties. A change that breaks the reading of older files increases the
-// number. It reads them in one of two places: `upgradeFromVersion` below for a
-// change of the IR, `readProperties` of the operation for a change of its
-// properties.
+// number. It reads them in one of two places: an override of
+// `upgradeFromVersion` here for a change of the IR, `readProperties` of the
+// operation for a change of its properties. Version 1 needs neither.
 //
 //===----------------------------------------------------------------------===//
 

@@ -53,9 +53,6 @@ public:
   /// lies entirely inside or entirely outside the buffer.
   int64_t getVectorElements(mlir::Value buffer, const TileRegion &region);
 
-  /// The number of values that were evaluated for all queries so far, counting
-  /// repetitions: the work of the analysis.
-  int64_t getNumEvaluations() const { return numEvaluations; }
   /// Prints the divisors found so far.
   void print(llvm::raw_ostream &os) const;
 

@@ -39,9 +39,6 @@ public:
   /// fences.
   bool isFence(WaitOp wait) const;
 
-  /// How often operations were visited: the work of the analysis.
-  int64_t getNumVisits() const { return numVisits; }
-
   void print(llvm::raw_ostream &os) const;
 
 private:

@@ -59,8 +59,6 @@ public:
   /// Returns the allocations that `buffer` may be, in program order; none for
   /// memory that no `tile.alloc_shared` made.
   const Roots &getRoots(mlir::Value buffer) const;
-  /// Returns all allocations in program order.
-  llvm::ArrayRef<AllocSharedOp> getAllocs() const { return allocs; }
 
   void print(llvm::raw_ostream &os) const;
 
