@@ -18,11 +18,12 @@ test: build
 build: .venv/installed $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target tilews-all tilews-unittests
 
-# The lit tests with assertions in our code and in the headers of MLIR.
+# The lit and unit tests with assertions in our code and in the headers of MLIR.
 test-assert: .venv/installed
 	cmake --preset assert
-	cmake --build --preset assert --target tilews-all
-	TILEWS_BUILD_DIR=build/assert .venv/bin/python -m pytest test/lit $(PYTEST_ARGS)
+	cmake --build --preset assert --target tilews-all tilews-unittests
+	TILEWS_BUILD_DIR=build/assert .venv/bin/python -m pytest \
+	  test/lit test/python/package/test_unittests.py $(PYTEST_ARGS)
 
 # The pages generated from the .td files and from the output of the compiler.
 docs: build
@@ -83,11 +84,12 @@ nightly-mutation: mutation
 
 nightly-scaling: scaling
 
-FIRST_SEED ?= 20000
+# Each day has inputs of its own.
+FIRST_SEED ?= $(shell date +%y%j)00000
 nightly-fuzz: build
 	mkdir -p build/nightly
 	PYTHONPATH=$(BUILD)/python_packages TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \
-	  test/fuzz/fuzz.py --count 100000 --save build/nightly/fuzz
+	  test/fuzz/fuzz.py --first $(FIRST_SEED) --count 100000 --save build/nightly/fuzz
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.fuzz --in-turn \
 	  --seeds $(FIRST_SEED):$$(($(FIRST_SEED) + 2000)) --save build/nightly/kernels \
 	  | tee build/nightly/kernels.txt
