@@ -29,6 +29,11 @@
 // A module usually has one kernel, so there is little to gain. To compile many
 // kernels, run one compilation in each thread.
 //
+// Passes make their analyses anew and do not ask an `AnalysisManager`: between
+// two passes that ask the same question, the first one changes what the answer
+// depends on. What a pass decides for later ones is in the IR (instructions,
+// stages, orders, layouts, offsets), where users see it and may write it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Pipelines/Pipelines.h"

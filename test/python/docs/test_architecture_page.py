@@ -51,6 +51,21 @@ def test_folders_of_the_map_are_those_of_lib():
             assert f"`{path.name}`" in rooms
 
 
+def test_modules_of_the_package_are_in_its_map():
+    text = section("The Python package")
+    first = re.findall(r"^\| (`[^|]*`) \|", text, flags=re.M)
+    named = {name.strip("/`") for cell in first for name in cell.split(", ")}
+    package = ROOT / "python/tilews"
+    public = {
+        path.name
+        for path in package.iterdir()
+        if not path.name.startswith("_") and (path.suffix == ".py" or path.is_dir())
+    }
+    missing = {name for name in public if not {name, name[:-3]} & named}
+    assert not missing
+    assert all((package / name).exists() for name in named)
+
+
 def test_folders_use_only_those_above_them():
     """The table lists the folders of lib/ from the ground floor up."""
     text = section("The folders of lib")
