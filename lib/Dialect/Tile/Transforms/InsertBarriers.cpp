@@ -5,12 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Creates the barriers that BarrierPlacement asks for, and lets waits fence
-// that come before reads through the asynchronous proxy. The analysis is a
-// forward dataflow over the bytes of the arena: which were read or written
-// since the last barrier. It puts a barrier before each operation that
-// conflicts with one of them, visits loops until placement and states agree,
-// and drops the barriers that others made redundant.
+// Creates the barriers that `BarrierPlacement` asks for, which has the
+// algorithm. Sets the proxy fence of each wait that it names: a later read goes
+// through the asynchronous proxy.
 //
 //===----------------------------------------------------------------------===//
 
