@@ -50,7 +50,8 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
       known &= ~hiddenReads;
     else if (row == ClockRows::OfThreads)
       known &= ~hiddenWrites;
-    // Phases order barriers of all subjects.
+    // Only rows of places are restricted to the subjects. What is known of
+    // phases is passed on for all barriers.
     if (!rows.isOfSlots(row))
       known &= subjects;
     arriving.learn(row, known);
