@@ -11,7 +11,7 @@
 // others become one asynchronous operation, so that the policy can delay the
 // threads that are late:
 //
-//   tile.mbarrier_arrive %b[%s] {by = threads}, 128 threads
+//   tile.mbarrier_arrive %b[%s] {by = #tile.agents<threads>} by 128 threads
 //     1 arrival now; 127 at any time before the agent next uses slot %s
 //
 // An arrival at other blocks of the cluster is asynchronous as a whole.

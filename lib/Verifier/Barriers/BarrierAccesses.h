@@ -15,10 +15,10 @@ namespace tilews::verifier {
 /// The steps that access places: each is checked against the task's clock, and
 /// removed from the clocks of the other tasks.
 ///
-/// Example: `tile.store %t, %slot` to place 1 by task 2 of 3. The clock of task
-/// 2 must contain place 1 in the rows OfThreads and OfCopies, unless task 2 was
-/// the last to write there, and in the rows getReads(0), (1) and (2).
-/// Afterwards no other clock contains place 1 in OfThreads.
+/// Example: `tile.store %t to %slot`, which is place 1, by task 2 of 3. The
+/// clock of task 2 must contain place 1 in the rows OfThreads and OfCopies,
+/// unless task 2 was the last to write there, and in the rows getReads(0), (1)
+/// and (2). Afterwards no other clock contains place 1 in OfThreads.
 class BarrierAccesses {
 public:
   BarrierAccesses(const BarrierModel &model, const BarrierState &parts)

@@ -28,8 +28,8 @@ struct BarrierSlot {
 /// Example: a producer that fills two versions of a buffer by TMA,
 ///
 ///     %a = tile.alloc_shared : memref<2x64xf16>
-///     %full = tile.mbarrier 1 : !tile.mbarrier<2>
-///     %empty = tile.mbarrier 1 : !tile.mbarrier<2>
+///     %full = tile.mbarrier {count = 1} : !tile.mbarrier<2>
+///     %empty = tile.mbarrier {count = 1} : !tile.mbarrier<2>
 ///     tile.role @load { ... }
 ///     tile.role @math { ... }
 ///

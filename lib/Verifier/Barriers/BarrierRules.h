@@ -21,10 +21,10 @@ namespace tilews::verifier {
 ///
 /// Example: a slot is filled and read once.
 ///
-///     tile.store %t, %slot                           // @load
-///     tile.mbarrier_arrive %full[%s] {by = threads}  // @load
-///     tile.mbarrier_wait %full[%s], %phase           // @math
-///     %u = tile.load %slot                           // @math
+///     tile.store %t to %slot                                        // @load
+///     tile.mbarrier_arrive %full[%s] {by = #tile.agents<threads>}   // @load
+///     tile.mbarrier_wait %full[%s], %parity                         // @math
+///     %u = tile.load %slot                                          // @math
 ///
 /// Without the wait, "role @math reads slot 0 of a buffer without waiting for
 /// what was written there".

@@ -19,9 +19,11 @@ namespace tilews::verifier {
 /// Example: a cluster of two blocks, whose @load copies one half of a tile each
 /// to both blocks.
 ///
-///     tile.mbarrier_arrive %empty[%s] {peers = [#tile.cluster<x>]} // @math
-///     tile.mbarrier_wait %empty[%s], %p {cluster}                  // @load
-///     tile.copy ... multicast x, signal %full[%s]                  // @load
+///     tile.mbarrier_arrive %empty[%s]
+///         {by = #tile.agents<warps>, peers = [#tile.cluster<x>]}      // @math
+///     tile.mbarrier_wait %empty[%s], %p {cluster}                     // @load
+///     tile.copy %A[...] to %a[...] signals(%full[%s])
+///         {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>} // @load
 ///
 /// The wait adds to @load's clock, in the rows of the peers, that the @math of
 /// both blocks has read slot s. Without `cluster` it would not, and the copy

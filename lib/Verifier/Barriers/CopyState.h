@@ -28,10 +28,10 @@ namespace tilews::verifier {
 /// Example: groups of cp.async, without roles. The age of a place is the number
 /// of groups that were closed after the one with the copy to it.
 ///
-///     step                              age of place 0  age of place 1
-///     copy to 0, tile.commit_group      0               landed
-///     copy to 1, tile.commit_group      1               0
-///     tile.copy_group_wait 1            landed          0
+///     step                                age of place 0  age of place 1
+///     copy to 0, tile.commit_group        0               landed
+///     copy to 1, tile.commit_group        1               0
+///     tile.copy_group_wait {pending = 1}  landed          0
 class CopyState {
 public:
   CopyState(const BarrierModel &model, const TaskKnowledge &knowledge,

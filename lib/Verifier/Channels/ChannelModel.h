@@ -31,7 +31,7 @@ struct ChannelCursor {
 /// Example: a channel from role @load to role @math,
 ///
 ///     %a = tile.alloc_shared : memref<2x64xf16>
-///     %c = tile.channel %a : !tile.channel<2>
+///     %c = tile.channel(%a) : memref<2x64xf16> -> !tile.channel<2>
 ///     tile.role @load { ... }
 ///     tile.role @math { ... }
 ///

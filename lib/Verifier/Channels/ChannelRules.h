@@ -21,7 +21,7 @@ namespace tilews::verifier {
 /// Example: one transaction of a channel from @load to @math.
 ///
 ///     tile.acquire %c[%p]                // @load
-///     tile.copy %src, %slot              // @load
+///     tile.copy %src to %slot            // @load
 ///     tile.commit %c[%p]                 // @load
 ///     tile.wait %c[%q]                   // @math
 ///     %u = tile.load %slot               // @math

@@ -34,7 +34,7 @@ struct Task {
 /// the slice.
 ///
 ///     tile.role @math {
-///       %p = tile.cursor %c                     // 1: input of an event
+///       %p = tile.cursor : !tile.cursor<2>      // 1: input of an event
 ///       scf.for %i = %c0 to %n iter_args(%q = %p, %acc = %zero) {  // 2
 ///         tile.wait %c[%q]                      // E
 ///         %a = tile.load %slot                  // E

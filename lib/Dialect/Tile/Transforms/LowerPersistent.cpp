@@ -9,7 +9,7 @@
 // stride: block b of n takes the tiles b, b + n, b + 2 n, ... The number of a
 // tile is then split into coordinates, in rasterized order for x and y:
 //
-//   tile.persistent (%x, %y) to (%X, %Y) { .. }
+//   tile.persistent (%x, %y) in (%X, %Y) { .. }
 //     -> scf.for %t = %block to %X * %Y step %blocks {
 //          %x, %y = rasterize %t
 //          .. }

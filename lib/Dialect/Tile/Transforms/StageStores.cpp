@@ -10,9 +10,9 @@
 // block the threads: it runs while the role starts the next tile. So a store of
 // a fragment at the end of a tile goes through a shared buffer:
 //
-//   tile.store %c, %C[%m, %n]
-//     -> tile.store %c, %s              ; shared memory
-//        tile.copy %s to %C[%m, %n]     ; TMA
+//   tile.store %c to %C[%m, %n]
+//     -> tile.store %c to %s            // shared memory
+//        tile.copy %s to %C[%m, %n]     // TMA
 //
 // The buffer must not reduce the number of blocks that fit on a multiprocessor.
 // If the whole tile has no room, the fragment is stored in parts, one after the

@@ -10,7 +10,7 @@
 // refusal that says why, until all that are left can. With a producer go all
 // others that fill the same buffers. For example, the copy in
 //
-//   %n = tile.reduce %x ...              // a consumer
+//   %n = tile.reduce <sum> %x ...        // a consumer
 //   tile.copy %A[%n, 0] to %s[0, 0]      // needs its result: given up
 //
 // becomes a consumer. Then all statements that producers need, and all scalars,

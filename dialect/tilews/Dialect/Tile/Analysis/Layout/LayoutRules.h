@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // How the layouts of an operation's fragments depend on each other if no
-// element moves between threads. For `%r = tile.reduce <add> %x axis 1`, the
-// layout of %r is that of %x without dimension 1; for `%y = arith.addf %x, %x`
-// both are equal.
+// element moves between threads. For `%r = tile.reduce <sum> %x {axis = 1}`,
+// the layout of %r is that of %x without dimension 1. For
+// `%y = arith.addf %x, %x`, both are equal.
 //
 //===----------------------------------------------------------------------===//
 

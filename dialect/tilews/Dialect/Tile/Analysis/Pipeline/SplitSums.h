@@ -11,9 +11,10 @@
 // example,
 //
 //   %sum = scf.for %k = ... iter_args(%acc = %zero) { ... tile.gemm ... %acc }
-//   tile.atomic_rmw <add> %sum, %C[%m, %n]
+//   tile.atomic_rmw <add> %sum to %C[%m, %n]
 //
-// can be split; with `tile.store %sum` each block would store a partial sum.
+// can be split. With `tile.store %sum to %C[%m, %n]` each block would store a
+// partial sum.
 //
 //===----------------------------------------------------------------------===//
 
