@@ -1,4 +1,4 @@
-//===- AxisDigits.cpp - Where the digits of one coordinate lie ------------===//
+//===- AxisDigits.cpp - Digits of a coordinate in a layout ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

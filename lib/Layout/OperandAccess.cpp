@@ -1,4 +1,4 @@
-//===- OperandAccess.cpp - How warps read operands of matmuls -------------===//
+//===- OperandAccess.cpp - Warp accesses to operands of matmuls -----------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

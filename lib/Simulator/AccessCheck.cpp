@@ -1,4 +1,4 @@
-//===- AccessCheck.cpp - Whether accesses are ordered ---------------------===//
+//===- AccessCheck.cpp - Happens-before checks of accesses ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- AccessCheck.h - Whether accesses are ordered -------------*- C++ -*-===//
+//===- AccessCheck.h - Happens-before checks of accesses --------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

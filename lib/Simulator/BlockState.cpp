@@ -1,4 +1,4 @@
-//===- BlockState.cpp - What the agents of a block share ------------------===//
+//===- BlockState.cpp - State shared by the agents of a block -------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

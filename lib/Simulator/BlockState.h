@@ -1,4 +1,4 @@
-//===- BlockState.h - What the agents of a block share ----------*- C++ -*-===//
+//===- BlockState.h - State shared by the agents of a block -----*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Clock.h - What is known to have happened -----------------*- C++ -*-===//
+//===- Clock.h - Vector clocks ----------------------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Policy.cpp - Who decides what happens next -------------------------===//
+//===- Policy.cpp - Scheduling policies -----------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Policy.h - Who decides what happens next -----------------*- C++ -*-===//
+//===- Policy.h - Scheduling policies ---------------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

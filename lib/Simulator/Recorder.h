@@ -1,4 +1,4 @@
-//===- Recorder.h - What happened in a block --------------------*- C++ -*-===//
+//===- Recorder.h - Events of a block for timelines -------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

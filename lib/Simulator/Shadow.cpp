@@ -1,4 +1,4 @@
-//===- Shadow.cpp - Who touched which byte of memory ----------------------===//
+//===- Shadow.cpp - Shadow memory for race detection ----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Shadow.h - Who touched which byte of memory --------------*- C++ -*-===//
+//===- Shadow.h - Shadow memory for race detection --------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

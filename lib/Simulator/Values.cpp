@@ -1,4 +1,4 @@
-//===- Values.cpp - What a kernel computes with ---------------------------===//
+//===- Values.cpp - Scalars, fragments and memory -------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

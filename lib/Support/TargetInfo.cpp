@@ -1,4 +1,4 @@
-//===- TargetInfo.cpp - What tilews knows of a GPU ------------------------===//
+//===- TargetInfo.cpp - Facts about a GPU ---------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Manifest.cpp - How to launch a kernel ------------------------------===//
+//===- Manifest.cpp - Launch manifests ------------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Resources.cpp - What a compiled kernel uses ------------------------===//
+//===- Resources.cpp - Registers and memory of compiled kernels -----------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

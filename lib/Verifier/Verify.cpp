@@ -1,4 +1,4 @@
-//===- Verify.cpp - Whether a schedule is right ---------------------------===//
+//===- Verify.cpp - Verification of schedules -----------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PathFactsTest.cpp - What a path condition implies ------------------===//
+//===- PathFactsTest.cpp - Tests of path conditions -----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

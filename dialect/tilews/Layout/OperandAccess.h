@@ -1,4 +1,4 @@
-//===- OperandAccess.h - How warps read operands of matmuls -----*- C++ -*-===//
+//===- OperandAccess.h - Warp accesses to operands of matmuls ---*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Values.h - What a kernel computes with -------------------*- C++ -*-===//
+//===- Values.h - Scalars, fragments and memory -----------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

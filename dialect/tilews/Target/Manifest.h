@@ -1,4 +1,4 @@
-//===- Manifest.h - How to launch a kernel ----------------------*- C++ -*-===//
+//===- Manifest.h - Launch manifests ----------------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Resources.h - What a compiled kernel uses ----------------*- C++ -*-===//
+//===- Resources.h - Registers and memory of compiled kernels ---*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ScheduleVerdict.h - Whether a schedule is right ----------*- C++ -*-===//
+//===- ScheduleVerdict.h - Results of the verifier --------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

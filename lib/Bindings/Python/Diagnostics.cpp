@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - What a context reports, in Python ----------------===//
+//===- Diagnostics.cpp - Diagnostics of a context, in Python --------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

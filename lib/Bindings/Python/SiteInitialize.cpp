@@ -1,4 +1,4 @@
-//===- SiteInitialize.cpp - What a new context knows ----------------------===//
+//===- SiteInitialize.cpp - Dialects of new Python contexts ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Indexing.cpp - Where a thread's registers lie in memory ------------===//
+//===- Indexing.cpp - Memory addresses of fragment registers --------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

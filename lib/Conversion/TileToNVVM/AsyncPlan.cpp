@@ -1,4 +1,4 @@
-//===- AsyncPlan.cpp - What is asynchronous in a kernel -------------------===//
+//===- AsyncPlan.cpp - Asynchronous operations of a kernel ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

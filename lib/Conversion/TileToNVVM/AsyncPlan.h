@@ -1,4 +1,4 @@
-//===- AsyncPlan.h - What is asynchronous in a kernel -----------*- C++ -*-===//
+//===- AsyncPlan.h - Asynchronous operations of a kernel --------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

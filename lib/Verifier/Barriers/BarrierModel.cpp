@@ -1,4 +1,4 @@
-//===- BarrierModel.cpp - What a kernel does with barriers ----------------===//
+//===- BarrierModel.cpp - Static model of kernels with barriers -----------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- BarrierModel.h - What a kernel does with barriers --------*- C++ -*-===//
+//===- BarrierModel.h - Static model of kernels with barriers ---*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

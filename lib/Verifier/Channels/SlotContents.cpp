@@ -1,4 +1,4 @@
-//===- SlotContents.cpp - What the slots of channels hold -----------------===//
+//===- SlotContents.cpp - Contents of the slots of channels ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SlotContents.h - What the slots of channels hold ---------*- C++ -*-===//
+//===- SlotContents.h - Contents of the slots of channels -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ProofContext.cpp - What the parts of a proof share -----------------===//
+//===- ProofContext.cpp - State shared by the parts of a proof ------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

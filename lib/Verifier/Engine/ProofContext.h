@@ -1,4 +1,4 @@
-//===- ProofContext.h - What the parts of a proof share ---------*- C++ -*-===//
+//===- ProofContext.h - State shared by the parts of a proof ----*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- StateLayout.h - Which words of a state belong to whom ----*- C++ -*-===//
+//===- StateLayout.h - Allocation of the words of a state -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

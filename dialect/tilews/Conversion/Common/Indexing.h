@@ -1,4 +1,4 @@
-//===- Indexing.h - Where a thread's registers lie in memory ----*- C++ -*-===//
+//===- Indexing.h - Memory addresses of fragment registers ------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

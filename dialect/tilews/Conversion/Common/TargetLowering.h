@@ -1,4 +1,4 @@
-//===- TargetLowering.h - What differs between GPUs -------------*- C++ -*-===//
+//===- TargetLowering.h - Instructions of a target GPU ----------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

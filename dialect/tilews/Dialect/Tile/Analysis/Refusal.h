@@ -1,4 +1,4 @@
-//===- Refusal.h - Why a transformation is not done -------------*- C++ -*-===//
+//===- Refusal.h - Reasons to refuse a transformation -----------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

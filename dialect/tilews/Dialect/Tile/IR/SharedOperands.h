@@ -1,4 +1,4 @@
-//===- SharedOperands.h - How instructions read shared buffers --*- C++ -*-===//
+//===- SharedOperands.h - Layouts of operands in shared memory --*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

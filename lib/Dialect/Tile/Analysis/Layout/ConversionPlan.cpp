@@ -1,4 +1,4 @@
-//===- ConversionPlan.cpp - How a fragment changes its layout -------------===//
+//===- ConversionPlan.cpp - Plans of layout conversions -------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

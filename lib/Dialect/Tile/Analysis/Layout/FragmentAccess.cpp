@@ -1,4 +1,4 @@
-//===- FragmentAccess.cpp - How fragments access memory -------------------===//
+//===- FragmentAccess.cpp - Memory accesses of fragments ------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

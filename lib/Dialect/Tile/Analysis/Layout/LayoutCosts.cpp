@@ -1,4 +1,4 @@
-//===- LayoutCosts.cpp - What a layout costs ------------------------------===//
+//===- LayoutCosts.cpp - Costs of layouts ---------------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

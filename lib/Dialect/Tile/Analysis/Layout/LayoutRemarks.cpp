@@ -1,4 +1,4 @@
-//===- LayoutRemarks.cpp - What to know of chosen layouts -----------------===//
+//===- LayoutRemarks.cpp - Remarks on chosen layouts ----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

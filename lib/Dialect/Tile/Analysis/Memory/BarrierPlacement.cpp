@@ -1,4 +1,4 @@
-//===- BarrierPlacement.cpp - Where barriers have to be -------------------===//
+//===- BarrierPlacement.cpp - Placement of barriers -----------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

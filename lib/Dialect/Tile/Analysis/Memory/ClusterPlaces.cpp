@@ -1,4 +1,4 @@
-//===- ClusterPlaces.cpp - What is the same in a cluster ------------------===//
+//===- ClusterPlaces.cpp - Values uniform in a cluster --------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

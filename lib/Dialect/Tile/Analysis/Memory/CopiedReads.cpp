@@ -1,4 +1,4 @@
-//===- CopiedReads.cpp - Reads of what a copy brought ---------------------===//
+//===- CopiedReads.cpp - Reads of copied shared memory --------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

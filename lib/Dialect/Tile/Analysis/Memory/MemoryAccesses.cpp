@@ -1,4 +1,4 @@
-//===- MemoryAccesses.cpp - What operations do to memory ------------------===//
+//===- MemoryAccesses.cpp - Memory accesses of operations -----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- MemoryPlan.cpp - Who has which bytes of shared memory --------------===//
+//===- MemoryPlan.cpp - Offsets and lifetimes in shared memory ------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SharedBuffers.cpp - Who touches which shared buffer ----------------===//
+//===- SharedBuffers.cpp - Points-to sets of shared buffers ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

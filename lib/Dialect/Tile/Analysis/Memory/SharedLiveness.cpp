@@ -1,4 +1,4 @@
-//===- SharedLiveness.cpp - When shared memory is in use ------------------===//
+//===- SharedLiveness.cpp - Liveness of shared buffers --------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

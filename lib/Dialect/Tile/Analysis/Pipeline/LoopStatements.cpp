@@ -1,4 +1,4 @@
-//===- LoopStatements.cpp - The statements of a pipelined loop ------------===//
+//===- LoopStatements.cpp - Statements of a pipelined loop ----------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

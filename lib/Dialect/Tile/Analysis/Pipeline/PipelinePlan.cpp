@@ -1,4 +1,4 @@
-//===- PipelinePlan.cpp - Which statements of a loop produce --------------===//
+//===- PipelinePlan.cpp - Producers and consumers of a loop ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SplitSums.cpp - Whether several blocks can run parts of a loop -----===//
+//===- SplitSums.cpp - Checks whether blocks can share a loop -------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

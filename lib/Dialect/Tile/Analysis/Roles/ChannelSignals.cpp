@@ -1,4 +1,4 @@
-//===- ChannelSignals.cpp - Who signals what to whom ----------------------===//
+//===- ChannelSignals.cpp - Arrivals and fences of channels ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

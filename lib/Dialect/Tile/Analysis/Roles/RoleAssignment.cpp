@@ -1,4 +1,4 @@
-//===- RoleAssignment.cpp - Which role does what --------------------------===//
+//===- RoleAssignment.cpp - Partition of kernels into roles ---------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ConversionPlan.h - How a fragment changes its layout -----*- C++ -*-===//
+//===- ConversionPlan.h - Plans of layout conversions -----------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

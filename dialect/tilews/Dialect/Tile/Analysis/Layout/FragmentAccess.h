@@ -1,4 +1,4 @@
-//===- FragmentAccess.h - How fragments access memory -----------*- C++ -*-===//
+//===- FragmentAccess.h - Memory accesses of fragments ----------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

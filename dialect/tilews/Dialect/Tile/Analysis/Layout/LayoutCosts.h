@@ -1,4 +1,4 @@
-//===- LayoutCosts.h - What a layout costs ----------------------*- C++ -*-===//
+//===- LayoutCosts.h - Costs of layouts -------------------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LayoutRemarks.h - What to know of chosen layouts ---------*- C++ -*-===//
+//===- LayoutRemarks.h - Remarks on chosen layouts --------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- BarrierPlacement.h - Where barriers have to be -----------*- C++ -*-===//
+//===- BarrierPlacement.h - Placement of barriers ---------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

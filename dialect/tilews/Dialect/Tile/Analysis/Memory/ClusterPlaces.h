@@ -1,4 +1,4 @@
-//===- ClusterPlaces.h - What is the same in a cluster ----------*- C++ -*-===//
+//===- ClusterPlaces.h - Values uniform in a cluster ------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CopiedReads.h - Reads of what a copy brought -------------*- C++ -*-===//
+//===- CopiedReads.h - Reads of copied shared memory ------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

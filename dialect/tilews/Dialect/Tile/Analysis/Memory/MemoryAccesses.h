@@ -1,4 +1,4 @@
-//===- MemoryAccesses.h - What operations do to memory ----------*- C++ -*-===//
+//===- MemoryAccesses.h - Memory accesses of operations ---------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

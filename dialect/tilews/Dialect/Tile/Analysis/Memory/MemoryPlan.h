@@ -1,4 +1,4 @@
-//===- MemoryPlan.h - Who has which bytes of shared memory ------*- C++ -*-===//
+//===- MemoryPlan.h - Offsets and lifetimes in shared memory ----*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SharedBuffers.h - Who touches which shared buffer --------*- C++ -*-===//
+//===- SharedBuffers.h - Points-to sets of shared buffers -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

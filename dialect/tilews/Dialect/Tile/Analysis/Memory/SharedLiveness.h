@@ -1,4 +1,4 @@
-//===- SharedLiveness.h - When shared buffers are in use --------*- C++ -*-===//
+//===- SharedLiveness.h - Liveness of shared buffers ------------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LoopStatements.h - What a pipelined loop consists of -----*- C++ -*-===//
+//===- LoopStatements.h - Statements of a pipelined loop --------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

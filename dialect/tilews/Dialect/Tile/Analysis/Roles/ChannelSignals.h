@@ -1,4 +1,4 @@
-//===- ChannelSignals.h - Who signals what to whom --------------*- C++ -*-===//
+//===- ChannelSignals.h - Arrivals and fences of channels -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

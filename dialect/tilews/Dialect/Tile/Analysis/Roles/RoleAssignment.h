@@ -1,4 +1,4 @@
-//===- RoleAssignment.h - Which role does what ------------------*- C++ -*-===//
+//===- RoleAssignment.h - Partition of kernels into roles -------*- C++ -*-===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
