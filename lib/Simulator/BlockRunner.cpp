@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The search for the worst timing runs a block again and again from the same
-// memory. A run is given by its choices; where the given ones end, the first
-// possibility is taken. From each run others are made that differ from it in
-// one choice after the given ones:
+// The policy `worst` is systematic concurrency testing, as in CHESS (Musuvathi
+// et al., "Finding and Reproducing Heisenbugs in Concurrent Programs", 2008):
+// it runs a block repeatedly from the same memory with different schedules. A
+// run is given by its choices; where the given ones end, the first possibility
+// is taken. From each run others are made that differ from it in one choice
+// after the given ones:
 //
 //   run 1: given {}       made choices 0 0 0, of 2, 1 and 3 possibilities
 //   next:  {1}, {0 0 1}, {0 0 2}

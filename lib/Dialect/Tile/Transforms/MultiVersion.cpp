@@ -5,13 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes channels of what `--tile-plan-pipeline` planned, in four steps: check
-// the plans of all loops of a kernel, group their buffers into channels
-// (ChannelBuffers.cpp), rewrite each loop into a producing and a consuming half
-// (SplitProducers.cpp), and let code after the loops read the last version.
-// Several loops may share a buffer. They then share its channel: the cursors
-// are values that are carried from loop to loop, through all regions between
-// them, so slots and phases count the transactions of the whole kernel.
+// Multi-buffering: each iteration in flight has its own version of a buffer.
+// For registers this is modulo variable expansion (Lam, "Software Pipelining:
+// An Effective Scheduling Technique for VLIW Machines", 1988). Here the
+// versions are slots of a channel.
+//
+// The pass makes channels of the plans of `--tile-plan-pipeline`, in four
+// steps: check the plans of all loops of a kernel, group their buffers into
+// channels (ChannelBuffers.cpp), rewrite each loop into a producing and a
+// consuming half (SplitProducers.cpp), and let code after the loops read the
+// last version. Several loops may share a buffer. They then share its channel:
+// the cursors are values that are carried from loop to loop, through all
+// regions between them, so slots and phases count the transactions of the whole
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 

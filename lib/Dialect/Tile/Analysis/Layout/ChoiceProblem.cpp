@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Minimizing a sum of pairwise costs is NP-hard in general, but linear on trees
-// by dynamic programming. The solver takes a maximum spanning forest, where the
+// Partitioned boolean quadratic programming, PBQP (Scholz and Eckstein,
+// "Register Allocation for Irregular Architectures", 2002). Minimizing a sum of
+// pairwise costs is NP-hard in general, but linear on trees by dynamic
+// programming. The solver takes a maximum spanning forest, where the
 // weight of an edge is the difference between its largest and its smallest
 // cost: what a wrong choice along it can cost. Leaves first, it computes for
 // each choice of a node's parent the best choice of the node and the cost of

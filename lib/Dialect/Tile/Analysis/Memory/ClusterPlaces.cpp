@@ -5,6 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// A uniformity (divergence) analysis (Coutinho et al., "Divergence Analysis and
+// Optimizations", 2011), with the blocks of a cluster in place of threads.
+//
 // Values are evaluated recursively from their operands, with a cache, to the
 // form base + slope * place. Integer arithmetic maps forms to forms; other pure
 // operations on equal operands have equal results. Control flow depends on the

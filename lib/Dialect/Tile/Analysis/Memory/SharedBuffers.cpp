@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Points-to sets by fixpoint iteration: each `tile.alloc_shared` points to
-// itself; a result of an operation may be whatever its shared operands are;
-// control flow passes the sets on from operands to arguments and results. Loops
-// make the relation cyclic, so that the kernel is walked until no set grows.
-// Two walks suffice without loops, one more for each level of loops that
-// exchange buffers.
+// Inclusion-based points-to analysis (Andersen, "Program Analysis and
+// Specialization for the C Programming Language", 1994). Memrefs are never
+// stored in memory, so that only copies of values make inclusions. Each
+// `tile.alloc_shared` points to itself; a result of an operation may be
+// whatever its shared operands are; control flow passes the sets on from
+// operands to arguments and results. Loops make the relation cyclic, so that
+// the kernel is walked until no set grows. Two walks suffice without loops, one
+// more for each level of loops that exchange buffers.
 //
 //===----------------------------------------------------------------------===//
 
