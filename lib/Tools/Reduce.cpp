@@ -5,9 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's reducer with our dialects and passes, and one more reduction.
-// Upstream's `--reduction-tree` erases operations together with their uses,
-// which kernels, chains of values that they are, do not survive.
+// Upstream's reducer with our dialects and passes, and the pass
+// `--reduce-kernel`: greedy delta debugging (Zeller, "Yesterday, my program
+// worked. Today, it does not. Why?", 1999). A sweep tries the edits of `kEdits`
+// at one operation after the other, outer ones first. An edit stays if the
+// module verifies and the test still finds it interesting. Sweeps are repeated
+// until no edit stays. Examples of edits:
+//
+//   %d = tile.gemm %a, %b, %c   -> %d is replaced by %c (forwardOperand)
+//   scf.for ... { body }        -> body, once (enterLoop)
+//
+// Upstream's `--reduction-tree` is not enough: it erases operations together
+// with their uses. A kernel is a chain of values, so that hardly anything of it
+// would be left.
 //
 //===----------------------------------------------------------------------===//
 
