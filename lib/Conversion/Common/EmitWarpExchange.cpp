@@ -250,7 +250,7 @@ private:
     return words;
   }
 
-  /// Computes the lane from which this one reads in rounds with this mask.
+  /// Returns the lane that this lane reads from in rounds with `mask`.
   Value getSourceLane(int64_t mask) {
     if (!sourceLane) {
       auto add = [&](int64_t to, Value bit) {

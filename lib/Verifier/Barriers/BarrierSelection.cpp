@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A unit's events are the operations on its barriers and the accesses to its
-// buffers; of an operation that also accesses other units' buffers only its own
-// accesses are kept. Fences, groups and barriers of all threads belong to every
-// unit. A lean selection leaves out those of them that stand under branches
-// which the unit does not have, so that its proof need not fork there.
+// buffers. An operation may also access buffers of other units: these accesses
+// are removed from its event. Fences, groups and barriers of all threads belong
+// to every unit. A lean selection drops common events under branches that
+// contain no event of the unit: the proof need not fork there.
 //
 //===----------------------------------------------------------------------===//
 

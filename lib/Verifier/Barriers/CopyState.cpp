@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A copy takes effect for its readers when its completion is ordered before
-// them, not when it was started. So its write is removed from all clocks when
-// it starts. A clock contains it again when its group has been waited for (the
-// clock of the task that waits), when an arrival stands for it, or when its
-// bytes have landed (the clock of the slot that counts them). Reads under way
+// them, not when it was started. A started copy clears its bit in all clocks.
+// The bit returns to the waiting task's clock when its group was waited for, or
+// to the slot's clock when an arrival or its bytes complete it. Reads under way
 // are sets of places per task, against which the task's own writes are checked.
 //
 //===----------------------------------------------------------------------===//

@@ -99,8 +99,8 @@ private:
     NumBarrierRows
   };
   enum BarrierStage : int64_t { Unmade, Made, Ready, ReadyInCluster };
-  /// The words of a slot. After them comes one for each task: how many phases
-  /// have completed that the task has yet to wait for, where it alone waits.
+  /// The words of a slot. After them, one word for each task: the completed
+  /// phases it has not waited for. Slots with a phase place keep this in clocks.
   enum SlotRow : unsigned {
     /// The parity of the present phase.
     Parity,

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A unit's events are the steps of its channel and the accesses to the
-// channel's buffers; of an operation that also accesses buffers of other
-// channels only its own accesses are kept. Groups, barriers of all threads and
-// asynchronous matmuls belong to every unit. So do waits for other channels if
-// there are no roles: all threads execute them, so copies land and the threads
-// synchronize. A lean selection leaves out those of them that stand under
-// branches which the unit does not have, so that its proof need not fork there.
+// channel's buffers. An operation may also access buffers of other channels:
+// these accesses are removed from its event. Groups, barriers of all threads
+// and asynchronous matmuls belong to every unit. So do waits for other channels
+// if there are no roles: all threads execute them, so copies land and the
+// threads synchronize. A lean selection drops common events under branches that
+// contain no event of the unit: the proof need not fork there.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A slot is empty, being filled, or full. Full slots keep two sets of tasks:
-// those that have yet to release them, and those of them that have waited.
-// Cursors count modulo twice the depth, so that the transactions of two
+// A slot is empty, being filled, or full. A full slot keeps two sets of tasks:
+// consumers that have not released the slot, and the subset that has waited for
+// it. Cursors count modulo twice the depth, so that the transactions of two
 // successive uses of a slot differ.
 //
 // The consumers of an alternating channel share one cursor for their next wait,

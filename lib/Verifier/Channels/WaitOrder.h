@@ -18,10 +18,10 @@ namespace tilews::verifier {
 /// the other. Each wait must happen-after all earlier ones, which other tasks
 /// made, or two tasks could wait at once and take each other's transactions.
 ///
-/// Each task has a vector clock of one row, and each slot has two, which pass
-/// on the clocks of those that commit it, and of those that release it. Bit c
-/// of the row is set if all waits so far for the alternating channel c
-/// happen-before the next step of the clock's owner.
+/// Each task has a vector clock of one row, and each slot has two: the clock
+/// released by its commit, and the join of its releases. Bit c of the row is
+/// set if all waits so far for the alternating channel c happen-before the next
+/// step of the clock's owner.
 ///
 /// Example: the tasks 2 and 3 alternate on channel 0; channel 1, from 2 to 3,
 /// orders them.

@@ -34,8 +34,8 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
 
-/// Carried numbers up to which each is a state of its own, and differences up
-/// to which two numbers may be of one class.
+/// Constants up to this are kept exact; larger ones are widened. Also the
+/// largest difference of two values of one class.
 static constexpr int64_t kLargestCount = 4;
 
 Block::BlockArgListType verifier::getCarried(Operation *op) {

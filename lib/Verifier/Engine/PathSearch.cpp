@@ -17,11 +17,11 @@
 // different tasks commute, and no event of a task makes another task wait that
 // could go on. docs/verifier.md has the proof.
 //
-// Where happens-before knowledge is joined, a state is visited by all paths
-// that differ in knowledge only. The visit keeps the intersection of what they
-// know, and one path goes on from it with that. If a later path has less the
-// visit is opened again: a fixpoint iteration over a finite lattice of bit
-// sets.
+// Where happens-before knowledge is joined, all paths that differ in knowledge
+// only visit the same state. The visit keeps the intersection of their
+// knowledge, and one path continues with it. If a later path lowers the
+// intersection, the visit is reopened: a fixpoint iteration over a finite
+// lattice of bit sets.
 //
 //===----------------------------------------------------------------------===//
 

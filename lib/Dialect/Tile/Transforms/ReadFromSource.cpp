@@ -13,7 +13,7 @@
 //   copy %A[%o] to %s; %x = load %s[%i]
 //     -> %x = if %o + %i < dim %A { load %A[%o + %i] } else { 0 }
 //
-// The load role uses this for data that decides what it copies.
+// The load role uses this for control data such as masks and index tables.
 //
 //===----------------------------------------------------------------------===//
 

@@ -205,7 +205,7 @@ void BarrierPlacement::order(Operation *op, ArrayRef<ArenaAccess> own,
     return;
   }
   auto [kind, isNew] = kinds.try_emplace(op);
-  // A barrier does what it has to on any path that leads to it.
+  // A barrier takes the union of the kinds that any path to it needs.
   if (kind->second.join(findKind(own, state)) && !isNew)
     ++revisions;
   if (!adding)

@@ -98,11 +98,11 @@ public:
     int64_t distance;
   };
   using EnterFn = llvm::function_ref<bool(const Statement &)>;
-  /// Returns the statements that `statement` computes with: those that make the
-  /// conditions of its guards, the values that it and its regions use, and what
-  /// these are made from. The search passes through a statement only if `enter`
-  /// returns true for it. A statement may be listed twice: for the use in the
-  /// same iteration, and for the nearest use in a later one.
+  /// Returns the backward slice of `statement` in the loop: producers of its
+  /// guards' conditions and of its operands, transitively. Operands of
+  /// operations in its regions count too. The search passes through a statement
+  /// only if `enter` returns true for it. A statement may be listed twice: for
+  /// the use in the same iteration, and for the nearest use in a later one.
   llvm::SmallVector<Need> getNeeds(const Statement &statement,
                                    EnterFn enter) const;
   /// Returns the same for a value that the loop yields.
