@@ -14,7 +14,7 @@ from ._edits import ON_BARRIERS, TRANSACTIONS
 
 @mutation("phase", *TRANSACTIONS, "tile.mbarrier_wait")
 def _phase(op: ir.Operation, variant: int) -> bool:
-    """It has the cursor's slot, but the other phase."""
+    """Uses the other phase of the cursor's slot."""
     if variant:
         return False
     place = _edits.before(op)
@@ -29,7 +29,7 @@ def _phase(op: ir.Operation, variant: int) -> bool:
 
 @mutation("slot", *TRANSACTIONS, *ON_BARRIERS, "tile.copy", "tile.slot")
 def _slot(op: ir.Operation, variant: int) -> bool:
-    """It has the slot after (0) or before (1) its own."""
+    """Uses the next (0) or previous (1) slot."""
     found = _edits.slot_of(op)
     if found is None or variant > 1:
         return False
@@ -50,7 +50,7 @@ def _slot(op: ir.Operation, variant: int) -> bool:
 
 @mutation("constant-cursor", *TRANSACTIONS, *ON_BARRIERS, "tile.copy", "tile.slot")
 def _constant_cursor(op: ir.Operation, variant: int) -> bool:
-    """It always has the first slot (0), or one parity (1, 2)."""
+    """Always uses the first slot (0), or one parity (1, 2)."""
     place = _edits.before(op)
     if variant == 0:
         found = _edits.slot_of(op)
@@ -199,7 +199,7 @@ def _count(op: ir.Operation, variant: int) -> bool:
 
 @mutation("bytes", "tile.mbarrier_arrive", "tile.mbarrier_expect")
 def _bytes(op: ir.Operation, variant: int) -> bool:
-    """It expects 16 bytes more (0) or less (1), one more (2), or none (3)."""
+    """Expects 16 bytes more (0) or less (1), one more (2), or none (3)."""
     if variant > 3 or "bytes" not in op.attributes:
         return False
     if variant < 3:

@@ -12,13 +12,13 @@ from ._edits import ON_BARRIERS, SYNCHRONIZING, TRANSACTIONS
 
 @mutation("drop", *SYNCHRONIZING)
 def _drop(op: ir.Operation, variant: int) -> bool:
-    """The operation is gone."""
+    """Removes the operation."""
     return variant == 0 and _edits.erase(op)
 
 
 @mutation("duplicate", *SYNCHRONIZING)
 def _duplicate(op: ir.Operation, variant: int) -> bool:
-    """The operation is there twice."""
+    """Repeats the operation."""
     if variant or op.results:
         return False
     op.clone(ip=_edits.before(op))
@@ -27,14 +27,14 @@ def _duplicate(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-earlier", *SYNCHRONIZING)
 def _move_earlier(op: ir.Operation, variant: int) -> bool:
-    """It moves up, across one operation with effects; variant n: across n + 1."""
+    """Moves the operation up, across n + 1 operations with effects for variant n."""
     place = _edits.steps(op, False, variant + 1)
     return place is not None and _edits.move_before(op, place)
 
 
 @mutation("move-later", *SYNCHRONIZING)
 def _move_later(op: ir.Operation, variant: int) -> bool:
-    """It moves down, across one operation with effects; variant n: across n + 1."""
+    """Moves the operation down, across n + 1 operations with effects for variant n."""
     place = _edits.steps(op, True, variant + 1)
     if place is None or _edits.is_terminator(place):
         return False
@@ -43,7 +43,7 @@ def _move_later(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-out", *SYNCHRONIZING)
 def _move_out(op: ir.Operation, variant: int) -> bool:
-    """It leaves its loop or guard: comes before it (0) or after it (1)."""
+    """Moves the operation out of its loop or guard: before (0) or after (1) it."""
     around = _edits.parent(op)
     if variant > 1 or around.name not in ("scf.for", "scf.if"):
         return False
@@ -58,7 +58,7 @@ def _move_out(op: ir.Operation, variant: int) -> bool:
 
 @mutation("move-in", *SYNCHRONIZING)
 def _move_in(op: ir.Operation, variant: int) -> bool:
-    """It moves into the loop or guard above (0) or below (1) it."""
+    """Moves the operation into the loop or guard above (0) or below (1) it."""
     down = variant == 1
     place = _edits.step(op, down)
     if variant > 1 or op.results or place is None:
@@ -72,7 +72,7 @@ def _move_in(op: ir.Operation, variant: int) -> bool:
 
 @mutation("other-branch", *SYNCHRONIZING)
 def _other_branch(op: ir.Operation, variant: int) -> bool:
-    """It is in the other branch of its guard."""
+    """Moves the operation to the other branch of its guard."""
     around = _edits.parent(op)
     if variant or op.results or around.name != "scf.if":
         return False
@@ -93,7 +93,7 @@ def _other_branch(op: ir.Operation, variant: int) -> bool:
 
 @mutation("other-channel", *TRANSACTIONS, *ON_BARRIERS, "tile.copy")
 def _other_channel(op: ir.Operation, variant: int) -> bool:
-    """It uses another channel, or another mbarrier, of the same type."""
+    """Uses another channel, or another mbarrier, of the same type."""
     makers = ("tile.channel", "tile.mbarrier")
     for index, operand in enumerate(op.operands):
         maker = _edits.defining(operand)
