@@ -105,6 +105,11 @@ static int64_t getDivisor(AffineExpr expr, ArrayRef<int64_t> dims,
 
 namespace {
 /// Finds the divisors of a value and of all values that it is computed from.
+///
+/// Example: a loop carries %o, which starts at 64, and yields %p = %o + 48.
+/// The divisor of %o starts at 0, so %p gets gcd(0, 48) = 48. Then %o gets
+/// gcd(64, 48) = 16, and %p is evaluated again: gcd(16, 48) = 16. This is the
+/// fixpoint.
 class DivisorSolver {
 public:
   using Divisors = llvm::MapVector<Value, int64_t>;

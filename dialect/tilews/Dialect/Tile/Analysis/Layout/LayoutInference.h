@@ -22,11 +22,18 @@ namespace tilews::tile {
 /// `FragmentGraph` finds the fragments and their dependences,
 /// `LayoutCandidates` the layouts that each may get, and `LayoutCosts` what
 /// accesses, reductions, computations and conversions cost in them.
-/// `ChoiceProblem` finds the cheapest choice. It prints each node with its
-/// choice:
+/// `ChoiceProblem` finds the cheapest choice. For
+///
+/// ```mlir
+/// %4 = tile.load %A[0, 0] : memref<64x64xf32> -> tensor<64x64xf32>
+/// %5 = tile.reduce <sum> %4 {axis = 1} : tensor<64x64xf32> -> tensor<64xf32>
+/// ```
+///
+/// it prints each node with its choice. %5 follows from %4 without conversion:
 ///
 /// ```
-/// %4: #tile.fragment<...>, 'tile.load' has the widest accesses in it (1 of 2)
+/// %4: #tile.fragment<...>, 'tile.load' has the widest accesses in it (1 of 1)
+/// %5: #tile.fragment<...>, 'tile.load' has the widest accesses in it (2 of 2)
 /// ```
 class LayoutInference {
 public:

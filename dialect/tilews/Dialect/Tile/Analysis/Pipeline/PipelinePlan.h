@@ -132,7 +132,8 @@ getOperationsToSchedule(mlir::scf::ForOp loop);
 /// loop is read, that of another loop is computed. A buffer is piped only if
 /// the rest of the kernel does not need it; reads after the only loop that
 /// pipes it are allowed if that loop runs once. It prints the plans, and for
-/// each operation that is not pipelined the reason:
+/// each operation that is not pipelined the reason. For a loop with
+/// `%n = tile.reduce ...` and `tile.copy %A[%n, 0] to %s`:
 ///
 /// ```
 /// not pipelined (4): tile.copy %arg0, %5, %3: it needs the result of
