@@ -100,7 +100,8 @@ private:
   };
   enum BarrierStage : int64_t { Unmade, Made, Ready, ReadyInCluster };
   /// The words of a slot. After them, one word for each task: the completed
-  /// phases it has not waited for. Slots with a phase place keep this in clocks.
+  /// phases it has not waited for. Slots with a phase place keep this in
+  /// clocks.
   enum SlotRow : unsigned {
     /// The parity of the present phase.
     Parity,

@@ -25,8 +25,9 @@ namespace tilews::tile {
 /// 5. row-major.
 ///
 /// Example: `%3 = tile.alloc_shared : memref<128x64xf16>` is filled by TMA and
-/// read by wgmma. Both require swizzled panels, so rule 2 gives %3 a layout with
-/// the 128-byte swizzle. A buffer that only `memref.load` reads is row-major.
+/// read by wgmma. Both require swizzled panels, so rule 2 gives %3 a layout
+/// with the 128-byte swizzle. A buffer that only `memref.load` reads is
+/// row-major.
 ///
 /// It prints `%3: #tile.shared<...>` for each buffer and view.
 class BufferLayouts {
