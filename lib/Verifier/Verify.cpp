@@ -130,7 +130,7 @@ static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
 /// All units are proved for one order of the tasks, in which no task ever
 /// blocks, and which depends on control flow only, not on the unit. In that
 /// order the whole schedule runs to its end, too. So it does in any other order
-/// (docs/verifier.md).
+/// (docs/verifier-proof.md).
 static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
   SmallVector<unsigned> order;
   unsigned unit = 0, proved = 0, moves = 0;

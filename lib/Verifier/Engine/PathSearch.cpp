@@ -15,7 +15,7 @@
 // partial-order reduction (Godefroid, "Partial-Order Methods for the
 // Verification of Concurrent Systems", 1996) with one order for all: events of
 // different tasks commute, and no event of a task makes another task wait that
-// could go on. docs/verifier.md has the proof.
+// could go on. docs/verifier-proof.md has the proof.
 //
 // Where happens-before knowledge is joined, all paths that differ in knowledge
 // only visit the same state. The visit keeps the intersection of their

@@ -1,6 +1,6 @@
 """Faults that the verifier does not check for, so that its proofs do not exclude them.
 
-docs/verifier.md documents each of them under "What is checked".
+docs/verifier.md documents each of them under "What is not checked".
 """
 
 from __future__ import annotations

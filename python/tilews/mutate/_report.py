@@ -193,7 +193,7 @@ _PROVED = """\
 The verifier may be unable to follow a mutant. It then says so and proves nothing
 (*unsupported*). The last column of the tables counts the mutants that it *proves*
 although the simulator finds a fault. They should be faults that
-[it does not check for](verifier.md#what-is-checked)."""
+[it does not check for](verifier.md#what-is-not-checked)."""
 
 _NOT_EXCLUDED = """\
 No documented exclusion covers these. They are defects of the verifier, or of its

@@ -1,4 +1,4 @@
-"""The kernels and verdicts that docs/verifier.md shows."""
+"""The kernels and verdicts that the pages on the verifier show."""
 
 import os
 import re
@@ -12,8 +12,9 @@ from support import edited_kernels
 ROOT = Path(__file__).parents[3]
 INPUTS = ROOT / "test/lit/Verifier/Inputs"
 TOOL = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin/tilews-opt"
-PAGE = (ROOT / "docs/verifier.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, flags=re.M | re.S)
+PAGES = [ROOT / "docs/verifier.md", ROOT / "docs/verifier-proof.md"]
+TEXT = "\n".join(page.read_text() for page in PAGES)
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.M | re.S)
 
 
 def verify(module: str, *options: str) -> subprocess.CompletedProcess:
@@ -76,6 +77,6 @@ def test_counterexample(read):
     "base, states", [("mask_ahead", 92), ("alternating_roles", 434)]
 )
 def test_numbers_of_states(base, states):
-    assert f"{states} states" in " ".join(PAGE.split())
+    assert f"{states} states" in " ".join(TEXT.split())
     said = verify((INPUTS / f"{base}.mlir").read_text()).stderr
     assert re.search(rf"is proved: .*, {states} states", said)
