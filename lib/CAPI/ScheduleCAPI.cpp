@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Schedule.h"
-#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Cursors.h"
 #include "tilews/Dialect/Tile/Utils/Versions.h"

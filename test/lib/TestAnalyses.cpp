@@ -22,7 +22,7 @@
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
-#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/ChannelSignals.h"
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 

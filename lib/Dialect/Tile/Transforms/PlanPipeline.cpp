@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Pipeline/KernelPipelines.h"
 #include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
-#include "tilews/Dialect/Tile/Analysis/Pipeline/PipelinePlan.h"
 
 using namespace mlir;
 using namespace tilews;

@@ -117,50 +117,11 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 2> pinned;
 };
 
-/// Returns the loops of a kernel that have `tile.num_stages` and no channels
-/// yet, inner ones first.
-llvm::SmallVector<mlir::scf::ForOp>
-getLoopsToPipeline(mlir::gpu::GPUFuncOp kernel);
-
 /// Returns the operations of a loop and its guards that a plan gives a stage
 /// and an order, in program order: those with an effect, and those that make
 /// fragments.
 llvm::SmallVector<mlir::Operation *>
 getOperationsToSchedule(mlir::scf::ForOp loop);
-
-/// The plans of loops of a kernel, inner ones first. The plan of an annotated
-/// loop is read, that of another loop is computed. A buffer is piped only if
-/// the rest of the kernel does not need it; reads after the only loop that
-/// pipes it are allowed if that loop runs once. It prints the plans, and for
-/// each operation that is not pipelined the reason. For a loop with
-/// `%n = tile.reduce ...` and `tile.copy %A[%n, 0] to %s`:
-///
-/// ```
-/// not pipelined (4): tile.copy %arg0, %5, %3: it needs the result of
-/// 'tile.reduce', which consumers compute
-/// ```
-class KernelPipelines {
-public:
-  KernelPipelines(mlir::gpu::GPUFuncOp kernel,
-                  llvm::ArrayRef<mlir::scf::ForOp> loops);
-
-  llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
-  /// Emits the mistakes of annotated loops; fails if there are any.
-  llvm::LogicalResult emitErrors() const;
-  /// Returns what is not pipelined in other loops, and why.
-  llvm::ArrayRef<Refusal> getRefusals() const { return refusals; }
-
-  void print(llvm::raw_ostream &os) const;
-
-private:
-  void plan(llvm::ArrayRef<mlir::scf::ForOp> loops,
-            const ForbiddenBuffers &forbidden);
-  bool forbid(mlir::gpu::GPUFuncOp kernel, ForbiddenBuffers &forbidden) const;
-
-  MemoryAccesses memory;
-  llvm::SmallVector<PipelinePlan, 0> plans;
-  llvm::SmallVector<Refusal> errors, refusals;
-};
 
 } // namespace tilews::tile
 
