@@ -184,17 +184,17 @@ def line_of(text: str) -> int:
         (
             {"STAGE": (2, 2, 0)},
             "tl.gemm",
-            "it has stage 0 and order 2, but has to come after 'tile.copy' with stage",
+            "stage 0 and order 2 are too early: 'tile.copy' (stage",
         ),
         (
             {"ORDER": (1, 2, 0), "STAGE": (0, 0, 0)},
             "tl.gemm",
-            "but has to come after 'tile.copy' with stage 0 and order 1, which acc",
+            "are too early: 'tile.copy' (stage 0, order 1), which accesses the same",
         ),
         (
             {"STAGES": 2},
             "tl.copy(A",
-            "its stage and order keep 3 versions of its buffer, but the loop has 2",
+            "the stages and orders keep 3 versions of the buffer, but the loop has 2",
         ),
         (
             {"STAGE": (0, 0, 4)},
@@ -242,13 +242,13 @@ def test_errors_name_the_orders_that_were_given():
         C[0, 0] = acc
 
     assert sums.build("sm_80", STAGE=(0, 2, 2), ORDER=(2, 0, 1))
-    before = "but has to come after 'arith.addf'"
+    early = "are too early: 'arith.addf'"
     for stage, order, message in (
         # The first names the previous iteration, the second the same one.
-        ((0, 1, 2), (0, 1, 2), f"1 and order 1, {before} of the .*"),
-        ((0, 2, 2), (0, 2, 1), f"2 and order 1, {before} "),
+        ((0, 1, 2), (0, 1, 2), f"1 and order 1 {early} of the previous iteration "),
+        ((0, 2, 2), (0, 2, 1), f"2 and order 1 {early} "),
     ):
-        message += "with stage 2 and order 2"
+        message += r"\(stage 2, order 2\)"
         with pytest.raises(KernelError) as caught:
             sums.build("sm_80", STAGE=stage, ORDER=order)
         assert re.search(message, caught.value.message)

@@ -39,11 +39,13 @@ void tile::emitPipelineRemark(const Refusal &refusal) {
   bool isLoop = refusal.op->hasAttr(TileDialect::kNumStages);
   InFlightDiagnostic remark =
       refusal.op->emitRemark()
-      << llvm::formatv("tile-pipe-{0:d4}: {1}", refusal.id,
-                       isLoop ? "loop is not pipelined: "
-                              : "not started ahead of time: ")
-             .str()
-      << refusal.reason;
+      << llvm::formatv("tile-pipe-{0:d4}: ", refusal.id).str();
+  if (isLoop)
+    remark << "loop is not pipelined: ";
+  else
+    remark << "'" << refusal.op->getName()
+           << "' is not started ahead of time: ";
+  remark << refusal.reason;
   if (refusal.other)
     remark.attachNote(refusal.other->getLoc()) << "written here";
 }

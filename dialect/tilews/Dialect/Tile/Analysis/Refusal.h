@@ -16,8 +16,8 @@
 namespace tilews::tile {
 
 /// The reason why an analysis does not allow a transformation. The pass turns
-/// it into a remark, for instance tile-pipe-0003 at a `tile.copy`: "not started
-/// ahead of time: it reads memory that the loop writes".
+/// it into a remark, for instance tile-pipe-0003: "'tile.copy' is not started
+/// ahead of time: the loop writes memory that it reads".
 struct Refusal {
   /// The operation that stands in the way.
   mlir::Operation *op;

@@ -34,25 +34,25 @@ static MaybeRefusal checkLoop(scf::ForOp loop) {
       loop->getAttrOfType<IntegerAttr>(TileDialect::kNumStages).getInt();
   if (stages > kMaxStages)
     return Refusal{loop, 13,
-                   "it has " + std::to_string(stages) +
+                   "the loop has " + std::to_string(stages) +
                        " stages, expected at most " +
                        std::to_string(kMaxStages)};
   if (!loop->getParentOfType<gpu::GPUFuncOp>().getBody().hasOneBlock())
     return Refusal{
         loop, 13,
-        "its kernel has several blocks; expected structured control flow"};
+        "the kernel has several blocks; expected structured control flow"};
   for (Operation *op = loop->getParentOp(); !isa<gpu::GPUFuncOp>(op);
        op = op->getParentOp())
     if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       return Refusal{loop, 13,
-                     ("it lies in a '" + op->getName().getStringRef() +
+                     ("the loop lies in a '" + op->getName().getStringRef() +
                       "'; expected 'scf.for', 'scf.if' and 'scf.while' only")
                          .str()};
   // In a kernel with roles, only operations in roles may use channels.
   if (!loop->getParentOfType<gpu::GPUFuncOp>().getOps<SpecializeOp>().empty())
     return Refusal{loop, 13,
-                   "it lies beside the roles of its kernel; expected it in a "
-                   "kernel without tile.specialize"};
+                   "the kernel has roles written by hand; expected a kernel "
+                   "without tile.specialize"};
   return std::nullopt;
 }
 
@@ -124,11 +124,11 @@ void KernelPipelines::plan(ArrayRef<scf::ForOp> loops,
     else if (!annotated)
       refused.push_back(
           {loop, 2,
-           "none of its operations fills shared memory ahead of time"});
+           "no operation in the loop fills shared memory ahead of time"});
     else if (errors.size() == before)
       refusals.push_back({loop, 16,
-                          "in its plan nothing that only fills shared memory "
-                          "has an earlier stage than all that read it"});
+                          "no operation that only fills shared memory has an "
+                          "earlier stage than all readers of that memory"});
   }
 }
 
@@ -156,7 +156,7 @@ bool KernelPipelines::forbid(gpu::GPUFuncOp kernel,
         found |= forbidden
                      .insert({alloc,
                               {access.op, 12,
-                               "its buffer is also used outside of the loop"}})
+                               "the buffer is also used outside of the loop"}})
                      .second;
     }
   return found;

@@ -189,18 +189,18 @@ bool PipelinePlan::readAttributes(RefuseFn refuse) {
       complete = false;
     };
     if (!stage || !order) {
-      fail("it has no 'tile.stage' and 'tile.order', which other operations of "
-           "its loop have");
+      fail("the operation lacks 'tile.stage' and 'tile.order', which others in "
+           "the loop have");
       continue;
     }
     statement.stage = stage.getInt();
     statement.order = order.getInt();
     if (statement.stage > statements.getNumStages())
-      fail("its stage is " + Twine(statement.stage) + ", but the loop has " +
+      fail("stage " + Twine(statement.stage) + " is too late: the loop has " +
            Twine(statements.getNumStages()) + " stages");
     if (!seen.insert({statement.order, statement.op}).second)
-      fail("another operation of its loop has the order " +
-           Twine(statement.order) + " too");
+      fail("another operation of the loop has order " + Twine(statement.order) +
+           " too");
   }
   return complete;
 }
@@ -320,14 +320,14 @@ static Refusal makeOrderRefusal(const Statement &first, const Statement &second,
                                 int64_t distance, StringRef why) {
   std::string reason;
   llvm::raw_string_ostream(reason)
-      << "it has stage " << second.stage << " and order " << second.order
-      << ", but has to come after '" << first.op->getName() << "'"
+      << "stage " << second.stage << " and order " << second.order
+      << " are too early: '" << first.op->getName() << "'"
       << (distance == 0 ? std::string()
           : distance == 1
-              ? " of the iteration before"
-              : " of " + std::to_string(distance) + " iterations before")
-      << " with stage " << first.stage << " and order " << first.order << ", "
-      << why;
+              ? " of the previous iteration"
+              : " of " + std::to_string(distance) + " iterations earlier")
+      << " (stage " << first.stage << ", order " << first.order << "), " << why
+      << ", must come first";
   return {second.op, 14, reason};
 }
 
@@ -340,8 +340,8 @@ void PipelinePlan::verify(RefuseFn refuse) {
       if (needed->isScheduled() && !isAvailable(*needed, statement, distance))
         refuse(makeOrderRefusal(
             *needed, statement, distance,
-            distance < 2 ? "whose result it needs"
-                         : "whose result it needs, one stage later at most"));
+            distance < 2 ? "whose result it uses"
+                         : "whose result it uses at most one stage later"));
   }
   verifySides(refuse);
   verifyMemory(refuse);
@@ -349,8 +349,8 @@ void PipelinePlan::verify(RefuseFn refuse) {
   for (PipedBuffer &buffer : buffers)
     if (buffer.versions > statements.getNumStages())
       refuse({buffer.writers.front(), 14,
-              "its stage and order keep " + std::to_string(buffer.versions) +
-                  " versions of its buffer, but the loop has " +
+              "the stages and orders keep " + std::to_string(buffer.versions) +
+                  " versions of the buffer, but the loop has " +
                   std::to_string(statements.getNumStages()) + " stages"});
 }
 
@@ -362,10 +362,9 @@ void PipelinePlan::verifySides(RefuseFn refuse) {
     for (auto [needed, distance] : all)
       if (needed->isScheduled() && needed->part != side)
         refuse({op, 14,
-                ("it needs the result of '" +
-                 needed->op->getName().getStringRef() + "', which " +
-                 (side == Part::Produce ? "consumers compute"
-                                        : "producers compute ahead of time"))
+                ((side == Part::Produce ? "a consumer, '" : "a producer, '") +
+                 needed->op->getName().getStringRef() +
+                 "', computes a value that it needs")
                     .str()});
   };
   for (const Statement &statement : std::as_const(statements).getAll())
@@ -427,8 +426,8 @@ void PipelinePlan::verifyGuards(RefuseFn refuse) {
     const Statement *&known = last[{top, produces}];
     if (known && (known != previous || known->stage != statement->stage))
       refuse({statement->op, 14,
-              "what a guard's producers do, and what its consumers do, has to "
-              "have one stage and orders without others in between"});
+              "the producers of a guard must have one stage, and orders "
+              "without others in between; so must its consumers"});
     known = previous = statement;
   }
 }

@@ -142,7 +142,7 @@ MaybeRefusal PipelinePlan::checkReads(const Statement &statement) {
         if (!write.writes() || !write.mayAlias(read) ||
             (read.shared && other.part == Part::Produce))
           continue;
-        return Refusal{statement.op, 3, "it reads memory that the loop writes"};
+        return Refusal{statement.op, 3, "the loop writes memory that it reads"};
       }
   }
   return std::nullopt;
@@ -161,9 +161,8 @@ MaybeRefusal PipelinePlan::checkProducer(const Statement &statement) {
     if (!isScalarRead(*needed) || pinned.contains(needed->op) ||
         checkReads(*needed))
       return Refusal{statement.op, 4,
-                     ("it needs the result of '" +
-                      needed->op->getName().getStringRef() +
-                      "', which consumers compute")
+                     ("a consumer, '" + needed->op->getName().getStringRef() +
+                      "', computes a value that it needs")
                          .str()};
     statements.setPart(needed->op, Part::Produce);
   }
@@ -232,7 +231,7 @@ MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
         if (read)
           return Refusal{
               buffer.writers.front(), 5,
-              "its buffer is written after it was read in the same iteration"};
+              "the buffer is written after it was read in the same iteration"};
         // Nothing orders the writers of one slot, so that they must write
         // different elements.
         for (const Write &earlier : writes)
@@ -244,11 +243,11 @@ MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
         writes.push_back({&access, statement.op});
       } else if (writes.empty()) {
         return Refusal{buffer.writers.front(), 5,
-                       "its buffer is read before it is written: it "
-                       "carries data from iteration to iteration"};
+                       "the buffer is read before it is written: it "
+                       "carries data between iterations"};
       } else if (!isCovered(buffer.alloc, access, writes)) {
         return Refusal{buffer.writers.front(), 6,
-                       "more of its buffer is read than an iteration "
+                       "more of the buffer is read than an iteration "
                        "surely writes"};
       }
     }
@@ -261,18 +260,20 @@ MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
   Operation *writer = buffer.writers.front();
   if (!isOnlyAccessed(buffer.alloc.getBuffer()))
     return Refusal{writer, 7,
-                   "its buffer is passed on as a value, or used by an "
+                   "the buffer is passed on as a value, or used by an "
                    "operation that is not known"};
   buffer.guards = statements.getGuards(writer);
   for (Operation *other : buffer.writers)
     if (statements.getGuards(other) != buffer.guards)
-      return Refusal{other, 8, "its buffer is written under different guards"};
+      return Refusal{other, 8, "the buffer is written under different guards"};
   for (Operation *reader : buffer.readers) {
     GuardPath path = statements.getGuards(reader);
     if (ArrayRef(path).take_front(buffer.guards.size()) !=
         ArrayRef(buffer.guards))
-      return Refusal{writer, 8,
-                     "its buffer is also read where its guard does not hold"};
+      return Refusal{
+          writer, 8,
+          "the buffer is also read where the guard of the write does "
+          "not hold"};
   }
   return checkOrderOfAccesses(buffer);
 }
@@ -312,14 +313,14 @@ MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
     Operation *writer = buffer.writers.front();
     auto it = forbidden.find(alloc);
     if (consumerWrites)
-      return Refusal{writer, 9, "consumers write to its buffer too"};
+      return Refusal{writer, 9, "consumers write to the buffer too"};
     if (producerReads && buffer.readers.empty())
       continue; // Only producers use it, and they keep their order.
     if (producerReads)
       return Refusal{writer, 10,
-                     "both producers and consumers read its buffer"};
+                     "both producers and consumers read the buffer"};
     if (buffer.readers.empty())
-      return Refusal{writer, 11, "nothing in the loop reads its buffer"};
+      return Refusal{writer, 11, "nothing in the loop reads the buffer"};
     if (it != forbidden.end())
       return Refusal{writer, it->second.id, it->second.reason};
     if (MaybeRefusal refusal = checkBuffer(buffer))
@@ -368,9 +369,10 @@ static Refusal adapt(const Refusal &refusal, Operation *op) {
   if (op == refusal.op || isOfBuffer)
     return {op, refusal.id, refusal.reason};
   return {op, 9,
-          "its buffer is written by another operation too, which cannot be "
-          "started ahead of time: " +
-              refusal.reason,
+          ("another operation, '" + refusal.op->getName().getStringRef() +
+           "', also writes the buffer and is not started ahead of time: " +
+           refusal.reason)
+              .str(),
           refusal.op};
 }
 

@@ -91,9 +91,9 @@ static MaybeRefusal checkSums(scf::ForOp loop) {
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
     Sum sum(argument);
     if (!sum.reaches(yield->getOpOperand(i)))
-      return Refusal{loop, 1, "it carries a value that is not only added to"};
+      return Refusal{loop, 1, "a carried value is not only added to"};
     if (!isZero(loop.getInitArgs()[i]))
-      return Refusal{loop, 1, "a sum does not begin at zero"};
+      return Refusal{loop, 1, "a sum does not start at zero"};
   }
   return std::nullopt;
 }
@@ -143,7 +143,7 @@ static MaybeRefusal checkIterations(scf::ForOp loop,
   SmallVector<const MemoryAccess *> written;
   for (const MemoryAccess &access : all) {
     if (access.writes() && !access.shared)
-      return Refusal{access.op, 1, "it writes to global memory in the loop"};
+      return Refusal{access.op, 1, "the loop writes to global memory"};
     if (access.reads() && access.shared) {
       SmallVector<Write> before;
       for (const MemoryAccess *write : written)
@@ -155,8 +155,8 @@ static MaybeRefusal checkIterations(scf::ForOp loop,
       if (changes && (access.roots.size() != 1 ||
                       !isCovered(*access.roots.begin(), access, before)))
         return Refusal{access.op, 1,
-                       "it may read what another iteration of the loop "
-                       "wrote to shared memory"};
+                       "one iteration may read what another wrote to "
+                       "shared memory"};
     }
     if (access.writes() && access.shared)
       written.push_back(&access);
@@ -182,15 +182,18 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
     if (isAddition(access.op))
       continue;
     if (access.reads() && !access.shared && isTo(access, isAddition))
-      return Refusal{access.op, 1, "it reads what the blocks add to"};
+      return Refusal{access.op, 1,
+                     "an operation reads memory that the blocks add to"};
     if (isInLoop(access.op))
       continue;
     if (access.writes() && !access.shared &&
         loop->getBlock()->findAncestorOpInBlock(*access.op))
       return Refusal{access.op, 1, "each of the blocks would do this"};
     if (access.reads() && access.shared && isTo(access, isInLoop))
-      return Refusal{access.op, 1,
-                     "it reads shared memory that the loop fills"};
+      return Refusal{
+          access.op, 1,
+          "an operation outside of the loop reads shared memory that "
+          "the loop fills"};
   }
   return std::nullopt;
 }
@@ -201,7 +204,7 @@ checkRest(scf::ForOp loop, const MemoryAccesses &accesses,
 
 MaybeRefusal tile::checkSplit(scf::ForOp loop) {
   if (loop.getUnsignedCmp())
-    return Refusal{loop, 1, "its induction variable is unsigned"};
+    return Refusal{loop, 1, "the induction variable is unsigned"};
   if (MaybeRefusal refusal = checkSums(loop))
     return refusal;
   llvm::SmallPtrSet<Operation *, 4> additions;
@@ -225,7 +228,8 @@ MaybeRefusal tile::checkSplitTiles(PersistentOp op) {
   if (!op.getInitArgs().empty())
     return Refusal{op, 1, "values are carried from tile to tile"};
   if (!isa<gpu::GPUFuncOp>(op->getParentOp()))
-    return Refusal{op, 1, "it is inside of another loop or a branch"};
+    return Refusal{op, 1,
+                   "the loop over tiles is inside of another loop or a branch"};
   return std::nullopt;
 }
 

@@ -184,11 +184,10 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
             return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
           });
       if (Operation *writer = findWriter(op, later))
-        return Refusal{
-            op, 3,
-            "what it reads is overwritten before the first pipelined "
-            "loop",
-            writer};
+        return Refusal{op, 3,
+                       "memory that this reads is overwritten before the first "
+                       "pipelined loop",
+                       writer};
     }
   return std::nullopt;
 }
@@ -198,11 +197,11 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
 MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
   if (readsChannel(op))
     return Refusal{op, 6,
-                   "it is needed to fill a channel, and reads a tile that a "
+                   "filling a channel needs this read of a tile that a "
                    "channel delivers"};
   if (Operation *writer = findWriter(op, mathEffects))
     return Refusal{op, 3,
-                   "it is needed to fill a channel, and reads what the "
+                   "filling a channel needs this read of memory that the "
                    "kernel writes",
                    writer};
   return std::nullopt;
@@ -247,7 +246,7 @@ MaybeRefusal RoleAssignment::checkLoad() {
       return Refusal{
           op, 2,
           "a copy that fills a channel, or a guard around one, needs "
-          "its result"};
+          "this result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
     if (MaybeRefusal refusal = checkRead(op); refusal && !isCopied(op))
@@ -291,7 +290,7 @@ MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
   // for them, a matmul whose rows have no known alignment was slower on an
   // H200.
   if (!hasTma)
-    return Refusal{kernel, 1, "none of its copies can be done by TMA"};
+    return Refusal{kernel, 1, "TMA can do none of the kernel's copies"};
   // One thread starts TMA copies. Other copies need a warpgroup to compute
   // addresses, and registers are given to whole warpgroups.
   bool hasRegisters = kernel->hasAttr(TileDialect::kRoleRegisters);
@@ -299,15 +298,16 @@ MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
   int64_t own = getNumThreads(kernel);
   int64_t threads = own + loadWarps * target.warpSize;
   if (threads > target.maxThreads)
-    return Refusal{
-        kernel, 5,
-        "with " + std::to_string(loadWarps) + " more warps it would have " +
-            std::to_string(threads) + " threads, more than the " +
-            std::to_string(target.maxThreads) + " of " + target.chip};
+    return Refusal{kernel, 5,
+                   "with " + std::to_string(loadWarps) +
+                       " more warps the kernel would have " +
+                       std::to_string(threads) + " threads, more than the " +
+                       std::to_string(target.maxThreads) + " of " +
+                       target.chip};
   if (hasRegisters && own % (4 * target.warpSize) != 0)
     return Refusal{kernel, 7,
                    "'tile.role_registers' gives registers to warpgroups of "
-                   "4 warps, but it has " +
+                   "4 warps, but the kernel has " +
                        std::to_string(own) + " threads"};
   return std::nullopt;
 }

@@ -39,8 +39,8 @@ gpu.module @pipelines [#nvvm.target<chip = "sm_80">] {
 
   // The offset of the copy depends on a consumer.
   // CHECK-LABEL: kernel @depends_on_consumer
-  // CHECK-NEXT: not pipelined (4): tile.copy %arg0, %1, %arg3, %0: it needs the result of 'memref.load', which consumers compute
-  // CHECK-NEXT: not pipelined (2): scf.for %c0, %arg2, %c64: none of its operations fills shared memory ahead of time
+  // CHECK-NEXT: not pipelined (4): tile.copy %arg0, %1, %arg3, %0: a consumer, 'memref.load', computes a value that it needs
+  // CHECK-NEXT: not pipelined (2): scf.for %c0, %arg2, %c64: no operation in the loop fills shared memory ahead of time
   gpu.func @depends_on_consumer(%A: !g, %P: memref<?xindex>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

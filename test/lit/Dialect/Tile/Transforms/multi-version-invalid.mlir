@@ -13,7 +13,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
       %d = tile.gemm %as, %b, %c {tile.stage = 1 : i32, tile.order = 1 : i32} : !s, !t -> !acc
-      // expected-error @below {{the pipeline it is in cannot be kept: its buffer is read before it is written}}
+      // expected-error @below {{the pipeline it is in cannot be kept: the buffer is read before it is written}}
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
       scf.yield %d : !acc
     } {tile.num_stages = 2 : i32}

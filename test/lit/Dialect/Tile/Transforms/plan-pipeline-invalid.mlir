@@ -12,7 +12,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
-      // expected-error @below {{the pipeline it is in cannot be kept: it has no 'tile.stage' and 'tile.order', which other operations of its loop have}}
+      // expected-error @below {{the pipeline it is in cannot be kept: the operation lacks 'tile.stage' and 'tile.order', which others in the loop have}}
       %d = tile.gemm %as, %b, %c : !s, !t -> !acc
       scf.yield %d : !acc
     } {tile.num_stages = 3 : i32}
@@ -34,7 +34,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
-      // expected-error @below {{another operation of its loop has the order 1 too}}
+      // expected-error @below {{another operation of the loop has order 1 too}}
       %d = tile.gemm %as, %b, %c {tile.stage = 1 : i32, tile.order = 1 : i32} : !s, !t -> !acc
       scf.yield %d : !acc
     } {tile.num_stages = 3 : i32}
@@ -56,7 +56,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
-      // expected-error @below {{its stage is 4, but the loop has 3 stages}}
+      // expected-error @below {{stage 4 is too late: the loop has 3 stages}}
       %d = tile.gemm %as, %b, %c {tile.stage = 4 : i32, tile.order = 1 : i32} : !s, !t -> !acc
       scf.yield %d : !acc
     } {tile.num_stages = 3 : i32}
@@ -77,7 +77,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %c64 = arith.constant 64 : index
     %as = tile.alloc_shared : !s
     %r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !acc {
-      // expected-error @below {{its stage and order keep 4 versions of its buffer, but the loop has 3 stages}}
+      // expected-error @below {{the stages and orders keep 4 versions of the buffer, but the loop has 3 stages}}
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
       %d = tile.gemm %as, %b, %c {tile.stage = 3 : i32, tile.order = 1 : i32} : !s, !t -> !acc
       scf.yield %d : !acc
@@ -101,7 +101,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     scf.for %k = %c0 to %n step %c64 {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
       %d = tile.gemm %as, %b, %zero {tile.stage = 2 : i32, tile.order = 1 : i32} : !s, !t -> !acc
-      // expected-error @below {{it has stage 1 and order 2, but has to come after 'tile.gemm' with stage 2 and order 1, whose result it needs}}
+      // expected-error @below {{stage 1 and order 2 are too early: 'tile.gemm' (stage 2, order 1), whose result it uses, must come first}}
       tile.store %d to %C[%k, 0] {tile.stage = 1 : i32, tile.order = 2 : i32} : !acc to memref<?x?xf32>
     } {tile.num_stages = 3 : i32}
     gpu.return
@@ -123,7 +123,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     scf.for %k = %c0 to %n step %c64 {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
-      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.store' of the iteration before with stage 3 and order 3, which accesses the same memory}}
+      // expected-error @below {{stage 1 and order 1 are too early: 'tile.store' of the previous iteration (stage 3, order 3), which accesses the same memory, must come first}}
       %x = tile.load %X {tile.stage = 1 : i32, tile.order = 1 : i32} : memref<64x64xf32> -> !acc
       %d = tile.gemm %as, %b, %x {tile.stage = 2 : i32, tile.order = 2 : i32} : !s, !t -> !acc
       tile.store %d to %X {tile.stage = 3 : i32, tile.order = 3 : i32} : !acc to memref<64x64xf32>
@@ -149,9 +149,9 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
       scf.if %on {
         tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 1 : i32} : !g to !s
         %d = tile.gemm %as, %b, %zero {tile.stage = 3 : i32, tile.order = 0 : i32} : !s, !t -> !acc
-        // expected-error @below {{what a guard's producers do, and what its consumers do, has to have one stage and orders without others in between}}
+        // expected-error @below {{the producers of a guard must have one stage, and orders without others in between; so must its consumers}}
         tile.copy %A[0, %k] to %bs {tile.stage = 0 : i32, tile.order = 3 : i32} : !g to !s
-        // expected-error @below {{what a guard's producers do}}
+        // expected-error @below {{the producers of a guard}}
         %e = tile.gemm %bs, %b, %zero {tile.stage = 3 : i32, tile.order = 2 : i32} : !s, !t -> !acc
       }
     } {tile.num_stages = 3 : i32}
@@ -187,7 +187,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%old = %zero, %older = %zero) -> (!t, !t) {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
-      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.load' of 2 iterations before with stage 3 and order 2, whose result it needs, one stage later at most}}
+      // expected-error @below {{stage 1 and order 1 are too early: 'tile.load' of 2 iterations earlier (stage 3, order 2), whose result it uses at most one stage later, must come first}}
       tile.store %older to %C[0, %k] {tile.stage = 1 : i32, tile.order = 1 : i32} : !t to !g
       %x = tile.load %as {tile.stage = 3 : i32, tile.order = 2 : i32} : !s -> !t
       scf.yield %x, %old : !t, !t
@@ -210,7 +210,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     %r:2 = scf.for %k = %c0 to %n step %c64 iter_args(%old = %zero, %older = %zero) -> (!t, !t) {
       tile.copy %A[0, %k] to %as {tile.stage = 0 : i32, tile.order = 0 : i32} : !g to !s
-      // expected-error @below {{it has stage 1 and order 1, but has to come after 'tile.load' of the iteration before with stage 2 and order 3, whose result it needs}}
+      // expected-error @below {{stage 1 and order 1 are too early: 'tile.load' of the previous iteration (stage 2, order 3), whose result it uses, must come first}}
       %sum = arith.addf %older, %old {tile.stage = 1 : i32, tile.order = 1 : i32} : !t
       tile.store %sum to %C[0, %k] {tile.stage = 1 : i32, tile.order = 2 : i32} : !t to !g
       %x = tile.load %as {tile.stage = 2 : i32, tile.order = 3 : i32} : !s -> !t

@@ -12,7 +12,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @nothing(%A: !g, %n: index, %x: memref<?xindex>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-remark @below {{tile-pipe-0002: loop is not pipelined: none of its operations fills shared memory ahead of time}}
+    // expected-remark @below {{tile-pipe-0002: loop is not pipelined: no operation in the loop fills shared memory ahead of time}}
     scf.for %i = %c0 to %n step %c1 {
       memref.store %i, %x[%i] : memref<?xindex>
     } {tile.num_stages = 3 : i32}
@@ -25,7 +25,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0003: not started ahead of time: it reads memory that the loop writes}}
+      // expected-remark @below {{tile-pipe-0003: 'tile.copy' is not started ahead of time: the loop writes memory that it reads}}
       tile.copy %A[0, %k] to %as : !g to !s
       %d = tile.load %as : !s -> !t
       tile.store %d to %A[%k, 0] : !t to !g
@@ -41,7 +41,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
       %row = memref.load %is[%c0] : memref<1xindex, #gpu.address_space<workgroup>>
-      // expected-remark @below {{tile-pipe-0004: not started ahead of time: it needs the result of 'memref.load', which consumers compute}}
+      // expected-remark @below {{tile-pipe-0004: 'tile.copy' is not started ahead of time: a consumer, 'memref.load', computes a value that it needs}}
       tile.copy %A[%row, %k] to %as : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       memref.store %k, %is[%c0] : memref<1xindex, #gpu.address_space<workgroup>>
@@ -56,7 +56,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
-      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is read before it is written: it carries data from iteration to iteration}}
+      // expected-remark @below {{tile-pipe-0005: 'tile.copy' is not started ahead of time: the buffer is read before it is written: it carries data between iterations}}
       tile.copy %A[0, %k] to %as : !g to !s
     } {tile.num_stages = 3 : i32}
     gpu.return
@@ -70,7 +70,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     scf.for %k = %c0 to %n step %c64 {
       // expected-remark @below {{tile-pipe-0015}}
       tile.copy %A[0, %k] to %as : !g to !s
-      // expected-remark @below {{tile-pipe-0015: not started ahead of time: other operations write the same elements in the same iteration}}
+      // expected-remark @below {{tile-pipe-0015: 'tile.copy' is not started ahead of time: other operations write the same elements in the same iteration}}
       tile.copy %A[64, %k] [32, 64] to %as[16, 0] [32, 64] : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
     } {tile.num_stages = 3 : i32}
@@ -83,7 +83,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0005: not started ahead of time: its buffer is written after it was read in the same iteration}}
+      // expected-remark @below {{tile-pipe-0005: 'tile.copy' is not started ahead of time: the buffer is written after it was read in the same iteration}}
       tile.copy %A[0, %k] to %as : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       // expected-remark @below {{tile-pipe-0005}}
@@ -99,7 +99,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0006: not started ahead of time: more of its buffer is read than an iteration surely writes}}
+      // expected-remark @below {{tile-pipe-0006: 'tile.copy' is not started ahead of time: more of the buffer is read than an iteration surely writes}}
       tile.copy %A[0, %k] to %as[0, 0] [64, 63] : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
     } {tile.num_stages = 3 : i32}
@@ -113,7 +113,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %bs = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0007: not started ahead of time: its buffer is passed on as a value}}
+      // expected-remark @below {{tile-pipe-0007: 'tile.copy' is not started ahead of time: the buffer is passed on as a value}}
       tile.copy %A[0, %k] to %as : !g to !s
       %x = arith.select %which, %as, %bs : !s
       %d = tile.gemm %x, %as, %zero : !s, !s -> !acc
@@ -128,7 +128,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
       scf.if %on {
-        // expected-remark @below {{tile-pipe-0008: not started ahead of time: its buffer is also read where its guard does not hold}}
+        // expected-remark @below {{tile-pipe-0008: 'tile.copy' is not started ahead of time: the buffer is also read where the guard of the write does not hold}}
         tile.copy %A[0, %k] to %as : !g to !s
       }
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
@@ -142,7 +142,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0009: not started ahead of time: consumers write to its buffer too}}
+      // expected-remark @below {{tile-pipe-0009: 'tile.copy' is not started ahead of time: consumers write to the buffer too}}
       tile.copy %A[0, %k] to %as : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       tile.atomic_rmw <add> %t to %as : !t to !s
@@ -158,9 +158,9 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %is = tile.alloc_shared : memref<64xindex, #gpu.address_space<workgroup>>
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0010: not started ahead of time: both producers and consumers read its buffer}}
+      // expected-remark @below {{tile-pipe-0010: 'tile.copy' is not started ahead of time: both producers and consumers read the buffer}}
       tile.copy %I[%k] to %is : memref<?xindex> to memref<64xindex, #gpu.address_space<workgroup>>
-      // expected-remark @below {{tile-pipe-0003: not started ahead of time: it reads memory that the loop writes}}
+      // expected-remark @below {{tile-pipe-0003: 'scf.for' is not started ahead of time: the loop writes memory that it reads}}
       scf.for %i = %c0 to %c64 step %c1 {
         %row = memref.load %is[%i] : memref<64xindex, #gpu.address_space<workgroup>>
         tile.copy %A[%row, 0] [1, 64] to %as[%i, 0] : !g to !s
@@ -177,7 +177,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0011: not started ahead of time: nothing in the loop reads its buffer}}
+      // expected-remark @below {{tile-pipe-0011: 'tile.copy' is not started ahead of time: nothing in the loop reads the buffer}}
       tile.copy %A[0, %k] to %as : !g to !s
     } {tile.num_stages = 3 : i32}
     gpu.return
@@ -190,7 +190,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     scf.for %m = %c0 to %n step %c64 {
       // expected-remark @below {{tile-pipe-0002}}
       scf.for %k = %c0 to %n step %c64 {
-        // expected-remark @below {{tile-pipe-0012: not started ahead of time: its buffer is also used outside of the loop}}
+        // expected-remark @below {{tile-pipe-0012: 'tile.copy' is not started ahead of time: the buffer is also used outside of the loop}}
         tile.copy %A[0, %k] to %as : !g to !s
         %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
       } {tile.num_stages = 3 : i32}
@@ -203,13 +203,13 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %as = tile.alloc_shared : !s
-    // expected-remark @below {{tile-pipe-0013: loop is not pipelined: it has 1000 stages, expected at most 64}}
+    // expected-remark @below {{tile-pipe-0013: loop is not pipelined: the loop has 1000 stages, expected at most 64}}
     scf.for %k = %c0 to %n step %c64 {
       tile.copy %A[0, %k] to %as : !g to !s
       %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
     } {tile.num_stages = 1000 : i32}
     tile.persistent (%x) in (%n) {
-      // expected-remark @below {{tile-pipe-0013: loop is not pipelined: it lies in a 'tile.persistent'; expected 'scf.for', 'scf.if' and 'scf.while' only}}
+      // expected-remark @below {{tile-pipe-0013: loop is not pipelined: the loop lies in a 'tile.persistent'; expected 'scf.for', 'scf.if' and 'scf.while' only}}
       scf.for %k = %c0 to %n step %c64 {
         tile.copy %A[0, %k] to %as : !g to !s
         %d = tile.gemm %as, %as, %zero : !s, !s -> !acc
@@ -225,7 +225,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %as = tile.alloc_shared : !s
     // expected-remark @below {{tile-pipe-0002}}
     scf.for %k = %c0 to %n step %c64 {
-      // expected-remark @below {{tile-pipe-0009: not started ahead of time: its buffer is written by another operation too, which cannot be started ahead of time: it needs the result of 'tile.load', which consumers compute}}
+      // expected-remark @below {{tile-pipe-0009: 'tile.copy' is not started ahead of time: another operation, 'tile.store', also writes the buffer and is not started ahead of time: a consumer, 'tile.load', computes a value that it needs}}
       tile.copy %A[0, %k] to %as : !g to !s
       %a = tile.load %as : !s -> !t
       %b = arith.mulf %a, %a : !t
@@ -241,7 +241,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
     %as = tile.alloc_shared : !s
-    // expected-remark @below {{tile-pipe-0016: loop is not pipelined: in its plan nothing that only fills shared memory has an earlier stage than all that read it}}
+    // expected-remark @below {{tile-pipe-0016: loop is not pipelined: no operation that only fills shared memory has an earlier stage than all readers of that memory}}
     scf.for %k = %c0 to %n step %c64 {
       tile.copy %A[0, %k] to %as {tile.stage = 1 : i32, tile.order = 0 : i32} : !g to !s
       %d = tile.gemm %as, %as, %zero {tile.stage = 1 : i32, tile.order = 1 : i32} : !s, !s -> !acc

@@ -132,7 +132,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       // expected-note @below {{written here}}
       tile.copy %mask[%t, 0] to %ms {tile.inst = #tile.inst<cp_async>} : memref<?x?xi32> to !M
       %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> !half {
-        // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+        // expected-remark @below {{tile-ws-0003: kernel keeps one role: filling a channel needs this read of memory that the kernel writes}}
         %on = memref.load %ms[%c0, %i] : !M
         %any = arith.cmpi sgt, %on, %none : i32
         %new = scf.if %any -> !half {
@@ -177,7 +177,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       // expected-note @below {{written here}}
       tile.copy %mask[%t, 0] [1, 4] to %ms[0, 0] [1, 4] {tile.inst = #tile.inst<cp_async>} : memref<?x?xi32> to !M
       %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> !half {
-        // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+        // expected-remark @below {{tile-ws-0003: kernel keeps one role: filling a channel needs this read of memory that the kernel writes}}
         %on = memref.load %ms[%c0, %i] : !M
         %any = arith.cmpi sgt, %on, %none : i32
         %new = scf.if %any -> !half {
@@ -222,7 +222,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       tile.copy %mask[%t, 0] to %ms {tile.inst = #tile.inst<cp_async>} : memref<?x?xi32> to !M
       tile.copy %mask[%t, 0] to %ms {tile.inst = #tile.inst<cp_async>} : memref<?x?xi32> to !M
       %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> !half {
-        // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+        // expected-remark @below {{tile-ws-0003: kernel keeps one role: filling a channel needs this read of memory that the kernel writes}}
         %on = memref.load %ms[%c0, %i] : !M
         %any = arith.cmpi sgt, %on, %none : i32
         %new = scf.if %any -> !half {
@@ -264,7 +264,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %as = tile.alloc_shared : !S
     scf.for %t = %t0 to %n step %c1 {
       %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> !half {
-        // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+        // expected-remark @below {{tile-ws-0003: kernel keeps one role: filling a channel needs this read of memory that the kernel writes}}
         %on = memref.load %ms[%c0, %i] : !M
         %any = arith.cmpi sgt, %on, %none : i32
         %new = scf.if %any -> !half {

@@ -9,7 +9,7 @@
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0001: kernel keeps one role: none of its copies can be done by TMA}}
+  // expected-remark @below {{tile-ws-0001: kernel keeps one role: TMA can do none of the kernel's copies}}
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -48,7 +48,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %ch = tile.channel(%S) {producer = #tile.producer<tma>} : !S -> !tile.channel<2>
     %p0 = tile.cursor : !c
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
-      // expected-remark @below {{tile-ws-0002: kernel keeps one role: a copy that fills a channel, or a guard around one, needs its result}}
+      // expected-remark @below {{tile-ws-0002: kernel keeps one role: a copy that fills a channel, or a guard around one, needs this result}}
       %old = memref.atomic_rmw addi %one, %C[%c0] : (i32, memref<?xi32>) -> i32
       %row = arith.index_cast %old : i32 to index
       tile.acquire %ch[%p] : !tile.channel<2>
@@ -83,7 +83,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%p = %p0, %q = %p0) -> (!c, !c) {
       tile.acquire %ch[%p] : !tile.channel<2>
       %sp = tile.slot %S[%p] : !S -> !s
-      // expected-remark @below {{tile-ws-0003: kernel keeps one role: it is needed to fill a channel, and reads what the kernel writes}}
+      // expected-remark @below {{tile-ws-0003: kernel keeps one role: filling a channel needs this read of memory that the kernel writes}}
       tile.copy %A[%k, 0] [1, 64] to %sp {tile.inst = #tile.inst<tma>} : memref<?x64xf16> to !s
       tile.commit %ch[%p] : !tile.channel<2>
       %p1 = tile.advance %p : !c
@@ -140,7 +140,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0005: kernel keeps one role: with 1 more warps it would have 1056 threads, more than the 1024 of sm_90a}}
+  // expected-remark @below {{tile-ws-0005: kernel keeps one role: with 1 more warps the kernel would have 1056 threads, more than the 1024 of sm_90a}}
   gpu.func @k(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 1024 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -223,7 +223,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
       %p1 = tile.advance %p : !c
       tile.wait %ch[%q] : !tile.channel<2>
       %sq = tile.slot %S[%q] : !S -> !s
-      // expected-remark @below {{tile-ws-0006: kernel keeps one role: it is needed to fill a channel, and reads a tile that a channel delivers}}
+      // expected-remark @below {{tile-ws-0006: kernel keeps one role: filling a channel needs this read of a tile that a channel delivers}}
       %v = memref.load %sq[%c0] : !s
       tile.release %ch[%q] : !tile.channel<2>
       %q1 = tile.advance %q : !c
@@ -240,7 +240,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0007: kernel keeps one role: 'tile.role_registers' gives registers to warpgroups of 4 warps, but it has 64 threads}}
+  // expected-remark @below {{tile-ws-0007: kernel keeps one role: 'tile.role_registers' gives registers to warpgroups of 4 warps, but the kernel has 64 threads}}
   gpu.func @half_a_warpgroup(%A: memref<?x64xf16>, %n: index) kernel
       attributes {tile.threads = 64 : i32, tile.role_registers = {load = 40 : i64, math = 232 : i64}} {
     %c0 = arith.constant 0 : index
@@ -290,7 +290,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 !s = memref<64xf16, #gpu.address_space<workgroup>>
 !c = !tile.cursor<2>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  // expected-remark @below {{tile-ws-0001: kernel keeps one role: none of its copies can be done by TMA}}
+  // expected-remark @below {{tile-ws-0001: kernel keeps one role: TMA can do none of the kernel's copies}}
   gpu.func @mixed(%A: memref<?x64xf16>, %B: memref<?x?xf16>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -165,7 +165,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{loop is not split: it carries a value that is not only added to}}
+    // expected-remark @below {{loop is not split: a carried value is not only added to}}
     // expected-note @below {{because of this operation}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       %d = arith.addf %c, %add : !t
@@ -183,7 +183,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{loop is not split: it carries a value that is not only added to}}
+    // expected-remark @below {{loop is not split: a carried value is not only added to}}
     // expected-note @below {{because of this operation}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       %e = arith.mulf %c, %add : !t
@@ -199,7 +199,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c1 = arith.constant 1 : index
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
-    // expected-remark @below {{loop is not split: a sum does not begin at zero}}
+    // expected-remark @below {{loop is not split: a sum does not start at zero}}
     // expected-note @below {{because of this operation}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %add) -> (!t) {
       %d = arith.addf %c, %add : !t
@@ -216,7 +216,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{loop is not split: it reads what the blocks add to}}
+    // expected-remark @below {{loop is not split: an operation reads memory that the blocks add to}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       %d = arith.addf %c, %add : !t
       scf.yield %d : !t
@@ -250,7 +250,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %c9 = arith.constant 9 : index
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{loop is not split: it writes to global memory in the loop}}
+    // expected-remark @below {{loop is not split: the loop writes to global memory}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       %d = arith.addf %c, %add : !t
       // expected-note @below {{because of this operation}}
@@ -270,7 +270,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
     tile.store %add to %s[%c0, %c0] : !t to !s
-    // expected-remark @below {{loop is not split: it may read what another iteration of the loop wrote to shared memory}}
+    // expected-remark @below {{loop is not split: one iteration may read what another wrote to shared memory}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       // expected-note @below {{because of this operation}}
       %l = tile.load %s[%c0, %c0] : !s -> !t
@@ -289,7 +289,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     %s = tile.alloc_shared : !s
     %add = tensor.splat %one : !t
     %zero = arith.constant dense<0.0> : !t
-    // expected-remark @below {{loop is not split: it reads shared memory that the loop fills}}
+    // expected-remark @below {{loop is not split: an operation outside of the loop reads shared memory that the loop fills}}
     %r = scf.for %k = %c0 to %c9 step %c1 iter_args(%c = %zero) -> (!t) {
       tile.store %add to %s[%c0, %c0] : !t to !s
       %l = tile.load %s[%c0, %c0] : !s -> !t

@@ -25,8 +25,8 @@ getLoopsToPipeline(mlir::gpu::GPUFuncOp kernel);
 /// `%n = tile.reduce ...` and `tile.copy %A[%n, 0] to %s`:
 ///
 /// ```
-/// not pipelined (4): tile.copy %arg0, %5, %3: it needs the result of
-/// 'tile.reduce', which consumers compute
+/// not pipelined (4): tile.copy %arg0, %5, %3: a consumer,
+/// 'tile.reduce', computes a value that it needs
 /// ```
 class KernelPipelines {
 public:
