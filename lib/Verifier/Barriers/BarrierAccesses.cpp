@@ -198,7 +198,7 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
                                    const Event &event, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
   Operation *op = model.eventOps[event.number];
-  std::string writes = model.taskNames[task] + " lets a copy write to ";
+  std::string writes = model.taskNames[task] + " starts a copy to ";
   auto getName = [&](PlaceSet some) { return model.places.getName(some); };
   if (!parts.phases.checkUse(state, op, slot, finding))
     return Outcome::Wrong;

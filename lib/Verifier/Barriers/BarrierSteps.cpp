@@ -175,7 +175,7 @@ Outcome BarrierSteps::completePresent(State &state, unsigned task,
   std::string text = parts.phases.describe(state, slot);
   state = std::move(before);
   return fail(finding, op,
-              "waits for the phase of parity " + Twine(parity) + " of slot " +
+              "the phase of parity " + Twine(parity) + " of slot " +
                   Twine(slot.number) + ": " + text,
               Outcome::Blocked);
 }

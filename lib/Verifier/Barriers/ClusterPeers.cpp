@@ -98,8 +98,9 @@ bool ClusterPeers::checkReach(State &state, unsigned task, Operation *op,
            .contains(rows.getPeer(rows.getCompleted()),
                      selection.getPhaseBit(slot))) {
     finding = {op, model.taskNames[task] +
-                       " is not ordered after the end of the phase before in "
-                       "other blocks, so this may be counted there"};
+                       " reaches barriers of other blocks without waiting for "
+                       "the end of their previous phase, which may count the "
+                       "addition"};
     return false;
   }
   state[reached] = 1;
@@ -117,7 +118,7 @@ bool ClusterPeers::checkCopy(const State &state, unsigned task, Operation *op,
     isFree &= clock.contains(rows.getPeer(rows.getReads(reader)), places);
   if (isFree)
     return true;
-  finding = {op, model.taskNames[task] + " lets a copy write to " +
+  finding = {op, model.taskNames[task] + " starts a copy to " +
                      model.places.getName(places) +
                      " of other blocks of the cluster, which may still access "
                      "it"};

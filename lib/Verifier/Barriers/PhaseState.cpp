@@ -104,11 +104,10 @@ bool PhaseState::checkPhase(const State &state, unsigned task, Operation *op,
                     selection.getPhaseBit(slot)))
     return true;
   finding = {op,
-             model.taskNames[task] +
-                 " is not ordered after the end of the phase before of slot " +
+             model.taskNames[task] + " adds to slot " +
                  std::to_string(slot.number) +
-                 " of this barrier, so this may be counted there: a wait "
-                 "is missing"};
+                 " of this barrier without waiting for the end of its previous "
+                 "phase, which may count the addition"};
   return false;
 }
 
@@ -123,19 +122,18 @@ bool PhaseState::checkWaiter(const State &state, unsigned task,
   bool mayHaveToWait = place ? !arriving.contains(rows.getReads(task), place)
                              : countUnseen(state, task, slot) > 0;
   if (mayHaveToWait) {
-    finding = {op, "a barrier completes a phase before " +
-                       model.taskNames[task] +
-                       " has waited for the one before: parity alone does not "
-                       "distinguish them"};
+    finding = {op,
+               "a barrier completes a phase before " + model.taskNames[task] +
+                   " has waited for the previous one: parity alone does not "
+                   "distinguish them"};
     return false;
   }
   if (!place &&
       !arriving.contains(rows.getAwaited(), selection.getPhaseBit(slot))) {
-    finding = {op, "a barrier completes a phase, and the arrivals are not "
-                   "ordered after the wait of " +
-                       model.taskNames[task] +
-                       " for the one before: " + model.taskNames[task] +
-                       " may come too late and wait forever"};
+    finding = {op, "a barrier completes a phase, but its arrivals do not "
+                   "wait for " +
+                       model.taskNames[task] + " to see the previous phase: " +
+                       model.taskNames[task] + " may miss it and wait forever"};
     return false;
   }
   return true;
@@ -155,7 +153,7 @@ bool PhaseState::canComplete(const State &state, BarrierSlot slot,
     return true;
   finding = {op,
              "a barrier completes a phase before any task has waited for the "
-             "one before"};
+             "previous phase"};
   return false;
 }
 

@@ -70,17 +70,17 @@ Outcome ChannelSteps::checkAcquire(const State &state, unsigned task,
     return Outcome::Wrong;
   }
   if (std::optional<unsigned> filler = transactions.getFiller(state, cursor)) {
-    std::string text = "waits for " + place + ", which " +
-                       model.taskNames[*filler] + " fills and does not commit";
+    std::string text = place + ", which " + model.taskNames[*filler] +
+                       " fills and does not commit";
     return model.hasRoles()
                ? fail(finding, op, text, Outcome::Blocked)
-               : fail(finding, op, model.taskNames[task] + " " + text);
+               : fail(finding, op,
+                      model.taskNames[task] + " waits for " + text);
   }
   if (!transactions.getFull(state, cursor))
     return Outcome::Done;
   return model.hasRoles()
-             ? fail(finding, op, "waits for " + place + " to be released",
-                    Outcome::Blocked)
+             ? fail(finding, op, place + " to be released", Outcome::Blocked)
              : fail(finding, op,
                     place + " is acquired before its contents were released");
 }
@@ -138,8 +138,7 @@ Outcome ChannelSteps::checkWait(const State &state, unsigned task, WaitOp op,
   if (!transactions.isFullFor(state, cursor, task) ||
       transactions.isOpenFor(state, cursor, task))
     return model.hasRoles()
-               ? fail(finding, op, "waits for " + place + " to be filled",
-                      Outcome::Blocked)
+               ? fail(finding, op, place + " to be filled", Outcome::Blocked)
                : fail(finding, op,
                       place + " is waited for before it was committed");
   if (isAlternating &&

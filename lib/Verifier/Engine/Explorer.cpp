@@ -379,6 +379,24 @@ std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
   return found;
 }
 
+/// Describes a deadlock by the findings of the blocked tasks. Returns an empty
+/// finding if no task is blocked.
+static Finding describeDeadlock(const TaskProgram &program,
+                                ArrayRef<Finding> blocked) {
+  Finding stuck;
+  for (auto [task, finding] : llvm::enumerate(blocked)) {
+    if (!finding.op)
+      continue;
+    const std::string &name = program.getTasks()[task].name;
+    if (!stuck.op)
+      stuck = {finding.op, name + " waits forever for " + finding.text};
+    else
+      stuck = {stuck.op, stuck.text, finding.op,
+               name + " waits for " + finding.text};
+  }
+  return stuck;
+}
+
 std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   State state = rules.getInitial();
   SmallVector<size_t> next(traces.size(), 0);
@@ -425,16 +443,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   // Events that were cut off might have unblocked a task.
   if (llvm::any_of(traces, [](const Trace &trace) { return trace.isCut; }))
     return std::nullopt;
-  Finding stuck;
-  for (auto [task, finding] : llvm::enumerate(blocked)) {
-    if (!finding.op)
-      continue;
-    std::string text = program.getTasks()[task].name + " " + finding.text;
-    if (!stuck.op)
-      stuck = {finding.op, text + ", forever"};
-    else
-      stuck = {stuck.op, stuck.text, finding.op, text};
-  }
+  Finding stuck = describeDeadlock(program, blocked);
   if (!stuck.op && rules.finish(state, stuck))
     return std::nullopt;
   return describe(stuck, past);

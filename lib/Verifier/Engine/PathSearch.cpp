@@ -206,7 +206,7 @@ std::string PathSearch::describeTask(const Path &path, unsigned task,
   Finding finding;
   bool isBlocked =
       context.rules.step(copy, task, op, inputs, finding) == Outcome::Blocked;
-  return isBlocked ? name + " " + finding.text : name;
+  return isBlocked ? name + " waits for " + finding.text : name;
 }
 
 /// Describes a deadlock by the first two tasks that cannot go on.
@@ -222,7 +222,8 @@ Finding PathSearch::describeStuck(const Path &path) const {
     else if (!stuck.other)
       stuck = {stuck.op, stuck.text, op, text};
   }
-  stuck.text = "no order of the roles' events was found in which all go on: " +
-               stuck.text;
+  stuck.text =
+      "the proof found no order of events in which all roles finish: " +
+      stuck.text;
   return stuck;
 }

@@ -62,7 +62,8 @@ using State = std::vector<int64_t>;
 
 enum class Outcome {
   Done,
-  /// The task must wait for other tasks.
+  /// The task must wait for other tasks. The text of the finding says what for:
+  /// "slot 0 in phase 0 to be filled".
   Blocked,
   /// The step breaks a rule.
   Wrong
