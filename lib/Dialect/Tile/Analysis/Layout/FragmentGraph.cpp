@@ -234,13 +234,11 @@ LogicalResult FragmentGraph::buildNodes() {
     if (getFragmentLayout(value.getType())
             .isSameAs(getFragmentLayout(node.given.getType())))
       continue;
-    InFlightDiagnostic diag = mlir::emitError(value.getLoc(), "layout of ")
-                              << value.getType()
-                              << " has to be that of another value, which "
-                                 "comes out of the same operation or goes "
-                                 "through the same loop or branch; give both "
-                                 "one layout and convert one with "
-                                 "'tile.convert_layout'";
+    InFlightDiagnostic diag = mlir::emitError(value.getLoc())
+                              << "the layouts of two values differ, but an "
+                                 "operation, loop or branch requires one; "
+                                 "convert one value with 'tile.convert_layout'";
+    diag << "; this value has type " << value.getType();
     diag.attachNote(node.given.getLoc())
         << "the other value has type " << node.given.getType();
     return diag;

@@ -243,25 +243,29 @@ std::string tile::describe(const LayoutReason &reason) {
   };
   switch (reason.kind) {
   case LayoutReason::Kind::Type:
-    os << "a type has it";
+    os << "given by a type";
     break;
   case LayoutReason::Kind::Result:
-    name() << " has its result in it";
+    os << "result layout of ";
+    name();
     break;
   case LayoutReason::Kind::Operand:
-    name() << " reads an operand in it";
+    os << "operand layout of ";
+    name();
     break;
   case LayoutReason::Kind::Access:
-    name() << " has the widest accesses in it";
+    os << "widest accesses of ";
+    name();
     break;
   case LayoutReason::Kind::Store:
-    name() << " has wider accesses in it, which pay for a conversion";
+    os << "wider accesses of ";
+    name() << ", which pay for a conversion";
     break;
   case LayoutReason::Kind::Reduction:
-    name() << " stays within warps in it";
+    name() << " stays within warps";
     break;
   case LayoutReason::Kind::Default:
-    os << "nothing asks for another";
+    os << "default layout";
     break;
   }
   return text;

@@ -38,11 +38,11 @@ static void explainValue(Value value, const LayoutInference &inference) {
   InFlightDiagnostic diag = emitRemark(value.getLoc());
   diag << "layout " << choice->layout << ": " << describe(choice->reason);
   if (choice->via)
-    diag << "; it follows through '" << choice->via->getName() << "'";
+    diag << ", through '" << choice->via->getName() << "'";
   if (unsigned count = inference.getNumCandidates(value); count > 1)
-    diag << "; the cheapest of " << count;
+    diag << "; cheapest of " << count << " candidates";
   if (Operation *op = choice->reason.op; op != getMaker(value))
-    diag.attachNote(op->getLoc()) << "this asks for it";
+    diag.attachNote(op->getLoc()) << "required by this operation";
 }
 
 void tile::explainLayouts(gpu::GPUFuncOp kernel,
@@ -82,18 +82,18 @@ void tile::explainLayouts(ArrayRef<std::pair<Value, SharedLayoutAttr>> buffers,
       return isa<ViewLikeOpInterface>(user);
     };
     if (isa<SharedLayoutAttr>(cast<MemRefType>(buffer.getType()).getLayout())) {
-      diag << "its type has it";
+      diag << "given by the type of the buffer";
     } else if (Operation *op = findReader(buffer, layout, target)) {
-      diag << "'" << op->getName() << "' asks for it";
-      diag.attachNote(op->getLoc()) << "this asks for it";
+      diag << "required by '" << op->getName() << "'";
+      diag.attachNote(op->getLoc()) << "required by this operation";
     } else if (!buffer.getDefiningOp<AllocSharedOp>()) {
-      diag << "it places the bytes of its source";
+      diag << "the buffer is a view and places the bytes of its source";
     } else if (layout.getLayout().isRowMajor()) {
-      diag << "nothing asks for another";
+      diag << "default layout";
     } else if (llvm::any_of(buffer.getUsers(), isView)) {
-      diag << "a view of it asks for it";
+      diag << "required by a view of the buffer";
     } else {
-      diag << "accesses have the fewest bank conflicts in it";
+      diag << "fewest bank conflicts of accesses";
     }
   }
 }
@@ -116,12 +116,12 @@ static void remarkConversion(const InsertedConversion &conversion,
          << " bytes of shared memory, to have ";
   diag << type.getEncoding() << ": " << describe(conversion.to);
   diag.attachNote(conversion.from.op->getLoc())
-      << "it has "
+      << "the fragment has layout "
       << cast<RankedTensorType>(op.getSource().getType()).getEncoding() << ": "
       << describe(conversion.from);
   if (conversion.to.op != conversion.user)
     diag.attachNote(conversion.to.op->getLoc())
-        << "this asks for the other layout";
+        << "the other layout is required by this operation";
 }
 
 void tile::remarkConversions(ArrayRef<InsertedConversion> conversions,

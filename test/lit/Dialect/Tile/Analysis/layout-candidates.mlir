@@ -13,8 +13,8 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT:   access by tile.store %1, %arg1: #tile.fragment<thread = (64, 2):(1*d0, 0), value = ():()>
   // CHECK-NEXT:   access by %0 = tile.load %arg0, via %1 = tile.reduce %0: #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>
   // CHECK-NEXT: choices:
-  // CHECK-NEXT: %0: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, 'tile.load' has the widest accesses in it (1 of 1)
-  // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>, 'tile.load' has the widest accesses in it (2 of 2)
+  // CHECK-NEXT: %0: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.load' (1 of 1)
+  // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>, widest accesses of 'tile.load' (2 of 2)
   gpu.func @reduction(%A: memref<64x64xf32>, %C: memref<64xf32>) kernel {
     %x = tile.load %A[0, 0] : memref<64x64xf32> -> tensor<64x64xf32>
     %s = tile.reduce <sum> %x {axis = 1 : i64} : tensor<64x64xf32> -> tensor<64xf32>
@@ -32,8 +32,8 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: node 1: %1
   // CHECK-NEXT:   type of %1 = tile.convert_layout %0: #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>
   // CHECK-NEXT: choices:
-  // CHECK-NEXT: %0: #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>, a type has it (1 of 1)
-  // CHECK-NEXT: %1: #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>, a type has it (1 of 1)
+  // CHECK-NEXT: %0: #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>, given by a type (1 of 1)
+  // CHECK-NEXT: %1: #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>, given by a type (1 of 1)
   gpu.func @given(%A: memref<64x64xf32>) kernel {
     %x = tile.load %A[0, 0] : memref<64x64xf32> -> tensor<64x64xf32, #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>>
     %y = tile.convert_layout %x : tensor<64x64xf32, #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>> to tensor<64x64xf32, #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>>
@@ -57,9 +57,9 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: node 3: %2
   // CHECK-NEXT:   access by tile.store %0, %arg0, via scf.yield %2: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>
   // CHECK-NEXT: choices:
-  // CHECK-NEXT: %0, %arg3: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, 'tile.store' has the widest accesses in it (1 of 1)
-  // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, 'tile.load' has the widest accesses in it (1 of 1)
-  // CHECK-NEXT: %2: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, 'tile.store' has the widest accesses in it (1 of 1)
+  // CHECK-NEXT: %0, %arg3: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.store' (1 of 1)
+  // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.load' (1 of 1)
+  // CHECK-NEXT: %2: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.store' (1 of 1)
   gpu.func @carried(%A: memref<?x64xf32>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index
@@ -79,7 +79,7 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: node 0: %0
   // CHECK-NEXT:   access by %0 = tile.load %arg0, %arg1: #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>
   // CHECK-NEXT: choices:
-  // CHECK-NEXT: %0: #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>, 'tile.load' has the widest accesses in it (1 of 1)
+  // CHECK-NEXT: %0: #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>, widest accesses of 'tile.load' (1 of 1)
   gpu.func @odd_rows(%A: memref<?x?xf32>, %i: index) kernel {
     %x = tile.load %A[%i, 0] : memref<?x?xf32> -> tensor<40x24xf32>
     tile.store %x to %A[0, %i] : tensor<40x24xf32> to memref<?x?xf32>

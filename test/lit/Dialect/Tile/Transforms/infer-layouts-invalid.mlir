@@ -50,7 +50,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @clash(%A: memref<256xi32>) kernel {
     %x = tile.load %A : memref<256xi32> -> tensor<256xi32, #row>
-    // expected-error @below {{layout of 'tensor<256xi1, #tile.fragment<thread = (128):(2*d0), value = (2):(1*d0)>>' has to be that of another value, which comes out of the same operation or goes through the same loop or branch; give both one layout and convert one with 'tile.convert_layout'}}
+    // expected-error @below {{the layouts of two values differ, but an operation, loop or branch requires one; convert one value with 'tile.convert_layout'; this value has type 'tensor<256xi1, #tile.fragment<thread = (128):(2*d0), value = (2):(1*d0)>>'}}
     // expected-note @below {{the other value has type 'tensor<256xi32, #tile.fragment<thread = (128):(1*d0), value = (2):(128*d0)>>'}}
     %s:2 = "arith.addui_extended"(%x, %x) : (tensor<256xi32, #row>, tensor<256xi32, #row>) -> (tensor<256xi32, #row>, tensor<256xi1, #col>)
     gpu.return
@@ -187,7 +187,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @types(%X: memref<64x96xf16>) kernel {
     // expected-note @below {{the layout is fixed here}}
     %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg>
-    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>: its type says otherwise; it wants #tile.shared<(32, 128):(1, 32)>; copy the tile to a buffer of its own}}
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>: its type has another layout; it wants #tile.shared<(32, 128):(1, 32)>; copy the tile to a buffer of its own}}
     %v = tile.view %a : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg> to memref<32x128xf16, #tile.shared<(32, 128):(1, 32)>, #wg>
     gpu.return
   }

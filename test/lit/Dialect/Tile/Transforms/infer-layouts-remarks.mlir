@@ -8,10 +8,10 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @square(%X: memref<64x64xf32>, %Y: memref<?x?xf32>, %n: index) kernel {
     %a = tile.alloc_shared : memref<64x64xf16, #wg>
     %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-    // expected-note @below {{it has #tile.fragment<thread = (4, 8, 2, 2):(2*d1, 1*d0, 32*d0, 32*d1), value = (2, 2, 4, 2):(1*d1, 8*d0, 8*d1, 16*d0)>: 'tile.gemm' (mma) has its result in it}}
+    // expected-note @below {{the fragment has layout #tile.fragment<thread = (4, 8, 2, 2):(2*d1, 1*d0, 32*d0, 32*d1), value = (2, 2, 4, 2):(1*d1, 8*d0, 8*d1, 16*d0)>: result layout of 'tile.gemm' (mma)}}
     %s = tile.gemm %a, %a, %zero : memref<64x64xf16, #wg>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     %h = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
-    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x64xf16>' goes through 9200 bytes of shared memory, to have #tile.fragment<thread = (4, 8, 2, 2):(2*d1, 1*d0, 32*d0, 0), value = (2, 2, 8, 2):(1*d1, 8*d0, 8*d1, 16*d0)>: 'tile.gemm' (mma) reads an operand in it}}
+    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x64xf16>' goes through 9200 bytes of shared memory, to have #tile.fragment<thread = (4, 8, 2, 2):(2*d1, 1*d0, 32*d0, 0), value = (2, 2, 8, 2):(1*d1, 8*d0, 8*d1, 16*d0)>: operand layout of 'tile.gemm' (mma)}}
     %o = tile.gemm %h, %a, %zero : tensor<64x64xf16>, memref<64x64xf16, #wg> -> tensor<64x64xf32>
     tile.store %o to %Y[%n, %n] : tensor<64x64xf32> to memref<?x?xf32>
     gpu.return
@@ -39,9 +39,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
   gpu.func @given(%X: memref<64x32xf16>, %Y: memref<?x?xf32>, %n: index) kernel {
     %b = tile.alloc_shared : memref<32x64xf16, #wg>
     %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-    // expected-note @below {{it has #tile.fragment<thread = (4, 8, 4):(8*d1, 1*d0, 16*d0), value = (8, 2):(1*d1, 8*d0)>: a type has it}}
+    // expected-note @below {{the fragment has layout #tile.fragment<thread = (4, 8, 4):(8*d1, 1*d0, 16*d0), value = (8, 2):(1*d1, 8*d0)>: given by a type}}
     %x = tile.load %X : memref<64x32xf16> -> tensor<64x32xf16, #given>
-    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x32xf16>' is exchanged between the lanes of each warp, to have #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>: 'tile.gemm' (wgmma) reads an operand in it}}
+    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x32xf16>' is exchanged between the lanes of each warp, to have #tile.fragment<thread = (4, 8, 4):(2*d1, 1*d0, 16*d0), value = (2, 2, 4):(1*d1, 8*d0, 8*d1)>: operand layout of 'tile.gemm' (wgmma)}}
     %o = "tile.gemm"(%x, %b, %zero) : (tensor<64x32xf16, #given>, memref<32x64xf16, #wg>, tensor<64x64xf32>) -> tensor<64x64xf32>
     tile.store %o to %Y[%n, %n] : tensor<64x64xf32> to memref<?x?xf32>
     gpu.return
@@ -57,9 +57,9 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 #col = #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (16):(2*d0)>
 gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @meet(%X: memref<64x?xf32>, %n: index) kernel {
-    // expected-note @below {{it has #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>: a type has it}}
+    // expected-note @below {{the fragment has layout #tile.fragment<thread = (32, 4):(1*d1, 1*d0), value = (16):(4*d0)>: given by a type}}
     %x = tile.load %X[0, %n] : memref<64x?xf32> -> tensor<64x32xf32, #row>
-    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x32xf32>' goes through 8444 bytes of shared memory, to have #tile.fragment<thread = (64, 2):(1*d0, 1*d1), value = (16):(2*d1)>: a type has it}}
+    // expected-remark @below {{tile-layout-0001: a fragment of type 'tensor<64x32xf32>' goes through 8444 bytes of shared memory, to have #tile.fragment<thread = (64, 2):(1*d0, 1*d1), value = (16):(2*d1)>: given by a type}}
     %y = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<64x32xf32, #row> -> tensor<32x64xf32, #col>
     tile.print "y" %y : tensor<32x64xf32, #col>
     gpu.return

@@ -29,7 +29,7 @@ struct LayoutReason {
     Access,    // accesses to memory are widest in it
     Store,     // stores are cheaper in it, though it takes a conversion
     Reduction, // a reduction stays within warps
-    Default    // nothing asks for another
+    Default    // no operation requires another
   };
   Kind kind;
   mlir::Operation *op;

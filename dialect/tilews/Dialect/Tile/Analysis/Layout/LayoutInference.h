@@ -32,8 +32,8 @@ namespace tilews::tile {
 /// it prints each node with its choice. %5 follows from %4 without conversion:
 ///
 /// ```
-/// %4: #tile.fragment<...>, 'tile.load' has the widest accesses in it (1 of 1)
-/// %5: #tile.fragment<...>, 'tile.load' has the widest accesses in it (2 of 2)
+/// %4: #tile.fragment<...>, widest accesses of 'tile.load' (1 of 1)
+/// %5: #tile.fragment<...>, widest accesses of 'tile.load' (2 of 2)
 /// ```
 class LayoutInference {
 public:
@@ -86,7 +86,7 @@ private:
   llvm::SmallVector<std::optional<unsigned>> choices;
 };
 
-/// Returns the reason as text for a message, such as "a type has it".
+/// Returns the reason as text for a message, such as "given by a type".
 std::string describe(const LayoutReason &reason);
 
 } // namespace tilews::tile
