@@ -43,15 +43,14 @@ static std::string getName(const BarrierArray &barriers, int64_t slot) {
 
 static std::string toText(const MBarrier &barrier) {
   std::string text =
-      ("is in phase " + Twine(barrier.phase) + " (parity " +
-       Twine(barrier.getParity()) + "), which misses " +
-       Twine(barrier.missing) + " of " + Twine(barrier.count) + " arrivals")
+      ("in phase " + Twine(barrier.phase) + " (parity " +
+       Twine(barrier.getParity()) + "): " + Twine(barrier.missing) + " of " +
+       Twine(barrier.count) + " arrivals missing")
           .str();
   if (barrier.bytes > 0)
-    text += (" and " + Twine(barrier.bytes) + " bytes").str();
+    text += (", " + Twine(barrier.bytes) + " bytes missing").str();
   if (barrier.bytes < 0)
-    text += (" and has got " + Twine(-barrier.bytes) +
-             " bytes more than it expects")
+    text += (", " + Twine(-barrier.bytes) + " bytes more landed than expected")
                 .str();
   return text;
 }
@@ -72,7 +71,7 @@ static void report(const Instruction &inst, const BarrierArray &barriers,
   failure.notes.emplace_back(inst.op->getLoc(),
                              ("waits here for the phase of parity " +
                               Twine(parity) + " of " + getName(barriers, slot) +
-                              ", which " + toText(barrier))
+                              ", which is " + toText(barrier))
                                  .str());
   for (Operation *user : barriers.value.getUsers()) {
     if (!isArrival(barriers, user))

@@ -39,7 +39,7 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 }
 
 // CHECK: deadlock.mlir:19:{{.*}}'tile.wait' op never returns
-// CHECK: deadlock.mlir:19:{{.*}} role @math waits here for the phase of parity 1 of the 'full' barrier of slot 0, which is in phase 1 (parity 1), which misses 1 of 1 arrivals
+// CHECK: deadlock.mlir:19:{{.*}} role @math waits here for the phase of parity 1 of the 'full' barrier of slot 0, which is in phase 1 (parity 1): 1 of 1 arrivals missing
 // CHECK: deadlock.mlir:31:{{.*}} role @load arrives at that barrier here
-// CHECK: deadlock.mlir:28:{{.*}} role @load waits here for the phase of parity 0 of the 'empty' barrier of slot 0, which is in phase 0 (parity 0), which misses 1 of 1 arrivals
+// CHECK: deadlock.mlir:28:{{.*}} role @load waits here for the phase of parity 0 of the 'empty' barrier of slot 0, which is in phase 0 (parity 0): 1 of 1 arrivals missing
 // CHECK: deadlock.mlir:23:{{.*}} role @math arrives at that barrier here

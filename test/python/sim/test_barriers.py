@@ -121,7 +121,7 @@ BROKEN = {
     "the producer waits for the wrong phase": (
         [("iter_args(%p = %i0, %f = %i1)", "iter_args(%p = %i0, %f = %i0)")],
         r"role @load waits here for the phase of parity 0 of the barrier of slot 0, "
-        r"which is in phase 0 \(parity 0\), which misses 4 of 4 arrivals",
+        r"which is in phase 0 \(parity 0\): 4 of 4 arrivals missing",
     ),
     "the phase does not change": (
         [("scf.yield %p2, %f2 : i32, i32", "scf.yield %p2, %f : i32, i32")],
@@ -142,11 +142,11 @@ BROKEN = {
     ),
     "too few bytes are expected": (
         [("bytes = 256", "bytes = 252")],
-        "misses 0 of 1 arrivals and has got 4 bytes more than it expects",
+        "0 of 1 arrivals missing, 4 bytes more landed than expected",
     ),
     "too many bytes are expected": (
         [("bytes = 256", "bytes = 260")],
-        "misses 0 of 1 arrivals and 4 bytes",
+        "0 of 1 arrivals missing, 4 bytes missing",
     ),
     "no bytes are expected": (
         [(", bytes = 256 : i64", "")],
@@ -158,11 +158,11 @@ BROKEN = {
     ),
     "one thread arrives twice": (
         [(EXPECT, f"{EXPECT} : !tile.mbarrier<2>\n{EXPECT}")],
-        "arrives 1 times at the barrier of slot 0|which misses .* bytes",
+        "arrives 1 times at the barrier of slot 0|arrivals missing, .* bytes",
     ),
     "too few arrivals": (
         [("{by = #tile.agents<warps>}", "{by = #tile.agents<thread>}")],
-        "which misses 3 of 4 arrivals",
+        "3 of 4 arrivals missing",
     ),
     "one thread gives back what all have read": (
         [

@@ -104,7 +104,7 @@ def test_a_slot_that_is_never_released_ends_in_a_report():
     text = str(error.value)
     assert "never returns" in text
     assert "role @load waits here for the phase of parity 0 of the 'empty'" in text
-    assert "misses 1 of 1 arrivals" in text
+    assert "1 of 1 arrivals missing" in text
     assert "role @math waits here for the phase of parity 1 of the 'full'" in text
     assert "role @load arrives at that barrier here" in text
 
