@@ -124,7 +124,8 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
         )
     if len(found) > 1:
         raise KernelError(
-            f"cannot tell the functions of line {code.co_firstlineno} apart",
+            f"line {code.co_firstlineno} has several functions with the same code; "
+            "cannot identify which one this is",
             hint="write each in a line of its own",
             **place,
         )
