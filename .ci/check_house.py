@@ -52,6 +52,14 @@ _SOURCES = {".cpp", ".h", ".td", ".py", ".mlir", ".edits"}
 Finding = tuple[str, int, str]
 
 
+def untracked(root: Path) -> Iterator[Path]:
+    """The files below a folder without git, but for the environment and builds."""
+    for path in root.rglob("*"):
+        name = path.relative_to(root)
+        if not name.parts[0].startswith((".venv", "build")):
+            yield name
+
+
 class Tree:
     """The sources of a checkout, read once."""
 
@@ -59,9 +67,10 @@ class Tree:
         self.root = root
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         result = subprocess.run(command, cwd=root, capture_output=True, text=True)
-        if result.returncode != 0:
-            sys.exit(f"check_house: git lists no files of {root}: {result.stderr}")
-        names = filter(None, result.stdout.split("\0"))
+        if result.returncode == 0:
+            names = filter(None, result.stdout.split("\0"))
+        else:
+            names = (str(path) for path in untracked(root))
         self.files = sorted(
             name
             for name in set(names)

@@ -83,10 +83,16 @@ def tracked(folder: Path) -> list[Path]:
     """Files below a folder that git tracks, or would."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(f"check_prose: git lists no files of {folder}: {result.stderr}")
-    names = filter(None, result.stdout.split("\0"))
-    return sorted({folder / name for name in names})
+    if result.returncode == 0:
+        names = filter(None, result.stdout.split("\0"))
+        return sorted({folder / name for name in names})
+    # Without git: all but the environment and builds.
+    skipped = (".venv", "build")
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.relative_to(folder).parts[0].startswith(skipped)
+    )
 
 
 def select(only: list[str]) -> list[Path]:
