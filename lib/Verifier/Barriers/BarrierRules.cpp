@@ -50,18 +50,6 @@ SmallVector<unsigned> BarrierRules::getLinks(Operation *op) const {
 // Steps
 //===----------------------------------------------------------------------===//
 
-Outcome BarrierRules::step(State &state, unsigned task, Operation *op,
-                           ArrayRef<int64_t> inputs, Finding &finding) const {
-  Outcome outcome = perform(state, task, op, inputs, finding);
-  if (outcome != Outcome::Done) {
-    LDBG() << model.taskNames[task]
-           << (outcome == Outcome::Wrong ? " is refused " : " is blocked in ")
-           << describe(op, inputs) << ": " << finding.text;
-    LLVM_DEBUG(print(llvm::dbgs(), state));
-  }
-  return outcome;
-}
-
 Outcome BarrierRules::perform(State &state, unsigned task, Operation *op,
                               ArrayRef<int64_t> inputs,
                               Finding &finding) const {

@@ -59,8 +59,6 @@ public:
   llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const override;
 
   State getInitial() const override { return parts.getInitial(); }
-  Outcome step(State &state, unsigned task, mlir::Operation *op,
-               llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
   bool finish(const State &state, Finding &finding) const override;
   void reduce(State &state, bool inRoles) const override {
     parts.reduce(state, inRoles);
@@ -73,7 +71,8 @@ public:
 
 private:
   Outcome perform(State &state, unsigned task, mlir::Operation *op,
-                  llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
+                  llvm::ArrayRef<int64_t> inputs,
+                  Finding &finding) const override;
 
   BarrierModel model;
   BarrierSelection selection;

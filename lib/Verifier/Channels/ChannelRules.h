@@ -62,8 +62,6 @@ public:
   llvm::SmallVector<unsigned> getLinks(mlir::Operation *op) const override;
 
   State getInitial() const override { return parts.getInitial(); }
-  Outcome step(State &state, unsigned task, mlir::Operation *op,
-               llvm::ArrayRef<int64_t> inputs, Finding &finding) const override;
   bool finish(const State &state, Finding &finding) const override;
   int64_t getBase(const State &state, unsigned link) const override {
     return parts.transactions.getNextAcquire(state, link);
@@ -81,7 +79,8 @@ public:
 
 private:
   Outcome perform(State &state, unsigned task, mlir::Operation *op,
-                  llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
+                  llvm::ArrayRef<int64_t> inputs,
+                  Finding &finding) const override;
   void performCommon(State &state, mlir::Operation *op) const;
 
   ChannelModel model;

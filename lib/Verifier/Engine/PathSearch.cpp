@@ -139,11 +139,12 @@ Progress PathSearch::advanceTogether(Path &path) {
 /// iteration have not been compared yet.
 Progress PathSearch::endIteration(Path &path, Progress progress) {
   bool hasLeftLoop = std::exchange(path.hasLeftLoop, false);
+  size_t words = path.values.size() + path.state.size();
   if (progress == Progress::Iterated)
-    return context.countState(path.values.size() + path.state.size())
-               ? visit(path)
-               : Progress::Made;
-  return hasLeftLoop && progress == Progress::Made ? visit(path) : progress;
+    return context.countState(words) ? visit(path) : Progress::Made;
+  if (!hasLeftLoop || progress != Progress::Made)
+    return progress;
+  return context.countWords(words) ? visit(path) : Progress::Made;
 }
 
 /// Ends a path whose state was visited before by another one. Where knowledge

@@ -58,6 +58,10 @@ public:
   /// false if these are too many.
   bool countState(size_t words) {
     ++effort.states;
+    return countWords(words);
+  }
+  /// The same for a state that a path is compared at, after a loop.
+  bool countWords(size_t words) {
     numWords += words;
     return !hasTooManyStates();
   }

@@ -8,7 +8,8 @@
 // Questions about single operations that the rules for channels and those for
 // barriers have in common: which task runs an operation, whether its threads
 // synchronize, and which branches are around it. They are answered from the IR,
-// without a model of the kernel, so both models are built with them.
+// without a model of the kernel, so both models are built with them. The debug
+// output of a step is the same for both, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +18,26 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
+
+Outcome Rules::step(State &state, unsigned task, Operation *op,
+                    ArrayRef<int64_t> inputs, Finding &finding) const {
+  Outcome outcome = perform(state, task, op, inputs, finding);
+  if (outcome != Outcome::Done) {
+    LDBG() << "task " << task
+           << (outcome == Outcome::Wrong ? " is refused " : " is blocked in ")
+           << describe(op, inputs) << ": " << finding.text;
+    LLVM_DEBUG(print(llvm::dbgs(), state));
+  }
+  return outcome;
+}
 
 unsigned verifier::getTask(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();

@@ -123,9 +123,8 @@ public:
   virtual State getInitial() const = 0;
   /// Lets `task` perform `op`. Unless the outcome is `Done`, the state is
   /// unchanged and `finding` holds the reason.
-  virtual Outcome step(State &state, unsigned task, mlir::Operation *op,
-                       llvm::ArrayRef<int64_t> inputs,
-                       Finding &finding) const = 0;
+  Outcome step(State &state, unsigned task, mlir::Operation *op,
+               llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
   /// Checks the state after all tasks have ended. Returns false, with a
   /// finding, if a transaction or phase is left incomplete.
   virtual bool finish(const State &state, Finding &finding) const = 0;
@@ -153,6 +152,12 @@ public:
   /// An event as a line of a trace, without the name of the task.
   virtual std::string describe(mlir::Operation *op,
                                llvm::ArrayRef<int64_t> inputs) const = 0;
+
+private:
+  /// The step itself.
+  virtual Outcome perform(State &state, unsigned task, mlir::Operation *op,
+                          llvm::ArrayRef<int64_t> inputs,
+                          Finding &finding) const = 0;
 };
 
 } // namespace tilews::verifier
