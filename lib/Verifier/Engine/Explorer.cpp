@@ -81,6 +81,11 @@ void Explorer::findScales() {
         matchPattern(op->getOperand(1), m_Constant(&limit)) &&
         limit.getInt() > 0 && limit.getInt() < kLargestLimit)
       limits.insert(limit.getInt() + 2);
+    if (isa<arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      if (Type type = op->getResult(0).getType();
+          type.isInteger() && type.getIntOrFloatBitWidth() < 32)
+        narrowest =
+            std::min(narrowest ? narrowest : 32u, type.getIntOrFloatBitWidth());
     if (!isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
              arith::DivUIOp, arith::FloorDivSIOp>(op))
       return;
@@ -109,8 +114,16 @@ int64_t Explorer::chooseInteger(Type type, uint64_t identity, int64_t scale) {
   if (!type.isIntOrIndex())
     return random;
   static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 9};
-  return scale *
-         (scenario.number >= 0 ? scenario.number : kNumbers[random >> 7 & 7]);
+  if (scenario.number >= 0)
+    return scale * scenario.number;
+  // Half of the random numbers are such that narrow arithmetic wraps around.
+  bool wraps = random >> 10 & 1;
+  if (unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+      wraps && width < 32)
+    return llvm::SignExtend64(random >> 11, width);
+  if (wraps && narrowest)
+    return int64_t(1) << narrowest;
+  return scale * kNumbers[random >> 7 & 7];
 }
 
 static std::string getName(Value value) {
@@ -326,7 +339,8 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   // A carried value may matter after the loop only.
   pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
-  trace.isCut |= step <= 0;
+  bool isNegative = iteration < 0 || upper < 0;
+  trace.isCut |= step <= 0 || (loop.getUnsignedCmp() && isNegative);
   for (; iteration < upper && !trace.isCut; iteration += step) {
     ++steps;
     values[number] = iteration;

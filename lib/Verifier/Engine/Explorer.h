@@ -91,6 +91,8 @@ private:
   std::vector<char> defined;
   /// Numbers just beyond the constants that the kernel compares with.
   std::set<int64_t> limits;
+  /// The least width that the kernel converts integers to, if below 32 bits.
+  unsigned narrowest = 0;
   /// The tile sizes of extents (with their dimension) and arguments (-1).
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
   std::map<std::string, ScheduleVerdict::Input> inputs;

@@ -109,24 +109,50 @@ static Expr getComparison(ExpressionTable &table,
   }
 }
 
+/// Whether integers of this type are taken not to overflow. Narrow integers
+/// wrap around in real kernels, for example as counts of one byte.
+static bool isWide(Type type) {
+  return type.isIndex() || type.isInteger(32) || type.isInteger(64);
+}
+
+/// The sum that a conversion between integers computes, if that is its operand.
+/// An extension without sign, and a conversion to a narrow type, may change the
+/// value: 0 stands for those.
+static Expr getConverted(ExpressionTable &table, const PathFacts &facts,
+                         Operation *op, Expr value) {
+  using namespace arith;
+  Type result = op->getResult(0).getType();
+  if (isa<ExtSIOp>(op))
+    return value;
+  if (!isWide(result))
+    return 0;
+  if (isa<IndexCastOp, TruncIOp>(op))
+    return value;
+  if (isa<IndexCastUIOp, ExtUIOp>(op) &&
+      facts.getInterval(table, value).low >= 0)
+    return value;
+  return 0;
+}
+
 /// The sum or condition that `op` computes; 0 for other operations.
-static Expr getArithmetic(ExpressionTable &table, Operation *op,
-                          ArrayRef<Expr> v) {
+static Expr getArithmetic(ExpressionTable &table, const PathFacts &facts,
+                          Operation *op, ArrayRef<Expr> v) {
   using namespace arith;
   bool ofSums = op->getNumOperands() > 0 && isSum(op->getOperand(0).getType());
   if (auto cmp = dyn_cast<CmpIOp>(op); cmp && ofSums)
     return getComparison(table, cmp.getPredicate(), v[0], v[1]);
-  if (isa<AddIOp, SubIOp>(op) && ofSums)
+  bool isExact = ofSums && isWide(op->getOperand(0).getType());
+  if (isa<AddIOp, SubIOp>(op) && isExact)
     return table.add(v[0], v[1], isa<SubIOp>(op) ? -1 : 1);
-  if (isa<MulIOp>(op) && ofSums)
+  if (isa<MulIOp>(op) && isExact)
     return table.getProduct(v[0], v[1]);
   if (isa<FloorDivSIOp>(op))
     if (std::optional<int64_t> divisor = table.getConstantValue(v[1]);
         divisor && *divisor > 0)
       return table.getQuotient(v[0], *divisor);
-  if (isa<IndexCastOp, ExtSIOp, TruncIOp, IndexCastUIOp, ExtUIOp>(op) &&
-      ofSums && isSum(op->getResult(0).getType()))
-    return v[0];
+  if (ofSums && isa<CastOpInterface>(op) && isSum(op->getResult(0).getType()))
+    if (Expr converted = getConverted(table, facts, op, v[0]))
+      return converted;
   if (isa<AndIOp, OrIOp>(op) && !ofSums &&
       op->getResult(0).getType().isInteger(1))
     return table.getBoth(v[0], v[1], isa<AndIOp>(op));
@@ -142,6 +168,20 @@ static Expr getArithmetic(ExpressionTable &table, Operation *op,
 //===----------------------------------------------------------------------===//
 // Atoms
 //===----------------------------------------------------------------------===//
+
+/// Whether threads may get different results from equal operands. Operations of
+/// unknown dialects, such as reads of special registers, may give them that.
+static bool mayDifferByThread(Operation *op) {
+  if (isa<gpu::GPUDialect>(op->getDialect()))
+    return !isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::BlockDimOp,
+                gpu::ClusterIdOp, gpu::ClusterDimOp, gpu::ClusterBlockIdOp,
+                gpu::ClusterDimBlocksOp, gpu::NumSubgroupsOp,
+                gpu::SubgroupSizeOp>(op);
+  static constexpr StringRef kUniform[] = {
+      "affine", "arith",  "builtin", "index", "math",
+      "memref", "tensor", "tile",    "ub",    "vector"};
+  return !llvm::is_contained(kUniform, op->getName().getDialectNamespace());
+}
 
 /// The atom of a result that its operation's operands determine; a read of what
 /// `copy` brought is determined by the copy and where it copied from.
@@ -160,8 +200,12 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
     llvm::append_range(operands, values.getAll(path, copy.getSourceOffsets()));
     identity.words.push_back(reinterpret_cast<int64_t>(copy.getOperation()));
   }
-  if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp>(op))
+  if (mayDifferByThread(op))
     operands.push_back(values.getThread());
+  // Equal sums of two widths are different numbers without sign.
+  for (Type type : op->getOperandTypes())
+    if (isa<arith::ArithDialect>(op->getDialect()) && type.isInteger())
+      identity.words.push_back(type.getIntOrFloatBitWidth());
   identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
                                                     ? AtomKind::Element
                                                     : AtomKind::PureResult);
@@ -169,7 +213,8 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
 }
 
 /// Sets a result to an atom: of the operation and its operands, or a variable.
-void ScalarEvaluator::nameResult(Path &path, OpResult result) {
+void ScalarEvaluator::nameResult(Path &path, OpResult result,
+                                 ArrayRef<Expr> operands) {
   Operation *op = result.getOwner();
   CopyOp copy = context.program.getCopyOf(op);
   bool isDetermined =
@@ -179,10 +224,16 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result) {
   if (isDetermined) {
     atom = getPureAtom(path, result, copy);
   } else {
+    Expr thread = values.getThread();
+    bool differs =
+        mayDifferByThread(op) || llvm::any_of(operands, [&](Expr operand) {
+          return context.table.mentions(operand, thread);
+        });
     atom = context.table.getAtom({AtomKind::OpaqueResult,
                                   reinterpret_cast<int64_t>(op),
                                   int64_t(result.getResultNumber())},
-                                 {}, /*isVariable=*/true);
+                                 differs ? ArrayRef(thread) : ArrayRef<Expr>(),
+                                 /*isVariable=*/true);
     path.facts.forget(context.table, atom);
     LDBG() << op->getName() << " may differ each time: it becomes a variable";
   }
@@ -218,7 +269,7 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
     values.set(path, op->getResult(0), result);
     return true;
   }
-  if (Expr sum = getArithmetic(context.table, op, operands)) {
+  if (Expr sum = getArithmetic(context.table, path.facts, op, operands)) {
     if (isSum(op->getResult(0).getType()))
       sum = inductions.divideEvenly(path, sum);
     if (context.startsOver())
@@ -227,6 +278,6 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
     return true;
   }
   for (OpResult result : op->getResults())
-    nameResult(path, result);
+    nameResult(path, result, operands);
   return true;
 }

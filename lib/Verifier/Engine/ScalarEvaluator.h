@@ -37,7 +37,8 @@ private:
             llvm::MutableArrayRef<Expr> operands);
   Expr select(Path &path, mlir::arith::SelectOp op,
               llvm::ArrayRef<Expr> operands);
-  void nameResult(Path &path, mlir::OpResult result);
+  void nameResult(Path &path, mlir::OpResult result,
+                  llvm::ArrayRef<Expr> operands);
   Expr getPureAtom(const Path &path, mlir::OpResult result, CopyOp copy) const;
 
   ProofContext &context;

@@ -67,8 +67,14 @@ std::optional<int64_t> verifier::foldIntegers(Operation *op,
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       !op->getResult(0).getType().isIntOrIndex())
     return std::nullopt;
-  // The common case, without attributes.
-  if (llvm::all_of(v, [](int64_t n) { return n >= 0 && n <= INT32_MAX; }))
+  // The common case, without attributes. As a signed number, true is -1.
+  bool areNatural =
+      llvm::all_of(v, [](int64_t n) { return n >= 0 && n <= INT32_MAX; });
+  bool ofTruths = llvm::any_of(op->getOperandTypes(),
+                               [](Type type) { return type.isInteger(1); });
+  using namespace arith;
+  if (areNatural &&
+      (!ofTruths || isa<AndIOp, OrIOp, XOrIOp, SelectOp, ExtUIOp>(op)))
     if (std::optional<int64_t> folded = foldNaturals(op, v);
         folded && fits(op->getResult(0).getType(), *folded))
       return folded;
