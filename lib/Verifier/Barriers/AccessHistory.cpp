@@ -36,7 +36,7 @@ void AccessHistory::findUses() {
     auto arrive = dyn_cast<MBarrierArriveOp>(op);
     if (arrive && arrive.getBy() == Agents::Thread)
       checkedReads[task] = checkedWrites[task] = ~PlaceSet(0);
-    for (const BarrierModel::Access &access : event.accesses) {
+    for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
       if (access.reads)
         checkedWrites[task] |= places;

@@ -26,14 +26,15 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-Outcome BarrierAccesses::access(State &state, unsigned task, const Event &event,
+Outcome BarrierAccesses::access(State &state, unsigned task,
+                                const BarrierEvent &event,
                                 ArrayRef<int64_t> inputs,
                                 Finding &finding) const {
   State before = state;
   Operation *op = model.eventOps[event.number];
   unsigned next = 0;
   PlaceSet allRead = 0;
-  for (const BarrierModel::Access &access : event.accesses) {
+  for (const PlaceAccess &access : event.accesses) {
     std::optional<int64_t> version;
     if (access.slot)
       version = inputs[next++];
@@ -71,7 +72,7 @@ Outcome BarrierAccesses::access(State &state, unsigned task, const Event &event,
   return Outcome::Done;
 }
 
-PlaceSet BarrierAccesses::getPlaces(const BarrierModel::Access &access,
+PlaceSet BarrierAccesses::getPlaces(const PlaceAccess &access,
                                     std::optional<int64_t> version) const {
   unsigned first = model.places.getBuffers()[access.buffer].first;
   if (version)
@@ -86,7 +87,7 @@ PlaceSet BarrierAccesses::getPlaces(const BarrierModel::Access &access,
 //===----------------------------------------------------------------------===//
 
 Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
-                                   const Event &event, PlaceSet places,
+                                   const BarrierEvent &event, PlaceSet places,
                                    Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string reads = model.taskNames[task] + " reads ";
@@ -117,15 +118,16 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
   return Outcome::Done;
 }
 
-Outcome BarrierAccesses::read(State &state, unsigned task, const Event &event,
-                              PlaceSet places, Finding &finding) const {
+Outcome BarrierAccesses::read(State &state, unsigned task,
+                              const BarrierEvent &event, PlaceSet places,
+                              Finding &finding) const {
   Outcome outcome = checkRead(state, task, event, places, finding);
   if (outcome != Outcome::Done)
     return outcome;
   parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task),
                          places, task);
   parts.history.addReads(state, task, places);
-  if (event.executor == BarrierModel::Executor::Tma)
+  if (event.executor == BarrierEvent::Executor::Tma)
     parts.copies.startStore(state, task, places);
   return Outcome::Done;
 }
@@ -149,7 +151,7 @@ bool BarrierAccesses::isOrderedBefore(const State &state, unsigned task,
 }
 
 Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
-                                    const Event &event, PlaceSet places,
+                                    const BarrierEvent &event, PlaceSet places,
                                     Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string writes = model.taskNames[task] + " writes to ";
@@ -169,12 +171,13 @@ Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
   return Outcome::Done;
 }
 
-Outcome BarrierAccesses::write(State &state, unsigned task, const Event &event,
-                               PlaceSet places, Finding &finding) const {
+Outcome BarrierAccesses::write(State &state, unsigned task,
+                               const BarrierEvent &event, PlaceSet places,
+                               Finding &finding) const {
   Outcome outcome = checkWrite(state, task, event, places, finding);
   if (outcome != Outcome::Done)
     return outcome;
-  bool isCopy = event.executor == BarrierModel::Executor::CpAsync;
+  bool isCopy = event.executor == BarrierEvent::Executor::CpAsync;
   // A copy is not ordered before the next step of its own task either.
   if (isCopy)
     parts.knowledge.forget(state, ClockRows::OfCopies, places);
@@ -195,7 +198,7 @@ Outcome BarrierAccesses::write(State &state, unsigned task, const Event &event,
 //===----------------------------------------------------------------------===//
 
 Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
-                                   const Event &event, PlaceSet places,
+                                   const BarrierEvent &event, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string writes = model.taskNames[task] + " starts a copy to ";
@@ -234,7 +237,7 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
 
 /// A TMA load: its bytes land when a task waits for them.
 Outcome BarrierAccesses::startLoad(State &state, unsigned task,
-                                   const Event &event, PlaceSet places,
+                                   const BarrierEvent &event, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
   Outcome outcome = checkLoad(state, task, event, places, slot, finding);
   if (outcome != Outcome::Done)

@@ -26,25 +26,25 @@ public:
 
   /// All accesses of an event; `inputs` are its slot numbers. The state is as
   /// it was unless the outcome is `Done`.
-  Outcome access(State &state, unsigned task, const BarrierModel::Event &event,
+  Outcome access(State &state, unsigned task, const BarrierEvent &event,
                  llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
 
 private:
-  using Event = BarrierModel::Event;
-
-  PlaceSet getPlaces(const BarrierModel::Access &access,
+  PlaceSet getPlaces(const PlaceAccess &access,
                      std::optional<int64_t> version) const;
-  Outcome read(State &state, unsigned task, const Event &event, PlaceSet places,
-               Finding &finding) const;
-  Outcome checkRead(const State &state, unsigned task, const Event &event,
-                    PlaceSet places, Finding &finding) const;
-  Outcome write(State &state, unsigned task, const Event &event,
+  Outcome read(State &state, unsigned task, const BarrierEvent &event,
+               PlaceSet places, Finding &finding) const;
+  Outcome checkRead(const State &state, unsigned task,
+                    const BarrierEvent &event, PlaceSet places,
+                    Finding &finding) const;
+  Outcome write(State &state, unsigned task, const BarrierEvent &event,
                 PlaceSet places, Finding &finding) const;
-  Outcome checkWrite(const State &state, unsigned task, const Event &event,
-                     PlaceSet places, Finding &finding) const;
-  Outcome startLoad(State &state, unsigned task, const Event &event,
+  Outcome checkWrite(const State &state, unsigned task,
+                     const BarrierEvent &event, PlaceSet places,
+                     Finding &finding) const;
+  Outcome startLoad(State &state, unsigned task, const BarrierEvent &event,
                     PlaceSet places, BarrierSlot slot, Finding &finding) const;
-  Outcome checkLoad(State &state, unsigned task, const Event &event,
+  Outcome checkLoad(State &state, unsigned task, const BarrierEvent &event,
                     PlaceSet places, BarrierSlot slot, Finding &finding) const;
   bool isOrderedBefore(const State &state, unsigned task,
                        PlaceSet places) const;

@@ -40,10 +40,10 @@ void BarrierModel::print(raw_ostream &os) const {
     os << ", unit " << barrier.unit << "\n";
   }
   for (auto [number, op] : llvm::enumerate(eventOps)) {
-    const Event &event = events.at(op);
+    const BarrierEvent &event = events.at(op);
     os << "event " << number << ": " << op->getName() << " by task "
        << getTask(op);
-    for (const Access &access : event.accesses)
+    for (const PlaceAccess &access : event.accesses)
       os << (access.reads ? " reads" : "") << (access.writes ? " writes" : "")
          << " buffer " << access.buffer;
     os << "\n";

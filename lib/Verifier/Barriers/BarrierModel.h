@@ -22,6 +22,44 @@ struct BarrierSlot {
   int64_t number;
 };
 
+/// An access to the places of a shared buffer.
+struct PlaceAccess {
+  unsigned buffer;
+  /// The number of the version; null for all of the buffer, or for a part.
+  mlir::Value slot;
+  bool reads, writes;
+  std::optional<unsigned> part = {};
+};
+
+/// An operation of a kernel with barriers that changes the state.
+struct BarrierEvent {
+  /// What performs an access. TMA and wgmma access memory through the
+  /// asynchronous proxy.
+  enum class Executor { Threads, CpAsync, Tma, Wgmma };
+
+  /// The index in `BarrierModel::eventOps`.
+  unsigned number;
+  Executor executor = Executor::Threads;
+  llvm::SmallVector<PlaceAccess, 2> accesses = {};
+  /// TMA loads: how many bytes land, and the barrier and slot that counts them.
+  int64_t bytes = 0;
+  unsigned barrier = 0;
+  mlir::Value barrierSlot = {};
+  /// The threads of the task synchronize in it.
+  bool synchronizes = false;
+  /// It belongs to every unit.
+  bool isCommon = false;
+  /// Multicast: the cluster ranks that the first block copies to.
+  uint32_t peers = 0;
+  /// tile.gemm_wait: the numbers of the asynchronous matmuls whose results it
+  /// may name.
+  llvm::SmallVector<unsigned, 2> matmuls = {};
+
+  bool isAsyncProxy() const {
+    return executor == Executor::Tma || executor == Executor::Wgmma;
+  }
+};
+
 /// The static model of a kernel with barriers in memory: its tasks, places,
 /// barriers and events. It is made once from the kernel and does not change.
 ///
@@ -38,43 +76,6 @@ struct BarrierSlot {
 /// @load waits) with four slots in all, and one unit if the same slot numbers
 /// are used for all three.
 struct BarrierModel {
-  /// What performs an access. TMA and wgmma access memory through the
-  /// asynchronous proxy.
-  enum class Executor { Threads, CpAsync, Tma, Wgmma };
-
-  struct Access {
-    unsigned buffer;
-    /// The number of the version; null for all of the buffer, or for a part.
-    mlir::Value slot;
-    bool reads, writes;
-    std::optional<unsigned> part = {};
-  };
-
-  struct Event {
-    /// The index in `eventOps`.
-    unsigned number;
-    Executor executor = Executor::Threads;
-    llvm::SmallVector<Access, 2> accesses = {};
-    /// TMA loads: how many bytes land, and the barrier and slot that counts
-    /// them.
-    int64_t bytes = 0;
-    unsigned barrier = 0;
-    mlir::Value barrierSlot = {};
-    /// The threads of the task synchronize in it.
-    bool synchronizes = false;
-    /// It belongs to every unit.
-    bool isCommon = false;
-    /// Multicast: the cluster ranks that the first block copies to.
-    uint32_t peers = 0;
-    /// tile.gemm_wait: the numbers of the asynchronous matmuls whose results it
-    /// may name.
-    llvm::SmallVector<unsigned, 2> matmuls = {};
-
-    bool isAsyncProxy() const {
-      return executor == Executor::Tma || executor == Executor::Wgmma;
-    }
-  };
-
   struct Barrier {
     MBarrierOp op;
     int64_t depth;
@@ -149,7 +150,7 @@ struct BarrierModel {
   unsigned numSlots = 0;
   /// All places that stand for phases.
   PlaceSet phasePlaces = 0;
-  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::DenseMap<mlir::Operation *, BarrierEvent> events;
   llvm::SmallVector<mlir::Operation *> eventOps;
   /// Barriers and buffers that use the same slot numbers are a unit.
   unsigned numUnits = 0;

@@ -59,7 +59,7 @@ Outcome BarrierRules::perform(State &state, unsigned task, Operation *op,
     return steps.expect(state, task, expect, inputs[0], finding);
   if (auto wait = dyn_cast<MBarrierWaitOp>(op))
     return steps.wait(state, task, wait, inputs[0], inputs[1], finding);
-  const BarrierModel::Event &event = selection.at(op);
+  const BarrierEvent &event = selection.at(op);
   if (auto wait = dyn_cast<GemmWaitOp>(op))
     return parts.copies.getMatmuls(state, task)
         .wait(wait, event.matmuls, model.eventOps, finding);
@@ -107,7 +107,7 @@ std::string BarrierRules::describe(Operation *op,
   if (isa<MBarrierWaitOp>(op))
     return text + " parity " + std::to_string(inputs[1]);
   unsigned next = 0;
-  for (const BarrierModel::Access &access : selection.at(op).accesses) {
+  for (const PlaceAccess &access : selection.at(op).accesses) {
     text += access.writes ? " writes " : " reads ";
     text += access.slot ? "slot " + std::to_string(inputs[next++]) : "a buffer";
   }

@@ -20,9 +20,7 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-using Access = BarrierModel::Access;
 using Barrier = BarrierModel::Barrier;
-using Event = BarrierModel::Event;
 
 int64_t BarrierSelection::findDepth(std::optional<unsigned> unit) const {
   int64_t depth = 1;
@@ -75,8 +73,8 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
   };
   numberSlots(isOfUnit);
   for (const auto &[op, event] : model.events) {
-    Event own = event;
-    llvm::erase_if(own.accesses, [&](const Access &access) {
+    BarrierEvent own = event;
+    llvm::erase_if(own.accesses, [&](const PlaceAccess &access) {
       return model.bufferUnits[access.buffer] != unit;
     });
     Value barrier;
@@ -103,9 +101,9 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
 SmallVector<Value> BarrierSelection::getInputs(Operation *op) const {
   if (BarrierModel::isStep(op))
     return llvm::to_vector(op->getOperands().drop_front());
-  const Event &event = events.at(op);
+  const BarrierEvent &event = events.at(op);
   SmallVector<Value> inputs;
-  for (const Access &access : event.accesses)
+  for (const PlaceAccess &access : event.accesses)
     if (access.slot)
       inputs.push_back(access.slot);
   if (event.barrierSlot)

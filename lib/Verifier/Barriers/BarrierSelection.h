@@ -32,9 +32,7 @@ public:
   void select(unsigned unit, bool isLean);
 
   bool contains(mlir::Operation *op) const { return events.contains(op); }
-  const BarrierModel::Event &at(mlir::Operation *op) const {
-    return events.at(op);
-  }
+  const BarrierEvent &at(mlir::Operation *op) const { return events.at(op); }
   /// The integers that an event depends on: slot numbers and parities.
   llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const;
   /// Why there is too much to check, if there is.
@@ -57,7 +55,7 @@ private:
   int64_t findDepth(std::optional<unsigned> unit) const;
 
   const BarrierModel &model;
-  llvm::DenseMap<mlir::Operation *, BarrierModel::Event> events;
+  llvm::DenseMap<mlir::Operation *, BarrierEvent> events;
   /// By barrier: the bit of its first slot.
   llvm::SmallVector<unsigned> firstBits;
   bool isLean = false;

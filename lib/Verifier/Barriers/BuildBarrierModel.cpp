@@ -33,10 +33,8 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-using Access = BarrierModel::Access;
 using Barrier = BarrierModel::Barrier;
-using Event = BarrierModel::Event;
-using Executor = BarrierModel::Executor;
+using Executor = BarrierEvent::Executor;
 
 namespace {
 /// Fills in the parts of a model, each from those before.
@@ -51,7 +49,7 @@ private:
   void addEvents();
   void addEvent(Operation *op);
   void addAccesses(Operation *op);
-  bool addSignal(CopyOp copy, Event &event);
+  bool addSignal(CopyOp copy, BarrierEvent &event);
   void findUnits();
   void findSubjects();
   void findPeers();
@@ -141,7 +139,7 @@ void BarrierModelBuilder::addEvents() {
 }
 
 void BarrierModelBuilder::addEvent(Operation *op) {
-  Event event{unsigned(model.eventOps.size())};
+  BarrierEvent event{unsigned(model.eventOps.size())};
   event.synchronizes = synchronizesInScratch(op);
   auto gemm = dyn_cast<GemmOp>(op);
   event.isCommon =
@@ -177,8 +175,9 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
                         "control flow");
       continue;
     }
-    Event &event =
-        model.events.try_emplace(op, Event{unsigned(model.eventOps.size())})
+    BarrierEvent &event =
+        model.events
+            .try_emplace(op, BarrierEvent{unsigned(model.eventOps.size())})
             .first->second;
     event.accesses.push_back({*number, slotNumber, shared.reads(),
                               shared.writes(),
@@ -198,7 +197,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
 
 /// Sets the barrier that counts the bytes of a TMA load, and the number of
 /// bytes. Returns false if there is no barrier.
-bool BarrierModelBuilder::addSignal(CopyOp copy, Event &event) {
+bool BarrierModelBuilder::addSignal(CopyOp copy, BarrierEvent &event) {
   auto it = model.barrierNumbers.find(copy.getSignal());
   if (!copy.getSignal() || it == model.barrierNumbers.end())
     return false;
@@ -229,7 +228,7 @@ void BarrierModelBuilder::findUnits() {
   for (auto &[op, event] : model.events) {
     if (BarrierModel::isStep(op))
       join(op->getOperand(1), first + model.getBarrierOf(op));
-    for (const Access &access : event.accesses) {
+    for (const PlaceAccess &access : event.accesses) {
       join(access.slot, access.buffer);
       if (event.barrierSlot && access.writes)
         classes.join(access.buffer, first + event.barrier);
@@ -250,8 +249,8 @@ void BarrierModelBuilder::findSubjects() {
   using Range = std::pair<unsigned, int64_t>;
   llvm::DenseMap<Value, llvm::SmallSet<Range, 4>> byNumber;
   for (const auto &[op, event] : model.events) {
-    for (const Access &access : event.accesses) {
-      const SharedPlaces::Buffer &buffer =
+    for (const PlaceAccess &access : event.accesses) {
+      const SharedPlaces::PlacedBuffer &buffer =
           model.places.getBuffers()[access.buffer];
       if (access.slot)
         byNumber[access.slot].insert({buffer.first, buffer.versions});
@@ -286,7 +285,7 @@ void BarrierModelBuilder::findPeers() {
   model.cluster = Cluster::get(model.kernel);
   model.placePeers.assign(model.places.size(), 0);
   for (Operation *op : model.eventOps) {
-    Event &event = model.events.find(op)->second;
+    BarrierEvent &event = model.events.find(op)->second;
     auto arrive = dyn_cast<MBarrierArriveOp>(op);
     auto copy = dyn_cast<CopyOp>(op);
     uint32_t peers = 0;
@@ -297,7 +296,7 @@ void BarrierModelBuilder::findPeers() {
       peers = model.cluster.getPeers(*copy.getMulticast(), /*rank=*/0);
       event.peers = peers;
       model.barriers[event.barrier].peers |= peers;
-      for (const Access &access : event.accesses) {
+      for (const PlaceAccess &access : event.accesses) {
         const auto &buffer = model.places.getBuffers()[access.buffer];
         for (unsigned place = 0; place < buffer.getNumPlaces(); ++place)
           model.placePeers[buffer.first + place] |= peers;

@@ -24,7 +24,7 @@ ProxyState::ProxyState(const BarrierModel &model,
     : model(model), knowledge(knowledge),
       first(layout.reserve(model.getNumTasks() * NumTaskRows)) {
   for (const auto &[op, event] : model.events)
-    for (const BarrierModel::Access &access : event.accesses)
+    for (const PlaceAccess &access : event.accesses)
       if (event.isAsyncProxy())
         byProxy |= model.places.getAll(access.buffer);
 }

@@ -134,7 +134,7 @@ SharedPlaces::findPart(unsigned number, const SharedAccess &access) const {
 }
 
 std::string SharedPlaces::getName(PlaceSet places) const {
-  for (const Buffer &buffer : buffers)
+  for (const PlacedBuffer &buffer : buffers)
     for (unsigned v = 0; v < buffer.getNumPlaces(); ++v)
       if (places >> (buffer.first + v) & 1)
         return buffer.versions > 1
@@ -144,7 +144,7 @@ std::string SharedPlaces::getName(PlaceSet places) const {
 }
 
 void SharedPlaces::print(raw_ostream &os) const {
-  for (const Buffer &buffer : buffers)
+  for (const PlacedBuffer &buffer : buffers)
     os << "places " << buffer.first << " to "
        << buffer.first + buffer.getNumPlaces() - 1 << ": "
        << (buffer.parts.empty() ? "versions" : "parts") << " of a "

@@ -37,7 +37,7 @@ public:
   /// A state has a word of 64 bits for a set of places.
   static constexpr unsigned kMax = 62;
 
-  struct Buffer {
+  struct PlacedBuffer {
     tile::AllocSharedOp alloc;
     /// The number of its first place.
     unsigned first;
@@ -58,7 +58,7 @@ public:
   /// Finds the buffers of `kernel` and numbers their places.
   explicit SharedPlaces(mlir::gpu::GPUFuncOp kernel);
 
-  llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
+  llvm::ArrayRef<PlacedBuffer> getBuffers() const { return buffers; }
   /// The number of an allocation; nullopt if it has no places.
   std::optional<unsigned> findBuffer(mlir::Value alloc) const;
   /// The part of buffer `number` that an access names; nullopt if its region is
@@ -67,7 +67,7 @@ public:
                                    const tile::SharedAccess &access) const;
   /// All places of a buffer.
   PlaceSet getAll(unsigned number) const {
-    const Buffer &buffer = buffers[number];
+    const PlacedBuffer &buffer = buffers[number];
     return ((PlaceSet(1) << buffer.getNumPlaces()) - 1) << buffer.first;
   }
 
@@ -89,7 +89,7 @@ private:
   struct Uses;
   void addBuffer(tile::AllocSharedOp alloc, const Uses &uses);
 
-  llvm::SmallVector<Buffer> buffers;
+  llvm::SmallVector<PlacedBuffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
   unsigned numPlaces = 0;
 };

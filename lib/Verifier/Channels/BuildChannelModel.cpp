@@ -32,9 +32,7 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-using Access = ChannelModel::Access;
 using Channel = ChannelModel::Channel;
-using Event = ChannelModel::Event;
 
 namespace {
 /// Fills in the parts of a model, each from those before.
@@ -159,7 +157,8 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     ChannelOp(channel.op).getBuffers().begin();
   bool isTma = hasInst(op, InstKind::Tma);
   auto &event =
-      model.events.try_emplace(op, Event{unsigned(model.eventOps.size())})
+      model.events
+          .try_emplace(op, ChannelEvent{unsigned(model.eventOps.size())})
           .first->second;
   event.accesses.push_back({it->second, number, slot.getCursor(),
                             shared.reads(), shared.writes(),

@@ -33,7 +33,7 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 Outcome ChannelAccesses::access(State &state, unsigned task,
-                                const ChannelModel::Event &event,
+                                const ChannelEvent &event,
                                 ArrayRef<int64_t> cursors,
                                 Finding &finding) const {
   State before = state;
@@ -51,7 +51,7 @@ Outcome ChannelAccesses::access(State &state, unsigned task,
 }
 
 void ChannelAccesses::startMatmul(State &state, unsigned task,
-                                  const ChannelModel::Event &event,
+                                  const ChannelEvent &event,
                                   ArrayRef<int64_t> cursors) const {
   uint64_t reads = 0;
   for (auto [access, cursor] : llvm::zip(event.accesses, cursors))
@@ -61,7 +61,8 @@ void ChannelAccesses::startMatmul(State &state, unsigned task,
 }
 
 Outcome ChannelAccesses::accessSlot(State &state, unsigned task, Operation *op,
-                                    const Access &access, ChannelCursor cursor,
+                                    const SlotAccess &access,
+                                    ChannelCursor cursor,
                                     Finding &finding) const {
   if (parts.transactions.getFiller(state, cursor) == task && access.writes)
     return fill(state, op, access, cursor, finding);
@@ -78,8 +79,9 @@ Outcome ChannelAccesses::accessSlot(State &state, unsigned task, Operation *op,
   return Outcome::Done;
 }
 
-Outcome ChannelAccesses::fill(State &state, Operation *op, const Access &access,
-                              ChannelCursor cursor, Finding &finding) const {
+Outcome ChannelAccesses::fill(State &state, Operation *op,
+                              const SlotAccess &access, ChannelCursor cursor,
+                              Finding &finding) const {
   if (model.isPlanned && !model.hasRoles() &&
       parts.contents.isUnsynchronized(state, cursor))
     return fail(finding, op,
@@ -91,7 +93,7 @@ Outcome ChannelAccesses::fill(State &state, Operation *op, const Access &access,
 }
 
 Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
-                                   Operation *op, const Access &access,
+                                   Operation *op, const SlotAccess &access,
                                    ChannelCursor cursor,
                                    Finding &finding) const {
   std::string number = std::to_string(model.getSlot(cursor));
@@ -119,7 +121,7 @@ Outcome ChannelAccesses::checkRead(const State &state, unsigned task,
 //===----------------------------------------------------------------------===//
 
 Outcome ChannelAccesses::accessLoosely(State &state, unsigned task,
-                                       Operation *op, const Access &access,
+                                       Operation *op, const SlotAccess &access,
                                        ChannelCursor cursor,
                                        Finding &finding) const {
   if (access.writes)

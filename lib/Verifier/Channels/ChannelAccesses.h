@@ -25,27 +25,24 @@ public:
 
   /// All accesses of an event; `cursors` has one for each. The state is
   /// unchanged unless the outcome is `Done`.
-  Outcome access(State &state, unsigned task, const ChannelModel::Event &event,
+  Outcome access(State &state, unsigned task, const ChannelEvent &event,
                  llvm::ArrayRef<int64_t> cursors, Finding &finding) const;
 
 private:
-  using Access = ChannelModel::Access;
-
   Outcome accessSlot(State &state, unsigned task, mlir::Operation *op,
-                     const Access &access, ChannelCursor cursor,
+                     const SlotAccess &access, ChannelCursor cursor,
                      Finding &finding) const;
-  Outcome fill(State &state, mlir::Operation *op, const Access &access,
+  Outcome fill(State &state, mlir::Operation *op, const SlotAccess &access,
                ChannelCursor cursor, Finding &finding) const;
   Outcome checkRead(const State &state, unsigned task, mlir::Operation *op,
-                    const Access &access, ChannelCursor cursor,
+                    const SlotAccess &access, ChannelCursor cursor,
                     Finding &finding) const;
   Outcome accessLoosely(State &state, unsigned task, mlir::Operation *op,
-                        const Access &access, ChannelCursor cursor,
+                        const SlotAccess &access, ChannelCursor cursor,
                         Finding &finding) const;
   Outcome checkLooseRead(const State &state, unsigned task, mlir::Operation *op,
                          ChannelCursor cursor, Finding &finding) const;
-  void startMatmul(State &state, unsigned task,
-                   const ChannelModel::Event &event,
+  void startMatmul(State &state, unsigned task, const ChannelEvent &event,
                    llvm::ArrayRef<int64_t> cursors) const;
 
   const ChannelModel &model;

@@ -46,12 +46,12 @@ void ChannelModel::print(raw_ostream &os) const {
     os << "\n";
   }
   for (auto [number, op] : llvm::enumerate(eventOps)) {
-    const Event &event = events.at(op);
+    const ChannelEvent &event = events.at(op);
     os << "event " << number << ": " << op->getName() << " by task "
        << getTask(op);
     if (isStep(op))
       os << " on channel " << event.channel;
-    for (const Access &access : event.accesses)
+    for (const SlotAccess &access : event.accesses)
       os << (access.reads ? " reads" : "") << (access.writes ? " writes" : "")
          << " buffer " << access.buffer << " of channel " << access.channel;
     os << "\n";

@@ -25,6 +25,36 @@ struct ChannelCursor {
   int64_t value;
 };
 
+/// An access to the slot of a channel's buffer.
+struct SlotAccess {
+  unsigned channel;
+  /// The index of the buffer among those of the channel.
+  unsigned buffer;
+  mlir::Value cursor;
+  bool reads, writes;
+  /// A copy that completes asynchronously: cp.async, TMA.
+  bool isCopy;
+  /// The asynchronous proxy accesses shared memory: TMA, wgmma.
+  bool byProxy;
+};
+
+/// An operation of a kernel with channels that changes the state.
+struct ChannelEvent {
+  /// The index in `ChannelModel::eventOps`.
+  unsigned number;
+  /// The channel that the event is a step of, if it is one.
+  unsigned channel = 0;
+  llvm::SmallVector<SlotAccess, 2> accesses = {};
+  /// tile.gemm_wait: the numbers of the asynchronous matmuls whose results it
+  /// may use.
+  llvm::SmallVector<unsigned> matmuls = {};
+  /// The event belongs to every unit.
+  bool isCommon = false;
+  /// A wait for a channel that is not selected: copies land, and the threads
+  /// synchronize.
+  bool isForeign = false;
+};
+
 /// The static model of a kernel with channels: its tasks, channels and events.
 /// It is made once from the kernel and does not change.
 ///
@@ -39,35 +69,6 @@ struct ChannelCursor {
 /// 2 with the buffer 0 and the consumers {2}, and an event for each operation
 /// on %c, and for each access to a slot of %a.
 struct ChannelModel {
-  /// An access to the slot of a channel's buffer.
-  struct Access {
-    unsigned channel;
-    /// The index of the buffer among those of the channel.
-    unsigned buffer;
-    mlir::Value cursor;
-    bool reads, writes;
-    /// A copy that completes asynchronously: cp.async, TMA.
-    bool isCopy;
-    /// The asynchronous proxy accesses shared memory: TMA, wgmma.
-    bool byProxy;
-  };
-
-  struct Event {
-    /// The index in `eventOps`.
-    unsigned number;
-    /// The channel that the event is a step of, if it is one.
-    unsigned channel = 0;
-    llvm::SmallVector<Access, 2> accesses = {};
-    /// tile.gemm_wait: the numbers of the asynchronous matmuls whose results it
-    /// may use.
-    llvm::SmallVector<unsigned> matmuls = {};
-    /// The event belongs to every unit.
-    bool isCommon = false;
-    /// A wait for a channel that is not selected: copies land, and the threads
-    /// synchronize.
-    bool isForeign = false;
-  };
-
   struct Channel {
     ChannelOp op;
     int64_t depth;
@@ -137,7 +138,7 @@ struct ChannelModel {
   /// The channel of each `tile.channel`, and of each of its buffers.
   llvm::DenseMap<mlir::Value, unsigned> channelNumbers;
   unsigned numSlots = 0;
-  llvm::DenseMap<mlir::Operation *, Event> events;
+  llvm::DenseMap<mlir::Operation *, ChannelEvent> events;
   llvm::SmallVector<mlir::Operation *> eventOps;
   /// Shared memory has been planned, so barriers have been placed.
   bool isPlanned = false;

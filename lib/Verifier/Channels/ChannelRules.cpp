@@ -47,7 +47,7 @@ SmallVector<unsigned> ChannelRules::getLinks(Operation *op) const {
 Outcome ChannelRules::perform(State &state, unsigned task, Operation *op,
                               ArrayRef<int64_t> inputs,
                               Finding &finding) const {
-  const ChannelModel::Event &event = selection.at(op);
+  const ChannelEvent &event = selection.at(op);
   if (event.isForeign) {
     parts.landAndSynchronize(state, cast<WaitOp>(op),
                              model.channels[event.channel]);
@@ -109,7 +109,7 @@ int64_t ChannelRules::rotateInput(int64_t input, unsigned link,
 
 std::string ChannelRules::describe(Operation *op,
                                    ArrayRef<int64_t> inputs) const {
-  const ChannelModel::Event &event = selection.at(op);
+  const ChannelEvent &event = selection.at(op);
   std::string text = op->getName().getStringRef().str();
   if (ChannelModel::isStep(op) && !inputs.empty())
     return text + " " + model.describe({event.channel, inputs[0]});

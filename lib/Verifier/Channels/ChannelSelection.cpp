@@ -22,9 +22,6 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-using Access = ChannelModel::Access;
-using Event = ChannelModel::Event;
-
 void ChannelSelection::selectAll() {
   events = model.events;
   depth = 1;
@@ -50,9 +47,9 @@ void ChannelSelection::addOfUnit(unsigned unit, Branches &branches) {
                                !model.channels[channel].hasBuffers());
   };
   for (const auto &[op, event] : model.events) {
-    Event own = event;
+    ChannelEvent own = event;
     llvm::erase_if(own.accesses,
-                   [&](const Access &a) { return a.channel != unit; });
+                   [&](const SlotAccess &a) { return a.channel != unit; });
     if (ChannelModel::isStep(op) ? isOfUnit(event.channel)
                                  : !own.accesses.empty()) {
       branches.add(op);
@@ -76,19 +73,19 @@ void ChannelSelection::addCommon(const Branches *branches) {
 }
 
 SmallVector<Value> ChannelSelection::getInputs(Operation *op) const {
-  const Event &event = events.at(op);
+  const ChannelEvent &event = events.at(op);
   if (event.isForeign)
     return {};
   if (ChannelModel::isStep(op))
     return {op->getOperand(1)};
   return llvm::map_to_vector(event.accesses,
-                             [](const Access &a) { return a.cursor; });
+                             [](const SlotAccess &a) { return a.cursor; });
 }
 
 SmallVector<unsigned> ChannelSelection::getInputLinks(Operation *op) const {
-  const Event &event = events.at(op);
+  const ChannelEvent &event = events.at(op);
   if (event.accesses.empty())
     return {event.channel};
   return llvm::map_to_vector(event.accesses,
-                             [](const Access &a) { return a.channel; });
+                             [](const SlotAccess &a) { return a.channel; });
 }

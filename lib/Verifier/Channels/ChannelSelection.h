@@ -31,9 +31,7 @@ public:
   void select(unsigned unit, bool isLean);
 
   bool contains(mlir::Operation *op) const { return events.contains(op); }
-  const ChannelModel::Event &at(mlir::Operation *op) const {
-    return events.at(op);
-  }
+  const ChannelEvent &at(mlir::Operation *op) const { return events.at(op); }
   /// The cursors that an event depends on.
   llvm::SmallVector<mlir::Value> getInputs(mlir::Operation *op) const;
   /// The channel of each of them.
@@ -46,7 +44,7 @@ private:
   void addCommon(const Branches *branches);
 
   const ChannelModel &model;
-  llvm::DenseMap<mlir::Operation *, ChannelModel::Event> events;
+  llvm::DenseMap<mlir::Operation *, ChannelEvent> events;
   int64_t depth = 1;
 };
 

@@ -42,7 +42,7 @@ void SlotContents::clear(State &state, ChannelCursor slot) const {
   state[getWord(slot, Unfenced)] = 0;
 }
 
-void SlotContents::fill(State &state, const ChannelModel::Access &access,
+void SlotContents::fill(State &state, const SlotAccess &access,
                         ChannelCursor slot) const {
   state[getWord(slot, Filled)] |= int64_t(1) << access.buffer;
   if (access.isCopy && !model.hasRoles())

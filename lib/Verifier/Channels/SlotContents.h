@@ -34,10 +34,9 @@ public:
   /// The last consumer releases the slot.
   void clear(State &state, ChannelCursor slot) const;
   /// An access of the producer writes to a buffer of the slot.
-  void fill(State &state, const ChannelModel::Access &access,
-            ChannelCursor slot) const;
+  void fill(State &state, const SlotAccess &access, ChannelCursor slot) const;
   /// An access of a consumer writes to the slot.
-  void overwrite(State &state, const ChannelModel::Access &access,
+  void overwrite(State &state, const SlotAccess &access,
                  ChannelCursor slot) const {
     state[getWord(slot, Unfenced)] |= !access.byProxy;
   }
@@ -46,7 +45,7 @@ public:
     state[getWord(slot, Unsynchronized)] = !model.hasRoles();
   }
 
-  bool isFilled(const State &state, const ChannelModel::Access &access,
+  bool isFilled(const State &state, const SlotAccess &access,
                 ChannelCursor slot) const {
     return state[getWord(slot, Filled)] >> access.buffer & 1;
   }

@@ -45,14 +45,14 @@ Block::BlockArgListType verifier::getCarried(Operation *op) {
 }
 
 void CarriedValues::add(const LoopGroup &group) {
-  Record record;
+  GroupRecord record;
   for (Operation *loop : group.loops)
     llvm::append_range(record.values, getCarried(loop));
   records.push_back(std::move(record));
 }
 
 bool CarriedValues::hasCounts() const {
-  return llvm::any_of(records, [&](const Record &record) {
+  return llvm::any_of(records, [&](const GroupRecord &record) {
     return llvm::any_of(record.values, [&](Value value) {
       return context.program.getNumber(value) >= 0 && isSum(value.getType()) &&
              !context.program.isTracked(value);
@@ -65,7 +65,7 @@ bool CarriedValues::hasCounts() const {
 //===----------------------------------------------------------------------===//
 
 /// Whether the carried value at `place` stays a constant.
-bool CarriedValues::isConstant(const Record &record, unsigned place,
+bool CarriedValues::isConstant(const GroupRecord &record, unsigned place,
                                Expr value) const {
   return context.table.getConstantValue(value) &&
          (context.program.isTracked(record.values[place]) ||
@@ -73,7 +73,7 @@ bool CarriedValues::isConstant(const Record &record, unsigned place,
 }
 
 bool CarriedValues::widen(const LoopGroup &group, ArrayRef<Expr> carried) {
-  Record &record = records[group.number];
+  GroupRecord &record = records[group.number];
   for (auto [i, value] : llvm::enumerate(record.values)) {
     std::optional<int64_t> constant =
         context.table.getConstantValue(carried[i]);
@@ -100,7 +100,7 @@ bool CarriedValues::fitOneClass(Value carried, Expr a, Expr b) const {
 }
 
 bool CarriedValues::split(const LoopGroup &group, ArrayRef<Expr> carried) {
-  Record &record = records[group.number];
+  GroupRecord &record = records[group.number];
   bool isFirst = record.classes.empty();
   record.classes.resize(record.values.size());
   // The first value of each class; the classes that were split off each class.
@@ -173,7 +173,7 @@ void CarriedValues::moveClass(Path &path, const LoopGroup &group, Expr atom,
 
 void CarriedValues::begin(Path &path, const LoopGroup &group,
                           ArrayRef<Expr> carried, bool isFirst) {
-  const Record &record = records[group.number];
+  const GroupRecord &record = records[group.number];
   // The value that the variable of each class is assigned.
   std::map<Expr, Expr> bases;
   for (auto [i, value] : llvm::enumerate(record.values)) {

@@ -69,7 +69,7 @@ public:
 
 private:
   /// The loop-carried values of a group.
-  struct Record {
+  struct GroupRecord {
     llvm::SmallVector<mlir::Value> values;
     /// By place: the class of each value. Empty before the first iteration.
     std::vector<int64_t> classes;
@@ -77,7 +77,7 @@ private:
     std::set<unsigned> widened;
   };
 
-  bool isConstant(const Record &record, unsigned place, Expr value) const;
+  bool isConstant(const GroupRecord &record, unsigned place, Expr value) const;
   bool fitOneClass(mlir::Value carried, Expr a, Expr b) const;
   Expr rename(mlir::Value carried, Expr atom, Expr value, Expr base) const;
   void moveClass(Path &path, const LoopGroup &group, Expr atom, Expr value,
@@ -89,7 +89,7 @@ private:
   const PathValues &values;
   const InductionVariables &inductions;
   bool relatesCounts;
-  std::vector<Record> records;
+  std::vector<GroupRecord> records;
 };
 
 } // namespace tilews::verifier

@@ -322,7 +322,7 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
       listWhile(loop, task, trace);
     } else {
       if (rules.isEvent(&op)) {
-        Event event{&op, {}};
+        TraceEvent event{&op, {}};
         for (Value input : rules.getInputs(&op))
           event.inputs.push_back(get(input));
         trace.events.push_back(std::move(event));
@@ -414,7 +414,7 @@ static Finding describeDeadlock(const TaskProgram &program,
 std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   State state = rules.getInitial();
   SmallVector<size_t> next(traces.size(), 0);
-  std::vector<std::pair<unsigned, const Event *>> past;
+  std::vector<std::pair<unsigned, const TraceEvent *>> past;
   SmallVector<Finding> blocked(traces.size());
   bool begun = false;
   auto hasEnded = [&](unsigned task) {
@@ -425,7 +425,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
     for (unsigned task = 0; task < traces.size(); ++task) {
       blocked[task] = {};
       while (!hasEnded(task) && (task == 0 || begun)) {
-        const Event &event = traces[task].events[next[task]];
+        const TraceEvent &event = traces[task].events[next[task]];
         ++steps;
         if (isa<SpecializeOp>(event.op)) {
           bool allEnded = begun;
@@ -463,9 +463,9 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   return describe(stuck, past);
 }
 
-Counterexample
-Explorer::describe(const Finding &finding,
-                   ArrayRef<std::pair<unsigned, const Event *>> past) const {
+Counterexample Explorer::describe(
+    const Finding &finding,
+    ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const {
   Counterexample result{finding, inputs, {}};
   for (auto [i, step] : llvm::enumerate(past)) {
     auto [task, event] = step;

@@ -47,12 +47,12 @@ private:
     int64_t number;
     uint64_t seed;
   };
-  struct Event {
+  struct TraceEvent {
     mlir::Operation *op;
     llvm::SmallVector<int64_t, 2> inputs;
   };
   struct Trace {
-    std::vector<Event> events;
+    std::vector<TraceEvent> events;
     /// The trace was too long, and has been cut off.
     bool isCut = false;
   };
@@ -82,7 +82,7 @@ private:
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
   Counterexample
   describe(const Finding &finding,
-           llvm::ArrayRef<std::pair<unsigned, const Event *>> past) const;
+           llvm::ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const;
 
   const TaskProgram &program;
   const Rules &rules;

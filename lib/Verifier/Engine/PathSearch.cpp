@@ -18,10 +18,10 @@
 // could go on. docs/verifier-proof.md has the proof.
 //
 // Where happens-before knowledge is joined, all paths that differ in knowledge
-// only visit the same state. The visit keeps the intersection of their
-// knowledge, and one path continues with it. If a later path lowers the
-// intersection, the visit is reopened: a fixpoint iteration over a finite
-// lattice of bit sets.
+// only share a join point. It keeps the intersection of their knowledge, and
+// one path continues with it. If a later path lowers the intersection, another
+// path continues from there: a fixpoint iteration over a finite lattice of bit
+// sets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,12 +60,12 @@ bool PathSearch::run() {
   return true;
 }
 
-/// Prefers paths that have yet to come to a visit: more of them may then join
-/// before one goes on.
+/// Prefers paths that have yet to come to a join point: more of them may then
+/// join before one goes on.
 Path PathSearch::takePath() {
   if (context.hasForks())
     return context.takeFork();
-  Path path = *std::exchange(visits[open.front()].path, std::nullopt);
+  Path path = *std::exchange(joinPoints[open.front()].path, std::nullopt);
   open.pop_front();
   return path;
 }
@@ -160,16 +160,16 @@ Progress PathSearch::visit(Path &path) {
   if (!joinsKnowledge)
     return isNew ? Progress::Made : Progress::Ended;
   if (isNew)
-    visits.emplace_back();
-  Visit &visit = visits[it->second];
-  if (!isNew && !join(path.state, visit.known))
+    joinPoints.emplace_back();
+  JoinPoint &point = joinPoints[it->second];
+  if (!isNew && !join(path.state, point.known))
     return Progress::Ended;
   if (isNew)
     for (unsigned word : context.rules.getKnowledge())
-      visit.known.push_back(path.state[word]);
-  if (!visit.path)
+      point.known.push_back(path.state[word]);
+  if (!point.path)
     open.push_back(it->second);
-  visit.path = std::move(path);
+  point.path = std::move(path);
   return Progress::Ended;
 }
 

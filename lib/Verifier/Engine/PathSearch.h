@@ -45,7 +45,7 @@ public:
 
 private:
   /// Where paths join that differ in knowledge only.
-  struct Visit {
+  struct JoinPoint {
     /// The knowledge that all of them have.
     State known;
     /// The path that has yet to go on from there.
@@ -72,10 +72,10 @@ private:
   StateKey &key;
   llvm::ArrayRef<unsigned> order;
   bool joinsKnowledge, hasLost = false;
-  /// By key: the number of the state, and of its visit.
+  /// By key: the number of the state, and of its join point.
   std::unordered_map<std::string, unsigned> seen;
-  std::vector<Visit> visits;
-  /// The visits with paths, in the order in which these go on.
+  std::vector<JoinPoint> joinPoints;
+  /// The join points with paths, in the order in which these go on.
   std::deque<unsigned> open;
 };
 

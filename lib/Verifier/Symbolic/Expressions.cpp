@@ -52,12 +52,12 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable) {
   uint64_t hash = getHash(kind, words, operands);
   for (uint64_t i = hash; Expr other = getBucket(i); ++i)
-    if (const Node &node = nodes[other];
+    if (const ExpressionNode &node = nodes[other];
         node.hash == hash && node.kind == kind &&
         words == ArrayRef(node.words) && operands == ArrayRef(node.operands))
       return other;
   Expr expr = nodes.size();
-  Node node;
+  ExpressionNode node;
   node.hash = hash;
   node.kind = kind;
   node.words.assign(words.begin(), words.end());
@@ -111,7 +111,7 @@ Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
 
 ExpressionTable::Terms ExpressionTable::getTerms(Expr sum) const {
   Terms terms;
-  const Node &node = nodes[sum];
+  const ExpressionNode &node = nodes[sum];
   for (auto [i, atom] : llvm::enumerate(node.operands))
     terms.push_back({atom, node.words[i + 1]});
   return terms;
@@ -125,7 +125,7 @@ int64_t ExpressionTable::getFactor(Expr sum, Expr atom) const {
 }
 
 std::optional<int64_t> ExpressionTable::getConstantValue(Expr e) const {
-  const Node &node = nodes[e];
+  const ExpressionNode &node = nodes[e];
   if (e == 0 || node.kind != Kind::Linear || !node.operands.empty())
     return std::nullopt;
   return node.words[0];

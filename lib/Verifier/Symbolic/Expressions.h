@@ -132,7 +132,7 @@ public:
   void print(Expr e, llvm::raw_ostream &os) const;
 
 private:
-  struct Node {
+  struct ExpressionNode {
     Kind kind = Kind::Atom;
     /// Linear: the constant, then a coefficient for each operand. Atom: its
     /// name.
@@ -156,7 +156,7 @@ private:
     return buckets[number & (buckets.size() - 1)];
   }
 
-  std::vector<Node> nodes;
+  std::vector<ExpressionNode> nodes;
   /// A hash table with open addressing: an expression is in the bucket of its
   /// hash or in one of the next ones, and at least half of the buckets are
   /// free. No other table is read as often.
