@@ -38,11 +38,15 @@ void AccessHistory::findUses() {
       checkedReads[task] = checkedWrites[task] = ~PlaceSet(0);
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
-      if (access.reads)
+      // Reads, atomic updates and copies follow writes, and so do clashing
+      // stores.
+      if (access.reads || model.fills[access.buffer].isMixed())
         checkedWrites[task] |= places;
       if (!access.writes)
         continue;
       checkedReads[task] |= places;
+      if (event.executor != BarrierEvent::Executor::Threads)
+        checkedWrites[task] |= places;
       for (unsigned other = 0; other < model.getNumTasks(); ++other)
         if (other != task)
           neverShared[other] &= ~places;
@@ -58,6 +62,7 @@ void AccessHistory::initialize(State &state) const {
 void AccessHistory::synchronize(State &state, unsigned task) const {
   state[getWord(task, UnsynchronizedReads)] = 0;
   state[getWord(task, UnsynchronizedWrites)] = 0;
+  state[getWord(task, UnsynchronizedAtomics)] = 0;
 }
 
 void AccessHistory::takeOver(State &state, unsigned task,

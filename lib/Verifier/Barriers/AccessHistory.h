@@ -29,13 +29,16 @@ public:
   AccessHistory(const BarrierModel &model, StateLayout &layout);
   void initialize(State &state) const;
 
-  /// Places that some threads of `task` have read, or written, since all of
-  /// them synchronized.
+  /// Places that some threads of `task` have read, written, or updated
+  /// atomically since all of them synchronized.
   PlaceSet getReads(const State &state, unsigned task) const {
     return state[getWord(task, UnsynchronizedReads)];
   }
   PlaceSet getWrites(const State &state, unsigned task) const {
     return state[getWord(task, UnsynchronizedWrites)];
+  }
+  PlaceSet getAtomics(const State &state, unsigned task) const {
+    return state[getWord(task, UnsynchronizedAtomics)];
   }
   void addReads(State &state, unsigned task, PlaceSet places) const {
     state[getWord(task, UnsynchronizedReads)] |= places;
@@ -43,10 +46,20 @@ public:
   void addWrites(State &state, unsigned task, PlaceSet places) const {
     state[getWord(task, UnsynchronizedWrites)] |= places;
   }
+  void addAtomics(State &state, unsigned task, PlaceSet places) const {
+    state[getWord(task, UnsynchronizedAtomics)] |= places;
+    state[written] |= places;
+  }
   /// All threads of `task` wait for a barrier that all of them had arrived at
-  /// after these reads.
+  /// after these reads, writes, or atomic updates.
   void synchronizeReads(State &state, unsigned task, PlaceSet places) const {
     state[getWord(task, UnsynchronizedReads)] &= ~places;
+  }
+  void synchronizeWrites(State &state, unsigned task, PlaceSet places) const {
+    state[getWord(task, UnsynchronizedWrites)] &= ~places;
+  }
+  void synchronizeAtomics(State &state, unsigned task, PlaceSet places) const {
+    state[getWord(task, UnsynchronizedAtomics)] &= ~places;
   }
   /// All threads of `task` synchronize.
   void synchronize(State &state, unsigned task) const;
@@ -71,6 +84,7 @@ private:
   enum TaskRow : unsigned {
     UnsynchronizedReads,
     UnsynchronizedWrites,
+    UnsynchronizedAtomics,
     Owned,
     NumTaskRows
   };

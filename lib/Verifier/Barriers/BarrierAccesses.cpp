@@ -47,15 +47,19 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
                          Twine(versions) + " is accessed");
     else
       places = getPlaces(access, version);
-    if (outcome == Outcome::Done && access.reads) {
-      allRead |= places;
-      outcome = read(state, task, event, places, finding);
+    if (outcome == Outcome::Done && access.isAtomic) {
+      outcome = update(state, task, event, places, finding);
+    } else {
+      if (outcome == Outcome::Done && access.reads) {
+        allRead |= places;
+        outcome = read(state, task, event, places, finding);
+      }
+      if (outcome == Outcome::Done && access.writes)
+        outcome = event.barrierSlot
+                      ? startLoad(state, task, event, access, places,
+                                  {event.barrier, inputs.back()}, finding)
+                      : write(state, task, event, access, places, finding);
     }
-    if (outcome == Outcome::Done && access.writes)
-      outcome = event.barrierSlot
-                    ? startLoad(state, task, event, places,
-                                {event.barrier, inputs.back()}, finding)
-                    : write(state, task, event, places, finding);
     if (outcome != Outcome::Done) {
       state = std::move(before);
       return outcome;
@@ -98,23 +102,24 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
                     " that nothing has been written to");
   VectorClockRef clock = parts.knowledge.getTask(state, task);
   if (PlaceSet unordered = clock.getMissing(ClockRows::OfThreads, places) |
-                           clock.getMissing(ClockRows::OfCopies, places))
+                           clock.getMissing(ClockRows::OfCopies, places) |
+                           getUnorderedUpdates(state, task, places))
     return fail(finding, op,
                 reads + getName(unordered) +
                     " without waiting for what was written there");
-  if (PlaceSet own = places & parts.history.getWrites(state, task))
+  if (PlaceSet own = places & (parts.history.getWrites(state, task) |
+                               parts.history.getAtomics(state, task)))
     return fail(finding, op,
                 reads + getName(own) +
                     " that its own threads have written: no tile.barrier has "
                     "synchronized them since");
   if (!event.isAsyncProxy())
     return Outcome::Done;
-  for (unsigned writer = 0; writer < model.getNumTasks(); ++writer)
-    if (PlaceSet unfenced = places & parts.proxy.getUnfenced(state, writer))
-      return fail(finding, op,
-                  reads + getName(unfenced) +
-                      " by the asynchronous proxy, which may not see what "
-                      "threads wrote: no proxy fence lies between");
+  if (PlaceSet unfenced = parts.proxy.getUnfenced(state, task, places))
+    return fail(finding, op,
+                reads + getName(unfenced) +
+                    " by the asynchronous proxy, which may not see what "
+                    "threads wrote: no proxy fence lies between");
   return Outcome::Done;
 }
 
@@ -136,45 +141,90 @@ Outcome BarrierAccesses::read(State &state, unsigned task,
 // Writes
 //===----------------------------------------------------------------------===//
 
-/// Whether all accesses to `places` that must not overlap a write by `task`
-/// happen-before it.
-bool BarrierAccesses::isOrderedBefore(const State &state, unsigned task,
-                                      PlaceSet places) const {
+/// The places among `places` with atomic updates by other tasks that do not
+/// happen-before the next step of `task`.
+PlaceSet BarrierAccesses::getUnorderedUpdates(const State &state, unsigned task,
+                                              PlaceSet places) const {
+  if (!model.hasAtomics)
+    return 0;
+  PlaceSet unordered = 0;
   VectorClockRef clock = parts.knowledge.getTask(state, task);
-  PlaceSet others = places & ~parts.history.getOwned(state, task);
-  bool isOrdered = clock.contains(ClockRows::OfThreads, others) &&
-                   clock.contains(ClockRows::OfCopies, others);
-  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
-    isOrdered &=
-        clock.contains(parts.knowledge.getRows().getReads(reader), places);
-  return isOrdered;
+  for (unsigned other = 0; other < model.getNumTasks(); ++other)
+    unordered |=
+        clock.getMissing(parts.knowledge.getRows().getAtomics(other), places);
+  return unordered;
 }
 
-Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
-                                    const BarrierEvent &event, PlaceSet places,
-                                    Finding &finding) const {
-  Operation *op = model.eventOps[event.number];
-  std::string writes = model.taskNames[task] + " writes to ";
-  auto getName = [&](PlaceSet some) { return model.places.getName(some); };
-  if (!isOrderedBefore(state, task, places))
-    return fail(finding, op,
-                writes + getName(places) + " while others may still access it");
-  if (PlaceSet running = places & parts.copies.getRunningReads(state, task))
-    return fail(finding, op,
-                writes + getName(running) +
-                    " while an asynchronous matmul or copy may still read it");
+/// Whether all reads of `places` happen-before the next step of `task`.
+bool BarrierAccesses::isAfterReads(const State &state, unsigned task,
+                                   PlaceSet places) const {
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
+    if (!clock.contains(parts.knowledge.getRows().getReads(reader), places))
+      return false;
+  return true;
+}
+
+/// Whether all accesses to `places` that must not overlap a write by `task`
+/// happen-before it. Copies by the same task must not if they are in
+/// `conflicts`.
+bool BarrierAccesses::isOrderedBefore(const State &state, unsigned task,
+                                      PlaceSet places,
+                                      const Conflicts &conflicts) const {
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  PlaceSet others = places & ~parts.history.getOwned(state, task);
+  return clock.contains(ClockRows::OfThreads, others) &&
+         clock.contains(ClockRows::OfCopies, others | conflicts.copies) &&
+         !getUnorderedUpdates(state, task, places) &&
+         isAfterReads(state, task, places);
+}
+
+/// Whether the other threads of `task` have made their accesses to `places`
+/// that a write must not overlap. `writes` names it in the message.
+Outcome BarrierAccesses::checkThreads(const State &state, unsigned task,
+                                      Operation *op, PlaceSet places,
+                                      const Conflicts &conflicts,
+                                      const std::string &writes,
+                                      Finding &finding) const {
   if (PlaceSet own = places & parts.history.getReads(state, task))
     return fail(finding, op,
-                writes + getName(own) +
-                    " that its other threads may still read: no tile.barrier "
+                writes + model.places.getName(own) +
+                    " that its own threads may still read: no tile.barrier "
+                    "has synchronized them since");
+  PlaceSet unsynchronized = parts.history.getWrites(state, task);
+  if (PlaceSet own = (unsynchronized & conflicts.threads) |
+                     (places & parts.history.getAtomics(state, task)))
+    return fail(finding, op,
+                writes + model.places.getName(own) +
+                    " that its own threads may still write: no tile.barrier "
                     "has synchronized them since");
   return Outcome::Done;
 }
 
+Outcome BarrierAccesses::checkWrite(const State &state, unsigned task,
+                                    const BarrierEvent &event,
+                                    const PlaceAccess &access, PlaceSet places,
+                                    Finding &finding) const {
+  Operation *op = model.eventOps[event.number];
+  std::string writes = model.taskNames[task] + " writes to ";
+  Conflicts conflicts = parts.fills.getConflicts(state, task, access, places);
+  if (!isOrderedBefore(state, task, places, conflicts))
+    return fail(finding, op,
+                writes + model.places.getName(places) +
+                    " while others may still access it");
+  if (PlaceSet running = places & parts.copies.getRunningReads(state, task))
+    return fail(finding, op,
+                writes + model.places.getName(running) +
+                    " while an asynchronous matmul or copy may still read it");
+  return checkThreads(state, task, op, places, conflicts, writes, finding);
+}
+
 Outcome BarrierAccesses::write(State &state, unsigned task,
-                               const BarrierEvent &event, PlaceSet places,
+                               const BarrierEvent &event,
+                               const PlaceAccess &access, PlaceSet places,
                                Finding &finding) const {
-  Outcome outcome = checkWrite(state, task, event, places, finding);
+  parts.fills.settle(state);
+  Outcome outcome = checkWrite(state, task, event, access, places, finding);
   if (outcome != Outcome::Done)
     return outcome;
   bool isCopy = event.executor == BarrierEvent::Executor::CpAsync;
@@ -184,8 +234,10 @@ Outcome BarrierAccesses::write(State &state, unsigned task,
   else
     parts.knowledge.forget(state, ClockRows::OfThreads, places, task);
   parts.history.takeOver(state, task, places);
+  parts.fills.addWrite(state, access, places);
   parts.copies.overwrite(state, places, task);
-  parts.proxy.addWrites(state, task, places, /*byCpAsync=*/isCopy);
+  parts.proxy.addWrite(
+      state, isCopy ? ClockRows::OfCopies : ClockRows::OfThreads, places);
   if (isCopy)
     parts.copies.startCopy(state, task, places);
   else
@@ -194,39 +246,70 @@ Outcome BarrierAccesses::write(State &state, unsigned task,
 }
 
 //===----------------------------------------------------------------------===//
+// Atomic updates
+//===----------------------------------------------------------------------===//
+
+/// Atomic updates commute: they need no order among each other. To all other
+/// accesses they are writes.
+Outcome BarrierAccesses::update(State &state, unsigned task,
+                                const BarrierEvent &event, PlaceSet places,
+                                Finding &finding) const {
+  Operation *op = model.eventOps[event.number];
+  std::string updates = model.taskNames[task] + " updates ";
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  if (!clock.contains(ClockRows::OfThreads, places) ||
+      !clock.contains(ClockRows::OfCopies, places) ||
+      !isAfterReads(state, task, places))
+    return fail(finding, op,
+                updates + model.places.getName(places) +
+                    " while others may still access it");
+  if (PlaceSet own = places & (parts.history.getReads(state, task) |
+                               parts.history.getWrites(state, task)))
+    return fail(finding, op,
+                updates + model.places.getName(own) +
+                    " that its own threads may still access: no tile.barrier "
+                    "has synchronized them since");
+  if (PlaceSet running = places & parts.copies.getRunningReads(state, task))
+    return fail(finding, op,
+                updates + model.places.getName(running) +
+                    " while an asynchronous matmul or copy may still read it");
+  parts.knowledge.forget(state, parts.knowledge.getRows().getAtomics(task),
+                         places, task);
+  parts.history.addAtomics(state, task, places);
+  parts.proxy.addWrite(state, ClockRows::OfThreads, places);
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
 // TMA loads
 //===----------------------------------------------------------------------===//
 
 Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
-                                   const BarrierEvent &event, PlaceSet places,
+                                   const BarrierEvent &event,
+                                   const PlaceAccess &access, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string writes = model.taskNames[task] + " starts a copy to ";
   auto getName = [&](PlaceSet some) { return model.places.getName(some); };
   if (!parts.phases.checkUse(state, op, slot, finding))
     return Outcome::Wrong;
-  if (!isOrderedBefore(state, task, places) ||
+  Conflicts conflicts = parts.fills.getConflicts(state, task, access, places);
+  if (!isOrderedBefore(state, task, places, conflicts) ||
       (places & parts.copies.getRunningReads(state, task)))
     return fail(finding, op,
                 writes + getName(places) + " while others may still access it");
-  // One thread starts the copy while others of the task may still read. An
-  // elected role is one thread.
+  // One thread starts the copy while others of the task may still access the
+  // places. An elected role is one thread.
   auto role = op->getParentOfType<RoleOp>();
-  PlaceSet own = places & parts.history.getReads(state, task);
-  if (own && !(role && role.getElected()))
-    return fail(finding, op,
-                writes + getName(own) +
-                    " that its own threads may still read: no tile.barrier has "
-                    "synchronized them since");
-  for (unsigned writer = 0; writer < model.getNumTasks(); ++writer) {
-    PlaceSet sameFill =
-        writer == task ? parts.proxy.getUnreleased(state, task) : 0;
-    if (places & parts.proxy.getUnfenced(state, writer) & ~sameFill)
-      return fail(finding, op,
-                  writes + getName(places) +
-                      " after ordinary writes, without a proxy fence");
-  }
+  bool isOneThread = role && role.getElected();
+  if (!isOneThread && checkThreads(state, task, op, places, conflicts, writes,
+                                   finding) != Outcome::Done)
+    return Outcome::Wrong;
   PlaceSet others = places & ~parts.history.getOwned(state, task);
+  if (parts.proxy.getUnfenced(state, task, others | conflicts.stores))
+    return fail(finding, op,
+                writes + getName(places) +
+                    " after ordinary writes, without a proxy fence");
   if ((event.peers &&
        !parts.peers.checkCopy(state, task, op, places, others, finding)) ||
       !parts.peers.checkReach(state, task, op, event.peers, slot, finding) ||
@@ -237,13 +320,17 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
 
 /// A TMA load: its bytes land when a task waits for them.
 Outcome BarrierAccesses::startLoad(State &state, unsigned task,
-                                   const BarrierEvent &event, PlaceSet places,
+                                   const BarrierEvent &event,
+                                   const PlaceAccess &access, PlaceSet places,
                                    BarrierSlot slot, Finding &finding) const {
-  Outcome outcome = checkLoad(state, task, event, places, slot, finding);
+  parts.fills.settle(state);
+  Outcome outcome =
+      checkLoad(state, task, event, access, places, slot, finding);
   if (outcome != Outcome::Done)
     return outcome;
   parts.knowledge.forget(state, ClockRows::OfCopies, places);
   parts.history.takeOver(state, task, places);
+  parts.fills.addWrite(state, access, places);
   parts.copies.overwrite(state, places);
   parts.copies.startLoad(state, slot, places, event.bytes);
   parts.peers.send(state, task, slot, event.peers);

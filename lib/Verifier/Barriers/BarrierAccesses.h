@@ -30,6 +30,8 @@ public:
                  llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
 
 private:
+  using Conflicts = FillState::Conflicts;
+
   PlaceSet getPlaces(const PlaceAccess &access,
                      std::optional<int64_t> version) const;
   Outcome read(State &state, unsigned task, const BarrierEvent &event,
@@ -38,16 +40,27 @@ private:
                     const BarrierEvent &event, PlaceSet places,
                     Finding &finding) const;
   Outcome write(State &state, unsigned task, const BarrierEvent &event,
-                PlaceSet places, Finding &finding) const;
+                const PlaceAccess &access, PlaceSet places,
+                Finding &finding) const;
   Outcome checkWrite(const State &state, unsigned task,
-                     const BarrierEvent &event, PlaceSet places,
-                     Finding &finding) const;
+                     const BarrierEvent &event, const PlaceAccess &access,
+                     PlaceSet places, Finding &finding) const;
+  Outcome update(State &state, unsigned task, const BarrierEvent &event,
+                 PlaceSet places, Finding &finding) const;
   Outcome startLoad(State &state, unsigned task, const BarrierEvent &event,
-                    PlaceSet places, BarrierSlot slot, Finding &finding) const;
+                    const PlaceAccess &access, PlaceSet places,
+                    BarrierSlot slot, Finding &finding) const;
   Outcome checkLoad(State &state, unsigned task, const BarrierEvent &event,
-                    PlaceSet places, BarrierSlot slot, Finding &finding) const;
-  bool isOrderedBefore(const State &state, unsigned task,
-                       PlaceSet places) const;
+                    const PlaceAccess &access, PlaceSet places,
+                    BarrierSlot slot, Finding &finding) const;
+  PlaceSet getUnorderedUpdates(const State &state, unsigned task,
+                               PlaceSet places) const;
+  bool isAfterReads(const State &state, unsigned task, PlaceSet places) const;
+  bool isOrderedBefore(const State &state, unsigned task, PlaceSet places,
+                       const Conflicts &conflicts) const;
+  Outcome checkThreads(const State &state, unsigned task, mlir::Operation *op,
+                       PlaceSet places, const Conflicts &conflicts,
+                       const std::string &writes, Finding &finding) const;
 
   const BarrierModel &model;
   const BarrierState &parts;

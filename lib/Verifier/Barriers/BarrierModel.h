@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_BARRIERS_BARRIERMODEL_H
 #define TILEWS_LIB_VERIFIER_BARRIERS_BARRIERMODEL_H
 
+#include "Verifier/Barriers/ClockRows.h"
+#include "Verifier/Barriers/FillParts.h"
 #include "Verifier/Barriers/SharedPlaces.h"
 #include "Verifier/Engine/Rules.h"
 
@@ -29,6 +31,10 @@ struct PlaceAccess {
   mlir::Value slot;
   bool reads, writes;
   std::optional<unsigned> part = {};
+  /// It updates the places atomically.
+  bool isAtomic = false;
+  /// Writes: the number in `BarrierModel::fills`.
+  unsigned write = 0;
 };
 
 /// An operation of a kernel with barriers that changes the state.
@@ -107,6 +113,10 @@ struct BarrierModel {
   bool hasRoles() const { return getNumTasks() > 1; }
   /// Whether blocks of a cluster arrive at, or copy to, each other.
   bool hasPeers() const { return reaching != nullptr; }
+  /// The rows that clocks need.
+  ClockRows::Kinds getRowKinds() const {
+    return {fencedPlaces != 0, hasAtomics, hasExpectations, hasPeers()};
+  }
 
   unsigned getNumSlots() const { return numSlots; }
   /// The index of a slot among the slots of all barriers.
@@ -145,6 +155,8 @@ struct BarrierModel {
   std::optional<Finding> obstacle;
   llvm::SmallVector<std::string> taskNames = {"the kernel"};
   SharedPlaces places;
+  /// By buffer: its writes, and which of them may overlap.
+  std::vector<FillParts> fills;
   llvm::SmallVector<Barrier> barriers;
   llvm::DenseMap<mlir::Value, unsigned> barrierNumbers;
   unsigned numSlots = 0;
@@ -160,6 +172,10 @@ struct BarrierModel {
   /// The first operation that arrives at, or copies to, other blocks of the
   /// cluster; null if none does.
   mlir::Operation *reaching = nullptr;
+  /// The places that threads or cp.async write, and TMA or wgmma access.
+  PlaceSet fencedPlaces = 0;
+  /// Whether there are atomic updates of places, and tile.mbarrier_expect.
+  bool hasAtomics = false, hasExpectations = false;
   /// By place: the cluster ranks of the blocks that copy to the first block's.
   llvm::SmallVector<uint32_t> placePeers;
 };

@@ -72,7 +72,7 @@ Outcome BarrierRules::perform(State &state, unsigned task, Operation *op,
   else if (isa<ProxyFenceOp>(op))
     parts.proxy.fence(state, task);
   else if (isa<CommitGroupOp>(op))
-    parts.copies.closeGroup(state);
+    steps.closeGroup(state, task);
   else if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
     parts.copies.landGroups(state, wait.getPending(), /*openToo=*/false);
   else if (isa<BarrierOp, gpu::BarrierOp>(op) || event.synchronizes)

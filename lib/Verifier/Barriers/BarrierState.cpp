@@ -23,7 +23,8 @@ BarrierState::BarrierState(const BarrierModel &model,
                            const BarrierSelection &selection,
                            StateLayout layout)
     : knowledge(model, layout), phases(model, selection, knowledge, layout),
-      history(model, layout), proxy(model, knowledge, layout),
+      history(model, layout), proxy(model, knowledge),
+      fills(model, knowledge, history, proxy, layout),
       copies(model, knowledge, history, layout),
       peers(model, selection, knowledge, phases, layout),
       numWords(layout.getNumWords()) {
@@ -54,7 +55,7 @@ void BarrierState::reduce(State &state, bool inRoles) const {
   if (inRoles && !continuesAfterRoles)
     knowledge.getTask(state, 0).clear();
   history.reduce(state);
-  proxy.reduce(state);
+  fills.settle(state);
 }
 
 void BarrierState::dropKnown(State &state) const {
@@ -63,7 +64,16 @@ void BarrierState::dropKnown(State &state) const {
       [&](unsigned task, BarrierSlot slot) {
         return phases.countUnseen(state, task, slot) > 0;
       },
-      [&](unsigned task) { return history.getReads(state, task); });
+      [&](unsigned task, unsigned row) {
+        const ClockRows &rows = knowledge.getRows();
+        if (row == rows.getReads(task))
+          return history.getReads(state, task);
+        if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
+          return history.getWrites(state, task);
+        if (rows.getKinds().atomics && row == rows.getAtomics(task))
+          return history.getAtomics(state, task);
+        return PlaceSet(0);
+      });
 }
 
 SmallVector<unsigned> BarrierState::findKnowledge() const {
@@ -77,7 +87,7 @@ void BarrierState::print(raw_ostream &os, const State &state) const {
   phases.print(os, state);
   knowledge.print(os, state);
   history.print(os, state);
-  proxy.print(os, state);
+  fills.print(os, state);
   copies.print(os, state);
   peers.print(os, state);
 }

@@ -11,8 +11,9 @@
 #include "Verifier/Barriers/AccessHistory.h"
 #include "Verifier/Barriers/ClusterPeers.h"
 #include "Verifier/Barriers/CopyState.h"
+#include "Verifier/Barriers/FillState.h"
 #include "Verifier/Barriers/PhaseState.h"
-#include "Verifier/Barriers/ProxyState.h"
+#include "Verifier/Barriers/ProxyFences.h"
 #include "Verifier/Barriers/TaskKnowledge.h"
 
 namespace tilews::verifier {
@@ -47,7 +48,8 @@ public:
   const TaskKnowledge knowledge;
   const PhaseState phases;
   const AccessHistory history;
-  const ProxyState proxy;
+  const ProxyFences proxy;
+  const FillState fills;
   const CopyState copies;
   const ClusterPeers peers;
 

@@ -39,17 +39,20 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
   VectorClock arriving = parts.knowledge.getArriving(state, slot);
   PlaceSet subjects = selection.getSubjects(slot);
   PlaceSet hiddenReads = parts.copies.getRunningReads(state, task);
-  PlaceSet hiddenWrites = 0;
+  PlaceSet hiddenWrites = 0, hiddenUpdates = 0;
   if (byOneThread) {
     hiddenReads |= parts.history.getReads(state, task);
     hiddenWrites = parts.history.getWrites(state, task);
+    hiddenUpdates = parts.history.getAtomics(state, task);
   }
   for (unsigned row = 0; row < rows.size(); ++row) {
     uint64_t known = clock[row];
     if (row == rows.getReads(task))
       known &= ~hiddenReads;
-    else if (row == ClockRows::OfThreads)
+    else if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
       known &= ~hiddenWrites;
+    else if (model.hasAtomics && row == rows.getAtomics(task))
+      known &= ~hiddenUpdates;
     // Only rows of places are restricted to the subjects. What is known of
     // phases is passed on for all barriers.
     if (!rows.isOfSlots(row))
@@ -60,7 +63,7 @@ void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
       arriving.learn(rows.getPeer(row),
                      parts.peers.getCovered(row, known, peers));
   }
-  parts.proxy.release(state, task);
+  parts.fills.endFill(state, task);
 }
 
 /// An arrival by the copy unit, after all copies of `task` so far have landed.
@@ -76,7 +79,7 @@ void BarrierSteps::releaseCopies(State &state, unsigned task,
   for (unsigned row = rows.getReads(0); row < rows.getNumOwn(); ++row)
     arriving.learn(row, clock[row] & (rows.isOfSlots(row) ? ~uint64_t(0)
                                                           : model.phasePlaces));
-  parts.proxy.releaseCopies(state, task, copies);
+  parts.fills.endFill(state, task);
 }
 
 Outcome BarrierSteps::arrive(State &state, unsigned task, MBarrierArriveOp op,
@@ -125,6 +128,8 @@ Outcome BarrierSteps::expect(State &state, unsigned task, MBarrierExpectOp op,
       !parts.phases.checkPhase(state, task, op, slot, finding))
     return Outcome::Wrong;
   parts.phases.expect(state, slot, op.getBytes());
+  parts.knowledge.forget(state, parts.knowledge.getRows().getExpected(task),
+                         selection.getPhaseBit(slot), task);
   return Outcome::Done;
 }
 
@@ -188,6 +193,12 @@ void BarrierSteps::acquire(State &state, unsigned task, BarrierSlot slot,
   VectorClock complete = parts.knowledge.getComplete(state, slot);
   // All threads of the task wait, for arrivals after the reads of all of them.
   parts.history.synchronizeReads(state, task, complete[rows.getReads(task)]);
+  parts.history.synchronizeWrites(state, task,
+                                  complete[ClockRows::OfThreads] &
+                                      complete[ClockRows::OfCopies]);
+  if (model.hasAtomics)
+    parts.history.synchronizeAtomics(state, task,
+                                     complete[rows.getAtomics(task)]);
   // The end of a phase in the peers is ordered by any wait; accesses of their
   // threads only by a wait with `cluster`.
   for (unsigned row = 0; row < rows.size(); ++row)
@@ -236,6 +247,11 @@ void BarrierSteps::makeReady(State &state, unsigned task,
 void BarrierSteps::synchronizeCluster(State &state, unsigned task) const {
   parts.synchronize(state, task);
   parts.peers.synchronize(state);
+}
+
+void BarrierSteps::closeGroup(State &state, unsigned task) const {
+  parts.copies.closeGroup(state);
+  parts.fills.endFill(state, task);
 }
 
 void BarrierSteps::synchronize(State &state, unsigned task,

@@ -35,6 +35,8 @@ public:
   void makeReady(State &state, unsigned task, bool inCluster) const;
   /// tile.cluster_barrier.
   void synchronizeCluster(State &state, unsigned task) const;
+  /// tile.commit_group.
+  void closeGroup(State &state, unsigned task) const;
   /// tile.barrier and other operations in which the task's threads synchronize.
   void synchronize(State &state, unsigned task, mlir::Operation *op) const;
 

@@ -53,6 +53,7 @@ private:
   void findUnits();
   void findSubjects();
   void findPeers();
+  void findProxies();
   void setObstacle(Operation *op, StringRef text) {
     model.obstacle = Finding{op, text.str()};
   }
@@ -72,6 +73,7 @@ void BarrierModelBuilder::build() {
   if (!model.isBarrierForm || model.obstacle)
     return;
   model.places = SharedPlaces(model.kernel);
+  model.fills.resize(model.places.getBuffers().size());
   if (model.places.size() > SharedPlaces::kMax || model.getNumTasks() > 16)
     return setObstacle(
         model.kernel, "the kernel's buffers have more than 62 versions in all, "
@@ -88,6 +90,7 @@ void BarrierModelBuilder::build() {
   findUnits();
   findPeers();
   findSubjects();
+  findProxies();
 }
 
 /// Names the tasks and decides whether the kernel is one with barriers.
@@ -149,6 +152,7 @@ void BarrierModelBuilder::addEvent(Operation *op) {
   if (BarrierModel::isStep(op) &&
       !model.barrierNumbers.contains(op->getOperand(0)))
     setObstacle(op, "the barrier is passed on as a value");
+  model.hasExpectations |= isa<MBarrierExpectOp>(op);
   if (event.isCommon || isa<MBarrierOp>(op) || BarrierModel::isStep(op))
     model.events[op] = event;
   addAccesses(op);
@@ -157,9 +161,6 @@ void BarrierModelBuilder::addEvent(Operation *op) {
 }
 
 void BarrierModelBuilder::addAccesses(Operation *op) {
-  // Atomic combinations commute: they need no order among each other.
-  if (isa<AtomicRMWOp>(op))
-    return;
   for (const SharedAccess &shared : getSharedAccesses(op)) {
     Value buffer = shared.operand->get();
     Value slotNumber;
@@ -179,9 +180,13 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
         model.events
             .try_emplace(op, BarrierEvent{unsigned(model.eventOps.size())})
             .first->second;
-    event.accesses.push_back({*number, slotNumber, shared.reads(),
-                              shared.writes(),
-                              model.places.findPart(*number, shared)});
+    PlaceAccess access{*number, slotNumber, shared.reads(), shared.writes(),
+                       model.places.findPart(*number, shared)};
+    access.isAtomic = shared.atomic.has_value();
+    model.hasAtomics |= access.isAtomic;
+    if (access.writes)
+      access.write = model.fills[*number].add(op, shared);
+    event.accesses.push_back(access);
     if (hasInst(op, InstKind::Tma))
       event.executor = Executor::Tma;
     else if (hasInst(op, InstKind::Wgmma))
@@ -307,4 +312,17 @@ void BarrierModelBuilder::findPeers() {
     if (!model.reaching)
       model.reaching = op;
   }
+}
+
+void BarrierModelBuilder::findProxies() {
+  PlaceSet written = 0, byProxy = 0;
+  for (const auto &[op, event] : model.events)
+    for (const PlaceAccess &access : event.accesses) {
+      PlaceSet places = model.places.getAll(access.buffer);
+      if (event.isAsyncProxy())
+        byProxy |= places;
+      else if (access.writes)
+        written |= places;
+    }
+  model.fencedPlaces = written & byProxy;
 }

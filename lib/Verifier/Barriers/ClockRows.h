@@ -14,17 +14,23 @@ namespace tilews::verifier {
 /// says. "Known" stands for "happens-before the next step of the clock's
 /// owner".
 ///
-///     row            bit b   set if
-///     OfThreads      place   the last write to b by threads is known
-///     OfCopies       place   the last write to b by copies is known
-///     getReads(t)    place   all reads of b by task t are known
-///     getCompleted() slot    the last complete phase of slot b is known to be
-///                            complete
-///     getAwaited()   slot    the one task that waits for slot b is known to
-///                            have waited for its last complete phase
+///     row             bit b   set if
+///     OfThreads       place   the last write to b by threads is known
+///     OfCopies        place   the last write to b by copies is known
+///     getVisible(r)   place   the last writes to b of row r, one of the above,
+///                             are known, and the asynchronous proxy sees them
+///     getReads(t)     place   all reads of b by task t are known
+///     getAtomics(t)   place   all atomic updates of b by task t are known
+///     getCompleted()  slot    the last complete phase of slot b is known to be
+///                             complete
+///     getAwaited()    slot    the one task that waits for slot b is known to
+///                             have waited for its last complete phase
+///     getExpected(t)  slot    all expectations of bytes of slot b by task t
+///                             are known
 ///
-/// Bits of the first rows are numbers of `SharedPlaces`, those of the last two
-/// are `BarrierSelection::getPhaseBit`.
+/// Bits of the rows of places are numbers of `SharedPlaces`, the others are
+/// `BarrierSelection::getPhaseBit`. The rows getVisible, getAtomics and
+/// getExpected exist only in kernels that have such events (`Kinds`).
 ///
 /// Where several tasks wait for a barrier, "the task that waits" does not
 /// exist. Each of its slots then has a place p of its own
@@ -44,26 +50,40 @@ namespace tilews::verifier {
 /// memory and barriers.
 class ClockRows {
 public:
+  /// Which rows a kernel has besides those that all have.
+  struct Kinds {
+    bool visible, atomics, expected, peers;
+  };
   static constexpr unsigned OfThreads = 0, OfCopies = 1;
 
-  ClockRows(unsigned tasks, bool hasPeers) : tasks(tasks), hasPeers(hasPeers) {}
+  ClockRows(unsigned tasks, Kinds kinds) : tasks(tasks), kinds(kinds) {}
 
-  unsigned getReads(unsigned task) const { return OfCopies + 1 + task; }
-  unsigned getCompleted() const { return getReads(tasks); }
+  const Kinds &getKinds() const { return kinds; }
+  unsigned getVisible(unsigned writes) const { return OfCopies + 1 + writes; }
+  unsigned getReads(unsigned task) const {
+    return OfCopies + 1 + (kinds.visible ? 2 : 0) + task;
+  }
+  unsigned getAtomics(unsigned task) const { return getReads(tasks) + task; }
+  unsigned getCompleted() const {
+    return getReads(tasks) + (kinds.atomics ? tasks : 0);
+  }
   unsigned getAwaited() const { return getCompleted() + 1; }
+  unsigned getExpected(unsigned task) const { return getAwaited() + 1 + task; }
   /// Whether the bits of a row, of either half, are slots of barriers.
   bool isOfSlots(unsigned row) const {
     return row % getNumOwn() >= getCompleted();
   }
 
   /// How many rows are about the block itself.
-  unsigned getNumOwn() const { return getAwaited() + 1; }
+  unsigned getNumOwn() const {
+    return getAwaited() + 1 + (kinds.expected ? tasks : 0);
+  }
   unsigned getPeer(unsigned row) const { return getNumOwn() + row; }
-  unsigned size() const { return getNumOwn() * (hasPeers ? 2 : 1); }
+  unsigned size() const { return getNumOwn() * (kinds.peers ? 2 : 1); }
 
 private:
   unsigned tasks;
-  bool hasPeers;
+  Kinds kinds;
 };
 
 } // namespace tilews::verifier

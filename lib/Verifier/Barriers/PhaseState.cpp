@@ -139,8 +139,28 @@ bool PhaseState::checkWaiter(const State &state, unsigned task,
   return true;
 }
 
+/// Whether the arrivals of the present phase are ordered after all
+/// tile.mbarrier_expect of it. The phase might complete before one otherwise.
+bool PhaseState::checkExpectations(const State &state, BarrierSlot slot,
+                                   Operation *op, Finding &finding) const {
+  const ClockRows &rows = knowledge.getRows();
+  for (unsigned task = 0; model.hasExpectations && task < model.getNumTasks();
+       ++task)
+    if (!knowledge.getArriving(state, slot)
+             .contains(rows.getExpected(task), selection.getPhaseBit(slot))) {
+      finding = {op, "a barrier may complete a phase before " +
+                         model.taskNames[task] +
+                         " expects bytes in it: no arrival comes after the "
+                         "tile.mbarrier_expect"};
+      return false;
+    }
+  return true;
+}
+
 bool PhaseState::canComplete(const State &state, BarrierSlot slot,
                              Operation *op, Finding &finding) const {
+  if (!checkExpectations(state, slot, op, finding))
+    return false;
   bool isAnyoneDone = !state[getWord(slot, Begun)];
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     if (!model.getBarrier(slot).isAwaitedBy(task))

@@ -126,6 +126,8 @@ private:
   }
   bool canComplete(const State &state, BarrierSlot slot, mlir::Operation *op,
                    Finding &finding) const;
+  bool checkExpectations(const State &state, BarrierSlot slot,
+                         mlir::Operation *op, Finding &finding) const;
   bool checkWaiter(const State &state, unsigned task, BarrierSlot slot,
                    mlir::Operation *op, Finding &finding) const;
 

@@ -25,7 +25,7 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 TaskKnowledge::TaskKnowledge(const BarrierModel &model, StateLayout &layout)
-    : model(model), rows(model.getNumTasks(), model.hasPeers()),
+    : model(model), rows(model.getNumTasks(), model.getRowKinds()),
       first(layout.reserve(getNumClocks() * rows.size())) {}
 
 template <typename FnT>
@@ -56,6 +56,12 @@ void TaskKnowledge::completePhase(State &state, BarrierSlot slot,
                                   uint64_t phaseBit) const {
   forget(state, rows.getCompleted(), phaseBit);
   forget(state, rows.getAwaited(), phaseBit);
+  // Nothing is expected of the next phase yet.
+  if (model.hasExpectations)
+    forEachClock(state, [&](VectorClock clock) {
+      for (unsigned task = 0; task < model.getNumTasks(); ++task)
+        clock.learn(rows.getExpected(task), phaseBit);
+    });
   // Several tasks wait: the phase that was the last is now the one before it.
   if (PlaceSet place = model.getPhasePlace(slot))
     forEachClock(state, [&](VectorClock clock) {
@@ -83,7 +89,7 @@ void TaskKnowledge::synchronize(State &state) const {
 
 void TaskKnowledge::dropKnown(
     State &state, llvm::function_ref<bool(unsigned, BarrierSlot)> isWaiting,
-    llvm::function_ref<PlaceSet(unsigned)> getUnsynchronizedReads) const {
+    llvm::function_ref<PlaceSet(unsigned, unsigned)> getUnsynchronized) const {
   model.forEachSlot([&](BarrierSlot slot) {
     SmallVector<unsigned> waiting;
     for (unsigned task = 0; task < model.getNumTasks(); ++task)
@@ -94,9 +100,8 @@ void TaskKnowledge::dropKnown(
       uint64_t known = ~uint64_t(0);
       for (unsigned task : waiting) {
         known &= getTask(state, task)[row];
-        // The wait also orders reads of the task's other threads.
-        if (row == rows.getReads(task))
-          known &= ~getUnsynchronizedReads(task);
+        // The wait also orders accesses of the task's other threads.
+        known &= ~getUnsynchronized(task, row);
       }
       complete.forget(row, known);
     }
@@ -109,8 +114,12 @@ void TaskKnowledge::appendWords(SmallVectorImpl<unsigned> &words) const {
 }
 
 void TaskKnowledge::print(raw_ostream &os, const State &state) const {
-  os << "rows: writes of threads, writes of copies, reads of each task, "
-        "complete phases, awaited phases\n";
+  os << "rows: writes of threads, writes of copies, "
+     << (rows.getKinds().visible ? "both if visible to the other proxy, " : "")
+     << "reads of each task, "
+     << (rows.getKinds().atomics ? "atomic updates of each task, " : "")
+     << "complete phases, awaited phases"
+     << (rows.getKinds().expected ? ", expectations of each task" : "") << "\n";
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "clock of task " << task << ": ";
     getTask(state, task).print(os);

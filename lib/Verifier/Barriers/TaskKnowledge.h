@@ -66,11 +66,11 @@ public:
   void synchronize(State &state) const;
   /// Clears bits in the clocks of complete phases that all tasks which have yet
   /// to wait for them contain already. `isWaiting(task, slot)` says which tasks
-  /// these are, `getUnsynchronizedReads(task)` which of a task's own reads a
+  /// these are, `getUnsynchronized(task, row)` which of a task's own accesses a
   /// wait orders.
   void dropKnown(
       State &state, llvm::function_ref<bool(unsigned, BarrierSlot)> isWaiting,
-      llvm::function_ref<PlaceSet(unsigned)> getUnsynchronizedReads) const;
+      llvm::function_ref<PlaceSet(unsigned, unsigned)> getUnsynchronized) const;
 
   /// Adds the words of all clocks to `words`.
   void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;

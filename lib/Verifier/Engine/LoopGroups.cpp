@@ -85,6 +85,19 @@ std::optional<LoopGroup> LoopGroups::find(const Path &path,
   return group;
 }
 
+/// Whether iterations add to a count that is waited for: of bytes that land, or
+/// of groups of copies.
+static bool addsUp(Operation *loop) {
+  return loop
+      ->walk([](Operation *op) {
+        auto copy = dyn_cast<CopyOp>(op);
+        return isa<CommitGroupOp>(op) || (copy && copy.getSignal())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether it matters how many iterations the loops have. A loop that carries
 /// nothing and is linked to no other does the same in each iteration.
 bool LoopGroups::isCounted(const LoopGroup &group) const {
@@ -96,9 +109,7 @@ bool LoopGroups::isCounted(const LoopGroup &group) const {
         return context.program.getNumber(value) >= 0;
       }))
     return true;
-  // Groups of copies are waited for by their age, a number of groups.
-  return loop->walk([](CommitGroupOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
+  return addsUp(loop);
 }
 
 int LoopGroups::getNumber(LoopGroup group) {
@@ -209,8 +220,8 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
     return Progress::Failed;
   int number = group.number;
   Expr variable = inductions.get(number);
-  inductions.setShort(number, inductions.isDivided(number) &&
-                                  hasFewIterations(path, loop));
+  bool needsNumbers = inductions.isDivided(number) || addsUp(loop);
+  inductions.setShort(number, needsNumbers && hasFewIterations(path, loop));
   path.facts.forget(table, variable);
   InductionFacts(table, path.facts, variable)
       .enter(lower, values.get(path, loop.getStep()),

@@ -1,0 +1,79 @@
+//===- FillParts.h - Which writes to a buffer may overlap -------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H
+#define TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H
+
+#include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
+
+namespace tilews::verifier {
+
+/// The operations that write to one buffer, and which of them may write to the
+/// same bytes of one version. Writes of a task to different bytes are parts of
+/// one fill: nothing has to order them among each other.
+///
+/// Example: with %r the induction variable of a loop,
+///
+///     write 0: tile.copy %A[%i, 0] to %a[0, 0]      // rows 0 to 7
+///     write 1: tile.copy %A[%j, 0] to %a[8, 0]      // rows 8 to 15
+///     write 2: tile.copy %A[%k, 0] to %a[%r, 0]     // row %r
+///
+/// writes 0 and 1 do not overlap, write 2 may overlap both. Two executions of
+/// write 2 in one run of its loop do not overlap each other: it is `isFresh`.
+class FillParts {
+public:
+  /// Writes from this number on share it, and are taken to overlap all.
+  static constexpr unsigned kMax = 31;
+
+  /// Adds a write by `op` and returns its number.
+  unsigned add(mlir::Operation *op, const tile::SharedAccess &access);
+
+  /// Whether two writes may access the same bytes. Two executions of one write
+  /// do.
+  bool overlap(unsigned a, unsigned b) const;
+  /// Whether different threads may make two overlapping writes: not if both
+  /// are stores of the same distribution of elements to threads.
+  bool clash(unsigned a, unsigned b) const;
+  /// Whether each iteration of the loops around a write has bytes of its own.
+  bool isFresh(unsigned write) const { return writes[write].isFresh; }
+  /// Whether a copy makes the write, and not the threads of the task.
+  bool isCopy(unsigned write) const { return writes[write].isCopy; }
+  bool isByTask(unsigned write, unsigned task) const {
+    return writes[write].task == task || write == kMax;
+  }
+  unsigned size() const { return writes.size(); }
+  /// Whether there are parts, or clashes: it matters which write was made.
+  bool isMixed() const { return mixed; }
+
+private:
+  /// `factor * root + constant`, of `size` elements. The root is an SSA value.
+  struct Range {
+    mlir::Value root;
+    int64_t factor, constant, size;
+  };
+  struct Write {
+    unsigned task;
+    bool isCopy, isFresh;
+    /// What distributes the elements to threads; null if unknown.
+    mlir::Type stored;
+    /// None if the bytes are not known.
+    std::optional<llvm::SmallVector<Range, 4>> ranges;
+  };
+
+  static std::optional<llvm::SmallVector<Range, 4>>
+  getRanges(const tile::SharedAccess &access);
+  static Range getRange(mlir::OpFoldResult offset, int64_t size);
+  static bool areDisjoint(const Range &a, const Range &b);
+  static bool isFresh(mlir::Operation *op, llvm::ArrayRef<Range> ranges);
+
+  llvm::SmallVector<Write, 2> writes;
+  bool mixed = false;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H

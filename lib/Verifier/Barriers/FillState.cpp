@@ -1,0 +1,126 @@
+//===- FillState.cpp - Writes of a fill that may be under way -------------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A word for each place has the writes of the present fill, and those of
+// earlier fills. A write leaves the word when the task's clock contains it, its
+// threads have synchronized, and a fence has made it visible. The difference
+// between the fills matters to writes that are fresh in a loop: they overlap
+// with themselves only if the loop starts again.
+//
+// A buffer whose writes all overlap needs no word: a write that is not ordered
+// before the next one conflicts with it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/FillState.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+FillState::FillState(const BarrierModel &model, const TaskKnowledge &knowledge,
+                     const AccessHistory &history, const ProxyFences &proxy,
+                     StateLayout &layout)
+    : model(model), knowledge(knowledge), history(history), proxy(proxy) {
+  for (auto [buffer, fill] :
+       llvm::zip_equal(model.places.getBuffers(), model.fills))
+    first.push_back(fill.isMixed()
+                        ? std::optional(layout.reserve(buffer.getNumPlaces()))
+                        : std::nullopt);
+}
+
+template <typename FnT>
+void FillState::forEach(FnT fn) const {
+  for (auto [i, buffer] : llvm::enumerate(model.places.getBuffers()))
+    if (first[i])
+      for (unsigned place = 0; place < buffer.getNumPlaces(); ++place)
+        fn(PlaceSet(1) << (buffer.first + place), model.fills[i],
+           *first[i] + place);
+}
+
+FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
+                                             const PlaceAccess &access,
+                                             PlaceSet places) const {
+  if (!first[access.buffer])
+    return {places, places, 0};
+  Conflicts conflicts = {};
+  const FillParts &fill = model.fills[access.buffer];
+  const auto &buffer = model.places.getBuffers()[access.buffer];
+  for (unsigned i = 0; i < buffer.getNumPlaces(); ++i) {
+    PlaceSet place = PlaceSet(1) << (buffer.first + i);
+    if (!(places & place))
+      continue;
+    uint64_t word = state[*first[access.buffer] + i];
+    for (unsigned write = 0; write < fill.size(); ++write) {
+      bool isEarlier = word >> (write + kFills) & 1;
+      bool isOpen = (word >> write & 1) || isEarlier;
+      bool isPart =
+          !fill.overlap(access.write, write) ||
+          (write == access.write && fill.isFresh(write) && !isEarlier);
+      if (!isOpen || isPart)
+        continue;
+      (fill.isCopy(write) ? conflicts.copies : conflicts.stores) |= place;
+      if (fill.clash(access.write, write))
+        conflicts.threads |= place;
+    }
+  }
+  return conflicts;
+}
+
+void FillState::addWrite(State &state, const PlaceAccess &access,
+                         PlaceSet places) const {
+  if (!first[access.buffer])
+    return;
+  const auto &buffer = model.places.getBuffers()[access.buffer];
+  for (unsigned i = 0; i < buffer.getNumPlaces(); ++i)
+    if (places >> (buffer.first + i) & 1)
+      state[*first[access.buffer] + i] |= int64_t(1) << access.write;
+}
+
+void FillState::endFill(State &state, unsigned task) const {
+  forEach([&](PlaceSet place, const FillParts &fill, unsigned word) {
+    uint64_t open = uint32_t(state[word]);
+    for (unsigned write = 0; write < fill.size(); ++write)
+      if ((open >> write & 1) && fill.isFresh(write) &&
+          fill.isByTask(write, task))
+        open |= uint64_t(1) << (write + kFills);
+    state[word] |= open;
+  });
+}
+
+void FillState::settle(State &state) const {
+  forEach([&](PlaceSet place, const FillParts &fill, unsigned word) {
+    if (!state[word])
+      return;
+    for (unsigned task = 0; task < model.getNumTasks(); ++task) {
+      if (!(history.getOwned(state, task) & place) ||
+          (history.getWrites(state, task) & place))
+        continue;
+      bool hasLanded =
+          knowledge.getTask(state, task).contains(ClockRows::OfCopies, place);
+      bool isVisible = !proxy.getUnfenced(state, task, place);
+      for (unsigned write = 0; write < fill.size(); ++write)
+        if (fill.isByTask(write, task) &&
+            (fill.isCopy(write) ? hasLanded : isVisible))
+          state[word] &=
+              ~(int64_t(1) << write | int64_t(1) << (write + kFills));
+    }
+  });
+}
+
+void FillState::print(raw_ostream &os, const State &state) const {
+  forEach([&](PlaceSet place, const FillParts &fill, unsigned word) {
+    os << "open writes of place ";
+    VectorClockRef::printPlaces(os, place);
+    os << ": ";
+    VectorClockRef::printPlaces(os, uint32_t(state[word]));
+    os << ", of earlier fills ";
+    VectorClockRef::printPlaces(os, uint64_t(state[word]) >> kFills);
+    os << "\n";
+  });
+}

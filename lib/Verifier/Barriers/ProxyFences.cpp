@@ -1,0 +1,47 @@
+//===- ProxyFences.cpp - Writes that a proxy fence makes visible ----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Visibility is a kind of knowledge: two rows of each clock have the places
+// whose last writes by threads, or by cp.async, are known and visible. A write
+// clears its bit in all clocks. A fence copies the writes in the task's
+// clock into the rows of what is visible. Arrivals and waits pass these rows
+// on like all others, so a fence that comes after the arrival is too late for
+// the task that waits for it, in whatever order the tasks run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/ProxyFences.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+void ProxyFences::addWrite(State &state, unsigned writes,
+                           PlaceSet places) const {
+  if (places & model.fencedPlaces)
+    knowledge.forget(state, knowledge.getRows().getVisible(writes),
+                     places & model.fencedPlaces);
+}
+
+void ProxyFences::fence(State &state, unsigned task) const {
+  if (!model.fencedPlaces)
+    return;
+  VectorClock clock = knowledge.getTask(state, task);
+  for (unsigned writes : {ClockRows::OfThreads, ClockRows::OfCopies})
+    clock.learn(knowledge.getRows().getVisible(writes), clock[writes]);
+}
+
+PlaceSet ProxyFences::getUnfenced(const State &state, unsigned task,
+                                  PlaceSet places) const {
+  if (!model.fencedPlaces)
+    return 0;
+  const ClockRows &rows = knowledge.getRows();
+  VectorClockRef clock = knowledge.getTask(state, task);
+  return clock.getMissing(rows.getVisible(ClockRows::OfThreads), places) |
+         clock.getMissing(rows.getVisible(ClockRows::OfCopies), places);
+}

@@ -1,0 +1,55 @@
+// A role stores to the two slots of a buffer, fences and arrives. Another one waits, and
+// copies the slot to global memory by TMA.
+
+!buffer = memref<2x16xf32, #gpu.address_space<workgroup>>
+!slot = memref<16xf32, #gpu.address_space<workgroup>>
+!tile = tensor<16xf32>
+!barriers = !tile.mbarrier<2>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @stores_to_slots(%A: memref<?xf32>, %C: memref<?xf32>, %n: index) kernel attributes {tile.threads = 160 : i32} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %i0 = arith.constant 0 : i32
+    %i1 = arith.constant 1 : i32
+    %i2 = arith.constant 2 : i32
+    %as = tile.alloc_shared : !buffer
+    %full = tile.mbarrier {count = 4 : i64} : !barriers
+    %empty = tile.mbarrier {count = 1 : i64} : !barriers
+    tile.mbarrier_ready
+    tile.specialize {
+      tile.role @write warps(4) {
+        %r:2 = scf.for %k = %c0 to %n step %c1 iter_args(%qs = %i0, %qp = %i0) -> (i32, i32) {
+          %qe = arith.xori %qp, %i1 : i32
+          tile.mbarrier_wait %empty[%qs], %qe : !barriers
+          %a = tile.slot %as[%qs] : !buffer, i32 -> !slot
+          %x = tile.load %A[%k] : memref<?xf32> -> !tile
+          tile.store %x to %a : !tile to !slot
+          tile.proxy_fence
+          tile.mbarrier_arrive %full[%qs] {by = #tile.agents<warps>} : !barriers
+          %qi = arith.addi %qs, %i1 : i32
+          %qw = arith.cmpi eq, %qi, %i2 : i32
+          %qx = arith.xori %qp, %i1 : i32
+          %qsn = arith.select %qw, %i0, %qi : i32
+          %qpn = arith.select %qw, %qx, %qp : i32
+          scf.yield %qsn, %qpn : i32, i32
+        }
+      }
+      tile.role @send warps(1) {
+        %s:2 = scf.for %k = %c0 to %n step %c1 iter_args(%ps = %i0, %pp = %i0) -> (i32, i32) {
+          tile.mbarrier_wait %full[%ps], %pp : !barriers
+          %a = tile.slot %as[%ps] : !buffer, i32 -> !slot
+          tile.copy %a to %C[%k] {tile.inst = #tile.inst<tma>} : !slot to memref<?xf32>
+          tile.barrier {drain_copies}
+          tile.mbarrier_arrive %empty[%ps] {by = #tile.agents<thread>} : !barriers
+          %pi = arith.addi %ps, %i1 : i32
+          %pw = arith.cmpi eq, %pi, %i2 : i32
+          %px = arith.xori %pp, %i1 : i32
+          %psn = arith.select %pw, %i0, %pi : i32
+          %ppn = arith.select %pw, %px, %pp : i32
+          scf.yield %psn, %ppn : i32, i32
+        }
+      }
+    }
+    gpu.return
+  }
+}
