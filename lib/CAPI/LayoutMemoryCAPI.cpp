@@ -83,7 +83,7 @@ intptr_t tilewsTmaBoxesGetNumInstructions(TilewsTmaBoxes boxes) {
 
 int64_t tilewsTmaBoxesGetInstruction(TilewsTmaBoxes boxes, intptr_t i,
                                      int64_t *coords) {
-  const TmaBoxes::Instruction &instruction = unwrap(boxes)->instructions[i];
+  const TmaInstruction &instruction = unwrap(boxes)->instructions[i];
   llvm::copy(instruction.coords, coords);
   return instruction.sharedBytes;
 }

@@ -160,16 +160,17 @@ bool SharedLayout::isRowMajor() const {
 }
 
 namespace {
+/// A digit of a bit's number, and the distance in bits between its values.
+struct BitDigit {
+  int64_t extent, bits;
+};
+
 /// The digits of the row-major number of a bit in a buffer, the lowest first.
 ///
 /// Example: 4 x 8 elements of 16 bits with rows 256 bits apart have the digits
 /// 128:1 (a row of bits without a gap) and 4:256.
 class BitDigits {
 public:
-  struct Digit {
-    int64_t extent, bits;
-  };
-
   BitDigits(const SharedLayout &layout, int64_t elementBits) {
     // An element is itself a row of bits.
     add({elementBits, 1});
@@ -180,12 +181,12 @@ public:
 
   /// Takes the next digits, whose extents have the product `extent`. Nothing if
   /// there is no such group, because `extent` does not divide a digit.
-  std::optional<SmallVector<Digit>> take(int64_t extent) {
-    SmallVector<Digit> taken;
+  std::optional<SmallVector<BitDigit>> take(int64_t extent) {
+    SmallVector<BitDigit> taken;
     while (extent > 1) {
       if (next == digits.size())
         return std::nullopt;
-      Digit &digit = digits[next];
+      BitDigit &digit = digits[next];
       int64_t part = std::gcd(extent, digit.extent);
       if (part != extent && part != digit.extent)
         return std::nullopt;
@@ -200,7 +201,7 @@ public:
 
 private:
   /// Adds a digit, merged with the one before if it continues it.
-  void add(Digit digit) {
+  void add(BitDigit digit) {
     if (digit.extent == 1)
       return;
     if (!digits.empty() &&
@@ -210,7 +211,7 @@ private:
       digits.push_back(digit);
   }
 
-  SmallVector<Digit> digits;
+  SmallVector<BitDigit> digits;
   size_t next = 0;
 };
 } // namespace
@@ -223,19 +224,18 @@ std::optional<SharedLayout> SharedLayout::view(ArrayRef<int64_t> shape,
   if (isRowMajor())
     return getRowMajor(shape);
   BitDigits digits(*this, fromBits);
-  std::optional<SmallVector<BitDigits::Digit>> element = digits.take(toBits);
+  std::optional<SmallVector<BitDigit>> element = digits.take(toBits);
   if (!element || element->size() > 1 ||
       (!element->empty() && element->front().bits != 1))
     return std::nullopt;
   SmallVector<SmallVector<Mode>> groups(shape.size());
   for (int64_t dim = int64_t(shape.size()) - 1; dim >= 0; --dim) {
-    std::optional<SmallVector<BitDigits::Digit>> taken =
-        digits.take(shape[dim]);
+    std::optional<SmallVector<BitDigit>> taken = digits.take(shape[dim]);
     if (!taken)
       return std::nullopt;
     if (taken->empty())
       groups[dim].push_back({1, 0, dim});
-    for (const BitDigits::Digit &digit : *taken) {
+    for (const BitDigit &digit : *taken) {
       if (digit.bits % toBits != 0)
         return std::nullopt;
       groups[dim].push_back({digit.extent, digit.bits / toBits, dim});

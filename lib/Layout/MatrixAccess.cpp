@@ -28,7 +28,7 @@ using llvm::SmallVector;
 
 namespace {
 /// A mode of a thread's or register's number.
-struct Placed {
+struct SteppedMode {
   Mode mode;
   int64_t step;
 };
@@ -59,7 +59,8 @@ private:
   /// Cuts modes into bits as long as the step is below `limit` and the extent
   /// is even. The remaining modes go to `rest`.
   static void split(ArrayRef<Mode> modes, int64_t limit,
-                    SmallVector<Placed> &bits, SmallVector<Placed> &rest) {
+                    SmallVector<SteppedMode> &bits,
+                    SmallVector<SteppedMode> &rest) {
     int64_t step = 1;
     for (Mode mode : modes) {
       int64_t own = step;
@@ -74,7 +75,7 @@ private:
     }
   }
 
-  bool isRun(const Placed &bit, int64_t stride) const {
+  bool isRun(const SteppedMode &bit, int64_t stride) const {
     return bit.mode.dim == inner && bit.mode.stride == stride;
   }
 
@@ -82,8 +83,9 @@ private:
   /// four lanes of a quad the words of a row.
   std::optional<MatrixAccess> findRows() {
     for (int64_t stride = 1; stride < elements; stride *= 2) {
-      auto *bit = llvm::find_if(
-          registers, [&](const Placed &bit) { return isRun(bit, stride); });
+      auto *bit = llvm::find_if(registers, [&](const SteppedMode &bit) {
+        return isRun(bit, stride);
+      });
       if (bit == registers.end())
         return std::nullopt;
       word.push_back(bit->step);
@@ -97,7 +99,7 @@ private:
   /// select the row.
   std::optional<MatrixAccess> findColumns() {
     auto *pair = llvm::find_if(
-        registers, [](const Placed &bit) { return bit.mode.stride != 0; });
+        registers, [](const SteppedMode &bit) { return bit.mode.stride != 0; });
     if (pair == registers.end())
       return std::nullopt;
     word.push_back(pair->step);
@@ -111,7 +113,7 @@ private:
     access.transposed = transposed;
     access.elements = elements;
     SmallVector<Mode> thread, value;
-    for (const Placed &bit : rows)
+    for (const SteppedMode &bit : rows)
       thread.push_back(bit.mode);
     // Lanes 8 to 15 provide the rows of the second matrix, and so on.
     SmallVector<int64_t> matrices;
@@ -125,10 +127,10 @@ private:
       registers.erase(registers.begin());
     }
     access.count = int64_t(1) << matrices.size();
-    for (const Placed &mode : otherThreads)
+    for (const SteppedMode &mode : otherThreads)
       thread.push_back(mode.mode);
     llvm::append_range(registers, odd);
-    for (const Placed &mode : registers)
+    for (const SteppedMode &mode : registers)
       value.push_back(mode.mode);
     access.rows = FragmentLayout(thread, value);
     // Rows must start at multiples of 16 bytes.
@@ -139,7 +141,7 @@ private:
 
     for (int64_t number = 0; number < access.getNumInstructions(); ++number) {
       int64_t base = 0, rest = number;
-      for (const Placed &mode : registers) {
+      for (const SteppedMode &mode : registers) {
         base += rest % mode.mode.extent * mode.step;
         rest /= mode.mode.extent;
       }
@@ -160,8 +162,8 @@ private:
   }
 
   int64_t inner, elements;
-  SmallVector<Placed> lanes, otherThreads, registers, odd;
-  SmallVector<Placed> rows;
+  SmallVector<SteppedMode> lanes, otherThreads, registers, odd;
+  SmallVector<SteppedMode> rows;
   /// Steps of the registers that a word holds, the lowest element first.
   SmallVector<int64_t> word;
 };

@@ -48,9 +48,9 @@ int64_t TmaBoxes::getBoxBytes(int64_t elementBits) const {
   return llvm::product_of(extents, elementBits) / 8;
 }
 
-static TmaBoxes::Instruction getStep(const TmaBoxes::Instruction &from,
-                                     const TmaBoxes::Instruction &to) {
-  TmaBoxes::Instruction step = to;
+static TmaInstruction getStep(const TmaInstruction &from,
+                              const TmaInstruction &to) {
+  TmaInstruction step = to;
   step.sharedBytes -= from.sharedBytes;
   for (auto [coord, start] : llvm::zip_equal(step.coords, from.coords))
     coord -= start;
@@ -59,11 +59,10 @@ static TmaBoxes::Instruction getStep(const TmaBoxes::Instruction &from,
 
 /// Returns whether each instruction after the first `count` is `step` away from
 /// the one `count` before it.
-static bool areSteps(ArrayRef<TmaBoxes::Instruction> instructions, size_t count,
-                     const TmaBoxes::Instruction &step) {
+static bool areSteps(ArrayRef<TmaInstruction> instructions, size_t count,
+                     const TmaInstruction &step) {
   for (size_t i = count; i < instructions.size(); ++i) {
-    TmaBoxes::Instruction found =
-        getStep(instructions[i - count], instructions[i]);
+    TmaInstruction found = getStep(instructions[i - count], instructions[i]);
     if (found.sharedBytes != step.sharedBytes || found.coords != step.coords)
       return false;
   }
@@ -75,7 +74,7 @@ Error TmaBoxes::shareOut(int64_t shares, int64_t elementBits) {
     return Error::success();
   if (instructions.size() % shares == 0) {
     size_t count = instructions.size() / shares;
-    Instruction step = getStep(instructions[0], instructions[count]);
+    TmaInstruction step = getStep(instructions[0], instructions[count]);
     if (areSteps(instructions, count, step)) {
       nextShare = std::move(step);
       instructions.truncate(count);
@@ -99,14 +98,14 @@ Error TmaBoxes::shareOut(int64_t shares, int64_t elementBits) {
 
 namespace {
 /// Elements of the region that follow each other along a global dimension.
-struct Step {
+struct RegionStep {
   int64_t extent;
   int64_t shared; // distance in shared memory, in elements
   int64_t dim;    // the global dimension
   int64_t global; // distance along it
 };
 
-bool isCloser(const Step &a, const Step &b) {
+bool isCloser(const RegionStep &a, const RegionStep &b) {
   return std::tuple(a.shared, a.dim, a.global) <
          std::tuple(b.shared, b.dim, b.global);
 }
@@ -141,7 +140,7 @@ private:
 
   const TmaRegion &region;
   int64_t bytes;
-  SmallVector<Step> steps, repeats;
+  SmallVector<RegionStep> steps, repeats;
   int64_t start = 0; // of the region, in elements
   int64_t dense = 1; // elements of the box
   TmaBoxes boxes;
@@ -237,7 +236,7 @@ Error BoxFinder::startBox() {
   if (steps.empty() || steps.front().shared != 1)
     return makeLayoutError("no elements of the region lie side by side in "
                            "shared memory");
-  Step inner = steps.front();
+  RegionStep inner = steps.front();
   if (inner.dim != region.innerDim || inner.global != 1)
     return makeLayoutError("neighbours in shared memory are ", inner.global,
                            " apart along global dimension ", inner.dim,
@@ -265,7 +264,7 @@ Error BoxFinder::startBox() {
 
 /// Adds the steps that continue the box without a gap. The others are repeats.
 void BoxFinder::growBox() {
-  for (Step step : steps) {
+  for (RegionStep step : steps) {
     if (step.shared != dense || step.global != 1 ||
         llvm::is_contained(boxes.dims, step.dim)) {
       repeats.push_back(step);
@@ -283,7 +282,7 @@ void BoxFinder::growBox() {
 
 Error BoxFinder::checkRepeats() const {
   int64_t count = 1;
-  for (const Step &step : repeats) {
+  for (const RegionStep &step : repeats) {
     if (step.shared * bytes % alignment != 0)
       return makeLayoutError(
           "boxes of ", dense * bytes, " bytes without gaps lie ",
@@ -309,11 +308,11 @@ TmaBoxes BoxFinder::finish() {
   }
   boxes.instructions.push_back(
       {start * bytes, SmallVector<int64_t>(region.globalRank, 0)});
-  for (const Step &step : repeats) {
+  for (const RegionStep &step : repeats) {
     size_t known = boxes.instructions.size();
     for (int64_t i = 1; i < step.extent; ++i)
       for (size_t j = 0; j < known; ++j) {
-        TmaBoxes::Instruction next = boxes.instructions[j];
+        TmaInstruction next = boxes.instructions[j];
         next.sharedBytes += i * step.shared * bytes;
         next.coords[step.dim] += i * step.global;
         boxes.instructions.push_back(std::move(next));

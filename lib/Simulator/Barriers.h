@@ -75,7 +75,7 @@ struct BarrierArray {
 };
 
 /// The state of a `tile.channel`.
-struct Channel {
+struct ChannelBarriers {
   std::shared_ptr<BarrierArray> full, empty;
 
   int64_t getDepth() const { return full->slots.size(); }

@@ -105,7 +105,7 @@ bool Scheduler::isAwaited(const AsyncOp &op) const {
   reached.insert(&op);
   for (size_t i = 0; i < reached.size(); ++i) {
     const AsyncOp *next = reached[i];
-    if (next->signals && llvm::any_of(agents, [&](const Agent &agent) {
+    if (next->signals && llvm::any_of(agents, [&](const AgentStatus &agent) {
           return agent.wait && agent.wait->barrier == next->signals;
         }))
       return true;

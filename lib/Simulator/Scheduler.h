@@ -114,7 +114,7 @@ public:
   llvm::SmallVector<std::pair<unsigned, const Wait *>> getWaits() const;
 
 private:
-  struct Agent {
+  struct AgentStatus {
     bool isLive = true;
     const Wait *wait = nullptr;
     /// How many of the agents that it started have not ended.
@@ -136,7 +136,7 @@ private:
 
   Policy &policy;
   std::function<void()> onDeadlock;
-  std::vector<Agent> agents;
+  std::vector<AgentStatus> agents;
   std::vector<std::shared_ptr<AsyncOp>> inFlight;
   /// Whether the block has failed. Agents then end one after the other.
   bool isFailed = false;

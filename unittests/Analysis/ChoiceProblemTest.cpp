@@ -50,7 +50,7 @@ public:
     int64_t sum = 0;
     for (unsigned node = 0; node < costs.size(); ++node)
       sum += costs[node][choices[node]];
-    for (const Edge &edge : edges)
+    for (const RandomEdge &edge : edges)
       sum += edge.costs[choices[edge.from]][choices[edge.to]];
     return sum;
   }
@@ -82,7 +82,7 @@ public:
   ChoiceProblem problem;
 
 private:
-  struct Edge {
+  struct RandomEdge {
     unsigned from, to;
     std::vector<std::vector<int64_t>> costs;
   };
@@ -90,7 +90,7 @@ private:
   unsigned getNumber(unsigned count) { return engine() % count; }
 
   void addEdge(unsigned from, unsigned to) {
-    Edge edge = {from, to, {}};
+    RandomEdge edge = {from, to, {}};
     for (size_t a = 0; a < costs[from].size(); ++a) {
       edge.costs.emplace_back();
       for (size_t b = 0; b < costs[to].size(); ++b)
@@ -112,7 +112,7 @@ private:
 
   std::mt19937 &engine;
   std::vector<llvm::SmallVector<int64_t>> costs;
-  std::vector<Edge> edges;
+  std::vector<RandomEdge> edges;
 };
 
 TEST(ChoiceProblemTest, TwoNodesThatShouldAgree) {

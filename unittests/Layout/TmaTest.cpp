@@ -30,7 +30,7 @@ namespace {
 /// coordinates from the region's first element on.
 using Bytes = std::map<std::vector<int64_t>, int64_t>;
 
-void execute(const TmaBoxes &boxes, const TmaBoxes::Instruction &instruction,
+void execute(const TmaBoxes &boxes, const TmaInstruction &instruction,
              int64_t elementBits, Bytes &bytes) {
   int64_t span = boxes.swizzleBytes;
   Swizzle swizzle = {span == 0 ? 0 : int64_t(llvm::Log2_64(span / 16)), 4, 3};
@@ -52,7 +52,7 @@ void execute(const TmaBoxes &boxes, const TmaBoxes::Instruction &instruction,
 void check(const TmaRegion &region, const TmaBoxes &boxes, int64_t shares = 1) {
   Bytes bytes;
   for (int64_t share = 0; share < shares; ++share)
-    for (TmaBoxes::Instruction instruction : boxes.instructions) {
+    for (TmaInstruction instruction : boxes.instructions) {
       EXPECT_EQ(instruction.sharedBytes % 128, 0);
       if (share > 0) {
         instruction.sharedBytes += share * boxes.nextShare.sharedBytes;

@@ -38,30 +38,31 @@ struct TmaRegion {
   int64_t innerDim = 0;
 };
 
+/// One TMA instruction, which copies a box.
+struct TmaInstruction {
+  /// Bytes from the start of the buffer to the box, a multiple of 128.
+  int64_t sharedBytes;
+  /// Distance from the region's first element to the box's, by global
+  /// dimension.
+  llvm::SmallVector<int64_t> coords;
+};
+
 /// The instructions for a region, all with one tensor map.
 ///
 /// Example: 64 x 128 f16 in two panels of 64 columns has boxes of 64 x 64
 /// (extents 64, 64, the columns first) and two instructions: 0 bytes at (0, 0),
 /// and 8192 bytes at (0, 64).
 struct TmaBoxes {
-  struct Instruction {
-    /// Bytes from the start of the buffer to the box, a multiple of 128.
-    int64_t sharedBytes;
-    /// Distance from the region's first element to the box's, by global
-    /// dimension.
-    llvm::SmallVector<int64_t> coords;
-  };
-
   /// The global dimension of each dimension of the tensor map, innermost first.
   llvm::SmallVector<int64_t> dims;
   /// The box's extents in that order, in elements.
   llvm::SmallVector<int64_t> extents;
   /// The swizzle mode: 0 for none, 32, 64 or 128.
   int64_t swizzleBytes = 0;
-  llvm::SmallVector<Instruction> instructions;
+  llvm::SmallVector<TmaInstruction> instructions;
   /// For boxes that several blocks share: the step from one share to the next.
   /// `instructions` are those of the first share.
-  Instruction nextShare = {0, {}};
+  TmaInstruction nextShare = {0, {}};
 
   /// Bytes that an instruction moves, elements past the tensor's end included.
   int64_t getBoxBytes(int64_t elementBits) const;

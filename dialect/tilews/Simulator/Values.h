@@ -48,7 +48,7 @@ std::string toString(llvm::ArrayRef<int64_t> values);
 
 struct BarrierArray;
 class Cells;
-struct Channel;
+struct ChannelBarriers;
 struct Instruction;
 
 /// A tile in registers, row by row. One of the two lists is used.
@@ -89,7 +89,7 @@ struct Buffer {
   /// Global memory: whether the kernel writes it.
   bool isWritten = false;
   /// The channel that synchronizes the buffer's versions.
-  std::shared_ptr<Channel> channel;
+  std::shared_ptr<ChannelBarriers> channel;
 };
 
 /// A strided view of a buffer. Offset and strides count elements, which take
@@ -123,7 +123,7 @@ struct Datum {
   };
   std::shared_ptr<Fragment> fragment;
   std::shared_ptr<const MemRef> memref;
-  std::shared_ptr<Channel> channel;
+  std::shared_ptr<ChannelBarriers> channel;
   std::shared_ptr<BarrierArray> barriers;
 
   /// Returns the elements of a fragment; a scalar is one element.

@@ -42,11 +42,11 @@ struct RunsFirst {
   SmallVector<int64_t> numbers;
 
   RunsFirst(const FragmentLayout &own, int64_t dim) {
-    struct Placed {
+    struct ValueMode {
       Mode mode;
       int64_t step;
     };
-    SmallVector<Placed> left, ordered;
+    SmallVector<ValueMode> left, ordered;
     int64_t step = 1;
     for (const Mode &mode : own.getValueModes()) {
       if (mode.extent > 1)
@@ -54,7 +54,7 @@ struct RunsFirst {
       step *= mode.extent;
     }
     for (int64_t run = 1;;) {
-      auto *next = llvm::find_if(left, [&](const Placed &placed) {
+      auto *next = llvm::find_if(left, [&](const ValueMode &placed) {
         return placed.mode.dim == dim && placed.mode.stride == run;
       });
       if (next == left.end())
@@ -66,7 +66,7 @@ struct RunsFirst {
     llvm::append_range(ordered, left);
     SmallVector<Mode> modes;
     numbers = {0};
-    for (const Placed &placed : ordered) {
+    for (const ValueMode &placed : ordered) {
       modes.push_back(placed.mode);
       size_t count = numbers.size();
       for (int64_t digit = 1; digit < placed.mode.extent; ++digit)

@@ -167,7 +167,7 @@ private:
       shared = LLVM::GEPOp::create(
           b, shared.getType(), b.getI8Type(), shared,
           addShare(b, Value(), share, boxes.nextShare.sharedBytes));
-    for (const TmaBoxes::Instruction &box : boxes.instructions) {
+    for (const TmaInstruction &box : boxes.instructions) {
       SmallVector<Value> coords;
       for (int64_t dim : boxes.dims) {
         int64_t constant = offsets[dim].constant + box.coords[dim];

@@ -163,7 +163,7 @@ static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
       return failure();
     return Signal{frame.get(inst, operand).barriers.get(), *slot};
   }
-  Channel *channel = dest.buffer->channel.get();
+  ChannelBarriers *channel = dest.buffer->channel.get();
   if (channel && dest.slot >= 0 && frame.isInRole() && kind &&
       kind.getValue() == tile::InstKind::Tma)
     return Signal{channel->full.get(), dest.slot};

@@ -44,7 +44,7 @@ static LogicalResult makeChannel(Frame &frame, const Instruction &inst) {
   Value value = op.getChannel();
   int64_t depth = op.getChannel().getType().getDepth();
   BlockState &state = frame.getState();
-  auto channel = std::make_shared<Channel>();
+  auto channel = std::make_shared<ChannelBarriers>();
   channel->full = state.makeBarriers(value, "full", depth,
                                      countRoles<tile::CommitOp>(value));
   channel->empty = state.makeBarriers(
@@ -70,7 +70,7 @@ struct ChannelSlot {
 
   BlockState &state;
   Agent &agent;
-  Channel &channel;
+  ChannelBarriers &channel;
   int64_t slot, parity;
 };
 } // namespace

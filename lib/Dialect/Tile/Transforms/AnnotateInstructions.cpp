@@ -44,7 +44,7 @@ ALWAYS_ENABLED_STATISTIC(numSimt, "Operations that threads do with loops");
 namespace {
 /// The instructions that an operation can become, best first. For others that
 /// the target has, why not.
-struct Choice {
+struct InstructionChoice {
   SmallVector<InstKind> candidates;
   SmallVector<std::pair<InstKind, std::string>> rejected;
 
@@ -66,7 +66,7 @@ struct KernelForm {
 /// Every layout keeps at least those elements together that row-major order
 /// does, so these are counted.
 static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
-                         Choice &choice) {
+                         InstructionChoice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::CpAsync))
     return;
   int64_t bits = getStorageBits(getElementType(copy.getSource()));
@@ -81,7 +81,7 @@ static void checkCpAsync(CopyOp copy, Divisibility &divisibility,
 /// Rejects TMA unless the source is an argument, with rows that start at
 /// multiples of 16 bytes, and the region is a box that TMA supports.
 static void checkTmaCopy(CopyOp copy, Divisibility &divisibility,
-                         Choice &choice) {
+                         InstructionChoice &choice) {
   if (!llvm::is_contained(choice.candidates, InstKind::Tma))
     return;
   if (llvm::Error error = checkTma(copy, divisibility))
@@ -89,9 +89,10 @@ static void checkTmaCopy(CopyOp copy, Divisibility &divisibility,
 }
 
 /// Returns the instructions for `op`, no matter what the schedule around it is.
-static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
-                        Divisibility &divisibility) {
-  Choice choice;
+static InstructionChoice getChoice(InstructionOpInterface op,
+                                   const TargetInfo &target,
+                                   Divisibility &divisibility) {
+  InstructionChoice choice;
   op.getInstructionCandidates(target, getNumThreads(op), choice.candidates,
                               [&](InstKind kind, const Twine &reason) {
                                 choice.rejected.emplace_back(kind,
@@ -107,7 +108,7 @@ static Choice getChoice(InstructionOpInterface op, const TargetInfo &target,
 /// Fails with an error if `op` cannot become the instruction that its author
 /// chose.
 static LogicalResult checkGiven(Operation *op, InstKind given,
-                                const Choice &choice,
+                                const InstructionChoice &choice,
                                 const TargetInfo &target) {
   if (llvm::is_contained(choice.candidates, given))
     return success();
@@ -161,7 +162,7 @@ static bool isBetter(InstKind kind, InstKind other) { return kind > other; }
 
 /// Emits a remark for each instruction that is better than the chosen one, with
 /// the reason why it was rejected.
-static void explain(Operation *op, const Choice &choice,
+static void explain(Operation *op, const InstructionChoice &choice,
                     const TargetInfo &target, bool hasPipeline) {
   for (const auto &[kind, reason] : choice.rejected)
     if (isBetter(kind, choice.candidates.front()) &&
@@ -202,7 +203,8 @@ static InstKind getKind(ProducerKind producer) {
 /// Rejects instructions that do not fit the schedule around a copy. TMA needs a
 /// channel that is waited for. If the copy fills a channel, it must use the
 /// instruction that the channel names, because waits are lowered for that one.
-static void fitSchedule(CopyOp copy, const KernelForm &form, Choice &choice) {
+static void fitSchedule(CopyOp copy, const KernelForm &form,
+                        InstructionChoice &choice) {
   ChannelOp channel = getFilledChannel(copy);
   if (!form.hasPipeline || !isShared(copy.getDest()) ||
       (form.hasRoles && !channel))
@@ -229,7 +231,7 @@ static LogicalResult annotate(InstructionOpInterface op,
                               const TargetInfo &target,
                               Divisibility &divisibility,
                               const KernelForm &form) {
-  Choice choice = getChoice(op, target, divisibility);
+  InstructionChoice choice = getChoice(op, target, divisibility);
   if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
     return checkGiven(op, given.getValue(), choice, target);
   if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
@@ -267,7 +269,7 @@ LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
 
 void tile::replaceTma(CopyOp copy, const TargetInfo &target) {
   Divisibility divisibility;
-  Choice choice = getChoice(copy, target, divisibility);
+  InstructionChoice choice = getChoice(copy, target, divisibility);
   llvm::erase(choice.candidates, InstKind::Tma);
   // The caller has emitted a remark about TMA, so `explain` must not.
   explain(copy, choice, target, /*hasPipeline=*/false);

@@ -125,7 +125,7 @@ public:
       value.setType(withLayout(value.getType(), layout));
     for (auto [result, layout] : produced)
       convertResult(result, layout);
-    for (const Need &need : needed)
+    for (const NeededLayout &need : needed)
       adaptOperand(need);
     for (Operation *op : repeatable)
       if (op->use_empty())
@@ -140,7 +140,7 @@ private:
   /// An operand that needs `layout`. `wants` is the reason for that. `has` is
   /// the reason for the layout of the operand's value. Both are missing if the
   /// value comes from a repeatable operation, which is cloned for each use.
-  struct Need {
+  struct NeededLayout {
     OpOperand *operand;
     FragmentAttr layout;
     std::optional<LayoutReason> has, wants;
@@ -152,8 +152,8 @@ private:
   LogicalResult readOp(Operation *op);
   void readValue(Value value);
   void convertResult(OpResult result, FragmentAttr layout);
-  void adaptOperand(const Need &need);
-  Value repeat(const Need &need);
+  void adaptOperand(const NeededLayout &need);
+  Value repeat(const NeededLayout &need);
 
   gpu::GPUFuncOp kernel;
   LayoutInference &inference;
@@ -164,7 +164,7 @@ private:
   /// Results that their operations produce in another layout.
   SmallVector<std::pair<OpResult, FragmentAttr>> produced;
   /// Operands that need another layout than their value has.
-  SmallVector<Need> needed;
+  SmallVector<NeededLayout> needed;
   /// Operations that are cloned for each layout, such as constants.
   SmallVector<Operation *> repeatable;
   SmallVector<InsertedConversion> conversions;
@@ -241,7 +241,7 @@ void LayoutWriter::convertResult(OpResult result, FragmentAttr layout) {
 
 /// Clones the repeatable operation that defines an operand, in the layout and
 /// in the role in which the operand needs it.
-Value LayoutWriter::repeat(const Need &need) {
+Value LayoutWriter::repeat(const NeededLayout &need) {
   Operation *op = need.operand->get().getDefiningOp();
   builder.setInsertionPoint(op);
   auto role = need.operand->getOwner()->getParentOfType<RoleOp>();
@@ -257,7 +257,7 @@ Value LayoutWriter::repeat(const Need &need) {
 }
 
 /// Replaces an operand by a clone or a conversion in the layout it needs.
-void LayoutWriter::adaptOperand(const Need &need) {
+void LayoutWriter::adaptOperand(const NeededLayout &need) {
   Value value = need.operand->get();
   Operation *user = need.operand->getOwner();
   Operation *role = user->getParentOfType<RoleOp>();

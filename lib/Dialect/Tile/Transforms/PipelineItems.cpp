@@ -226,7 +226,7 @@ SmallVector<Operation *> PipelineItems::getNeeds(Operation *op, int64_t stage,
 /// the same stage that uses it. Visits operands depth first, in post-order. The
 /// stack is explicit, because chains of scalar operations may be long.
 void PipelineItems::sortByNeeds(const OwnStage &own) {
-  struct Visit {
+  struct NeedsFrame {
     Operation *op;
     SmallVector<Operation *> needs;
     size_t next = 0;
@@ -234,19 +234,19 @@ void PipelineItems::sortByNeeds(const OwnStage &own) {
   SmallVector<PipelineItem> all;
   llvm::SmallPtrSet<Operation *, 16> placed;
   auto place = [&](Operation *root, int64_t stage) {
-    SmallVector<Visit> stack;
+    SmallVector<NeedsFrame> stack;
     auto enter = [&](Operation *op) {
       if (placed.insert(op).second)
         stack.push_back({op, getNeeds(op, stage, own)});
     };
     enter(root);
     while (!stack.empty()) {
-      Visit &visit = stack.back();
-      if (visit.next < visit.needs.size()) {
-        enter(visit.needs[visit.next++]);
+      NeedsFrame &frame = stack.back();
+      if (frame.next < frame.needs.size()) {
+        enter(frame.needs[frame.next++]);
         continue;
       }
-      all.push_back({visit.op, stage, 0});
+      all.push_back({frame.op, stage, 0});
       stack.pop_back();
     }
   };

@@ -104,21 +104,21 @@ static SmallVector<OpOperand *> getOperandsWithin(Operation *op) {
 ///
 /// An explicit stack replaces recursion: chains of such operations may be long.
 void PipelineItems::addToSegment(Operation *op, Segment &segment) {
-  struct Visit {
+  struct CopyFrame {
     Operation *op;
     SmallVector<OpOperand *> operands;
     size_t next = 0;
   };
-  SmallVector<Visit, 0> stack;
+  SmallVector<CopyFrame, 0> stack;
   stack.push_back({op, getOperandsWithin(op)});
   while (!stack.empty()) {
-    Visit &visit = stack.back();
-    if (visit.next == visit.operands.size()) {
-      segment.insert(visit.op);
+    CopyFrame &frame = stack.back();
+    if (frame.next == frame.operands.size()) {
+      segment.insert(frame.op);
       stack.pop_back();
       continue;
     }
-    OpOperand *operand = visit.operands[visit.next++];
+    OpOperand *operand = frame.operands[frame.next++];
     auto result = dyn_cast<OpResult>(operand->get());
     Operation *def = result ? result.getOwner() : nullptr;
     if (!def || def->getBlock() != &body || segment.contains(def) ||
@@ -127,7 +127,7 @@ void PipelineItems::addToSegment(Operation *op, Segment &segment) {
     Operation *copy = segment.getCopy(def);
     bool isNew = !copy;
     if (isNew) {
-      rewriter.setInsertionPoint(visit.op);
+      rewriter.setInsertionPoint(frame.op);
       copy = rewriter.clone(*def);
       segment.setCopy(def, copy);
     }

@@ -157,7 +157,7 @@ std::optional<BufferLayouts::Misfit>
 BufferLayouts::findUnmet(const Group &group, size_t index,
                          const SharedLayout &layout) {
   Value value = group.values[index];
-  for (const Demand &demand : group.demands)
+  for (const BufferDemand &demand : group.demands)
     if (demand.isType && demand.value == value && !(demand.layout == layout))
       return Misfit{demand.op, "its type has another layout", demand.layout};
   for (OpOperand &use : value.getUses()) {
@@ -169,7 +169,7 @@ BufferLayouts::findUnmet(const Group &group, size_t index,
     if (!error)
       continue;
     Misfit misfit = {op, llvm::toString(std::move(error)), std::nullopt};
-    for (const Demand &demand : group.demands)
+    for (const BufferDemand &demand : group.demands)
       if (demand.op == op && demand.value == value &&
           !(demand.layout == layout))
         misfit.wanted = demand.layout;
@@ -254,7 +254,7 @@ LogicalResult BufferLayouts::choose(const Group &group) {
   // The layouts to try, the strongest demand first.
   SmallVector<SharedLayout> options;
   if (!group.isOpaque) {
-    for (const Demand &demand : group.demands)
+    for (const BufferDemand &demand : group.demands)
       if (auto layout = getLayoutOfBuffer(demand.value, demand.layout))
         options.push_back(*layout);
     options.push_back(getDefault(group));

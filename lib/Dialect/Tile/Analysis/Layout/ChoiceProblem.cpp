@@ -56,15 +56,15 @@ void ChoiceProblem::addEdge(
     edgesOf[first].push_back(entry->second);
     edgesOf[second].push_back(entry->second);
   }
-  Edge &edge = edges[entry->second];
+  CostEdge &edge = edges[entry->second];
   size_t width = costs[second].size();
   for (unsigned a = 0; a < costs[first].size(); ++a)
     for (unsigned b = 0; b < width; ++b)
       edge.costs[a * width + b] += from == first ? cost(a, b) : cost(b, a);
 }
 
-int64_t ChoiceProblem::getCost(const Edge &edge, unsigned node, unsigned choice,
-                               unsigned other) const {
+int64_t ChoiceProblem::getCost(const CostEdge &edge, unsigned node,
+                               unsigned choice, unsigned other) const {
   size_t width = costs[edge.to].size();
   return node == edge.from ? edge.costs[choice * width + other]
                            : edge.costs[other * width + choice];
@@ -74,13 +74,13 @@ int64_t ChoiceProblem::getCost(const Choices &choices) const {
   int64_t sum = 0;
   for (auto [node, choice] : llvm::enumerate(choices))
     sum += costs[node][choice];
-  for (const Edge &edge : edges)
+  for (const CostEdge &edge : edges)
     sum += getCost(edge, edge.from, choices[edge.from], choices[edge.to]);
   return sum;
 }
 
 /// Returns the most that a wrong choice can cost along an edge.
-int64_t ChoiceProblem::getSpread(const Edge &edge) const {
+int64_t ChoiceProblem::getSpread(const CostEdge &edge) const {
   auto [least, most] =
       std::minmax_element(edge.costs.begin(), edge.costs.end());
   return *most - *least;
@@ -161,7 +161,7 @@ ChoiceProblem::Choices ChoiceProblem::solveForest(const Forest &forest,
       choose(node, [](unsigned) { return 0; });
       continue;
     }
-    const Edge &edge = edges[forest.parentEdge[node]];
+    const CostEdge &edge = edges[forest.parentEdge[node]];
     for (unsigned above = 0; above < costs[parent].size(); ++above) {
       best[node].push_back(0);
       sums[parent][above] += choose(node, [&](unsigned choice) {
@@ -184,7 +184,7 @@ bool ChoiceProblem::improveNodes(Choices &choices) const {
     auto getSum = [&](unsigned choice) {
       int64_t sum = costs[node][choice];
       for (unsigned i : edgesOf[node]) {
-        const Edge &edge = edges[i];
+        const CostEdge &edge = edges[i];
         unsigned other = edge.from + edge.to - node;
         sum += getCost(edge, node, choice, choices[other]);
       }
@@ -227,7 +227,7 @@ void ChoiceProblem::print(llvm::raw_ostream &os) const {
       os << " " << cost;
     os << "\n";
   }
-  for (const Edge &edge : edges) {
+  for (const CostEdge &edge : edges) {
     os << "edge " << edge.from << "-" << edge.to << ":";
     size_t width = costs[edge.to].size();
     for (auto [i, cost] : llvm::enumerate(edge.costs))

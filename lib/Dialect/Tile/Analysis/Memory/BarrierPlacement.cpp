@@ -11,7 +11,7 @@
 // that loops are visited until both agree. The second simulation finds, with
 // all barriers in place, what each has to do.
 //
-// An operation with regions remembers the states of its last visit. The next
+// An operation with regions remembers the states of its last states. The next
 // visit starts from them, and is skipped if it brings nothing new: the time is
 // linear in the depth of loops. The states are forgotten where a barrier was
 // added that accesses had passed before.
@@ -147,13 +147,14 @@ bool BarrierPlacement::simulate(bool mayAdd) {
   safe = true;
   kinds.clear();
   before.clear();
-  visits.clear();
+  regionStates.clear();
   passed.clear();
   (void)visitBlock(kernel.getBody().front(), ArenaState());
   if (safe)
     for (auto &[op, kind] : barriers)
       kind = kinds.lookup(op);
-  LDBG() << barriers.size() << " barriers after " << numVisits << " visits";
+  LDBG() << barriers.size() << " barriers after " << numVisits
+         << " regionStates";
   return safe;
 }
 
@@ -220,55 +221,56 @@ ArenaState BarrierPlacement::visitRoles(SpecializeOp op, const ArenaState &in) {
   ArenaState result;
   for (RoleOp role : op.getRoles()) {
     result.join(visitBlock(role.getBody().front(), start));
-    getVisit(role).into[0].join(start);
+    getRegionStates(role).into[0].join(start);
   }
-  getVisit(op).result.join(result);
+  getRegionStates(op).result.join(result);
   return result;
 }
 
-BarrierPlacement::Visit &BarrierPlacement::getVisit(Operation *op) {
-  std::unique_ptr<Visit> &visit = visits[op];
-  if (!visit) {
-    visit = std::make_unique<Visit>();
-    visit->into.resize(op->getNumRegions());
-    visit->out.resize(op->getNumRegions());
+BarrierPlacement::RegionStates &
+BarrierPlacement::getRegionStates(Operation *op) {
+  std::unique_ptr<RegionStates> &states = regionStates[op];
+  if (!states) {
+    states = std::make_unique<RegionStates>();
+    states->into.resize(op->getNumRegions());
+    states->out.resize(op->getNumRegions());
   }
-  return *visit;
+  return *states;
 }
 
 /// Returns the state after `op`, whose regions run as its interface says.
 ArenaState BarrierPlacement::visitRegions(Operation *op, const ArenaState &in) {
-  Visit &visit = getVisit(op);
-  if (visit.settled && visit.in.contains(in))
-    return visit.result;
+  RegionStates &states = getRegionStates(op);
+  if (states.settled && states.in.contains(in))
+    return states.result;
   unsigned count = op->getNumRegions();
-  if (!visit.settled)
-    visit.out.assign(count, ArenaState()), visit.in = ArenaState();
-  visit.in.join(in);
+  if (!states.settled)
+    states.out.assign(count, ArenaState()), states.in = ArenaState();
+  states.in.join(in);
   int64_t revision = revisions;
   // The revision of the last visit to each region.
   SmallVector<int64_t> visited(count, -1);
   for (bool changed = true; changed;) {
     SmallVector<ArenaState> into(count);
     ArenaState result;
-    flow(op, nullptr, visit.in, into, result);
+    flow(op, nullptr, states.in, into, result);
     for (unsigned i = 0; i < count; ++i)
       if (Block *block = getBlock(op->getRegion(i)))
-        flow(op, block, visit.out[i], into, result);
-    visit.result = std::move(result);
+        flow(op, block, states.out[i], into, result);
+    states.result = std::move(result);
     changed = false;
     for (unsigned i = 0; i < count; ++i) {
       Block *block = getBlock(op->getRegion(i));
       if (!block ||
-          (visited[i] == revisions && visit.into[i].contains(into[i])))
+          (visited[i] == revisions && states.into[i].contains(into[i])))
         continue;
       visited[i] = revisions;
-      visit.into[i] = std::move(into[i]);
-      changed |= visit.out[i].join(visitBlock(*block, visit.into[i]));
+      states.into[i] = std::move(into[i]);
+      changed |= states.out[i].join(visitBlock(*block, states.into[i]));
     }
   }
-  visit.settled = revisions == revision;
-  return visit.result;
+  states.settled = revisions == revision;
+  return states.result;
 }
 
 void BarrierPlacement::print(raw_ostream &os) const {
@@ -279,5 +281,5 @@ void BarrierPlacement::print(raw_ostream &os) const {
     op->print(os, names);
     os << "\n";
   }
-  os << numVisits << " visits\n";
+  os << numVisits << " regionStates\n";
 }

@@ -163,7 +163,7 @@ bool BarrierPlacement::Removal::cross(Operation *op, ArrayRef<ArenaAccess> own,
 void BarrierPlacement::Removal::enter(Operation *op, unsigned region,
                                       ArenaState state) {
   ArenaState &added = into[{op, region}];
-  state.subtract(placement.getVisit(op).into[region]);
+  state.subtract(placement.getRegionStates(op).into[region]);
   state.subtract(added);
   if (state.empty() || op->getRegion(region).empty())
     return;
@@ -180,7 +180,7 @@ void BarrierPlacement::Removal::enterRoles(SpecializeOp op,
 
 void BarrierPlacement::Removal::leave(Operation *op, ArenaState state) {
   ArenaState &added = results[op];
-  state.subtract(placement.getVisit(op).result);
+  state.subtract(placement.getRegionStates(op).result);
   state.subtract(added);
   if (state.empty())
     return;
@@ -206,9 +206,9 @@ void BarrierPlacement::Removal::commit() {
   for (auto &[op, kind] : kinds)
     placement.barriers[op] = kind;
   for (auto &[place, state] : into)
-    placement.getVisit(place.first).into[place.second].join(state);
+    placement.getRegionStates(place.first).into[place.second].join(state);
   for (auto &[op, state] : results)
-    placement.getVisit(op).result.join(state);
+    placement.getRegionStates(op).result.join(state);
 }
 
 void BarrierPlacement::dropRedundant() {

@@ -50,7 +50,7 @@ public:
 private:
   /// A layout that `op` requires or prefers for `value`, a buffer or a view of
   /// it.
-  struct Demand {
+  struct BufferDemand {
     mlir::Operation *op;
     mlir::Value value;
     SharedLayout layout;
@@ -61,7 +61,7 @@ private:
   struct Group {
     AllocSharedOp alloc;
     llvm::SmallVector<mlir::Value> values;
-    llvm::SmallVector<Demand> demands;
+    llvm::SmallVector<BufferDemand> demands;
     bool isOpaque = false; // operations of other dialects access it
   };
   /// The layouts of a group's values, in their order.

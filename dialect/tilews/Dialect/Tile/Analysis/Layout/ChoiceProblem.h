@@ -61,7 +61,7 @@ public:
   void print(llvm::raw_ostream &os) const;
 
 private:
-  struct Edge {
+  struct CostEdge {
     unsigned from, to;
     llvm::SmallVector<int64_t> costs; // by choices of from, then of to
   };
@@ -73,15 +73,15 @@ private:
     llvm::SmallVector<bool> isTree; // of each edge
   };
 
-  int64_t getCost(const Edge &edge, unsigned node, unsigned choice,
+  int64_t getCost(const CostEdge &edge, unsigned node, unsigned choice,
                   unsigned other) const;
-  int64_t getSpread(const Edge &edge) const;
+  int64_t getSpread(const CostEdge &edge) const;
   Forest getForest() const;
   Choices solveForest(const Forest &forest, const Choices *fixed) const;
   bool improveNodes(Choices &choices) const;
 
   llvm::SmallVector<llvm::SmallVector<int64_t>> costs; // of each node
-  llvm::SmallVector<Edge> edges;
+  llvm::SmallVector<CostEdge> edges;
   llvm::SmallVector<llvm::SmallVector<unsigned>> edgesOf; // each node
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> known;
 };

@@ -64,7 +64,7 @@ private:
   void dropRedundant();
 
   /// The states of the visits to an operation with regions.
-  struct Visit {
+  struct RegionStates {
     ArenaState in;
     /// Before and after its regions, and after the operation.
     llvm::SmallVector<ArenaState> into, out;
@@ -72,7 +72,7 @@ private:
     /// Whether these are a fixpoint for the present barriers.
     bool settled = false;
   };
-  Visit &getVisit(mlir::Operation *op);
+  RegionStates &getRegionStates(mlir::Operation *op);
 
   mlir::gpu::GPUFuncOp kernel;
   const ArenaAccesses &accesses;
@@ -84,7 +84,7 @@ private:
   llvm::DenseMap<mlir::Operation *, BarrierKind> kinds;
   /// The states before barriers.
   llvm::DenseMap<mlir::Operation *, ArenaState> before;
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Visit>> visits;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<RegionStates>> regionStates;
   /// Operations that states have passed without a barrier.
   llvm::DenseSet<mlir::Operation *> passed;
   /// Counts decisions that make earlier states too large.
