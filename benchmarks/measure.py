@@ -120,10 +120,10 @@ def measure(
             finalists.append((row, own))
     if finalists:
         announce("all", "alternately")
-        yield from _time_in_turns(finalists, timer, problem)
+        yield from _time_alternately(finalists, timer, problem)
 
 
-def _time_in_turns(
+def _time_alternately(
     finalists: list[tuple[dict[str, Any], list[Finalist]]],
     timer: Timer,
     problem: Problem,

@@ -51,8 +51,8 @@ def gemm(
 
 def reference(a: np.ndarray, b: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """The result in float64."""
-    product = a.astype(np.float64) @ b.astype(np.float64).T + bias
-    return np.maximum(product, 0)
+    result = a.astype(np.float64) @ b.astype(np.float64).T + bias
+    return np.maximum(result, 0)
 
 
 def example(m: int = 200, n: int = 328, k: int = 264) -> list[np.ndarray]:

@@ -165,10 +165,10 @@ struct LayoutSearch {
 };
 } // namespace
 
-SharedLayout tilews::getOperandLayout(ArrayRef<int64_t> shape,
-                                      int64_t elementBits,
-                                      const OperandAccess &access,
-                                      int64_t numThreads) {
+SharedLayout tilews::chooseOperandLayout(ArrayRef<int64_t> shape,
+                                         int64_t elementBits,
+                                         const OperandAccess &access,
+                                         int64_t numThreads) {
   SharedLayout rows = SharedLayout::getRowMajor(shape);
   LayoutSearch search = {elementBits, access, numThreads, rows, std::nullopt};
   int64_t rowBytes = shape.back() * elementBits / 8;

@@ -53,9 +53,10 @@ llvm::Expected<BankConflicts> getCopyConflicts(const SharedLayout &layout,
 /// Returns the layout with the fewest bank conflicts of the reads and of the
 /// copy that fills the buffer: panels as wide as possible, or else rows, with a
 /// swizzle.
-SharedLayout getOperandLayout(llvm::ArrayRef<int64_t> shape,
-                              int64_t elementBits, const OperandAccess &access,
-                              int64_t numThreads);
+SharedLayout chooseOperandLayout(llvm::ArrayRef<int64_t> shape,
+                                 int64_t elementBits,
+                                 const OperandAccess &access,
+                                 int64_t numThreads);
 
 } // namespace tilews
 

@@ -53,7 +53,7 @@ def _check_options(save: str | None, show: bool) -> None:
     if not save:
         refuse_ignored({"reduces": "makes smaller what --save writes: give both"})
     if show:
-        names = ("chips", "in_turn", "jobs", "reference_every", "emit_every", "save")
+        names = ("chips", "rotates", "jobs", "reference_every", "emit_every", "save")
         refuse_ignored(dict.fromkeys(names, "does not go with --show"))
     try:
         if save:
@@ -76,7 +76,9 @@ def _check_options(save: str | None, show: bool) -> None:
     callback=_chips,
     help="By default three chips.",
 )
-@click.option("--in-turn", is_flag=True, help="One chip a kernel, in rotation.")
+@click.option(
+    "--rotate", "rotates", is_flag=True, help="One chip a kernel, in rotation."
+)
 @click.option(
     "--jobs",
     type=click.IntRange(min=0),
@@ -107,7 +109,7 @@ def _check_options(save: str | None, show: bool) -> None:
 def main(
     seeds: range,
     chips: tuple[str, ...],
-    in_turn: bool,
+    rotates: bool,
     jobs: int,
     reference_every: int,
     emit_every: int,
@@ -126,7 +128,7 @@ def main(
         for seed in seeds:
             click.echo(generate(seed).text)
         return
-    options = Options(chips or CHIPS, reference_every, emit_every, in_turn)
+    options = Options(chips or CHIPS, reference_every, emit_every, rotates)
     counts: collections.Counter[str] = collections.Counter()
     lock = threading.Lock()
     found: list[Finding] = []
@@ -152,7 +154,7 @@ def main(
     total, invalid = counts.pop("kernels"), counts.pop("invalid", 0)
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
     click.echo(
-        f"{total} kernels on {', '.join(options.chips)}{' in turn' * in_turn} in "
+        f"{total} kernels on {', '.join(options.chips)}{' in rotation' * rotates} in "
         f"{seconds:.0f} s; "
         f"{invalid} of them read what was never written; findings: {kinds}"
     )

@@ -84,17 +84,17 @@ class Options:
         chips: the targets whose pipelines run.
         reference_every: every n-th kernel is compared with numpy; 0 for none.
         emit_every: every n-th kernel is compiled to assembly, for one chip; 0 for none.
-        in_turn: whether each kernel is checked for one chip only, in rotation.
+        rotates: whether each kernel is checked for one chip only, in rotation.
     """
 
     chips: tuple[str, ...] = CHIPS
     reference_every: int = 4
     emit_every: int = 8
-    in_turn: bool = False
+    rotates: bool = False
 
     def chips_of(self, seed: int) -> tuple[str, ...]:
         """The targets of a kernel."""
-        if not self.in_turn:
+        if not self.rotates:
             return self.chips
         return (self.chips[seed % len(self.chips)],)
 

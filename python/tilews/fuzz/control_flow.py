@@ -121,7 +121,7 @@ class ControlFlow:
         if not deep and draft.loops < 4 and draft.chance(0.12):
             return [self.loop(scope)]
         kinds = [
-            *[self._transactions.product] * 5,
+            *[self._transactions.matmul] * 5,
             *[self._transactions.read] * 4,
             self._transactions.softmax,
             self._transactions.recurrence,

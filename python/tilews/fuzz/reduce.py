@@ -25,7 +25,7 @@ def reduce(program: Program, finding: Finding, options: Options) -> Program:
     options = dataclasses.replace(
         options,
         chips=chips,
-        in_turn=False,
+        rotates=False,
         emit_every=1 if finding.kind in ("emit", "crash", "hang") else 0,
         reference_every=1 if finding.kind == "reference" else 0,
     )

@@ -42,7 +42,7 @@ class Transactions:
         text = f"tl.load({buffer.name})" if draft.chance(0.15) else buffer.name
         return text, transposed
 
-    def product(self, scope: Scope) -> list[Lines]:
+    def matmul(self, scope: Scope) -> list[Lines]:
         """A matmul with the fills of its operands."""
         draft = self._draft
         units: list[Lines] = []
@@ -55,8 +55,8 @@ class Transactions:
             options += ", clear=True"
         if draft.chance(0.2):
             zeros = f"tl.zeros(({draft.rows}, {draft.columns}), tl.{dtype})"
-            product = f"tl.gemm({lhs}, {rhs}, {zeros}{options})"
-            value = self.clamp(f"{acc} - {product}", 4096, dtype)
+            matmul = f"tl.gemm({lhs}, {rhs}, {zeros}{options})"
+            value = self.clamp(f"{acc} - {matmul}", 4096, dtype)
         else:
             value = f"tl.gemm({lhs}, {rhs}, {acc}{options})"
         return [*units, [f"{acc} = {value}"]]

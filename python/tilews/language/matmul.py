@@ -91,7 +91,7 @@ def gemm(
     m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm")
-    product = tile.gemm(
+    result = tile.gemm(
         lhs.ir,
         rhs.ir,
         acc.ir,
@@ -101,7 +101,7 @@ def gemm(
         allow_tf32=allow_tf32,
         policy=_policy(policy, "tl.gemm"),
     )
-    return Tile(product)
+    return Tile(result)
 
 
 def gemm_sp(
@@ -133,7 +133,7 @@ def gemm_sp(
     m = _extent(lhs, 0, "tl.gemm_sp")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm_sp")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm_sp")
-    product = tile.gemm_sp(
+    result = tile.gemm_sp(
         lhs.ir,
         metadata.ir,
         rhs.ir,
@@ -142,4 +142,4 @@ def gemm_sp(
         clear_accumulator=clear,
         policy=_policy(policy, "tl.gemm_sp"),
     )
-    return Tile(product)
+    return Tile(result)

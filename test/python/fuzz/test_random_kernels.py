@@ -16,7 +16,7 @@ from tilews.fuzz.check import CHIPS, Finding, Options, check, difference, tile_p
 from tilews.fuzz.generator import generate
 from tilews.fuzz.reduce import reduce
 
-OPTIONS = Options(reference_every=5, emit_every=32, in_turn=True)
+OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 
 #: Seeds of kernels that the verifier can neither prove nor refute.

@@ -59,7 +59,7 @@ def test_blocks_of_a_grid(cluster, shape):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("blocks", [8, 132])
 @pytest.mark.parametrize("cluster", [(2, 1), (1, 2), (1, 4)], ids=str)
-def test_blocks_that_take_tiles_in_turn(cluster, blocks, shape):
+def test_blocks_that_take_tiles_cyclically(cluster, blocks, shape):
     check(config(cluster, blocks), shape)
 
 

@@ -26,7 +26,7 @@ def test_matches_numpy(case):
 
 
 @tilews.kernel(threads=128)
-def product(
+def matmul(
     A: tl.Tensor["M, K:16", "T"],
     B: tl.Tensor["N, K:16", "T"],
     C: tl.Tensor["M, N:16", "T"],
@@ -78,7 +78,7 @@ def test_product_matches_torch(dtype, tile, shape):
     a = torch.randn(m, k, device="cuda", dtype=kind)
     b = torch.randn(n, k, device="cuda", dtype=kind)
     names = dict(zip(("BM", "BN", "BK", "threads", "STAGES"), tile, strict=True))
-    compiled = product.compile("sm_90a", T=getattr(tl, dtype), BLOCKS=132, **names)
+    compiled = matmul.compile("sm_90a", T=getattr(tl, dtype), BLOCKS=132, **names)
     assert "tile.role @math1" in compiled.mlir("barriers")
     if compiler.find_ptxas():
         assert compiled.resources["warnings"] == []

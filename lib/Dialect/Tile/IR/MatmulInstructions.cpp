@@ -208,7 +208,7 @@ static SharedLayout getWantedLayout(MatmulOpInterface op, OpOperand &operand,
       kind == InstKind::Mma && hasMatrixRows(type, isLhs != transposed)
           ? getMatrixRowAccess(mma, isLhs, transposed)
           : getRegisterAccess(mma, isLhs, transposed);
-  return getOperandLayout(
+  return chooseOperandLayout(
       type.getShape(), getStorageBits(type.getElementType()), access, threads);
 }
 
@@ -358,13 +358,13 @@ static void getRequirements(MatmulOpInterface op, const TargetInfo &target,
     FragmentLayout layout =
         getBlockedLayout(op.getAccType().getShape(), threads, 4);
     require(&op.getAccMutable(), layout);
-    require(op.getProduct(), layout);
+    require(op.getAccResult(), layout);
     return;
   }
   FragmentLayout acc =
       getAccLayout(plan->mma, plan->grid, op.getM(), op.getN());
   require(&op.getAccMutable(), acc);
-  require(op.getProduct(), acc);
+  require(op.getAccResult(), acc);
   for (OpOperand *operand : {&op.getLhsMutable(), &op.getRhsMutable()})
     if (isa<MemRefType>(operand->get().getType()))
       requirements.push_back(

@@ -100,7 +100,7 @@ static std::string print(Type type) {
   return text;
 }
 
-llvm::Error tile::checkTma(CopyOp op) {
+llvm::Error tile::checkTmaBuffers(CopyOp op) {
   Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
   auto type = cast<MemRefType>(buffer.getType());
   if (!isGlobal(type) || isShared(op.getSource()) == isShared(op.getDest()))

@@ -162,7 +162,7 @@ static SmallVector<Value> getForwarded(OpOperand &operand) {
 /// wait, or accumulates in another asynchronous matmul.
 static LogicalResult verifyUnfinishedUses(MatmulOpInterface op) {
   llvm::SmallSetVector<Value, 4> unfinished;
-  unfinished.insert(op.getProduct());
+  unfinished.insert(op.getAccResult());
   for (size_t i = 0; i < unfinished.size(); ++i)
     for (OpOperand &use : unfinished[i].getUses()) {
       Operation *user = use.getOwner();

@@ -114,10 +114,10 @@ static bool findChain(scf::ForOp loop, unsigned index, scf::IfOp &guard,
   OpOperand *last = nullptr;
   for (MatmulOpInterface gemm = first; gemm;) {
     if (!canRunOn(gemm) || gemm->getBlock() != block ||
-        !gemm.getProduct().hasOneUse())
+        !gemm.getAccResult().hasOneUse())
       return false;
     gemms.push_back(gemm);
-    last = &*gemm.getProduct().getUses().begin();
+    last = &*gemm.getAccResult().getUses().begin();
     gemm = dyn_cast<MatmulOpInterface>(last->getOwner());
     if (gemm && last != &gemm.getAccMutable())
       return false;

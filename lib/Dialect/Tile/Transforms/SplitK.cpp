@@ -111,13 +111,13 @@ static void takeShare(RewriterBase &rewriter, scf::ForOp loop, Value share,
     share = arith::IndexCastOp::create(rewriter, loc, type, share);
   Value count = arith::ConstantOp::create(rewriter, loc,
                                           rewriter.getIntegerAttr(type, n));
-  Value iterations = countTurns(rewriter, loop);
+  Value iterations = createTripCount(rewriter, loop);
   Value each =
       rewriter.createOrFold<arith::CeilDivUIOp>(loc, iterations, count);
   Value first = rewriter.createOrFold<arith::MulIOp>(loc, share, each);
   Value last = rewriter.createOrFold<arith::AddIOp>(loc, first, each);
   last = rewriter.createOrFold<arith::MinSIOp>(loc, last, iterations);
-  takeTurns(rewriter, loop, first, last);
+  restrictIterations(rewriter, loop, first, last);
 }
 
 LogicalResult tile::splitK(RewriterBase &rewriter, scf::ForOp loop, int64_t n) {

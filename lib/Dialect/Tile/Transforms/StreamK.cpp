@@ -74,7 +74,7 @@ static Stream divideIterations(RewriterBase &rewriter, scf::ForOp tiles,
   rewriter.setInsertionPoint(tiles);
   Arithmetic index{rewriter, loop.getLoc()};
   Value block = tiles.getLowerBound(), blocks = tiles.getStep();
-  Value perTile = countTurns(rewriter, loop);
+  Value perTile = createTripCount(rewriter, loop);
   if (!perTile.getType().isIndex())
     perTile = arith::IndexCastOp::create(rewriter, index.loc,
                                          rewriter.getIndexType(), perTile);
@@ -122,7 +122,7 @@ static void clipToStream(RewriterBase &rewriter, scf::ForOp tiles,
     first = arith::IndexCastOp::create(rewriter, index.loc, type, first);
     last = arith::IndexCastOp::create(rewriter, index.loc, type, last);
   }
-  takeTurns(rewriter, loop, first, last);
+  restrictIterations(rewriter, loop, first, last);
 }
 
 LogicalResult tile::streamK(RewriterBase &rewriter, scf::ForOp loop) {

@@ -39,7 +39,7 @@ llvm::Expected<WgmmaDescriptor> getWgmmaDescriptor(MatmulOpInterface op,
 /// argument of the kernel in global memory, with 1 to 5 dimensions, and an
 /// element type that tensor maps have. Base addresses and dynamic strides are
 /// assumed to be multiples of 16 bytes; the launch checks it.
-llvm::Error checkTma(CopyOp op);
+llvm::Error checkTmaBuffers(CopyOp op);
 
 /// Returns the TMA instructions that copy between the two regions of `op` if
 /// the shared buffer has `layout`; an error with the reason if there are none.

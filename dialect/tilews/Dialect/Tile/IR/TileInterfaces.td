@@ -106,7 +106,8 @@ def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
     ::mlir::Value getLhs() { return getLhsMutable().get(); }
     ::mlir::Value getRhs() { return getRhsMutable().get(); }
     ::mlir::Value getAcc() { return getAccMutable().get(); }
-    ::mlir::OpResult getProduct() { return getOperation()->getResult(0); }
+    /// The accumulator after the matmul.
+    ::mlir::OpResult getAccResult() { return getOperation()->getResult(0); }
     bool isSparse() { return getMetadataOperand() != nullptr; }
     /// The columns of the left operand in memory.
     int64_t getLhsK() { return isSparse() ? getK() / 2 : getK(); }

@@ -25,7 +25,7 @@ using namespace tilews::tile;
 bool tile::isTma(Operation *op) { return hasInst(op, InstKind::Tma); }
 
 llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
-  if (llvm::Error error = checkTma(op))
+  if (llvm::Error error = checkTmaBuffers(op))
     return std::move(error);
   TmaCopy copy;
   copy.isStore = isShared(op.getSource());
@@ -52,7 +52,7 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
 }
 
 llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
-  if (llvm::Error error = checkTma(op))
+  if (llvm::Error error = checkTmaBuffers(op))
     return error;
   // The layout of the shared buffer may not be chosen yet.
   llvm::Expected<SharedLayout> layout = chooseTmaLayout(op);

@@ -54,8 +54,8 @@ private:
       return true;
     values.push_back(value);
     Operation *op = value.getDefiningOp();
-    if (auto product = dyn_cast_if_present<MatmulOpInterface>(op))
-      return !product.getClearAccumulator() && follow(product.getAccMutable());
+    if (auto matmul = dyn_cast_if_present<MatmulOpInterface>(op))
+      return !matmul.getClearAccumulator() && follow(matmul.getAccMutable());
     if (isa_and_present<arith::AddFOp, arith::AddIOp>(op))
       return followOneOf(op->getOpOperands());
     auto guard = dyn_cast_if_present<scf::IfOp>(op);
@@ -241,7 +241,7 @@ LogicalResult tile::remarkUnsplit(scf::ForOp loop, const Refusal &refusal) {
   return failure();
 }
 
-Value tile::countTurns(OpBuilder &builder, scf::ForOp loop) {
+Value tile::createTripCount(OpBuilder &builder, scf::ForOp loop) {
   Location loc = loop.getLoc();
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(loop.getInductionVar().getType()));
@@ -251,8 +251,8 @@ Value tile::countTurns(OpBuilder &builder, scf::ForOp loop) {
   return builder.createOrFold<arith::CeilDivUIOp>(loc, range, loop.getStep());
 }
 
-void tile::takeTurns(RewriterBase &rewriter, scf::ForOp loop, Value first,
-                     Value last) {
+void tile::restrictIterations(RewriterBase &rewriter, scf::ForOp loop,
+                              Value first, Value last) {
   Location loc = loop.getLoc();
   auto toInductionVar = [&](Value iteration) {
     return rewriter.createOrFold<arith::AddIOp>(

@@ -41,11 +41,11 @@ mlir::LogicalResult remarkUnsplit(mlir::scf::ForOp loop,
                                   const Refusal &refusal);
 
 /// Returns the trip count of `loop`, in the type of its induction variable.
-mlir::Value countTurns(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
+mlir::Value createTripCount(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
 
 /// Restricts `loop` to its iterations [first, last), counted from 0.
-void takeTurns(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
-               mlir::Value first, mlir::Value last);
+void restrictIterations(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
+                        mlir::Value first, mlir::Value last);
 
 } // namespace tilews::tile
 
