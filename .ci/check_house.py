@@ -7,7 +7,8 @@ classes    no class has more than 40 functions, those of bases in its file inclu
            and operators of Python (`__add__`) left out
 folders    no folder has more than 20 .cpp, or 20 .py, files
 files      no two sources have one name
-names      no two C++ classes in namespaces have one name
+names      no two classes of C++, and no two of Python, have one name, nested ones
+           and those of tests included
 openings   each .cpp begins with three lines on what it does and how
 
 C++ is read by universal-ctags. Generated pages, and what git ignores, are not checked.
@@ -241,20 +242,31 @@ def check_files(tree: Tree) -> Iterator[Finding]:
             yield name, 1, f"has the name of {names[0]}"
 
 
+def _cpp_class(tree: Tree, tag: dict) -> bool:
+    """Whether a tag is the definition of a class with a name of its own."""
+    # A specialization has the name of its template.
+    if tag["kind"] not in ("class", "struct") or "<" in tag["name"]:
+        return False
+    if tag["name"].startswith("__anon") or tag["path"].startswith(_C_INTERFACE):
+        return False
+    line = tree.text(tag["path"]).splitlines()[tag["line"] - 1]
+    return not re.search(rf"\b{tag['name']}\s*<", line)
+
+
 def check_names(tree: Tree) -> Iterator[Finding]:
+    classes = [
+        ("C++", tag["name"], tag["path"], tag["line"])
+        for tag in tree.tags
+        if _cpp_class(tree, tag)
+    ]
+    for path, nodes in tree.python.items():
+        for node in nodes:
+            if isinstance(node, ast.ClassDef):
+                classes.append(("Python", node.name, path, node.lineno))
     homes = collections.defaultdict(list)
-    for tag in tree.tags:
-        # A specialization has the name of its template.
-        if tag["kind"] not in ("class", "struct") or "<" in tag["name"]:
-            continue
-        if tag["name"].startswith("__anon") or tag["path"].startswith(_C_INTERFACE):
-            continue
-        line = tree.text(tag["path"]).splitlines()[tag["line"] - 1]
-        if re.search(rf"\b{tag['name']}\s*<", line):
-            continue
-        if tag.get("scopeKind", "namespace") == "namespace":
-            homes[tag["name"]].append((tag["path"], tag["line"]))
-    for name, places in homes.items():
+    for language, name, path, line in classes:
+        homes[language, name].append((path, line))
+    for (_, name), places in homes.items():
         for path, line in places[1:]:
             first, first_line = places[0]
             yield path, line, f"class {name} has the name of {first}:{first_line}"

@@ -75,7 +75,7 @@ def make_mutator() -> Mutator:
 
 
 @dataclasses.dataclass
-class Finding:
+class CrashingInput:
     """An input that crashed or hung, and what happened."""
 
     number: int
@@ -194,7 +194,7 @@ def watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
     return kind, progress.value, list(counts)
 
 
-def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]:
+def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[CrashingInput]]:
     """Runs the inputs of `numbers` in another process.
 
     Returns how many inputs ended at each stage, and the inputs that failed.
@@ -209,12 +209,12 @@ def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[Finding]]
             if not begun:
                 raise RuntimeError(f"a worker could not start: {kind}")
             number = numbers[begun - 1]
-            findings.append(Finding(number, kind, mutator.make(number)))
+            findings.append(CrashingInput(number, kind, mutator.make(number)))
         numbers = numbers[begun:]
     return +stages, findings
 
 
-def minimize(finding: Finding, timeout: float = 10.0) -> str:
+def minimize(finding: CrashingInput, timeout: float = 10.0) -> str:
     """Removes lines as long as the rest still fails at the same stage."""
     lines = finding.text.splitlines()
     size = max(len(lines) // 2, 1)

@@ -7,6 +7,6 @@ after the wait that orders them, memory that was not written may not be read, an
 every access has to lie inside a buffer.
 """
 
-from .machine import SimulationError, Simulator
+from .machine import MachineError, Simulator
 
-__all__ = ["SimulationError", "Simulator"]
+__all__ = ["MachineError", "Simulator"]

@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from .disassembly import Instruction, SimulationError, disassemble
+from .disassembly import Instruction, MachineError, disassemble
 
 # ELF machine flags (LLVM, "User Guide for AMDGPU Backend").
 _CHIPS = {
@@ -20,7 +20,7 @@ _CHIPS = {
 
 
 @dataclass
-class Kernel:
+class KernelDescriptor:
     """A kernel's descriptor (LLVM, "Code Object V3 Kernel Descriptor")."""
 
     entry: int
@@ -44,10 +44,10 @@ class CodeObject:
         try:
             self.chip = _CHIPS[flags & 0xFF]
         except KeyError:
-            raise SimulationError(f"unknown chip, ELF flags {flags:#x}") from None
+            raise MachineError(f"unknown chip, ELF flags {flags:#x}") from None
         self.generation = 9 if self.chip.startswith("gfx9") else int(self.chip[3:5])
         self.lanes = 64 if self.generation == 9 else 32
-        self.kernels: dict[str, Kernel] = {}
+        self.kernels: dict[str, KernelDescriptor] = {}
         self._read_symbols()
         self.instructions: dict[int, Instruction] = disassemble(path)
 
@@ -75,12 +75,14 @@ class CodeObject:
         for _, kind, _, start, offset, size, *_ in sections:
             if kind == 1 and start <= address < start + size:
                 return offset + address - start
-        raise SimulationError(f"no section holds address {address:#x}")
+        raise MachineError(f"no section holds address {address:#x}")
 
-    def _read_descriptor(self, offset: int, address: int) -> Kernel:
+    def _read_descriptor(self, offset: int, address: int) -> KernelDescriptor:
         shared, scratch, kernarg = struct.unpack_from("<III", self.image, offset)
         (entry,) = struct.unpack_from("<q", self.image, offset + 16)
         rsrc2, properties, preload = struct.unpack_from("<IHH", self.image, offset + 52)
         if preload:
-            raise SimulationError("preloaded kernel arguments are not simulated")
-        return Kernel(address + entry, shared, scratch, kernarg, rsrc2, properties)
+            raise MachineError("preloaded kernel arguments are not simulated")
+        return KernelDescriptor(
+            address + entry, shared, scratch, kernarg, rsrc2, properties
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-class SimulationError(Exception):
+class MachineError(Exception):
     """The program broke a rule, or needs something that is not simulated."""
 
 

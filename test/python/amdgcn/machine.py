@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .code_object import CodeObject, Kernel
-from .disassembly import Instruction, SimulationError
+from .code_object import CodeObject, KernelDescriptor
+from .disassembly import Instruction, MachineError
 from .matrix import MatrixCompiler
 from .memory import GlobalMemory, SharedMemory
 from .memory_ops import AccessQueues, MemoryCompiler
@@ -18,7 +18,7 @@ from .state import Operand, Wave
 from .vector import VectorCompiler
 from .vector_ops import get_ops
 
-__all__ = ["SimulationError", "Simulator"]
+__all__ = ["MachineError", "Simulator"]
 
 Step = Callable[[Wave], None]
 
@@ -83,9 +83,9 @@ class Simulator:
         """
         kernel = self.code.kernels[name]
         if kernel.scratch_bytes:
-            raise SimulationError(f"{name} needs scratch memory")
+            raise MachineError(f"{name} needs scratch memory")
         if threads % self.code.lanes:
-            raise SimulationError(f"{threads} threads are no whole number of waves")
+            raise MachineError(f"{threads} threads are no whole number of waves")
         buffers = self.memory.buffers
         del buffers[:]
         packed = self._pack(arguments)
@@ -94,7 +94,7 @@ class Simulator:
         hidden = struct.pack("<IIIHHH", *grid, threads, 1, 1)
         packed += b"\0" * (-explicit % 8) + hidden.ljust(_HIDDEN_BYTES, b"\0")
         if kernel.kernarg_bytes > len(packed):
-            raise SimulationError(
+            raise MachineError(
                 f"{name} takes {kernel.kernarg_bytes} bytes of arguments, "
                 f"found {explicit}"
             )
@@ -121,12 +121,16 @@ class Simulator:
     # ----------------------------------------------------------------- blocks
 
     def _make_wave(
-        self, kernel: Kernel, pointer: int, index: int, block: tuple[int, int, int]
+        self,
+        kernel: KernelDescriptor,
+        pointer: int,
+        index: int,
+        block: tuple[int, int, int],
     ) -> Wave:
         wave = Wave(self.code.lanes, index)
         properties = kernel.properties
         if properties & 0b110110 or not properties & 8:
-            raise SimulationError(f"unknown kernel properties {properties:#x}")
+            raise MachineError(f"unknown kernel properties {properties:#x}")
         first = 4 if properties & 1 else 0  # a descriptor of scratch comes first
         wave.s[first], wave.s[first + 1] = pointer & 0xFFFFFFFF, pointer >> 32
         if self.code.generation >= 12:
@@ -144,7 +148,11 @@ class Simulator:
         return wave
 
     def _run_block(
-        self, kernel: Kernel, pointer: int, threads: int, block: tuple[int, int, int]
+        self,
+        kernel: KernelDescriptor,
+        pointer: int,
+        threads: int,
+        block: tuple[int, int, int],
     ) -> None:
         waves = [
             self._make_wave(kernel, pointer, index, block)
@@ -166,15 +174,15 @@ class Simulator:
             pc = wave.pc
             inst = instructions.get(pc)
             if inst is None:
-                raise SimulationError(f"no instruction at {pc:#x}")
+                raise MachineError(f"no instruction at {pc:#x}")
             step = steps.get(pc)
             try:
                 if step is None:
                     step = steps[pc] = self._compile(inst)
                 wave.pc = pc + inst.size
                 step(wave)
-            except (SimulationError, NotImplementedError) as error:
-                raise SimulationError(
+            except (MachineError, NotImplementedError) as error:
+                raise MachineError(
                     f"at {pc:#x}, wave {wave.index}: '{inst.text}': {error}"
                 ) from error
 
@@ -189,7 +197,7 @@ class Simulator:
             step = compiler.compile(inst)
             if step:
                 return self._guard(inst, step)
-        raise SimulationError("unknown instruction")
+        raise MachineError("unknown instruction")
 
     @staticmethod
     def _guard(inst: Instruction, step: Step) -> Step:
@@ -253,7 +261,7 @@ class Simulator:
             found = re.findall(r"(\w+)\((\d+)\)", inst.text)
             waits = [(name, int(limit)) for name, limit in found]
         if not waits or any(name not in _COUNTERS for name, _ in waits):
-            raise SimulationError("unknown counters")
+            raise MachineError("unknown counters")
 
         def step(wave: Wave) -> None:
             for name, limit in waits:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from .disassembly import Instruction, SimulationError
+from .disassembly import Instruction, MachineError
 from .state import Operand, Wave
 from .vector_ops import fp8_types
 
@@ -34,7 +34,7 @@ def _types(text: str, chip: str) -> tuple[np.dtype, np.dtype]:
     }
     names = text.split("_") if text.count("8") == 2 else [text, text]
     if any(name not in known for name in names):
-        raise SimulationError(f"unknown matrix operands '{text}'")
+        raise MachineError(f"unknown matrix operands '{text}'")
     return np.dtype(known[names[0]]), np.dtype(known[names[1]])
 
 
@@ -85,14 +85,14 @@ class MatrixCompiler:
         if match:
             acc, m, n, k, types = match.groups()
             if m != n or inst.modifiers:
-                raise SimulationError(f"unknown instruction '{inst.text}'")
+                raise MachineError(f"unknown instruction '{inst.text}'")
             return self._mfma(inst, acc, int(m), int(k), _types(types, self.chip))
         match = _WMMA.fullmatch(inst.name)
         if match:
             if match[2] == "iu8" and inst.modifiers != {"neg_lo": "[1,1,0]"}:
-                raise SimulationError(f"expected signed operands in '{inst.text}'")
+                raise MachineError(f"expected signed operands in '{inst.text}'")
             if match[2] != "iu8" and inst.modifiers:
-                raise SimulationError(f"unknown modifiers in '{inst.text}'")
+                raise MachineError(f"unknown modifiers in '{inst.text}'")
             return self._wmma(inst, match[1], _types(match[2], self.chip))
         return None
 
@@ -120,7 +120,7 @@ class MatrixCompiler:
             if old.constant is None:
                 c[row, column] = _read(wave, old, dtype)
             elif old.constant != "0":
-                raise SimulationError(f"unknown accumulator in '{inst.text}'")
+                raise MachineError(f"unknown accumulator in '{inst.text}'")
             _write(wave, dest, _accumulate(a, b, c, dtype)[row, column])
 
         return step
@@ -143,14 +143,14 @@ class MatrixCompiler:
             for operand in (left, right):
                 bits = _read(wave, operand, np.dtype(np.uint8))
                 if self.generation == 11 and (bits[:16] != bits[16:]).any():
-                    raise SimulationError(f"halves of a wave differ in '{inst.text}'")
+                    raise MachineError(f"halves of a wave differ in '{inst.text}'")
             a[lane % 16, depth] = _read(wave, left, types[0])
             b[depth, lane % 16] = _read(wave, right, types[1])
             c = np.zeros((16, 16), dtype)
             if old.constant is None:
                 c[row, column] = _read(wave, old, dtype)
             elif old.constant != "0":
-                raise SimulationError(f"unknown accumulator in '{inst.text}'")
+                raise MachineError(f"unknown accumulator in '{inst.text}'")
             _write(wave, dest, _accumulate(a, b, c, dtype)[row, column])
 
         return step
@@ -159,7 +159,7 @@ class MatrixCompiler:
 def _require_all(wave: Wave, inst: Instruction) -> None:
     wave.get_exec()
     if not wave.all_lanes:
-        raise SimulationError(f"'{inst.text}' with inactive lanes")
+        raise MachineError(f"'{inst.text}' with inactive lanes")
 
 
 def _write(wave: Wave, dest: Operand, value: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .disassembly import SimulationError
+from .disassembly import MachineError
 
 #: The distance of buffers, so that an overrun never reaches the next buffer.
 _SPACING = 1 << 33
@@ -26,14 +26,14 @@ class GlobalMemory:
     def _find(self, addresses: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
         """The buffer that holds all addresses, and their offsets in it."""
         if addresses[0] < _BASE:
-            raise SimulationError(f"access to {int(addresses[0]):#x}, no buffer")
+            raise MachineError(f"access to {int(addresses[0]):#x}, no buffer")
         index = int(addresses[0] - np.uint64(_BASE)) // _SPACING
         if index >= len(self.buffers):
-            raise SimulationError(f"access to {int(addresses[0]):#x}, no buffer")
+            raise MachineError(f"access to {int(addresses[0]):#x}, no buffer")
         offsets = (addresses - np.uint64(_BASE + index * _SPACING)).astype(np.int64)
         buffer = self.buffers[index]
         if offsets.min() < 0 or offsets.max() + size > len(buffer):
-            raise SimulationError(
+            raise MachineError(
                 f"access to bytes {offsets.min()} to {offsets.max() + size} of "
                 f"buffer {index}, which has {len(buffer)}"
             )
@@ -67,7 +67,7 @@ class SharedMemory:
     def _get_places(self, addresses: np.ndarray, size: int) -> np.ndarray:
         offsets = addresses.astype(np.int64)
         if len(offsets) and offsets.max() + size > len(self.data):
-            raise SimulationError(
+            raise MachineError(
                 f"access to shared byte {offsets.max() + size - 1} of {len(self.data)}"
             )
         return offsets[:, None] + np.arange(size)
@@ -80,7 +80,7 @@ class SharedMemory:
         known = np.any([self.written[words + i] for i in range(4)], axis=0)
         if not known.all():
             first = places[~known][0]
-            raise SimulationError(f"shared byte {first} is read, but never written")
+            raise MachineError(f"shared byte {first} is read, but never written")
         return self.data[places]
 
     def store(self, addresses: np.ndarray, data: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .atomics import Atomic
-from .disassembly import Instruction, SimulationError
+from .disassembly import Instruction, MachineError
 from .memory import GlobalMemory, SharedMemory
 from .state import Operand, Wave, read_scalar, read_vector
 
@@ -193,7 +193,7 @@ class MemoryCompiler:
     def _check(self, inst: Instruction, known: tuple[str, ...]) -> None:
         for key in inst.modifiers:
             if key not in known and key not in _HARMLESS:
-                raise SimulationError(f"unknown modifier '{key}' in '{inst.text}'")
+                raise MachineError(f"unknown modifier '{key}' in '{inst.text}'")
 
     # ----------------------------------------------------------------- global
 
@@ -382,7 +382,7 @@ class MemoryCompiler:
             return lanes ^ int(match[1])
         if match := re.fullmatch(r'swizzle\(BITMASK_PERM,"([pi]{5})"\)', text):
             return lanes ^ int(match[1].replace("p", "0").replace("i", "1"), 2)
-        raise SimulationError(f"unknown swizzle in '{inst.text}'")
+        raise MachineError(f"unknown swizzle in '{inst.text}'")
 
     def _exchange(self, inst: Instruction, operands: list[Operand]) -> Step:
         """ds_bpermute and ds_swizzle: lanes read each other's registers."""
@@ -401,12 +401,12 @@ class MemoryCompiler:
                 (index(wave).astype(np.int64) + offset) // 4 % self.lanes
             )
         else:
-            raise SimulationError(f"unknown instruction '{inst.text}'")
+            raise MachineError(f"unknown instruction '{inst.text}'")
 
         def step(wave: Wave) -> None:
             mask, source = wave.get_exec().copy(), get_source(wave)
             if not mask[source][mask].all():
-                raise SimulationError(f"'{inst.text}' reads an inactive lane")
+                raise MachineError(f"'{inst.text}' reads an inactive lane")
             result = value(wave)[source]
 
             def complete() -> None:

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from .disassembly import Instruction, SimulationError
+from .disassembly import Instruction, MachineError
 
 #: Modifiers without an effect: masks that enable all lanes.
 _HARMLESS = {"row_mask": "0xf", "bank_mask": "0xf", "bound_ctrl": "1", "fi": "1"}
@@ -39,7 +39,7 @@ def check_modifiers(inst: Instruction, known: tuple[str, ...]) -> None:
     for key, value in inst.modifiers.items():
         if key in known or _HARMLESS.get(key) == value:
             continue
-        raise SimulationError(f"unknown modifier '{key}:{value}' in '{inst.text}'")
+        raise MachineError(f"unknown modifier '{key}:{value}' in '{inst.text}'")
 
 
 def get_bits(inst: Instruction, key: str, count: int, default: int) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .disassembly import Instruction, SimulationError
+from .disassembly import Instruction, MachineError
 from .state import EXEC, NULL, VCC, Operand, Wave, read_scalar
 
 Step = Callable[[Wave], None]
@@ -94,7 +94,7 @@ class ScalarCompiler:
             "s_cbranch_execnz": lambda wave: _any(wave, EXEC),
         }
         if name not in conditions:
-            raise SimulationError(f"unknown instruction '{inst.text}'")
+            raise MachineError(f"unknown instruction '{inst.text}'")
         taken = conditions[name]
 
         def step(wave: Wave) -> None:
@@ -108,7 +108,7 @@ class ScalarCompiler:
     def _write(self, operand: Operand, bits: int) -> Callable[[Wave, int], None]:
         first = operand.first
         if operand.bank != "s":
-            raise SimulationError(f"expected a scalar, found '{operand.text}'")
+            raise MachineError(f"expected a scalar, found '{operand.text}'")
 
         def write(wave: Wave, value: int) -> None:
             if first == NULL:
@@ -163,7 +163,7 @@ class ScalarCompiler:
         if match[1] in ("andn1", "and_not0"):
             function = lambda a, b: ~a & b  # noqa: E731
         if function is None:
-            raise SimulationError(f"unknown instruction '{match[0]}'")
+            raise MachineError(f"unknown instruction '{match[0]}'")
         write = self._write(operands[0], bits)
         write_exec = self._write(Operand("exec"), bits)
         source, mask = read_scalar(operands[1], f"u{bits}"), Operand("exec")

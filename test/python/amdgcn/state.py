@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .disassembly import SimulationError
+from .disassembly import MachineError
 
 VCC, M0, NULL, EXEC = 106, 124, 125, 126
 _NAMES = {
@@ -89,10 +89,10 @@ class Wave:
         for register in vectors:
             if register in self.pending_v:
                 name = f"v{register}" if register < 256 else f"a{register - 256}"
-                raise SimulationError(f"{name} is used before its load was waited for")
+                raise MachineError(f"{name} is used before its load was waited for")
         for register in scalars:
             if register in self.pending_s:
-                raise SimulationError(
+                raise MachineError(
                     f"s{register} is used before its load was waited for"
                 )
 
@@ -154,7 +154,7 @@ class Operand:
                 return int.from_bytes(struct.pack(layout, value), "little")
             number = int(text, 0)
         except ValueError:
-            raise SimulationError(f"unknown operand '{self.text}'") from None
+            raise MachineError(f"unknown operand '{self.text}'") from None
         if kind == "f64" and text.startswith("0x"):
             return number << 32  # a literal is the upper half
         return number & (0xFFFFFFFFFFFFFFFF if wide else 0xFFFFFFFF)
@@ -167,11 +167,11 @@ def read_scalar(operand: Operand, kind: str = "u32") -> Callable[[Wave], int]:
         return lambda wave: bits
     first, wide = operand.first, kind.endswith("64")
     if operand.bank != "s":
-        raise SimulationError(f"expected a scalar operand, found '{operand.text}'")
+        raise MachineError(f"expected a scalar operand, found '{operand.text}'")
     if first == NULL:
         return lambda wave: 0
     if wide and operand.count != 2 and first != EXEC and first != VCC:
-        raise SimulationError(f"expected 64 bits, found '{operand.text}'")
+        raise MachineError(f"expected 64 bits, found '{operand.text}'")
     if wide:
         return lambda wave: wave.s[first] | wave.s[first + 1] << 32
     return lambda wave: wave.s[first]
@@ -214,7 +214,7 @@ def _read_wide(operand: Operand, kind: str, lanes: int) -> Callable[[Wave], np.n
     first = operand.first
     if operand.bank == "v":
         if operand.count != 2:
-            raise SimulationError(f"expected 64 bits, found '{operand.text}'")
+            raise MachineError(f"expected 64 bits, found '{operand.text}'")
 
         def read(wave: Wave) -> np.ndarray:
             low = wave.v[first].astype(np.uint64)
@@ -228,7 +228,7 @@ def _read_wide(operand: Operand, kind: str, lanes: int) -> Callable[[Wave], np.n
 def write_vector(operand: Operand, kind: str) -> Callable[[Wave, np.ndarray], None]:
     """A function that writes one value of `kind` a lane."""
     if operand.bank != "v":
-        raise SimulationError(f"expected a vector register, found '{operand.text}'")
+        raise MachineError(f"expected a vector register, found '{operand.text}'")
     first, size = operand.first, np.dtype(_TYPES[kind]).itemsize
     if size == 8:
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .disassembly import Instruction, SimulationError
+from .disassembly import Instruction, MachineError
 from .modifiers import (
     DPP,
     PARTS,
@@ -57,7 +57,7 @@ class VectorCompiler:
         kinds = kinds_text.split()
         check_modifiers(inst, (*DPP, *SDWA, "op_sel"))
         if len(operands) != len(kinds) + 1:
-            raise SimulationError(f"expected {len(kinds)} sources in '{inst.text}'")
+            raise MachineError(f"expected {len(kinds)} sources in '{inst.text}'")
         select = get_bits(inst, "op_sel", len(kinds) + 1, 0)
         readers = [
             read_vector(operand, kind, self.lanes, high=bool(half))
@@ -117,7 +117,7 @@ class VectorCompiler:
         shift, mask = PARTS[inst.modifiers["dst_sel"]]
         unused = inst.modifiers.get("dst_unused", "UNUSED_PAD")
         if unused not in ("UNUSED_PAD", "UNUSED_PRESERVE"):
-            raise SimulationError(f"unknown modifier '{unused}' in '{inst.text}'")
+            raise MachineError(f"unknown modifier '{unused}' in '{inst.text}'")
         keep = ~(mask << shift) & 0xFFFFFFFF if unused == "UNUSED_PRESERVE" else 0
 
         def write(wave: Wave, value: np.ndarray) -> None:
@@ -132,7 +132,7 @@ class VectorCompiler:
         check_modifiers(inst, (*SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
-            raise SimulationError(f"unknown instruction '{inst.text}'")
+            raise MachineError(f"unknown instruction '{inst.text}'")
         dest = EXEC if to_exec else operands[0].first
         left, right = (
             self._read_part(operand, kind, inst.modifiers[key])
@@ -462,7 +462,7 @@ class VectorCompiler:
             )
             step = self.compile(single)
             if step is None:
-                raise SimulationError(f"unknown instruction '{inst.text}'")
+                raise MachineError(f"unknown instruction '{inst.text}'")
             steps.append((step, Operand(half.operands[0]).first))
         (first, one), (second, two) = steps
 

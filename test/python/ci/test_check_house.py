@@ -139,10 +139,28 @@ struct Once { struct Part {}; };
 template <> struct Info<int> {};
 """
     b = """class Once; // a declaration
-namespace { struct Twice {}; struct Other { struct Part {}; }; }
+namespace { struct Twice {}; struct Other { struct Piece {}; }; }
 template <> struct Info<long> {};
 """
     assert check("names", {"a.cpp": a, "b.cpp": b}) == ["b.cpp:2"]
+
+
+@needs_ctags
+def test_names_of_nested_classes(check):
+    a = "struct First { struct Part {}; };\n"
+    b = "struct Second {\n  struct Part {};\n};\n"
+    c = "void f() {\n  struct First {};\n}\n"
+    files = {"lib/A.h": a, "lib/B.cpp": b, "unittests/C.cpp": c}
+    assert check("names", files) == ["lib/B.cpp:2", "unittests/C.cpp:2"]
+
+
+@needs_ctags
+def test_names_of_python_classes(check):
+    a = "class First:\n    class Part:\n        pass\n"
+    b = "def make():\n    class Part:\n        pass\n\n\nclass Second:\n    pass\n"
+    # A class of C++ may have the name of a class of Python.
+    files = {"a.py": a, "test/b.py": b, "Second.h": "struct Second {};\n"}
+    assert check("names", files) == ["test/b.py:2"]
 
 
 HEADER = """//===- A.cpp - Title ---===//
@@ -179,5 +197,6 @@ def test_only_prints_what_is_asked_for(tmp_path):
 def test_help_names_each_rule():
     result = run("--help")
     assert result.returncode == 0
-    for rule in ("lines", "functions", "classes", "folders", "files", "openings"):
+    rules = ("lines", "functions", "classes", "folders", "files", "names", "openings")
+    for rule in rules:
         assert f"\n{rule} " in result.stdout

@@ -34,7 +34,7 @@ def read(tmp_path):
     """Reads a list of edits of the bases that the tests have."""
     (tmp_path / "Inputs").symlink_to(INPUTS)
 
-    def read(edits: str) -> dict[str, edited_kernels.Case]:
+    def read(edits: str) -> dict[str, edited_kernels.EditedCase]:
         path = tmp_path / "page.edits"
         path.write_text(edits)
         return edited_kernels.read(path)

@@ -14,7 +14,7 @@ import tilews.language as tl
 
 
 @dataclasses.dataclass
-class Case:
+class PingPongCase:
     """A kernel, its arrays (the result last), other arguments, and the result."""
 
     name: str
@@ -138,7 +138,9 @@ def counted(
         count = count + 1
 
 
-def make_gemm(name, m, n, k, first=0, last=None, out=tl.f32, **constants) -> Case:
+def make_gemm(
+    name, m, n, k, first=0, last=None, out=tl.f32, **constants
+) -> PingPongCase:
     a, b = integers(0, m, k), integers(1, n, k)
     last = -(-k // 16) if last is None else last
     steps = np.arange(k) // 16
@@ -148,30 +150,36 @@ def make_gemm(name, m, n, k, first=0, last=None, out=tl.f32, **constants) -> Cas
     dtype = np.float32 if out is tl.f32 else np.float16
     c = np.full((m, n), np.nan, dtype)
     constants["T"] = out
-    return Case(name, gemm, [a, b, c], expected.astype(dtype), [first, last], constants)
+    return PingPongCase(
+        name, gemm, [a, b, c], expected.astype(dtype), [first, last], constants
+    )
 
 
-def make_guarded(name, share, blocks) -> Case:
+def make_guarded(name, share, blocks) -> PingPongCase:
     m, n, k = 256, 64, 144
     a, b = integers(0, m, k), integers(1, n, k)
     mask = (np.random.default_rng(2).random((m // 64, k // 16)) < share).astype("i4")
     kept = np.repeat(np.repeat(mask, 64, 0), 16, 1)
     expected = ((a * kept).astype(np.float32) @ b.astype(np.float32).T).astype("f2")
     c = np.full((m, n), np.nan, np.float16)
-    return Case(name, guarded, [a, b, mask, c], expected, [], {"BLOCKS": blocks})
+    return PingPongCase(
+        name, guarded, [a, b, mask, c], expected, [], {"BLOCKS": blocks}
+    )
 
 
-def make_chained() -> Case:
+def make_chained() -> PingPongCase:
     a, b, d = integers(0, 320, 80), integers(1, 32, 80), integers(2, 48, 32)
     wide = a.astype(np.float32)
     expected = wide @ b.astype(np.float32).T
     expected += wide[:, :16] @ sum(d.astype(np.float32).reshape(3, 16, 32))
-    return Case("chained", chained, [a, b, d, np.zeros_like(expected)], expected)
+    return PingPongCase(
+        "chained", chained, [a, b, d, np.zeros_like(expected)], expected
+    )
 
 
-def make_counted() -> Case:
+def make_counted() -> PingPongCase:
     a, b = integers(0, 448, 80), integers(1, 32, 80)
-    product = np.concatenate(
+    sums = np.concatenate(
         [
             a[i * 64 : i * 64 + 64, i % 3 * 16 :].astype(np.float32)
             @ b[:, i % 3 * 16 :].astype(np.float32).T
@@ -179,9 +187,9 @@ def make_counted() -> Case:
         ]
     )
     counts = np.repeat(np.arange(7) // 2, 64)[:, None]
-    expected = product + product.sum(1, keepdims=True) + counts.astype(np.float32)
-    c = np.zeros_like(product)
-    return Case("counted", counted, [a, b, c], expected, [], {"BLOCKS": 2})
+    expected = sums + sums.sum(1, keepdims=True) + counts.astype(np.float32)
+    c = np.zeros_like(sums)
+    return PingPongCase("counted", counted, [a, b, c], expected, [], {"BLOCKS": 2})
 
 
 CASES = [

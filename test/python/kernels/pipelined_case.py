@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclasses.dataclass
-class Case:
+class PipelinedCase:
     """A kernel with its arguments, outputs last, and its constants.
 
     ``piped`` is the number of channels that the schedule must have. ``roles`` says

@@ -7,7 +7,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 @tilews.kernel(threads=128)
@@ -297,9 +297,12 @@ def persistent_stores_arguments(dtype):
 
 
 CASES = [
-    *(Case(f"preludes-{n}", preludes, preludes_arguments(n)) for n in (0, 1, 5)),
     *(
-        Case(
+        PipelinedCase(f"preludes-{n}", preludes, preludes_arguments(n))
+        for n in (0, 1, 5)
+    ),
+    *(
+        PipelinedCase(
             f"persistent-{ours.name}-s{stages}",
             persistent_stores,
             persistent_stores_arguments(numpys),
@@ -308,7 +311,7 @@ CASES = [
         for ours, numpys, stages in ((tl.f16, np.float16, 2), (tl.f32, np.float32, 6))
     ),
     *(
-        Case(
+        PipelinedCase(
             f"attention-s{s}" + "-causal" * causal,
             attention,
             attention_arguments,
@@ -318,10 +321,10 @@ CASES = [
         )
         for s, causal in ((1, False), (2, False), (3, False), (2, True))
     ),
-    Case("recurrent", recurrent, recurrent_arguments),
-    Case("gather", gather, gather_arguments, roles=False),
-    Case("gather-product", gather_product, gather_product_arguments, piped=2),
-    Case("counters", counters, counters_arguments),
-    Case("pieces", pieces, pieces_arguments),
-    Case("never-read", never_read, one_sum_arguments),
+    PipelinedCase("recurrent", recurrent, recurrent_arguments),
+    PipelinedCase("gather", gather, gather_arguments, roles=False),
+    PipelinedCase("gather-product", gather_product, gather_product_arguments, piped=2),
+    PipelinedCase("counters", counters, counters_arguments),
+    PipelinedCase("pieces", pieces, pieces_arguments),
+    PipelinedCase("never-read", never_read, one_sum_arguments),
 ]

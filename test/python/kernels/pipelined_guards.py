@@ -7,7 +7,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 @tilews.kernel(threads=128)
@@ -246,15 +246,17 @@ def guard_by_state(
 
 
 CASES = [
-    Case("shared-mask", shared_mask, shared_mask_arguments),
-    Case("bind-chains", bind_chains, bind_chains_arguments),
+    PipelinedCase("shared-mask", shared_mask, shared_mask_arguments),
+    PipelinedCase("bind-chains", bind_chains, bind_chains_arguments),
     *(
-        Case(f"guard-{kind}-s{s}", block_sparse, mask_arguments(kind), {"STAGES": s})
+        PipelinedCase(
+            f"guard-{kind}-s{s}", block_sparse, mask_arguments(kind), {"STAGES": s}
+        )
         for kind in ("all", "none", "random")
         for s in (1, 2, 4)
     ),
-    Case("guarded-part", guarded_part, guarded_part_arguments, piped=2),
-    Case("any-of-a-mask", any_of_a_mask, any_of_a_mask_arguments),
-    Case("two-branches", two_branches, two_branches_arguments, piped=2),
-    Case("guard-by-state", guard_by_state, two_branches_arguments),
+    PipelinedCase("guarded-part", guarded_part, guarded_part_arguments, piped=2),
+    PipelinedCase("any-of-a-mask", any_of_a_mask, any_of_a_mask_arguments),
+    PipelinedCase("two-branches", two_branches, two_branches_arguments, piped=2),
+    PipelinedCase("guard-by-state", guard_by_state, two_branches_arguments),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 @tilews.kernel(threads=128)
@@ -141,13 +141,15 @@ def around_arguments(random):
 
 CASES = [
     *(
-        Case(f"two-loops-{a}-{b}", two_loops, two_loops_arguments(a, b))
+        PipelinedCase(f"two-loops-{a}-{b}", two_loops, two_loops_arguments(a, b))
         for a, b in ((4, 7), (1, 0), (0, 3))
     ),
     *(
-        Case(f"loops-{a}-{b}-{c}", three_loops, three_loops_arguments(a, b, c), piped=2)
+        PipelinedCase(
+            f"loops-{a}-{b}-{c}", three_loops, three_loops_arguments(a, b, c), piped=2
+        )
         for a, b, c in ((3, 5, 4), (1, 0, 2), (0, 6, 1))
     ),
-    Case("nested", nested, nested_arguments, piped=2),
-    Case("around", around, around_arguments, roles=False),
+    PipelinedCase("nested", nested, nested_arguments, piped=2),
+    PipelinedCase("around", around, around_arguments, roles=False),
 ]

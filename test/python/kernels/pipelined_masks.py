@@ -8,7 +8,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 def mask_of_a_tile(divisor):
@@ -176,13 +176,15 @@ def sum_arguments(random):
 
 
 CASES = [
-    Case("mask-of-a-tile", mask_of_a_tile(4), mask_arguments(12)),
-    Case("mask-of-a-tile-small", mask_of_a_tile(4), mask_arguments(8, rows=5)),
-    Case("mask-of-a-tile-odd", mask_of_a_tile(1), mask_arguments(7)),
-    Case("mask-and-tile", mask_and_tile, mask_and_tile_arguments),
-    Case("any-of-a-tile", any_of_a_tile, mask_arguments(12)),
-    Case("mask-of-an-iteration", mask_of_an_iteration, iteration_arguments, piped=2),
-    Case("index-of-an-iteration", index_of_an_iteration, iteration_arguments),
-    Case("guarded-by-sum", guarded_by_sum, sum_arguments),
-    Case("bounded-by-sum", guarded_by_sum, sum_arguments, {"INNER": True}),
+    PipelinedCase("mask-of-a-tile", mask_of_a_tile(4), mask_arguments(12)),
+    PipelinedCase("mask-of-a-tile-small", mask_of_a_tile(4), mask_arguments(8, rows=5)),
+    PipelinedCase("mask-of-a-tile-odd", mask_of_a_tile(1), mask_arguments(7)),
+    PipelinedCase("mask-and-tile", mask_and_tile, mask_and_tile_arguments),
+    PipelinedCase("any-of-a-tile", any_of_a_tile, mask_arguments(12)),
+    PipelinedCase(
+        "mask-of-an-iteration", mask_of_an_iteration, iteration_arguments, piped=2
+    ),
+    PipelinedCase("index-of-an-iteration", index_of_an_iteration, iteration_arguments),
+    PipelinedCase("guarded-by-sum", guarded_by_sum, sum_arguments),
+    PipelinedCase("bounded-by-sum", guarded_by_sum, sum_arguments, {"INNER": True}),
 ]

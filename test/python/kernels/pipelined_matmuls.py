@@ -7,7 +7,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 @tilews.kernel(threads=128)
@@ -244,34 +244,36 @@ def gemm_mixed_arguments(random):
 
 CASES = [
     *(
-        Case(f"gemm-s{s}", gemm, gemm_arguments(0, 7), {"STAGES": s})
+        PipelinedCase(f"gemm-s{s}", gemm, gemm_arguments(0, 7), {"STAGES": s})
         for s in range(1, 6)
     ),
     *(
-        Case(f"gemm-s{s}-t{t}", gemm, gemm_arguments(0, t), {"STAGES": s})
+        PipelinedCase(f"gemm-s{s}-t{t}", gemm, gemm_arguments(0, t), {"STAGES": s})
         for s in (1, 2, 4)
         for t in (0, 1, 2, 8)
     ),
-    Case("gemm-from-2", gemm, gemm_arguments(2, 7), {"STAGES": 4}),
-    Case("gemm-step-3", gemm, gemm_arguments(1, 8), {"STAGES": 3, "STEP": 3}),
-    Case("gemm-backwards", gemm, gemm_arguments(5, 2), {"STAGES": 3}),
+    PipelinedCase("gemm-from-2", gemm, gemm_arguments(2, 7), {"STAGES": 4}),
+    PipelinedCase("gemm-step-3", gemm, gemm_arguments(1, 8), {"STAGES": 3, "STEP": 3}),
+    PipelinedCase("gemm-backwards", gemm, gemm_arguments(5, 2), {"STAGES": 3}),
     *(
-        Case(f"static-s{s}-t{t}", gemm_static, static_arguments, constants)
+        PipelinedCase(f"static-s{s}-t{t}", gemm_static, static_arguments, constants)
         for s in (2, 4)
         for t in (2, 3, 6)
         for constants in [{"STAGES": s, "TRIPS": t}]
     ),
     *(
-        Case(f"unaligned-{k}", gemm_unaligned, unaligned_arguments(k), roles=False)
+        PipelinedCase(
+            f"unaligned-{k}", gemm_unaligned, unaligned_arguments(k), roles=False
+        )
         for k in (0, 7, 75)
     ),
     # Canonicalization removes the loop.
-    Case(
+    PipelinedCase(
         "static-t1", gemm_static, static_arguments, {"TRIPS": 1}, piped=0, roles=False
     ),
-    Case("cast", gemm_cast, one_tile_arguments(np.float32)),
-    Case("padded", gemm_padded, one_tile_arguments(np.float16)),
-    Case("sparse", gemm_sparse, sparse_arguments),
-    Case("i64", gemm_i64, gemm_i64_arguments),
-    Case("mixed", gemm_mixed, gemm_mixed_arguments),
+    PipelinedCase("cast", gemm_cast, one_tile_arguments(np.float32)),
+    PipelinedCase("padded", gemm_padded, one_tile_arguments(np.float16)),
+    PipelinedCase("sparse", gemm_sparse, sparse_arguments),
+    PipelinedCase("i64", gemm_i64, gemm_i64_arguments),
+    PipelinedCase("mixed", gemm_mixed, gemm_mixed_arguments),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from kernels.pipelined_case import Case, integers
+from kernels.pipelined_case import PipelinedCase, integers
 
 
 @tilews.kernel(threads=128)
@@ -118,11 +118,13 @@ def given_arguments(random):
 
 
 CASES = [
-    Case("view-raw-bytes", raw_bytes, raw_bytes_arguments),
-    Case("view-prelude", prelude, prelude_arguments),
-    Case("view-parts", parts, parts_arguments),
+    PipelinedCase("view-raw-bytes", raw_bytes, raw_bytes_arguments),
+    PipelinedCase("view-prelude", prelude, prelude_arguments),
+    PipelinedCase("view-parts", parts, parts_arguments),
     *(
-        Case(f"view-{name}", given, given_arguments, {"LAYOUT": name}, roles=by_tma)
+        PipelinedCase(
+            f"view-{name}", given, given_arguments, {"LAYOUT": name}, roles=by_tma
+        )
         for name, by_tma in (
             ("linear", True),
             ("swizzle_128B", True),

@@ -177,7 +177,7 @@ BENCHMARKS = [
 
 
 def _structured(random: np.random.Generator) -> list:
-    case = sparse.Case((64, 64, 512), (64, 64, 128))
+    case = sparse.SparseCase((64, 64, 512), (64, 64, 128))
     a, e, b, _ = case.data()[0]
     return [a, e, b, np.zeros((64, 64), np.float16)]
 
@@ -222,7 +222,7 @@ SMALL = [
 # --- Tests --------------------------------------------------------------------------
 
 
-def _sparse_data(case: sparse.Case, random: np.random.Generator) -> list:
+def _sparse_data(case: sparse.SparseCase, random: np.random.Generator) -> list:
     return case.data()[0]
 
 
@@ -237,7 +237,7 @@ SPARSE = [
 ]
 
 
-def _of_zoo(case: zoo.Case) -> Callable[[str], ir.Module]:
+def _of_zoo(case: zoo.ZooCase) -> Callable[[str], ir.Module]:
     def build(target: str) -> ir.Module:
         arguments = case.arguments(np.random.default_rng(0))
         return case.kernel.build_for(*arguments, target=target, **case.constants)

@@ -24,7 +24,7 @@ PAIRS = [i | j << 2 for i in range(4) for j in range(i + 1, 4)]
 
 
 @functools.cache
-def product(bits: int, divisor: int, transposed: bool, held: str = "") -> Any:
+def matmul(bits: int, divisor: int, transposed: bool, held: str = "") -> Any:
     """The kernel of C = A @ B.
 
     Args:
@@ -73,7 +73,7 @@ def product(bits: int, divisor: int, transposed: bool, held: str = "") -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
+class SparseCase:
     """A matmul of extents `shape` (M, N, K) in tiles of extents `tile`.
 
     Its operands have the types `lhs` and `rhs`; words of metadata have `bits` bits."""
@@ -125,7 +125,7 @@ class Case:
     @property
     def _kernel(self) -> Any:
         divisor = math.gcd(self.shape[2], 128) // self.bits
-        return product(self.bits, divisor, self.transposed, self.held)
+        return matmul(self.bits, divisor, self.transposed, self.held)
 
     @property
     def _bindings(self) -> dict[str, Any]:
@@ -182,39 +182,45 @@ def pack(nibbles: np.ndarray, bits: int) -> np.ndarray:
 
 #: Cases that the interpreter runs and assemblers take.
 SMALL = [
-    Case((64, 64, 128), (64, 64, 64)),
-    Case((64, 64, 256), (64, 64, 128), bits=8),
-    Case((128, 48, 256), (64, 48, 64), bits=32, lhs="bf16"),
-    Case((64, 64, 192), (64, 32, 64), transposed=False),
-    Case((100, 80, 96), (64, 64, 64), threads=256),
-    Case((64, 64, 256), (64, 64, 128), lhs="i8", bits=32),
-    Case((64, 64, 256), (64, 64, 128), lhs="e4m3", rhs="e5m2"),
-    Case((64, 64, 128), (64, 64, 64), held="lhs", stages=1),
-    Case((64, 64, 128), (64, 64, 64), held="metadata", stages=1),
+    SparseCase((64, 64, 128), (64, 64, 64)),
+    SparseCase((64, 64, 256), (64, 64, 128), bits=8),
+    SparseCase((128, 48, 256), (64, 48, 64), bits=32, lhs="bf16"),
+    SparseCase((64, 64, 192), (64, 32, 64), transposed=False),
+    SparseCase((100, 80, 96), (64, 64, 64), threads=256),
+    SparseCase((64, 64, 256), (64, 64, 128), lhs="i8", bits=32),
+    SparseCase((64, 64, 256), (64, 64, 128), lhs="e4m3", rhs="e5m2"),
+    SparseCase((64, 64, 128), (64, 64, 64), held="lhs", stages=1),
+    SparseCase((64, 64, 128), (64, 64, 64), held="metadata", stages=1),
 ]
 #: Tiles whose instructions, warps and schedules differ.
 LARGE = [
-    Case((512, 512, 1024), (128, 256, 128), threads=256, stages=2),
-    Case((512, 512, 1024), (128, 128, 64), threads=256, stages=4),
-    Case((512, 512, 1024), (128, 128, 64), threads=128, stages=4),
-    Case((512, 512, 1024), (256, 128, 128), threads=256, stages=2),
-    Case((512, 512, 1024), (64, 256, 128), threads=128, policy="full_col"),
-    Case((512, 512, 1024), (128, 128, 96), lhs="bf16", threads=256),
-    Case((512, 512, 1024), (128, 128, 128), threads=256, transposed=False),
-    Case((300, 272, 416), (128, 64, 128), threads=256),
-    Case((300, 272, 416), (64, 64, 32), threads=128, transposed=False),
-    Case((300, 272, 416), (48, 80, 96), threads=64),
-    Case((512, 512, 1024), (128, 128, 128), bits=8, threads=256),
-    Case((512, 512, 1024), (128, 128, 128), bits=32, threads=256),
-    Case((512, 512, 1024), (128, 128, 32), bits=32, threads=256),
-    Case((512, 512, 1024), (128, 128, 128), lhs="e4m3", threads=256),
-    Case((512, 512, 1024), (128, 64, 256), lhs="e5m2", bits=8, threads=256, stages=2),
-    Case((512, 512, 1024), (128, 64, 64), lhs="e4m3", rhs="e5m2", bits=32),
-    Case((512, 512, 1024), (128, 128, 128), lhs="i8", threads=256),
-    Case((512, 512, 1024), (128, 128, 256), lhs="i8", bits=32, threads=256, stages=2),
-    Case((300, 272, 416), (64, 64, 64), lhs="i8", bits=8, transposed=False),
-    Case((512, 512, 1024), (128, 128, 64), held="lhs", stages=1, threads=256),
-    Case((512, 512, 1024), (128, 128, 64), held="metadata", stages=1, threads=256),
-    Case((512, 512, 1024), (128, 64, 64), held="metadata", stages=1, bits=32),
-    Case((512, 512, 1024), (128, 128, 64), stages=1, threads=256),
+    SparseCase((512, 512, 1024), (128, 256, 128), threads=256, stages=2),
+    SparseCase((512, 512, 1024), (128, 128, 64), threads=256, stages=4),
+    SparseCase((512, 512, 1024), (128, 128, 64), threads=128, stages=4),
+    SparseCase((512, 512, 1024), (256, 128, 128), threads=256, stages=2),
+    SparseCase((512, 512, 1024), (64, 256, 128), threads=128, policy="full_col"),
+    SparseCase((512, 512, 1024), (128, 128, 96), lhs="bf16", threads=256),
+    SparseCase((512, 512, 1024), (128, 128, 128), threads=256, transposed=False),
+    SparseCase((300, 272, 416), (128, 64, 128), threads=256),
+    SparseCase((300, 272, 416), (64, 64, 32), threads=128, transposed=False),
+    SparseCase((300, 272, 416), (48, 80, 96), threads=64),
+    SparseCase((512, 512, 1024), (128, 128, 128), bits=8, threads=256),
+    SparseCase((512, 512, 1024), (128, 128, 128), bits=32, threads=256),
+    SparseCase((512, 512, 1024), (128, 128, 32), bits=32, threads=256),
+    SparseCase((512, 512, 1024), (128, 128, 128), lhs="e4m3", threads=256),
+    SparseCase(
+        (512, 512, 1024), (128, 64, 256), lhs="e5m2", bits=8, threads=256, stages=2
+    ),
+    SparseCase((512, 512, 1024), (128, 64, 64), lhs="e4m3", rhs="e5m2", bits=32),
+    SparseCase((512, 512, 1024), (128, 128, 128), lhs="i8", threads=256),
+    SparseCase(
+        (512, 512, 1024), (128, 128, 256), lhs="i8", bits=32, threads=256, stages=2
+    ),
+    SparseCase((300, 272, 416), (64, 64, 64), lhs="i8", bits=8, transposed=False),
+    SparseCase((512, 512, 1024), (128, 128, 64), held="lhs", stages=1, threads=256),
+    SparseCase(
+        (512, 512, 1024), (128, 128, 64), held="metadata", stages=1, threads=256
+    ),
+    SparseCase((512, 512, 1024), (128, 64, 64), held="metadata", stages=1, bits=32),
+    SparseCase((512, 512, 1024), (128, 128, 64), stages=1, threads=256),
 ]

@@ -17,7 +17,7 @@ import tilews.language as tl
 
 
 @dataclasses.dataclass
-class Case:
+class ZooCase:
     """A kernel with random arguments; ``tolerance`` is relative to the norm."""
 
     name: str
@@ -71,7 +71,9 @@ def _random(random: np.random.Generator, shape: tuple[int, ...], dtype: Any):
     return (random.standard_normal(shape)).astype(dtype)
 
 
-def _gemm_case(dtype, acc, m, n, k, ta, tb, tolerance, label="", **constants) -> Case:
+def _gemm_case(
+    dtype, acc, m, n, k, ta, tb, tolerance, label="", **constants
+) -> ZooCase:
     def arguments(random: np.random.Generator) -> list:
         a = _random(random, (k, m) if ta else (m, k), dtype)
         b = _random(random, (n, k) if tb else (k, n), dtype)
@@ -79,7 +81,7 @@ def _gemm_case(dtype, acc, m, n, k, ta, tb, tolerance, label="", **constants) ->
 
     transposes = ("T" if ta else "N") + ("T" if tb else "N")
     name = f"gemm-{np.dtype(dtype).name}-{m}x{n}x{k}-{transposes}"
-    return Case(
+    return ZooCase(
         name + label, gemm, arguments, {"TA": ta, "TB": tb} | constants, tolerance
     )
 
@@ -87,7 +89,7 @@ def _gemm_case(dtype, acc, m, n, k, ta, tb, tolerance, label="", **constants) ->
 HALVES = (np.float16, ml_dtypes.bfloat16)
 
 
-def gemm_cases() -> list[Case]:
+def gemm_cases() -> list[ZooCase]:
     cases = []
     for dtype in HALVES:
         for ta in (False, True):
@@ -131,7 +133,7 @@ def gemm_cases() -> list[Case]:
     return cases
 
 
-def fp8_cases() -> list[Case]:
+def fp8_cases() -> list[ZooCase]:
     """Matmuls for targets with the OCP formats."""
     cases = []
     for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
@@ -338,14 +340,14 @@ def _loop_arguments(n):
     return lambda random: [*_pair(30, 200, np.float32)(random), n]
 
 
-def _elementwise_cases() -> Iterator[Case]:
+def _elementwise_cases() -> Iterator[ZooCase]:
     for dtype, tolerance in ((np.float32, 2e-6), (np.float16, 1e-3)):
         name = np.dtype(dtype).name
-        yield Case(
+        yield ZooCase(
             f"elementwise-{name}", elementwise, _pair(70, 99, dtype), {}, tolerance
         )
         for n, bn in ((1000, 1024), (64, 64), (33, 40)):
-            yield Case(
+            yield ZooCase(
                 f"softmax-{name}-{n}",
                 softmax,
                 _pair(9, n, dtype),
@@ -354,18 +356,18 @@ def _elementwise_cases() -> Iterator[Case]:
             )
 
 
-def _reduction_cases() -> Iterator[Case]:
+def _reduction_cases() -> Iterator[ZooCase]:
     for dtype, tolerance in ((np.float32, 1e-6), (np.int32, 0.0), (np.float64, 1e-12)):
         name = np.dtype(dtype).name
         for m, n in ((32, 64), (24, 40), (3, 500)):
-            yield Case(
+            yield ZooCase(
                 f"reductions-{name}-{m}x{n}",
                 reductions,
                 _given((m, n), (5, m), (5, n), dtype=dtype),
                 {"BM": m, "BN": n},
                 tolerance,
             )
-        yield Case(
+        yield ZooCase(
             f"scans-{name}",
             scans,
             _given((24, 40), (3, 24, 40), dtype=dtype),
@@ -384,40 +386,40 @@ def _copy_arguments(dtype):
     return lambda random: [_random(random, shape, dtype), np.ones(shape, dtype)]
 
 
-def _shape_cases() -> Iterator[Case]:
+def _shape_cases() -> Iterator[ZooCase]:
     for dtype in (np.float32, np.float16, np.int8):
         name = np.dtype(dtype).name
         arguments = _given((32, 48), (48, 32), (64, 24), dtype=dtype)
-        yield Case(f"shapes-{name}", shapes, arguments, {}, 0.0)
+        yield ZooCase(f"shapes-{name}", shapes, arguments, {}, 0.0)
         arguments = _given((32, 48), (32, 24), (8, 12), dtype=dtype)
-        yield Case(f"slices-{name}", slices, arguments, {}, 0.0)
-        yield Case(f"copies-{name}", copies, _copy_arguments(dtype), {}, 0.0)
+        yield ZooCase(f"slices-{name}", slices, arguments, {}, 0.0)
+        yield ZooCase(f"copies-{name}", copies, _copy_arguments(dtype), {}, 0.0)
 
 
-def _control_cases() -> Iterator[Case]:
+def _control_cases() -> Iterator[ZooCase]:
     for dtype in (np.float32, np.int32):
         name = f"atomics-{np.dtype(dtype).name}"
         arguments = _given((50, 190), (2, 190), dtype=dtype)
-        yield Case(name, atomics, arguments, {}, 1e-6)
+        yield ZooCase(name, atomics, arguments, {}, 1e-6)
     for n in (0, 2):
-        yield Case(f"loops-{n}", loops, _loop_arguments(n), {}, 1e-6)
-    yield Case("persistent", persistent, _pair(70, 130, np.float32), {}, 0.0)
+        yield ZooCase(f"loops-{n}", loops, _loop_arguments(n), {}, 1e-6)
+    yield ZooCase("persistent", persistent, _pair(70, 130, np.float32), {}, 0.0)
 
 
-def other_cases() -> list[Case]:
+def other_cases() -> list[ZooCase]:
     return [
-        Case("gemm-sp", gemm_sp, _sparse_arguments, {}, 1e-5),
+        ZooCase("gemm-sp", gemm_sp, _sparse_arguments, {}, 1e-5),
         *_elementwise_cases(),
         *_reduction_cases(),
-        Case("bits", bits, _bit_arguments, {}, 0.0),
+        ZooCase("bits", bits, _bit_arguments, {}, 0.0),
         *_shape_cases(),
         *_control_cases(),
     ]
 
 
-def fp8_other_cases() -> list[Case]:
+def fp8_other_cases() -> list[ZooCase]:
     return [
-        Case(
+        ZooCase(
             f"cast-{np.dtype(dtype).name}",
             fp8_cast,
             lambda random, dtype=dtype: [
@@ -433,5 +435,5 @@ def fp8_other_cases() -> list[Case]:
     ]
 
 
-def all_cases() -> list[Case]:
+def all_cases() -> list[ZooCase]:
     return gemm_cases() + fp8_cases() + other_cases() + fp8_other_cases()

@@ -202,7 +202,7 @@ def test_fastest_in_alternation_counts(measure):
     alone = {"first": 1.0, "second": 1.1, "third": 1.2, "slow": 9.0, "peer": 2.0}
     alternating = {"first": 1.5, "second": 1.05, "third": 1.3, "peer": 2.1}
 
-    class Timer:
+    class FakeTimer:
         def __call__(self, launch):
             return Timing.of([alone[launch()]])
 
@@ -219,7 +219,7 @@ def test_fastest_in_alternation_counts(measure):
     candidates += [candidate("theirs", "peer"), measure.Candidate("none", "bad", fail)]
     output = types.SimpleNamespace(fill_=lambda value: None)
     problem = measure.Problem(output, None, 1.0, {"TFLOP/s": 1e-3})
-    rows = list(measure.measure(problem, candidates, Timer(), lambda *step: None))
+    rows = list(measure.measure(problem, candidates, FakeTimer(), lambda *step: None))
     assert [(row["config"], row["status"]) for row in rows] == [
         ("first", "ok"),
         ("peer", "ok"),

@@ -29,7 +29,7 @@ STEPS = {
 }
 
 
-def transform(case: pipelined_case.Case, passes: str, target: str):
+def transform(case: pipelined_case.PipelinedCase, passes: str, target: str):
     """The case's module after `passes`."""
     module = case.kernel.build(target, **case.constants)
     with module.context:
@@ -38,7 +38,7 @@ def transform(case: pipelined_case.Case, passes: str, target: str):
     return module
 
 
-def run(case: pipelined_case.Case, module) -> list[np.ndarray]:
+def run(case: pipelined_case.PipelinedCase, module) -> list[np.ndarray]:
     """The arrays after the kernel has run."""
     arguments = case.arguments(np.random.default_rng(0))
     sim.run(module, None, arguments)

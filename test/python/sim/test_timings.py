@@ -46,7 +46,10 @@ def _sparse(random):
     ]
 
 
-CASES = [*pipelined_zoo.CASES, pipelined_case.Case("wgmma-sparse", sparse, _sparse)]
+CASES = [
+    *pipelined_zoo.CASES,
+    pipelined_case.PipelinedCase("wgmma-sparse", sparse, _sparse),
+]
 TARGETS = ["sm_80", "sm_90a"]
 
 

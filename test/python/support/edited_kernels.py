@@ -75,33 +75,33 @@ class EditError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class OperationPlace:
     """A line of a kernel: the one, or the n-th, that has `text` in it."""
 
     text: str
     role: str | None = None
     number: int | None = None
     #: Where a range of lines that begins here ends.
-    last: Place | None = None
+    last: OperationPlace | None = None
 
     def __str__(self) -> str:
         return f"`{self.text}`" + (f" in @{self.role}" if self.role else "")
 
 
-_FUNCTION = Place("gpu.func @")
+_FUNCTION = OperationPlace("gpu.func @")
 
 
 @dataclasses.dataclass
-class Kernel:
+class KernelText:
     """The lines of a module with one kernel, and edits of them."""
 
     lines: list[str]
 
-    def find(self, place: Place) -> int:
+    def find(self, place: OperationPlace) -> int:
         """Returns the number of the line at `place`."""
         lines = range(len(self.lines))
         if place.role:
-            lines = self.operations(Place(f"tile.role @{place.role} "))
+            lines = self.operations(OperationPlace(f"tile.role @{place.role} "))
         found = [line for line in lines if place.text in self.lines[line]]
         if len(found) != 1 and place.number is None:
             texts = "".join(f"\n    {self.lines[line].strip()}" for line in found)
@@ -111,7 +111,7 @@ class Kernel:
             raise EditError(f"{place} is on {len(found)} lines, expected #{number}")
         return found[number - 1]
 
-    def operations(self, place: Place) -> range:
+    def operations(self, place: OperationPlace) -> range:
         """Returns the lines of the operations at `place`, with their regions."""
         lines = self._operation(self.find(place))
         if place.last is None:
@@ -122,31 +122,31 @@ class Kernel:
             raise EditError(f"{place.last} does not follow {place} in its block")
         return range(lines.start, last.stop)
 
-    def drop(self, place: Place) -> list[str]:
+    def drop(self, place: OperationPlace) -> list[str]:
         """Removes operations; returns their lines."""
         lines = self.operations(place)
         dropped = self.lines[lines.start : lines.stop]
         del self.lines[lines.start : lines.stop]
         return dropped
 
-    def insert(self, new: list[str], side: str, place: Place) -> None:
+    def insert(self, new: list[str], side: str, place: OperationPlace) -> None:
         """Inserts lines before or after an operation, and indents them like it."""
         lines = self.operations(place)
         at = lines.start if side == "before" else lines.stop
         self.lines[at:at] = self._indent(new, lines.start)
 
-    def rewrite(self, new: list[str], place: Place) -> None:
+    def rewrite(self, new: list[str], place: OperationPlace) -> None:
         lines = self.operations(place)
         self.lines[lines.start : lines.stop] = self._indent(new, lines.start)
 
-    def move(self, place: Place, side: str, to: Place) -> None:
+    def move(self, place: OperationPlace, side: str, to: OperationPlace) -> None:
         self.insert(self.drop(place), side, to)
 
-    def copy(self, place: Place, side: str, to: Place) -> None:
+    def copy(self, place: OperationPlace, side: str, to: OperationPlace) -> None:
         lines = self.operations(place)
         self.insert(self.lines[lines.start : lines.stop], side, to)
 
-    def replace(self, old: str, new: str, place: Place) -> None:
+    def replace(self, old: str, new: str, place: OperationPlace) -> None:
         """Replaces a text that is once on the line at `place`."""
         line = self.find(place)
         if (count := self.lines[line].count(old)) != 1:
@@ -181,12 +181,12 @@ def _indentation(line: str) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class ExpectedVerdict:
     """What the compiler says of a kernel, and where."""
 
     kind: str
     text: str
-    place: Place
+    place: OperationPlace
 
     def comment(self, name: str) -> str:
         """Returns the comment that makes --verify-diagnostics expect this."""
@@ -200,15 +200,15 @@ class Verdict:
 
 
 @dataclasses.dataclass
-class Case:
+class EditedCase:
     """A kernel with what the compiler says of it."""
 
     name: str
     where: str
-    kernel: Kernel
+    kernel: KernelText
     is_base: bool = False
     edits: int = 0
-    verdicts: list[Verdict] = dataclasses.field(default_factory=list)
+    verdicts: list[ExpectedVerdict] = dataclasses.field(default_factory=list)
 
     @property
     def is_wrong(self) -> bool:
@@ -218,7 +218,7 @@ class Case:
     def is_proved(self) -> bool:
         return [each.kind for each in self.verdicts] == ["PROVED"]
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: ExpectedVerdict) -> None:
         if self.is_base:
             raise EditError("a base has no verdict of its own: it has to be proved")
         if (verdict.kind == "NOTE") != bool(self.verdicts):
@@ -256,7 +256,7 @@ _TO = _PLACE.format("to")
 _ALL = f"{_AT}(?: to {_PLACE.format('last')})?"
 
 
-def _place(match: re.Match[str], group: str) -> Place:
+def _place(match: re.Match[str], group: str) -> OperationPlace:
     number = match[f"{group}_number"]
     last = (
         _place(match, "last")
@@ -264,31 +264,35 @@ def _place(match: re.Match[str], group: str) -> Place:
         else None
     )
     number = int(number) if number else None
-    return Place(match[group], match[f"{group}_role"], number, last)
+    return OperationPlace(match[group], match[f"{group}_role"], number, last)
 
 
-def _drop(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
+def _drop(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
     kernel.drop(_place(match, "at"))
 
 
-def _replace(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
-    at = _place(match, "at") if match["at"] else Place(match["old"], match["role"])
+def _replace(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
+    at = (
+        _place(match, "at")
+        if match["at"]
+        else OperationPlace(match["old"], match["role"])
+    )
     kernel.replace(match["old"], match["new"], at)
 
 
-def _move(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
+def _move(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
     kernel.move(_place(match, "at"), match["side"], _place(match, "to"))
 
 
-def _copy(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
+def _copy(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
     kernel.copy(_place(match, "at"), match["side"], _place(match, "to"))
 
 
-def _insert(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
+def _insert(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
     kernel.insert(added, match["side"], _place(match, "to"))
 
 
-def _rewrite(kernel: Kernel, match: re.Match[str], added: list[str]) -> None:
+def _rewrite(kernel: KernelText, match: re.Match[str], added: list[str]) -> None:
     kernel.rewrite(added, _place(match, "at"))
 
 
@@ -331,7 +335,7 @@ class _Reader:
     """Reads the cases of a file."""
 
     def __init__(self, path: pathlib.Path):
-        self.cases: dict[str, Case] = {}
+        self.cases: dict[str, EditedCase] = {}
         self._path = path
         self._base: str | None = None
         self._where = path.name
@@ -358,9 +362,9 @@ class _Reader:
         elif match := _CASE.fullmatch(line):
             self._begin_case(match["name"], match["parent"] or self._base)
         elif match := _PROVED.fullmatch(line):
-            self._case().add(Verdict("PROVED", match["text"] or "", _FUNCTION))
+            self._case().add(ExpectedVerdict("PROVED", match["text"] or "", _FUNCTION))
         elif match := _VERDICT.fullmatch(line):
-            verdict = Verdict(match["kind"], match["text"], _place(match, "at"))
+            verdict = ExpectedVerdict(match["kind"], match["text"], _place(match, "at"))
             self._case().add(verdict)
         else:
             raise EditError(f"expected BASE, CASE, an edit or a verdict, found: {line}")
@@ -387,10 +391,12 @@ class _Reader:
                 f"there is no base Inputs/{name}.mlir here or one folder up"
             )
         lines = path.read_text().rstrip().split("\n")
-        kernel = Kernel([each for each in lines if not each.lstrip().startswith("//")])
-        base = Case(name, self._where, kernel)
+        kernel = KernelText(
+            [each for each in lines if not each.lstrip().startswith("//")]
+        )
+        base = EditedCase(name, self._where, kernel)
         self._enter(base)
-        base.add(Verdict("PROVED", "", _FUNCTION))
+        base.add(ExpectedVerdict("PROVED", "", _FUNCTION))
         base.is_base = True
         self._base = name
 
@@ -400,9 +406,9 @@ class _Reader:
         if not self.cases[parent].is_proved:
             raise EditError(f"the case {parent} is not proved")
         lines = self.cases[parent].kernel.lines
-        self._enter(Case(name, self._where, Kernel(list(lines))))
+        self._enter(EditedCase(name, self._where, KernelText(list(lines))))
 
-    def _enter(self, case: Case) -> None:
+    def _enter(self, case: EditedCase) -> None:
         if self.cases:
             self._case().check()
         if case.name in self.cases:
@@ -410,13 +416,13 @@ class _Reader:
         case.kernel.rename(case.name)
         self.cases[case.name] = case
 
-    def _case(self) -> Case:
+    def _case(self) -> EditedCase:
         if not self.cases:
             raise EditError("a BASE has to come first")
         return list(self.cases.values())[-1]
 
 
-def read(path: pathlib.Path) -> dict[str, Case]:
+def read(path: pathlib.Path) -> dict[str, EditedCase]:
     """Returns the cases of a file by their names, bases included."""
     return _Reader(path).cases
 

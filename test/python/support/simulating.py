@@ -27,11 +27,11 @@ TIMINGS = [
 ]
 
 
-def find_case(name: str) -> pipelined_case.Case:
+def find_case(name: str) -> pipelined_case.PipelinedCase:
     return next(case for case in pipelined_zoo.CASES if case.name == name)
 
 
-def lower(case: pipelined_case.Case, target: str, passes: str = ""):
+def lower(case: pipelined_case.PipelinedCase, target: str, passes: str = ""):
     """The case's module after `passes`."""
     return run_passes(case.kernel.build(target, **case.constants), passes)
 
@@ -45,7 +45,7 @@ def run_passes(module, passes: str):
     return module
 
 
-def simulate(case: pipelined_case.Case, module, **options) -> list[np.ndarray]:
+def simulate(case: pipelined_case.PipelinedCase, module, **options) -> list[np.ndarray]:
     """The arrays after the kernel has run."""
     arguments = case.arguments(np.random.default_rng(0))
     sim.run(module, None, arguments, **options)

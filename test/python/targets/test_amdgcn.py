@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from amdgcn import SimulationError, kernels
+from amdgcn import MachineError, kernels
 from amdgcn.machine import Simulator
 
 BUILD = Path(os.environ["TILEWS_BUILD_DIR"])
@@ -247,7 +247,7 @@ def test_missing_waits_are_noticed(chip: str, tmp_path: Path) -> None:
             altered.steps[address] = lambda wave: None
             try:
                 run_gemm(altered, *arguments)
-            except (SimulationError, AssertionError):
+            except (MachineError, AssertionError):
                 return True
         return False
 

@@ -6,7 +6,7 @@ import pytest
 from kernels import zoo
 
 
-def compile_case(case: zoo.Case, target: str):
+def compile_case(case: zoo.ZooCase, target: str):
     arguments = case.arguments(np.random.default_rng(0))
     return case.kernel.compile_for(*arguments, target=target, **case.constants)
 

@@ -43,7 +43,7 @@ def test_schedule(depth):
     """A matmul ends in its iteration, because the next one overwrites the registers of
     its metadata. The producer copies rows of metadata of 8 bytes by cp.async, and
     rows of 16 bytes by TMA."""
-    case = sparse.Case((512, 512, 1024), (128, 128, depth), threads=256)
+    case = sparse.SparseCase((512, 512, 1024), (128, 128, depth), threads=256)
     ptx = case.compile("sm_90a").ptx
     assert "wgmma.wait_group.sync.aligned 0;" in ptx
     assert "wgmma.wait_group.sync.aligned 1;" not in ptx

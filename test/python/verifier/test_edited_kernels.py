@@ -36,7 +36,7 @@ gpu.module @kernels {
 PROVED = "// expected-remark @below {{tile-verify-0002: schedule of @it is proved}}"
 
 
-def read(tmp_path: pathlib.Path, text: str) -> dict[str, edited_kernels.Case]:
+def read(tmp_path: pathlib.Path, text: str) -> dict[str, edited_kernels.EditedCase]:
     inputs = tmp_path / "Inputs"
     inputs.mkdir(exist_ok=True)
     (inputs / "pair.mlir").write_text(BASE)
