@@ -25,6 +25,7 @@
 #include "Verifier/Channels/ChannelRules.h"
 #include "Verifier/Engine/Explorer.h"
 #include "Verifier/Engine/Prover.h"
+#include "Verifier/GlobalOrder.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryPlan.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
@@ -204,7 +205,8 @@ static std::optional<Finding> checkPlan(gpu::GPUFuncOp kernel) {
   return finding;
 }
 
-ScheduleVerdict verifier::verifySchedule(gpu::GPUFuncOp kernel) {
+/// Checks a kernel by the rules of its form.
+static ScheduleVerdict checkForm(gpu::GPUFuncOp kernel) {
   using Kind = ScheduleVerdict::Kind;
   if (std::optional<Finding> fault = checkPlan(kernel))
     return makeVerdict(Kind::Counterexample, *fault);
@@ -219,4 +221,17 @@ ScheduleVerdict verifier::verifySchedule(gpu::GPUFuncOp kernel) {
   if (channels.getObstacle())
     return makeVerdict(Kind::Unsupported, *channels.getObstacle());
   return channels.isEmpty() ? ScheduleVerdict() : check(kernel, channels);
+}
+
+ScheduleVerdict verifier::verifySchedule(gpu::GPUFuncOp kernel) {
+  using Kind = ScheduleVerdict::Kind;
+  ScheduleVerdict verdict = checkForm(kernel);
+  if (verdict.kind == Kind::Counterexample || verdict.kind == Kind::Unsupported)
+    return verdict;
+  if (std::optional<Finding> read = findUnfollowedRead(kernel)) {
+    ScheduleVerdict refused = makeVerdict(Kind::Unsupported, *read);
+    refused.effort = verdict.effort;
+    return refused;
+  }
+  return verdict;
 }

@@ -36,6 +36,10 @@ void AccessHistory::findUses() {
     auto arrive = dyn_cast<MBarrierArriveOp>(op);
     if (arrive && arrive.getBy() == Agents::Thread)
       checkedReads[task] = checkedWrites[task] = ~PlaceSet(0);
+    if (event.neighbour.isWritten) {
+      checkedReads[task] |= event.neighbour.sharing;
+      checkedWrites[task] |= event.neighbour.sharing;
+    }
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
       // Reads, atomic updates and copies follow writes, and so do clashing
@@ -44,7 +48,8 @@ void AccessHistory::findUses() {
         checkedWrites[task] |= places;
       if (!access.writes)
         continue;
-      checkedReads[task] |= places;
+      checkedReads[task] |= places | access.sharing;
+      checkedWrites[task] |= access.sharing;
       if (event.executor != BarrierEvent::Executor::Threads)
         checkedWrites[task] |= places;
       for (unsigned other = 0; other < model.getNumTasks(); ++other)

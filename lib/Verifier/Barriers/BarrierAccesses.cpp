@@ -34,6 +34,9 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
   Operation *op = model.eventOps[event.number];
   unsigned next = 0;
   PlaceSet allRead = 0;
+  if (event.neighbour.sharing &&
+      accessNeighbour(state, task, event, finding) != Outcome::Done)
+    return Outcome::Wrong;
   for (const PlaceAccess &access : event.accesses) {
     std::optional<int64_t> version;
     if (access.slot)
@@ -54,6 +57,8 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
         allRead |= places;
         outcome = read(state, task, event, places, finding);
       }
+      if (outcome == Outcome::Done && access.writes)
+        outcome = checkSharing(state, task, event, access.sharing, finding);
       if (outcome == Outcome::Done && access.writes)
         outcome = event.barrierSlot
                       ? startLoad(state, task, event, access, places,
@@ -140,6 +145,12 @@ Outcome BarrierAccesses::read(State &state, unsigned task,
 //===----------------------------------------------------------------------===//
 // Writes
 //===----------------------------------------------------------------------===//
+
+/// Whether one thread makes all steps of the event's task.
+bool BarrierAccesses::isByOneThread(const BarrierEvent &event) const {
+  auto role = model.eventOps[event.number]->getParentOfType<RoleOp>();
+  return role && role.getElected();
+}
 
 /// The places among `places` with atomic updates by other tasks that do not
 /// happen-before the next step of `task`.
@@ -281,6 +292,57 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
 }
 
 //===----------------------------------------------------------------------===//
+// Memory that shares bytes
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` may destroy the contents of `places`, which share bytes with
+/// what it writes to: all accesses to them must be ordered before.
+Outcome BarrierAccesses::checkSharing(const State &state, unsigned task,
+                                      const BarrierEvent &event,
+                                      PlaceSet places, Finding &finding) const {
+  if (!places)
+    return Outcome::Done;
+  VectorClockRef clock = parts.knowledge.getTask(state, task);
+  PlaceSet threads = parts.history.getReads(state, task) |
+                     parts.history.getWrites(state, task) |
+                     parts.history.getAtomics(state, task);
+  bool isFree = clock.contains(ClockRows::OfThreads, places) &&
+                clock.contains(ClockRows::OfCopies, places) &&
+                !getUnorderedUpdates(state, task, places) &&
+                isAfterReads(state, task, places) &&
+                !(places & parts.copies.getRunningReads(state, task)) &&
+                (isByOneThread(event) || !(places & threads));
+  Operation *op = model.eventOps[event.number];
+  std::string writes =
+      model.taskNames[task] +
+      " writes to bytes of another buffer or of scratch memory";
+  if (!isFree)
+    return fail(finding, op, writes + " that may still be in use");
+  if (event.isAsyncProxy() && parts.proxy.getUnfenced(state, task, places))
+    return fail(finding, op,
+                writes + " after ordinary writes, without a proxy fence");
+  return Outcome::Done;
+}
+
+/// An access to memory without places counts as a read of its neighbour, which
+/// writes to the places that share bytes have to wait for.
+Outcome BarrierAccesses::accessNeighbour(State &state, unsigned task,
+                                         const BarrierEvent &event,
+                                         Finding &finding) const {
+  if (event.neighbour.isWritten &&
+      checkSharing(state, task, event, event.neighbour.sharing, finding) !=
+          Outcome::Done)
+    return Outcome::Wrong;
+  PlaceSet place = event.neighbour.place;
+  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task), place,
+                         task);
+  parts.history.addReads(state, task, place);
+  if (event.neighbour.isWritten)
+    parts.proxy.addWrite(state, ClockRows::OfThreads, place);
+  return Outcome::Done;
+}
+
+//===----------------------------------------------------------------------===//
 // TMA loads
 //===----------------------------------------------------------------------===//
 
@@ -299,11 +361,9 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
     return fail(finding, op,
                 writes + getName(places) + " while others may still access it");
   // One thread starts the copy while others of the task may still access the
-  // places. An elected role is one thread.
-  auto role = op->getParentOfType<RoleOp>();
-  bool isOneThread = role && role.getElected();
-  if (!isOneThread && checkThreads(state, task, op, places, conflicts, writes,
-                                   finding) != Outcome::Done)
+  // places.
+  if (!isByOneThread(event) && checkThreads(state, task, op, places, conflicts,
+                                            writes, finding) != Outcome::Done)
     return Outcome::Wrong;
   PlaceSet others = places & ~parts.history.getOwned(state, task);
   if (parts.proxy.getUnfenced(state, task, others | conflicts.stores))

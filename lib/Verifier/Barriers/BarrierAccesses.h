@@ -53,6 +53,12 @@ private:
   Outcome checkLoad(State &state, unsigned task, const BarrierEvent &event,
                     const PlaceAccess &access, PlaceSet places,
                     BarrierSlot slot, Finding &finding) const;
+  Outcome checkSharing(const State &state, unsigned task,
+                       const BarrierEvent &event, PlaceSet places,
+                       Finding &finding) const;
+  Outcome accessNeighbour(State &state, unsigned task,
+                          const BarrierEvent &event, Finding &finding) const;
+  bool isByOneThread(const BarrierEvent &event) const;
   PlaceSet getUnorderedUpdates(const State &state, unsigned task,
                                PlaceSet places) const;
   bool isAfterReads(const State &state, unsigned task, PlaceSet places) const;

@@ -40,6 +40,8 @@ void BarrierModel::print(raw_ostream &os) const {
     os << ", unit " << barrier.unit << "\n";
   }
   for (auto [number, op] : llvm::enumerate(eventOps)) {
+    if (!events.contains(op))
+      continue;
     const BarrierEvent &event = events.at(op);
     os << "event " << number << ": " << op->getName() << " by task "
        << getTask(op);

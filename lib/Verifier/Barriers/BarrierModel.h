@@ -10,6 +10,7 @@
 
 #include "Verifier/Barriers/ClockRows.h"
 #include "Verifier/Barriers/FillParts.h"
+#include "Verifier/Barriers/SharedOverlaps.h"
 #include "Verifier/Barriers/SharedPlaces.h"
 #include "Verifier/Engine/Rules.h"
 
@@ -31,6 +32,8 @@ struct PlaceAccess {
   mlir::Value slot;
   bool reads, writes;
   std::optional<unsigned> part = {};
+  /// The places of other memory that shares bytes with it.
+  PlaceSet sharing = 0;
   /// It updates the places atomically.
   bool isAtomic = false;
   /// Writes: the number in `BarrierModel::fills`.
@@ -47,6 +50,8 @@ struct BarrierEvent {
   unsigned number;
   Executor executor = Executor::Threads;
   llvm::SmallVector<PlaceAccess, 2> accesses = {};
+  /// Memory without places that it accesses, and shares bytes with places.
+  SharedOverlaps::Neighbour neighbour = {};
   /// TMA loads: how many bytes land, and the barrier and slot that counts them.
   int64_t bytes = 0;
   unsigned barrier = 0;
@@ -155,6 +160,7 @@ struct BarrierModel {
   std::optional<Finding> obstacle;
   llvm::SmallVector<std::string> taskNames = {"the kernel"};
   SharedPlaces places;
+  SharedOverlaps overlaps;
   /// By buffer: its writes, and which of them may overlap.
   std::vector<FillParts> fills;
   llvm::SmallVector<Barrier> barriers;

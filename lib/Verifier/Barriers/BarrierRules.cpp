@@ -75,10 +75,26 @@ Outcome BarrierRules::perform(State &state, unsigned task, Operation *op,
     steps.closeGroup(state, task);
   else if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
     parts.copies.landGroups(state, wait.getPending(), /*openToo=*/false);
-  else if (isa<BarrierOp, gpu::BarrierOp>(op) || event.synchronizes)
+  else if (isa<BarrierOp, gpu::BarrierOp>(op))
     steps.synchronize(state, task, op);
+  else if (event.synchronizes)
+    return useScratch(state, task, event, inputs, finding);
   else
     return accesses.access(state, task, event, inputs, finding);
+  return Outcome::Done;
+}
+
+/// An operation that passes values through scratch memory: its threads write,
+/// synchronize, and read.
+Outcome BarrierRules::useScratch(State &state, unsigned task,
+                                 const BarrierEvent &event,
+                                 ArrayRef<int64_t> inputs,
+                                 Finding &finding) const {
+  Outcome outcome = accesses.access(state, task, event, inputs, finding);
+  if (outcome != Outcome::Done)
+    return outcome;
+  steps.synchronize(state, task, model.eventOps[event.number]);
+  parts.history.addReads(state, task, event.neighbour.place);
   return Outcome::Done;
 }
 

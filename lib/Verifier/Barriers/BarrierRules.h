@@ -73,6 +73,8 @@ private:
   Outcome perform(State &state, unsigned task, mlir::Operation *op,
                   llvm::ArrayRef<int64_t> inputs,
                   Finding &finding) const override;
+  Outcome useScratch(State &state, unsigned task, const BarrierEvent &event,
+                     llvm::ArrayRef<int64_t> inputs, Finding &finding) const;
 
   BarrierModel model;
   BarrierSelection selection;

@@ -72,11 +72,16 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
            (alternates && model.isWithoutBuffers(barrier));
   };
   numberSlots(isOfUnit);
+  PlaceSet unitPlaces = 0;
+  for (auto [buffer, own] : llvm::enumerate(model.bufferUnits))
+    unitPlaces |= own == unit ? model.places.getAll(buffer) : 0;
   for (const auto &[op, event] : model.events) {
     BarrierEvent own = event;
     llvm::erase_if(own.accesses, [&](const PlaceAccess &access) {
       return model.bufferUnits[access.buffer] != unit;
     });
+    if (!(own.neighbour.sharing & unitPlaces))
+      own.neighbour = {};
     Value barrier;
     if (BarrierModel::isStep(op))
       barrier = op->getOperand(0);
@@ -85,7 +90,7 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
     bool isStep =
         barrier &&
         isOfUnit(model.barriers[model.barrierNumbers.lookup(barrier)]);
-    if (isStep || !own.accesses.empty()) {
+    if (isStep || !own.accesses.empty() || own.neighbour.sharing) {
       branches.add(op);
       events[op] = std::move(own);
     }
@@ -95,6 +100,7 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
         (!isLean || branches.haveAllOf(op))) {
       events[op] = event;
       events[op].accesses.clear();
+      events[op].neighbour = {};
     }
 }
 

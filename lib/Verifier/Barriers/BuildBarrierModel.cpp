@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/BarrierModel.h"
+#include "Verifier/Barriers/SharingFlow.h"
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -50,6 +51,7 @@ private:
   void addEvent(Operation *op);
   void addAccesses(Operation *op);
   bool addSignal(CopyOp copy, BarrierEvent &event);
+  void dropSharing();
   void findUnits();
   void findSubjects();
   void findPeers();
@@ -78,15 +80,17 @@ void BarrierModelBuilder::build() {
     return setObstacle(
         model.kernel, "the kernel's buffers have more than 62 versions in all, "
                       "or the kernel has more than 15 roles");
+  model.overlaps = SharedOverlaps(model.kernel, model.places);
   addBarriers();
   if (model.places.size() > SharedPlaces::kMax)
     return setObstacle(model.kernel,
-                       "the kernel's buffers, and the barriers that several "
-                       "roles wait for, have more than 62 versions and slots "
-                       "in all");
+                       "the kernel's buffers, the memory that shares bytes "
+                       "with them, and the barriers that several roles wait "
+                       "for have more than 62 versions and slots in all");
   addEvents();
   if (model.obstacle)
     return;
+  dropSharing();
   findUnits();
   findPeers();
   findSubjects();
@@ -95,18 +99,23 @@ void BarrierModelBuilder::build() {
 
 /// Names the tasks and decides whether the kernel is one with barriers.
 void BarrierModelBuilder::findForm() {
-  bool hasChannels = false, hasCopies = false;
+  bool hasChannels = false, usesUnits = false, isAsync = false;
   gpu::GPUFuncOp kernel = model.kernel;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto role = dyn_cast<RoleOp>(op))
       model.taskNames.push_back(("role @" + role.getName()).str());
     model.isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
-    hasCopies |= hasInst(op, InstKind::CpAsync);
+    auto gemm = dyn_cast<GemmOp>(op);
+    isAsync |= gemm && gemm.getAsync();
+    usesUnits |= hasInst(op, InstKind::CpAsync) || hasInst(op, InstKind::Tma) ||
+                 hasInst(op, InstKind::Wgmma);
     hasChannels |= isa<ChannelOp>(op);
   });
-  // Until memory is planned, copies outside of channels are synchronous.
-  if (kernel->hasAttr(TileDialect::kSharedBytes) && !hasChannels)
-    model.isBarrierForm |= hasCopies;
+  // Until memory is planned, copies outside of channels are synchronous, and so
+  // are matmuls without `async`.
+  bool isPlanned = kernel->hasAttr(TileDialect::kSharedBytes);
+  if (!hasChannels)
+    model.isBarrierForm |= isAsync || (isPlanned && usesUnits);
   if (model.isBarrierForm && hasChannels)
     setObstacle(kernel, "the kernel has both channels and barriers in memory");
 }
@@ -156,6 +165,8 @@ void BarrierModelBuilder::addEvent(Operation *op) {
   if (event.isCommon || isa<MBarrierOp>(op) || BarrierModel::isStep(op))
     model.events[op] = event;
   addAccesses(op);
+  if (auto neighbour = model.overlaps.getNeighbour(op); neighbour.sharing)
+    model.events.try_emplace(op, event).first->second.neighbour = neighbour;
   if (model.events.contains(op))
     model.eventOps.push_back(op);
 }
@@ -182,6 +193,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
             .first->second;
     PlaceAccess access{*number, slotNumber, shared.reads(), shared.writes(),
                        model.places.findPart(*number, shared)};
+    access.sharing = model.overlaps.getSharing(shared.operand);
     access.isAtomic = shared.atomic.has_value();
     model.hasAtomics |= access.isAtomic;
     if (access.writes)
@@ -219,6 +231,29 @@ bool BarrierModelBuilder::addSignal(CopyOp copy, BarrierEvent &event) {
 // Relations
 //===----------------------------------------------------------------------===//
 
+/// Buffers that share bytes would have to be proved together. If their order is
+/// plain to see, each keeps a unit of its own.
+void BarrierModelBuilder::dropSharing() {
+  bool shares = llvm::any_of(model.events, [](const auto &entry) {
+    return entry.second.neighbour.sharing ||
+           llvm::any_of(entry.second.accesses, [](const PlaceAccess &access) {
+             return access.sharing != 0;
+           });
+  });
+  if (!shares || !isSharingOrdered(model))
+    return;
+  for (Operation *op : model.eventOps) {
+    BarrierEvent &event = model.events.find(op)->second;
+    event.neighbour = {};
+    for (PlaceAccess &access : event.accesses)
+      access.sharing = 0;
+    // Nothing else may have made it an event.
+    if (event.accesses.empty() && !event.isCommon &&
+        !BarrierModel::isStep(op) && !isa<MBarrierOp>(op))
+      model.events.erase(op);
+  }
+}
+
 void BarrierModelBuilder::findUnits() {
   unsigned first = model.places.getBuffers().size();
   llvm::IntEqClasses classes(first + model.barriers.size());
@@ -230,7 +265,19 @@ void BarrierModelBuilder::findUnits() {
     if (!isNew)
       classes.join(it->second, member);
   };
+  // Buffers that share bytes are in one unit.
+  auto joinAll = [&](PlaceSet places) {
+    std::optional<unsigned> joined;
+    for (unsigned buffer = 0; buffer < first; ++buffer)
+      if (places & model.places.getAll(buffer)) {
+        classes.join(joined.value_or(buffer), buffer);
+        joined = buffer;
+      }
+  };
   for (auto &[op, event] : model.events) {
+    joinAll(event.neighbour.sharing);
+    for (const PlaceAccess &access : event.accesses)
+      joinAll(model.places.getAll(access.buffer) | access.sharing);
     if (BarrierModel::isStep(op))
       join(op->getOperand(1), first + model.getBarrierOf(op));
     for (const PlaceAccess &access : event.accesses) {
@@ -248,7 +295,7 @@ void BarrierModelBuilder::findUnits() {
 }
 
 void BarrierModelBuilder::findSubjects() {
-  PlaceSet always = 0;
+  PlaceSet always = model.overlaps.getNeighbours();
   // By slot number: the ranges of places that it selects one of, as the first
   // place and how many there are.
   using Range = std::pair<unsigned, int64_t>;
@@ -261,6 +308,7 @@ void BarrierModelBuilder::findSubjects() {
         byNumber[access.slot].insert({buffer.first, buffer.versions});
       else
         always |= model.places.getAll(access.buffer);
+      always |= access.sharing;
     }
     if (!isa<MBarrierArriveOp, MBarrierWaitOp>(op))
       continue;
@@ -290,6 +338,8 @@ void BarrierModelBuilder::findPeers() {
   model.cluster = Cluster::get(model.kernel);
   model.placePeers.assign(model.places.size(), 0);
   for (Operation *op : model.eventOps) {
+    if (!model.events.contains(op))
+      continue;
     BarrierEvent &event = model.events.find(op)->second;
     auto arrive = dyn_cast<MBarrierArriveOp>(op);
     auto copy = dyn_cast<CopyOp>(op);
@@ -315,12 +365,12 @@ void BarrierModelBuilder::findPeers() {
 }
 
 void BarrierModelBuilder::findProxies() {
-  PlaceSet written = 0, byProxy = 0;
+  PlaceSet written = model.overlaps.getNeighbours(), byProxy = 0;
   for (const auto &[op, event] : model.events)
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
       if (event.isAsyncProxy())
-        byProxy |= places;
+        byProxy |= places | access.sharing;
       else if (access.writes)
         written |= places;
     }

@@ -142,9 +142,9 @@ bool FillParts::isFresh(Operation *op, ArrayRef<Range> ranges) {
 }
 
 unsigned FillParts::add(Operation *op, const SharedAccess &access) {
-  Write write{getTask(op),
-              hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync),
-              /*isFresh=*/false, Type(), getRanges(access)};
+  PartWrite write{getTask(op),
+                  hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync),
+                  /*isFresh=*/false, Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
   if (writes.size() == kMax + 1) {
@@ -175,7 +175,7 @@ bool FillParts::overlap(unsigned a, unsigned b) const {
 }
 
 bool FillParts::clash(unsigned a, unsigned b) const {
-  const Write &x = writes[a], &y = writes[b];
+  const PartWrite &x = writes[a], &y = writes[b];
   if (!overlap(a, b) || (a == b && (x.isFresh || x.isCopy || !x.ranges)))
     return false;
   if (x.isCopy || y.isCopy || !x.stored || x.stored != y.stored || !x.ranges ||

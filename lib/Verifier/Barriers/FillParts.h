@@ -55,7 +55,7 @@ private:
     mlir::Value root;
     int64_t factor, constant, size;
   };
-  struct Write {
+  struct PartWrite {
     unsigned task;
     bool isCopy, isFresh;
     /// What distributes the elements to threads; null if unknown.
@@ -70,7 +70,7 @@ private:
   static bool areDisjoint(const Range &a, const Range &b);
   static bool isFresh(mlir::Operation *op, llvm::ArrayRef<Range> ranges);
 
-  llvm::SmallVector<Write, 2> writes;
+  llvm::SmallVector<PartWrite, 2> writes;
   bool mixed = false;
 };
 

@@ -31,9 +31,14 @@ void ProxyFences::addWrite(State &state, unsigned writes,
 void ProxyFences::fence(State &state, unsigned task) const {
   if (!model.fencedPlaces)
     return;
+  const ClockRows &rows = knowledge.getRows();
   VectorClock clock = knowledge.getTask(state, task);
+  // Accesses to neighbours count as reads.
+  PlaceSet known = ~PlaceSet(0);
+  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
+    known &= clock[rows.getReads(reader)] | ~model.overlaps.getNeighbours();
   for (unsigned writes : {ClockRows::OfThreads, ClockRows::OfCopies})
-    clock.learn(knowledge.getRows().getVisible(writes), clock[writes]);
+    clock.learn(rows.getVisible(writes), clock[writes] & known);
 }
 
 PlaceSet ProxyFences::getUnfenced(const State &state, unsigned task,

@@ -50,6 +50,13 @@ void AsyncMatmuls::end(int64_t pending) {
 Outcome AsyncMatmuls::wait(GemmWaitOp op, ArrayRef<unsigned> awaited,
                            ArrayRef<Operation *> eventOps, Finding &finding) {
   int64_t pending = op.getPending();
+  // A full queue may have merged a matmul that such a wait does not end.
+  if (words[0] == kMax && pending >= kMax && !awaited.empty()) {
+    finding = {op, "the fragment may belong to a matmul that is still under "
+                   "way: the wait permits more pending matmuls than are "
+                   "followed"};
+    return Outcome::Wrong;
+  }
   for (int64_t i = std::max<int64_t>(words[0] - pending, 0); i < words[0]; ++i)
     if (llvm::is_contained(awaited, words[2 + 2 * i])) {
       finding = {op,

@@ -110,19 +110,15 @@ static ArenaAccess getRange(ArenaSpace space, int64_t begin, int64_t end) {
   return range;
 }
 
-/// Returns the bytes of `root` that `access` may touch.
-static FailureOr<ArenaAccess> getBytes(AllocSharedOp root,
-                                       const SharedAccess &access) {
-  FailureOr<int64_t> offset = getOffset(root);
-  if (failed(offset))
-    return failure();
+ArenaAccess tile::getArenaBytes(AllocSharedOp root, int64_t offset,
+                                const SharedAccess &access) {
   MemRefType type = root.getBuffer().getType();
   ArenaAccess bytes = getRange(ArenaSpace::Arena, 0, getBufferBytes(type));
   // The region of a view is in the view's coordinates.
   if (access.region && access.operand->get() == root.getBuffer())
     setRegionBytes(type, *access.region, bytes);
-  bytes.begin += *offset;
-  bytes.end += *offset;
+  bytes.begin += offset;
+  bytes.end += offset;
   bytes.root = root;
   return bytes;
 }
@@ -198,10 +194,10 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
     if (roots.empty())
       addBytes(getUnknown(ArenaSpace::Unknown), access);
     for (AllocSharedOp root : roots) {
-      FailureOr<ArenaAccess> bytes = getBytes(root, access);
-      if (failed(bytes))
+      FailureOr<int64_t> offset = getOffset(root);
+      if (failed(offset))
         return failure();
-      addBytes(*bytes, access);
+      addBytes(getArenaBytes(root, *offset, access), access);
     }
   }
   return success();

@@ -18,6 +18,11 @@
 
 namespace tilews::tile {
 
+/// Returns the bytes of the arena that `access` to the allocation `root` may
+/// touch, if `root` is at `offset`.
+ArenaAccess getArenaBytes(AllocSharedOp root, int64_t offset,
+                          const SharedAccess &access);
+
 /// The accesses of each operation of a kernel.
 ///
 /// ```mlir

@@ -1,0 +1,149 @@
+//===- SharedOverlaps.cpp - Buffers and scratch that share bytes ----------===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compares the bytes of each access with those of all places, of which there
+// are at most 62. A place has the bytes of the accesses to it. Accesses to
+// memory without places become accesses to neighbours: one for each task and
+// set of places that they share bytes with. How neighbours are ordered among
+// each other is not checked here: --tile-insert-barriers sees to it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verifier/Barriers/SharedOverlaps.h"
+
+#include "Verifier/Engine/Rules.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
+
+using namespace mlir;
+using namespace tilews;
+using namespace tilews::tile;
+using namespace tilews::verifier;
+
+namespace {
+/// A range of bytes of the arena; empty at first.
+struct ByteRange {
+  int64_t begin = INT64_MAX, end = INT64_MIN;
+
+  void join(const ByteRange &other) {
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+  }
+  bool overlaps(const ByteRange &other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// An access to planned memory.
+struct PlannedAccess {
+  Operation *op;
+  /// Null for scratch memory.
+  OpOperand *operand;
+  bool writes;
+  ByteRange bytes;
+  /// The places that are accessed; none for memory without places.
+  PlaceSet own = 0;
+  /// Those among them that may have all of these bytes: not the parts of a
+  /// buffer if the access is to all of it.
+  PlaceSet whole = 0;
+};
+} // namespace
+
+/// All accesses to memory that has a place in the plan.
+static std::vector<PlannedAccess> findAccesses(gpu::GPUFuncOp kernel,
+                                               const SharedPlaces &places) {
+  std::vector<PlannedAccess> accesses;
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (!kernel->hasAttr(TileDialect::kSharedBytes) || failed(target))
+    return accesses;
+  kernel.walk([&](Operation *op) {
+    auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
+    int64_t scratch = offset ? getScratchBytes(op, *target) : 0;
+    if (scratch > 0)
+      accesses.push_back({op,
+                          nullptr,
+                          /*writes=*/true,
+                          {offset.getInt(), offset.getInt() + scratch}});
+    for (const SharedAccess &access : getSharedAccesses(op)) {
+      AllocSharedOp root = getViewedAlloc(access.operand->get());
+      offset = root ? root->getAttrOfType<IntegerAttr>(TileDialect::kOffset)
+                    : IntegerAttr();
+      if (!offset)
+        continue;
+      ArenaAccess bytes = getArenaBytes(root, offset.getInt(), access);
+      PlannedAccess planned{
+          op, access.operand, access.writes(), {bytes.begin, bytes.end}};
+      if (auto number = places.findBuffer(root.getBuffer())) {
+        auto part = places.findPart(*number, access);
+        const SharedPlaces::PlacedBuffer &buffer = places.getBuffers()[*number];
+        planned.own = part ? PlaceSet(1) << (buffer.first + *part)
+                           : places.getAll(*number);
+        planned.whole = planned.own;
+        if (!part && !buffer.parts.empty())
+          planned.whole = PlaceSet(1) << (buffer.first + buffer.parts.size());
+      }
+      accesses.push_back(planned);
+    }
+  });
+  return accesses;
+}
+
+SharedOverlaps::SharedOverlaps(gpu::GPUFuncOp kernel, SharedPlaces &places) {
+  std::vector<PlannedAccess> accesses = findAccesses(kernel, places);
+  SmallVector<ByteRange> bytes(places.size());
+  auto join = [&](PlaceSet own, const ByteRange &range) {
+    for (auto [place, sum] : llvm::enumerate(bytes))
+      if (own >> place & 1)
+        sum.join(range);
+  };
+  for (const PlannedAccess &access : accesses)
+    join(access.whole, access.bytes);
+  auto findSharing = [&](const PlannedAccess &access, PlaceSet except) {
+    PlaceSet shared = 0;
+    for (auto [place, range] : llvm::enumerate(bytes))
+      if (range.overlaps(access.bytes))
+        shared |= PlaceSet(1) << place;
+    return shared & ~except;
+  };
+  // The neighbours, by task and by the places that they share bytes with.
+  std::map<std::pair<unsigned, PlaceSet>, unsigned> numbers;
+  unsigned numPlaced = places.size();
+  for (const PlannedAccess &access : accesses) {
+    PlaceSet shared = access.own ? 0 : findSharing(access, 0);
+    // A neighbour shares bytes with places, not with other neighbours.
+    shared &= (PlaceSet(1) << numPlaced) - 1;
+    if (!shared)
+      continue;
+    auto [it, isNew] = numbers.try_emplace({getTask(access.op), shared}, 0);
+    if (isNew) {
+      it->second = places.addOthers(1);
+      bytes.emplace_back();
+    }
+    if (it->second >= SharedPlaces::kMax) // An obstacle: see BarrierModel.
+      return;
+    PlaceSet place = PlaceSet(1) << it->second;
+    bytes[it->second].join(access.bytes);
+    Neighbour &neighbour = neighbours[access.op];
+    neighbour.place |= place;
+    neighbour.sharing |= shared;
+    neighbour.isWritten |= access.writes;
+    allNeighbours |= place;
+  }
+  for (const PlannedAccess &access : accesses) {
+    if (!access.own)
+      continue;
+    // The other places of the buffer itself are no other memory.
+    PlaceSet buffer = access.own;
+    for (unsigned i = 0; i < places.getBuffers().size(); ++i)
+      if (places.getAll(i) & access.own)
+        buffer |= places.getAll(i);
+    if (PlaceSet shared = findSharing(access, buffer))
+      sharing[access.operand] = shared;
+  }
+}
