@@ -65,6 +65,8 @@ def prepare(folder: Path) -> None:
     right = example["schedule"]()
     (folder / "right.mlir").write_text(right)
     (folder / "hang.mlir").write_text(example["forget_releases"](right))
+    race = re.sub(r"^ *tile\.wait .*\n", "", right, flags=re.M)
+    (folder / "race.mlir").write_text(race)
     (folder / "lost.py").write_text(LOST)
     (folder / "timeline.py").write_text(TIMELINE)
 
