@@ -1,9 +1,10 @@
 """Writes the generated pages; `make docs` runs this.
 
-docs/dialect.md and docs/passes.md come from the .td files, docs/pipeline.md from the
-output of the compiler (pipeline.py), docs/debugging.md from the output of the tools
-(debugging.py), and docs/timeline.svg from the simulator (timeline.py). The errors in
-the tables of docs/rationale.md come from the tests of the verifier.
+docs/dialect.md and docs/passes.md come from the .td files, the pipelines in passes.md
+and all of docs/pipeline.md (pipeline.py) from the compiler, docs/debugging.md from the
+output of the tools (debugging.py), and docs/timeline.svg from the simulator
+(timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
+verifier.
 """
 
 import argparse
@@ -26,7 +27,7 @@ PAGES = {
     ),
     "passes.md": (
         "Passes",
-        "Each pass is a flag of `tilews-opt`.",
+        "Each pass is a flag of `tilews-opt`. [Pipelines](#pipelines) run many.",
         [
             "Dialect/Tile/Transforms/TilePasses.md",
             "Conversion/ConversionPasses.md",
@@ -36,11 +37,18 @@ PAGES = {
 
 NOTE = "<!-- Generated from the .td files by `make docs`; edit those. -->"
 
+PIPELINES = """\
+## Pipelines
+
+Each is a flag of `tilews-opt` as well. [lowering.md](lowering.md) says what the phases
+of a lowering do, and `--dump-pass-pipeline` prints its passes, with their options."""
+
 
 def render(build: Path) -> dict[str, str]:
     """The text of each page, from the .md files in the build tree `build`.
 
-    Raises FileNotFoundError if tilews is not built there.
+    Needs the built package on PYTHONPATH. Raises FileNotFoundError if tilews is not
+    built in `build`.
     """
     pages = {}
     for name, (title, introduction, parts) in PAGES.items():
@@ -54,10 +62,27 @@ def render(build: Path) -> dict[str, str]:
             generated = re.sub(r"^### `-(.*)`$", r"## `--\1`", generated, flags=re.M)
             generated = re.sub(r"^#### Options$", "### Options", generated, flags=re.M)
             text.append(generated.strip())
+        if name == "passes.md":
+            text.append(describe_pipelines())
         page = "\n\n".join(text)
         page = re.sub(r"[ \t]+$", "", page, flags=re.M)
         pages[name] = re.sub(r"\n{3,}", "\n\n", page) + "\n"
     return pages
+
+
+def describe_pipelines() -> str:
+    """The named pipelines with their options, written as TableGen writes passes."""
+    read_passes = importlib.import_module("tilews.pass_list").read_passes
+    text = [PIPELINES]
+    for one in read_passes():
+        if not one.is_pipeline:
+            continue
+        text.append(f"### `--{one.flag}`\n\n_{one.summary}_")
+        if one.options:
+            width = max(map(len, one.options))
+            options = (f"-{n:{width}} : {what}" for n, what in one.options.items())
+            text.append("\n".join(["#### Options", "", "```", *options, "```"]))
+    return "\n\n".join(text)
 
 
 #: The row of a case: | `channels/transactions.edits`: `missing_wait` | the error |
@@ -89,7 +114,6 @@ def main() -> None:
     default = os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev")
     parser.add_argument("--build", type=Path, default=default, help="build tree")
     pages = render(parser.parse_args().build)
-    # Needs the built package on PYTHONPATH.
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
     pages["debugging.md"] = importlib.import_module("debugging").render()

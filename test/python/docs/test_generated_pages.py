@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tilews import ir
+from tilews._mlir_libs import _tilews
 
 ROOT = Path(__file__).parents[3]
 BUILD = Path(os.environ["TILEWS_BUILD_DIR"])
@@ -139,6 +140,18 @@ def test_page_is_up_to_date(page):
     expected = load_generator().render(BUILD)[page]
     found = (ROOT / "docs" / page).read_text()
     assert found == expected, f"docs/{page} is out of date: run `make docs`"
+
+
+def test_every_pipeline_has_a_section_with_its_options():
+    page = load_generator().render(BUILD)["passes.md"]
+    _, _, text = page.partition("\n## Pipelines\n")
+    sections = dict(re.findall(r"^### `--(.*?)`\n(.*?)(?=^### |\Z)", text, re.M | re.S))
+    pipelines = _tilews.pipelines()
+    assert sections.keys() == {flag for flag, *_ in pipelines}
+    for flag, summary, options in pipelines:
+        assert f"_{summary}_" in sections[flag]
+        for name, _, what in options:
+            assert re.search(rf"^-{name} +: {re.escape(what)}$", sections[flag], re.M)
 
 
 def test_walk_through_the_phases_is_up_to_date():
