@@ -10,6 +10,8 @@ files      no two sources have one name
 names      no two classes of C++, and no two of Python, have one name, nested ones
            and those of tests included
 openings   each .cpp begins with three lines on what it does and how
+statistics passes count with ALWAYS_ENABLED_STATISTIC only: a release build of libMLIR
+           neither keeps nor prints `Pass::Statistic`
 
 C++ is read by universal-ctags. Generated pages, and what git ignores, are not checked.
 """
@@ -289,6 +291,21 @@ def check_openings(tree: Tree) -> Iterator[Finding]:
             )
 
 
+#: In a .td file `Statistic<...>`, in C++ a member `Statistic name{...}`, or a macro.
+_DEAD_STATISTIC = re.compile(
+    r"^[^/\"\n]*\b(?:Statistic\s*<|(?:Pass::)?Statistic\s+\w+\s*[{=;(]|STATISTIC\s*\()",
+    re.M,
+)
+
+
+def check_statistics(tree: Tree) -> Iterator[Finding]:
+    for name in tree.of(".cpp", ".h", ".td"):
+        text = tree.text(name)
+        for match in _DEAD_STATISTIC.finditer(text):
+            line = text.count("\n", 0, match.end()) + 1
+            yield name, line, "counts in some builds only: use ALWAYS_ENABLED_STATISTIC"
+
+
 RULES: dict[str, Callable[[Tree], Iterator[Finding]]] = {
     "lines": check_lines,
     "functions": check_functions,
@@ -297,6 +314,7 @@ RULES: dict[str, Callable[[Tree], Iterator[Finding]]] = {
     "files": check_files,
     "names": check_names,
     "openings": check_openings,
+    "statistics": check_statistics,
 }
 
 

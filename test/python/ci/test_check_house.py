@@ -184,6 +184,26 @@ def test_openings(check):
     assert check("openings", wrong) == ["lib/B.cpp:1", "lib/C.cpp:1", "lib/D.cpp:1"]
 
 
+def test_statistics(check):
+    right = """#include "llvm/ADT/Statistic.h"
+// A Statistic loops{...} would not count.
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops");
+struct StatisticsPrinter {};
+static cl::opt<bool> print("x", cl::desc("Print each Statistic (all)"));
+"""
+    assert check("statistics", {"a.cpp": right}) == []
+    wrong = """struct A : PassWrapper<A> {
+  Pass::Statistic loops{this, "loops", "Loops"};
+  Statistic stores = Statistic(this, "stores", "Stores");
+  Pass::Statistic first = {}, second;
+};
+STATISTIC(numLoops, "Loops");
+"""
+    definition = 'def APass {\n  let statistics = [Statistic<"n", "x", "">];\n}'
+    found = check("statistics", {"b.cpp": wrong, "c.td": definition})
+    assert found == [f"b.cpp:{line}" for line in (2, 3, 4, 6)] + ["c.td:2"]
+
+
 def test_only_prints_what_is_asked_for(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
@@ -197,6 +217,6 @@ def test_only_prints_what_is_asked_for(tmp_path):
 def test_help_names_each_rule():
     result = run("--help")
     assert result.returncode == 0
-    rules = ("lines", "functions", "classes", "folders", "files", "names", "openings")
-    for rule in rules:
+    rules = ["lines", "functions", "classes", "folders", "files", "names", "openings"]
+    for rule in [*rules, "statistics"]:
         assert f"\n{rule} " in result.stdout
