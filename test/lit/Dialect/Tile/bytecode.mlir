@@ -3,7 +3,8 @@
 //
 // Inputs/bytecode-1.mlirbc holds the kernels below in version 1. The text below
 // changes with the dialect, the file does not: it must read as the current text.
-// docs/policy.md describes how a fixture for a new version is made.
+// docs/policy.md describes how a fixture for a new version is made. The operations that
+// are missing here are in bytecode-operations.mlir.
 // bytecode-unversioned.mlirbc has no version, as the bytecode of tilews 0.1.0.
 
 // RUN: tilews-opt %s -o %t.text
