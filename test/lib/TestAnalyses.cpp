@@ -27,6 +27,7 @@
 #include "tilews/Dialect/Tile/Analysis/Roles/RoleAssignment.h"
 
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -39,23 +40,21 @@ using namespace tilews::tile;
 
 /// Prints the divisor of each integer, and how wide each copy can move.
 static LogicalResult printDivisibility(gpu::GPUFuncOp kernel, raw_ostream &os) {
-  BriefPrinter printer(kernel, os);
   Divisibility divisibility;
-  auto printValue = [&](Value value) {
+  auto evaluate = [&](Value value) {
     if (value.getType().isIntOrIndex())
-      printer << "  " << value << ": " << divisibility.getDivisor(value)
-              << "\n";
+      (void)divisibility.getDivisor(value);
   };
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Value result : op->getResults())
-      printValue(result);
+    llvm::for_each(op->getResults(), evaluate);
     for (mlir::Region &region : op->getRegions())
-      for (Value argument : region.getArguments())
-        printValue(argument);
-    if (auto copy = dyn_cast<CopyOp>(op))
-      printer << "  " << copy << " moves "
-              << getCopyVectorElements(copy, divisibility)
-              << " elements at a time\n";
+      llvm::for_each(region.getArguments(), evaluate);
+  });
+  divisibility.print(os);
+  BriefPrinter printer(kernel, os);
+  kernel.walk([&](CopyOp copy) {
+    printer << copy << " moves " << getCopyVectorElements(copy, divisibility)
+            << " elements at a time\n";
   });
   return success();
 }
@@ -136,14 +135,14 @@ static LogicalResult printRoles(gpu::GPUFuncOp kernel, raw_ostream &os) {
   RoleAssignment roles(kernel);
   if (MaybeRefusal refusal = roles.run(*target))
     BriefPrinter(kernel, os)
-        << "no roles (" << refusal->id << "): " << refusal->op->getName()
-        << ": " << refusal->reason << "\n";
+        << llvm::formatv("no roles: tile-ws-{0:d4} at ", refusal->id).str()
+        << refusal->op->getName() << ": " << refusal->reason << "\n";
   else
     roles.print(os);
   return success();
 }
 
-/// Prints the constraints, candidates and choices of layouts.
+/// Prints the constraints, candidates, costs and choices of layouts.
 static LogicalResult printLayouts(gpu::GPUFuncOp kernel, raw_ostream &os) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
@@ -157,6 +156,8 @@ static LogicalResult printLayouts(gpu::GPUFuncOp kernel, raw_ostream &os) {
   LayoutInference inference(kernel, *target);
   if (failed(inference.run()))
     return failure();
+  os << "costs:\n";
+  inference.getCosts().print(os);
   os << "choices:\n";
   inference.print(os);
   BufferLayouts buffers(kernel, *target, inference);

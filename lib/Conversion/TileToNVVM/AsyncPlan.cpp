@@ -42,8 +42,10 @@ static LogicalResult addCopy(CopyOp copy, AsyncPlan &plan,
   unsigned map = known - tensorMaps.begin();
   if (known == tensorMaps.end())
     tensorMaps.push_back(found->map);
-  LDBG() << found->boxes.instructions.size() << " TMA instructions, tensor map "
-         << map << ": " << *copy;
+  LDBG_OS([&](raw_ostream &os) {
+    os << "copy at " << copy.getLoc() << " by tensor map " << map << ": ";
+    found->print(os);
+  });
   plan.copies[copy] = {std::move(*found), map};
   return success();
 }

@@ -87,10 +87,10 @@ struct WgmmaPattern : MatmulPattern {
                                  constant(b, 0), constant(b, 31),
                                  NVVM::ShflKind::idx, UnitAttr());
     WarpgroupMatmul matmul(op, *plan, repeats, lhs, *rhs);
-    LDBG() << "wgmma m64n" << plan->mma.n << "k" << plan->mma.k << ", "
-           << repeats.m << " x " << repeats.n << " tiles, " << matmul.steps
-           << " steps along K, left operand in "
-           << (lhs ? "shared memory" : "registers") << ": " << *op;
+    LDBG() << "matmul at " << op.getLoc() << ": wgmma m64n" << plan->mma.n
+           << "k" << plan->mma.k << ", " << repeats.m << " x " << repeats.n
+           << " tiles, " << matmul.steps << " steps along K, left operand in "
+           << (lhs ? "shared memory" : "registers");
     SmallVector<AsmInput> inputs = createInputs(b, matmul, converted, group);
     std::string text = matmul.getText();
     auto accType =

@@ -55,8 +55,13 @@ static bool onlyStartsCopies(RoleOp role) {
 
 /// Returns how many registers a thread of `role` needs, as an estimate.
 static int64_t getNeed(RoleOp role) {
-  return RegisterPressure(role.getNumThreads()).findPeak(role.getBody()) +
-         kOtherRegisters;
+  RegisterPressure pressure(role.getNumThreads());
+  int64_t peak = pressure.findPeak(role.getBody());
+  LDBG_OS([&](raw_ostream &os) {
+    os << "fragments of role @" << role.getName() << ": ";
+    pressure.print(os);
+  });
+  return peak + kOtherRegisters;
 }
 
 /// Returns the roles that do more than start copies, if one of them needs more
@@ -73,9 +78,10 @@ static SmallVector<RoleOp> findNeedy(SpecializeOp specialize) {
       continue;
     if (role.getWarps() % 4 != 0)
       return {};
-    LDBG() << "role @" << role.getName() << " needs " << getNeed(role)
+    int64_t need = getNeed(role);
+    LDBG() << "role @" << role.getName() << " needs " << need
            << " registers, the limit is " << limit;
-    anyLacks |= getNeed(role) > limit;
+    anyLacks |= need > limit;
     needy.push_back(role);
   }
   return anyLacks ? needy : SmallVector<RoleOp>();

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
+#include "tilews/Dialect/Tile/Analysis/Layout/ConversionPlan.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutInference.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRemarks.h"
 #include "tilews/Dialect/Tile/Analysis/Layout/LayoutRules.h"
@@ -380,7 +381,8 @@ static LogicalResult inferLayouts(gpu::GPUFuncOp kernel, bool explain) {
     ++numConversions;
     ConvertLayoutOp convert = inserted.op;
     LDBG() << "conversion at " << convert.getLoc() << ": from "
-           << convert.getSource().getType() << " to " << convert.getType();
+           << convert.getSource().getType() << " to " << convert.getType()
+           << ", by " << planConversion(convert, *target);
   }
   remarkConversions(writer.getConversions(), *target);
   remarkAccesses(kernel, *target);

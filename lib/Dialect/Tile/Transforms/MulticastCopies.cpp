@@ -68,6 +68,9 @@ public:
   /// transactions receives bytes from the same peers.
   static void settle(ChannelOp channel);
 
+  /// Prints what the analysis found out about each dimension.
+  void print(raw_ostream &os) const;
+
 private:
   static void decline(CopyOp copy, const Twine &reason,
                       Operation *divergence = nullptr);
@@ -203,6 +206,13 @@ void Multicaster::settle(ChannelOp channel) {
   }
 }
 
+void Multicaster::print(raw_ostream &os) const {
+  for (const auto &dimension : dimensions) {
+    os << "blocks along " << stringifyClusterDims(dimension->dims) << ":\n";
+    dimension->places.print(os);
+  }
+}
+
 void tile::multicastCopies(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (Cluster::get(kernel).size() == 1 || failed(target) || !target->hasTma())
@@ -213,6 +223,7 @@ void tile::multicastCopies(gpu::GPUFuncOp kernel) {
         !copy.getMulticast())
       multicaster.run(copy);
   });
+  LDBG_OS([&](raw_ostream &os) { multicaster.print(os); });
   kernel.walk([](ChannelOp channel) { Multicaster::settle(channel); });
   kernel.walk(
       [](CopyOp copy) { numCopies += copy.getMulticast().has_value(); });

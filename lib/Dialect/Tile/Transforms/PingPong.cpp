@@ -280,6 +280,18 @@ static void yield(OpBuilder &b, scf::ForOp loop, const IRMapping &mapping,
   scf::YieldOp::create(b, loop.getLoc(), values);
 }
 
+/// Returns the operations that compute what an iteration passes on.
+static RoleSlice slicePassedOn(scf::ForOp loop) {
+  RoleSlice slice;
+  for (Value value : loop.getYieldedValues())
+    slice.add(value);
+  LDBG_OS([&](raw_ostream &os) {
+    os << "an iteration of the other role computes\n";
+    slice.print(os);
+  });
+  return slice;
+}
+
 /// Lets the role of `loop` run every second iteration: the even ones if it goes
 /// first, else the odd ones. In the others it only computes what the iteration
 /// passes on. The new loop carries two more values: the cursor, and whether the
@@ -310,9 +322,7 @@ static void alternate(scf::ForOp loop, Value channel, bool isFirst) {
 
   // An iteration of the other role: compute what the next iteration needs.
   Block &body = *loop.getBody();
-  RoleSlice slice;
-  for (Value value : loop.getYieldedValues())
-    slice.add(value);
+  RoleSlice slice = slicePassedOn(loop);
   IRMapping mapping;
   mapping.map(body.getArguments(),
               alternating.getBody()->getArguments().drop_back(2));

@@ -270,6 +270,11 @@ void LayoutCandidates::print(raw_ostream &os) const {
     llvm::interleaveComma(node.values, os,
                           [&](Value value) { printer << value; });
     os << "\n";
+    for (const FragmentAccess &access : accesses[i]) {
+      os << "  ";
+      access.print(printer);
+      os << "\n";
+    }
     for (const LayoutCandidate &candidate : candidates[i]) {
       printer << "  " << getName(candidate.reason.kind) << " "
               << candidate.reason.op;

@@ -303,3 +303,19 @@ int64_t LayoutCosts::getResult(OpResult result, FragmentAttr attr) const {
     cost += (registers - kFreeRegisters) * kCrowdedRegister;
   return cost * getNumWarps(layout);
 }
+
+void LayoutCosts::print(raw_ostream &os) const {
+  for (const auto &[key, conversion] : conversions) {
+    auto [type, from, to] = key;
+    os << "conversion of " << type << " from " << from << " to " << to << ": "
+       << conversion.cost << (conversion.needsScratch ? ", in scratch" : "")
+       << "\n";
+  }
+  for (const auto &[key, cost] : accesses) {
+    const auto &[layout, access, shared] = key;
+    const auto &[buffer, fragment, sizes, maxVector, isStore] = access;
+    os << (isStore ? "writes " : "reads ") << buffer << " as " << fragment
+       << ", at most " << maxVector << " elements at a time, in " << layout
+       << ": " << cost << "\n";
+  }
+}

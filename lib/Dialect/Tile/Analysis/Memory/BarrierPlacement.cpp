@@ -193,8 +193,11 @@ void BarrierPlacement::order(Operation *op, ArrayRef<ArenaAccess> own,
     return state.conflictsWith(access);
   });
   if (hazard && !barriers.contains(op)) {
-    LDBG() << (adding ? "barrier before " : "no barrier before ")
-           << OpWithFlags(op, OpPrintingFlags().skipRegions());
+    LDBG_OS([&](raw_ostream &os) {
+      os << (adding ? "barrier before " : "no barrier before ")
+         << OpWithFlags(op, OpPrintingFlags().skipRegions()) << "\n";
+      state.print(os);
+    });
     safe &= adding;
     if (adding) {
       barriers.insert({op, {}});

@@ -51,6 +51,17 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
   return copy;
 }
 
+void TmaCopy::print(raw_ostream &os) const {
+  os << (isStore ? "store" : "load") << " of " << bytes << " bytes in "
+     << boxes.instructions.size() << " boxes of ";
+  llvm::interleave(map.box, os, "x");
+  os << " (dimensions ";
+  llvm::interleaveComma(map.dims, os);
+  os << ") of argument " << map.argument;
+  if (boxes.swizzleBytes > 0)
+    os << ", swizzle of " << boxes.swizzleBytes << " bytes";
+}
+
 llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
   if (llvm::Error error = checkTmaBuffers(op))
     return error;

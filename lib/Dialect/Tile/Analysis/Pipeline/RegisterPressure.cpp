@@ -16,6 +16,8 @@
 
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 
+#include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -48,34 +50,59 @@ bool RegisterPressure::isRemade(Value value) {
   return remade[op] = all;
 }
 
-int64_t RegisterPressure::sum(const LiveSet &live) {
+void RegisterPressure::addFragments(ValueRange values, LiveSet &live) {
+  for (Value value : values)
+    if (count(value) > 0)
+      live.insert(value);
+}
+
+void RegisterPressure::raisePeak(const LiveSet &live, Operation *before) {
   int64_t registers = 0;
   for (Value value : live)
     registers += count(value);
-  return registers;
+  if (registers <= peak.registers)
+    return;
+  peak = {registers, before, {}};
+  for (Value value : live)
+    peak.fragments.emplace_back(value, count(value));
 }
 
-int64_t RegisterPressure::findPeak(Region &region, LiveSet live) {
-  int64_t peak = sum(live);
+void RegisterPressure::visit(Region &region, LiveSet live) {
   if (region.empty())
-    return peak;
+    return;
   for (Operation &op : llvm::reverse(region.front())) {
     for (Value result : op.getResults())
-      live.erase(result);
+      live.remove(result);
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(op.getRegions(), captured);
     for (Region &inner : op.getRegions()) {
       LiveSet held = live;
       // The next iteration uses them again.
       if (isa<LoopLikeOpInterface>(op))
-        held.insert(captured.begin(), captured.end());
-      peak = std::max(peak, findPeak(inner, std::move(held)));
+        addFragments(captured.getArrayRef(), held);
+      visit(inner, std::move(held));
     }
-    live.insert(captured.begin(), captured.end());
-    live.insert(op.operand_begin(), op.operand_end());
-    peak = std::max(peak, sum(live));
+    addFragments(captured.getArrayRef(), live);
+    addFragments(op.getOperands(), live);
+    raisePeak(live, &op);
   }
-  return peak;
+}
+
+int64_t RegisterPressure::findPeak(Region &region) {
+  peak = {};
+  visit(region, {});
+  return peak.registers;
+}
+
+void RegisterPressure::print(raw_ostream &os) const {
+  os << peak.registers << " registers";
+  if (!peak.before)
+    return;
+  BriefPrinter printer(peak.before, os);
+  printer << " before " << peak.before << ": ";
+  llvm::interleaveComma(peak.fragments, os, [&](const auto &fragment) {
+    printer << fragment.first << " " << fragment.second;
+  });
 }
 
 int64_t tile::getRegisterLimit(int64_t warps) {

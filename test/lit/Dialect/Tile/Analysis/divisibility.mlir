@@ -6,24 +6,25 @@
 
 gpu.module @divisibility [#nvvm.target<chip = "sm_80">] {
   // CHECK-LABEL: kernel @arithmetic
-  // CHECK-NEXT:   %arg0: 1
-  // CHECK-NEXT:   %c0: 0
-  // CHECK-NEXT:   %c3: 3
-  // CHECK-NEXT:   %c16: 16
-  // CHECK-NEXT:   %c24: 24
-  // CHECK-NEXT:   %c64: 64
-  // CHECK-NEXT:   %0: 24
-  // CHECK-NEXT:   %1: 8
-  // CHECK-NEXT:   %2: 8
-  // CHECK-NEXT:   %3: 64
-  // CHECK-NEXT:   %4: 1
-  // CHECK-NEXT:   %5: 192
-  // CHECK-NEXT:   %6: 16
-  // CHECK-NEXT:   %7: 8
-  // CHECK-NEXT:   %8: 8
-  // CHECK-NEXT:   %9: 24
-  // CHECK-NEXT:   %10: 8
-  // CHECK-NEXT:   %11: 0
+  // CHECK-NEXT: 18 values in 18 evaluations
+  // CHECK-NEXT: %arg0: 1
+  // CHECK-NEXT: %c0: 0
+  // CHECK-NEXT: %c3: 3
+  // CHECK-NEXT: %c16: 16
+  // CHECK-NEXT: %c24: 24
+  // CHECK-NEXT: %c64: 64
+  // CHECK-NEXT: %0: 24
+  // CHECK-NEXT: %1: 8
+  // CHECK-NEXT: %2: 8
+  // CHECK-NEXT: %3: 64
+  // CHECK-NEXT: %4: 1
+  // CHECK-NEXT: %5: 192
+  // CHECK-NEXT: %6: 16
+  // CHECK-NEXT: %7: 8
+  // CHECK-NEXT: %8: 8
+  // CHECK-NEXT: %9: 24
+  // CHECK-NEXT: %10: 8
+  // CHECK-NEXT: %11: 0
   gpu.func @arithmetic(%arg0: index) kernel {
     %c0 = arith.constant 0 : index
     %c3 = arith.constant 3 : index
@@ -49,28 +50,29 @@ gpu.module @divisibility [#nvvm.target<chip = "sm_80">] {
 
   // A carried value has the divisor of its initial value only if iterations preserve it.
   // CHECK-LABEL: kernel @carried
-  // CHECK-NEXT:   %arg0: 1
-  // CHECK-NEXT:   %c0: 0
-  // CHECK-NEXT:   %c1: 1
-  // CHECK-NEXT:   %c48: 48
-  // CHECK-NEXT:   %c64: 64
-  // CHECK-NEXT:   %0: 64
-  // CHECK-NEXT:   %arg1: 64
-  // CHECK-NEXT:   %arg2: 64
-  // CHECK-NEXT:   %4: 64
-  // CHECK-NEXT:   %1: 16
-  // CHECK-NEXT:   %arg1: 64
-  // CHECK-NEXT:   %arg2: 16
-  // CHECK-NEXT:   %4: 16
-  // CHECK-NEXT:   %2: 1
-  // CHECK-NEXT:   %arg1: 64
-  // CHECK-NEXT:   %arg2: 1
-  // CHECK-NEXT:   %4: 1
-  // CHECK-NEXT:   %3#0: 16
-  // CHECK-NEXT:   %3#1: 16
-  // CHECK-NEXT:   %arg1: 64
-  // CHECK-NEXT:   %arg2: 16
-  // CHECK-NEXT:   %arg3: 16
+  // CHECK-NEXT: 22 values in 37 evaluations
+  // CHECK-NEXT: %arg0: 1
+  // CHECK-NEXT: %c0: 0
+  // CHECK-NEXT: %c1: 1
+  // CHECK-NEXT: %c48: 48
+  // CHECK-NEXT: %c64: 64
+  // CHECK-NEXT: %0: 64
+  // CHECK-NEXT: %4: 64
+  // CHECK-NEXT: %arg2: 64
+  // CHECK-NEXT: %arg1: 64
+  // CHECK-NEXT: %1: 16
+  // CHECK-NEXT: %4: 16
+  // CHECK-NEXT: %arg2: 16
+  // CHECK-NEXT: %arg1: 64
+  // CHECK-NEXT: %2: 1
+  // CHECK-NEXT: %4: 1
+  // CHECK-NEXT: %arg2: 1
+  // CHECK-NEXT: %arg1: 64
+  // CHECK-NEXT: %3#0: 16
+  // CHECK-NEXT: %arg3: 16
+  // CHECK-NEXT: %arg2: 16
+  // CHECK-NEXT: %3#1: 16
+  // CHECK-NEXT: %arg1: 64
   gpu.func @carried(%arg0: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -97,14 +99,15 @@ gpu.module @divisibility [#nvvm.target<chip = "sm_80">] {
 
   // An induction variable is the lower bound plus multiples of the step.
   // CHECK-LABEL: kernel @bounds
-  // CHECK-NEXT:   %arg0: 1
-  // CHECK-NEXT:   %c0: 0
-  // CHECK-NEXT:   %c8: 8
-  // CHECK-NEXT:   %c12: 12
-  // CHECK-NEXT:   %c64: 64
-  // CHECK-NEXT:   %arg1: 8
-  // CHECK-NEXT:   %arg1: 4
-  // CHECK-NEXT:   %arg1: 1
+  // CHECK-NEXT: 8 values in 8 evaluations
+  // CHECK-NEXT: %arg0: 1
+  // CHECK-NEXT: %c0: 0
+  // CHECK-NEXT: %c8: 8
+  // CHECK-NEXT: %c12: 12
+  // CHECK-NEXT: %c64: 64
+  // CHECK-NEXT: %arg1: 8
+  // CHECK-NEXT: %arg1: 4
+  // CHECK-NEXT: %arg1: 1
   gpu.func @bounds(%arg0: index) kernel {
     %c0 = arith.constant 0 : index
     %c8 = arith.constant 8 : index
@@ -120,18 +123,19 @@ gpu.module @divisibility [#nvvm.target<chip = "sm_80">] {
   }
 
   // CHECK-LABEL: kernel @branches
-  // CHECK-NEXT:   %arg0: 1
-  // CHECK-NEXT:   %arg1: 1
-  // CHECK-NEXT:   %c16: 16
-  // CHECK-NEXT:   %c24: 24
-  // CHECK-NEXT:   %0: 8
-  // CHECK-NEXT:   %1: 8
-  // CHECK-NEXT:   %3: 16
-  // CHECK-NEXT:   %2: 8
-  // CHECK-NEXT:   %arg2: 8
-  // CHECK-NEXT:   %arg2: 8
-  // CHECK-NEXT:   %3: 1
-  // CHECK-NEXT:   %3: 8
+  // CHECK-NEXT: 12 values in 19 evaluations
+  // CHECK-NEXT: %arg0: 1
+  // CHECK-NEXT: %arg1: 1
+  // CHECK-NEXT: %c16: 16
+  // CHECK-NEXT: %c24: 24
+  // CHECK-NEXT: %0: 8
+  // CHECK-NEXT: %1: 8
+  // CHECK-NEXT: %3: 16
+  // CHECK-NEXT: %2: 8
+  // CHECK-NEXT: %arg2: 8
+  // CHECK-NEXT: %3: 8
+  // CHECK-NEXT: %arg2: 8
+  // CHECK-NEXT: %3: 1
   gpu.func @branches(%arg0: i1, %arg1: index) kernel {
     %c16 = arith.constant 16 : index
     %c24 = arith.constant 24 : index
@@ -155,17 +159,18 @@ gpu.module @divisibility [#nvvm.target<chip = "sm_80">] {
 
   // Extents and offsets of copies. A row of %B may have any length.
   // CHECK-LABEL: kernel @copies
-  // CHECK-NEXT:   %c0: 0
-  // CHECK-NEXT:   %c1: 1
-  // CHECK-NEXT:   %c40: 40
-  // CHECK-NEXT:   %c64: 64
-  // CHECK-NEXT:   %dim: 8
-  // CHECK-NEXT:   %dim_0: 1
-  // CHECK-NEXT:   %arg3: 64
-  // CHECK-NEXT:   tile.copy %arg0, %c0, %arg3, %0 moves 8 elements at a time
-  // CHECK-NEXT:   tile.copy %arg1, %c0, %arg3, %0 moves 1 elements at a time
-  // CHECK-NEXT:   tile.copy %arg0, %c0, %c1, %0 moves 1 elements at a time
-  // CHECK-NEXT:   tile.copy %arg2, %c0, %c40, %0 moves 8 elements at a time
+  // CHECK-NEXT: 7 values in 7 evaluations
+  // CHECK-NEXT: %c0: 0
+  // CHECK-NEXT: %c1: 1
+  // CHECK-NEXT: %c40: 40
+  // CHECK-NEXT: %c64: 64
+  // CHECK-NEXT: %dim: 8
+  // CHECK-NEXT: %dim_0: 1
+  // CHECK-NEXT: %arg3: 64
+  // CHECK-NEXT: tile.copy %arg0, %c0, %arg3, %0 moves 8 elements at a time
+  // CHECK-NEXT: tile.copy %arg1, %c0, %arg3, %0 moves 1 elements at a time
+  // CHECK-NEXT: tile.copy %arg0, %c0, %c1, %0 moves 1 elements at a time
+  // CHECK-NEXT: tile.copy %arg2, %c0, %c40, %0 moves 8 elements at a time
   gpu.func @copies(%arg0: memref<?x?xf16> {tile.divisible = array<i64: 1, 8>},
                    %arg1: memref<?x?xf16>, %arg2: memref<96x80xf16>) kernel {
     %c0 = arith.constant 0 : index

@@ -8,10 +8,19 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: node 1: %1
   // CHECK-NEXT: edge 0 -> 1: operand 0 of %1 = tile.reduce %0
   // CHECK-NEXT: node 0: %0
+  // CHECK-NEXT:   reads %arg0 64x64, at most 4 elements at a time
   // CHECK-NEXT:   access by %0 = tile.load %arg0: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>
   // CHECK-NEXT: node 1: %1
+  // CHECK-NEXT:   writes %arg1 64, at most 4 elements at a time
   // CHECK-NEXT:   access by tile.store %1, %arg1: #tile.fragment<thread = (64, 2):(1*d0, 0), value = ():()>
   // CHECK-NEXT:   access by %0 = tile.load %arg0, via %1 = tile.reduce %0: #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>
+  // CHECK-NEXT: costs:
+  // CHECK-NEXT: conversion of tensor<64xf32> from #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)> to #tile.fragment<thread = (16, 2, 4):(0, 8*d0, 2*d0), value = (2, 4):(1*d0, 16*d0)>: 292
+  // CHECK-NEXT: conversion of tensor<64xf32> from #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)> to #tile.fragment<thread = (64, 2):(1*d0, 0), value = ():()>: 1096, in scratch
+  // CHECK-NEXT: reads memref<64x64xf32> as tensor<64x64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>: 1280
+  // CHECK-NEXT: writes memref<64xf32> as tensor<64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (64, 2):(1*d0, 0), value = ():()>: 64
+  // CHECK-NEXT: writes memref<64xf32> as tensor<64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>: 320
+  // CHECK-NEXT: writes memref<64xf32> as tensor<64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (16, 2, 4):(0, 8*d0, 2*d0), value = (2, 4):(1*d0, 16*d0)>: 192
   // CHECK-NEXT: choices:
   // CHECK-NEXT: %0: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.load' (1 of 1)
   // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(0, 1*d0), value = (8):(8*d0)>, widest accesses of 'tile.load' (2 of 2)
@@ -28,9 +37,17 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: node 1: %1, type has #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>
   // CHECK-NEXT: edge 0 -> 1: operand 0 of %1 = tile.convert_layout %0
   // CHECK-NEXT: node 0: %0
+  // CHECK-NEXT:   reads %arg0 64x64, at most 4 elements at a time
   // CHECK-NEXT:   type of %0 = tile.load %arg0: #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>
   // CHECK-NEXT: node 1: %1
+  // CHECK-NEXT:   writes %arg0 64x64, at most 4 elements at a time
   // CHECK-NEXT:   type of %1 = tile.convert_layout %0: #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>
+  // CHECK-NEXT: costs:
+  // CHECK-NEXT: conversion of tensor<64x64xf32> from #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)> to #tile.fragment<thread = (4, 16, 2):(2*d0, 4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>: 1976, in scratch
+  // CHECK-NEXT: conversion of tensor<64x64xf32> from #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)> to #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>: 1976, in scratch
+  // CHECK-NEXT: reads memref<64x64xf32> as tensor<64x64xf32, #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>>, at most 4 elements at a time, in #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>: 2048
+  // CHECK-NEXT: writes memref<64x64xf32> as tensor<64x64xf32, #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>>, at most 4 elements at a time, in #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>: 2048
+  // CHECK-NEXT: writes memref<64x64xf32> as tensor<64x64xf32, #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>>, at most 4 elements at a time, in #tile.fragment<thread = (4, 16, 2):(2*d0, 4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>: 1280
   // CHECK-NEXT: choices:
   // CHECK-NEXT: %0: #tile.fragment<thread = (32, 4):(1*d1, 16*d0), value = (2, 16):(32*d1, 1*d0)>, given by a type (1 of 1)
   // CHECK-NEXT: %1: #tile.fragment<thread = (64, 2):(1*d1, 1*d0), value = (32):(2*d0)>, given by a type (1 of 1)
@@ -51,11 +68,16 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-NEXT: edge 1 -> 3: operand 0 of %2 = arith.addf %arg3, %1
   // CHECK-NEXT: edge 2 -> 3: operand 1 of %2 = arith.addf %arg3, %1
   // CHECK-NEXT: node 1: %0, %arg3
+  // CHECK-NEXT:   writes %arg0 64x64, at most 4 elements at a time
   // CHECK-NEXT:   access by tile.store %0, %arg0: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>
   // CHECK-NEXT: node 2: %1
+  // CHECK-NEXT:   reads %arg0 64x64, at most 4 elements at a time
   // CHECK-NEXT:   access by %1 = tile.load %arg0, %arg2: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>
   // CHECK-NEXT: node 3: %2
   // CHECK-NEXT:   access by tile.store %0, %arg0, via scf.yield %2: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>
+  // CHECK-NEXT: costs:
+  // CHECK-NEXT: writes memref<?x64xf32> as tensor<64x64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>: 1280
+  // CHECK-NEXT: reads memref<?x64xf32> as tensor<64x64xf32>, at most 4 elements at a time, in #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>: 1280
   // CHECK-NEXT: choices:
   // CHECK-NEXT: %0, %arg3: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.store' (1 of 1)
   // CHECK-NEXT: %1: #tile.fragment<thread = (16, 8):(4*d1, 1*d0), value = (4, 8):(1*d1, 8*d0)>, widest accesses of 'tile.load' (1 of 1)
@@ -77,7 +99,12 @@ gpu.module @layouts [#nvvm.target<chip = "sm_80">] {
   // CHECK-LABEL: kernel @odd_rows
   // CHECK-NEXT: node 0: %0
   // CHECK-NEXT: node 0: %0
+  // CHECK-NEXT:   reads %arg0 40x24, at most 1 elements at a time
+  // CHECK-NEXT:   writes %arg0 40x24, at most 1 elements at a time
   // CHECK-NEXT:   access by %0 = tile.load %arg0, %arg1: #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>
+  // CHECK-NEXT: costs:
+  // CHECK-NEXT: reads memref<?x?xf32> as tensor<40x24xf32>, at most 1 elements at a time, in #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>: 576
+  // CHECK-NEXT: writes memref<?x?xf32> as tensor<40x24xf32>, at most 1 elements at a time, in #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>: 576
   // CHECK-NEXT: choices:
   // CHECK-NEXT: %0: #tile.fragment<thread = (8, 16):(1*d1, 1*d0), value = (3, 3):(8*d1, 16*d0)>, widest accesses of 'tile.load' (1 of 1)
   gpu.func @odd_rows(%A: memref<?x?xf32>, %i: index) kernel {

@@ -55,7 +55,7 @@ gpu.module @roles [#nvvm.target<chip = "sm_90a">] {
 
   // The row that is copied comes from an effect of the math role.
   // CHECK-LABEL: kernel @row_from_an_effect
-  // CHECK-NEXT: no roles (2): memref.atomic_rmw: a copy that fills a channel, or a guard around one, needs this result
+  // CHECK-NEXT: no roles: tile-ws-0002 at memref.atomic_rmw: a copy that fills a channel, or a guard around one, needs this result
   gpu.func @row_from_an_effect(%A: memref<?x64xf16>, %C: memref<?xi32>, %n: index) kernel attributes {tile.threads = 128 : i32} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -68,6 +68,12 @@ struct ConversionPlan {
   void print(llvm::raw_ostream &os) const;
 };
 
+inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
+                                     const ConversionPlan &plan) {
+  plan.print(os);
+  return os;
+}
+
 /// Returns the cheapest conversion of a fragment of `shape` with elements of
 /// `elementBits` (see `getConversionBits`) between two layouts.
 ConversionPlan planConversion(const FragmentLayout &from,

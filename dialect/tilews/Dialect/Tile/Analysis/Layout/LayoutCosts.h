@@ -66,6 +66,15 @@ public:
   /// compute a result in `layout`.
   int64_t getResult(mlir::OpResult result, FragmentAttr layout) const;
 
+  /// Prints the remembered costs of conversions and accesses, in the order of
+  /// the questions. The example prints
+  ///
+  /// ```
+  /// reads memref<64x64xf32> as tensor<64x64xf32>, at most 4 elements at a time,
+  ///   in #tile.fragment<...>: 1280
+  /// ```
+  void print(llvm::raw_ostream &os) const;
+
 private:
   using ConversionKey =
       std::tuple<mlir::Type, mlir::Attribute, mlir::Attribute>;
@@ -91,8 +100,8 @@ private:
   AccessKey getKey(const FragmentAccess &access, FragmentAttr layout) const;
 
   const TargetInfo &target;
-  llvm::DenseMap<ConversionKey, Conversion> conversions;
-  llvm::DenseMap<AccessKey, int64_t> accesses;
+  llvm::MapVector<ConversionKey, Conversion> conversions;
+  llvm::MapVector<AccessKey, int64_t> accesses;
   llvm::DenseMap<AccessKey, Store> stores;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<SharedLayout>> likely;
 };

@@ -65,6 +65,9 @@ public:
   /// Returns the reason for the layout that `getNeeded` returns.
   LayoutReason getNeededReason(mlir::OpOperand &operand) const;
 
+  /// Returns the costs that the choices rest on.
+  const LayoutCosts &getCosts() const { return costs; }
+
   /// Prints the choices; valid after `run` succeeded.
   void print(llvm::raw_ostream &os) const;
 

@@ -38,6 +38,10 @@ struct TmaCopy {
   /// The bytes of all boxes, those past the argument's ends included. If the
   /// blocks of a cluster share the copy, the bytes of all shares.
   int64_t bytes;
+
+  /// The example prints `load of 16384 bytes in 1 boxes of 64x128 (dimensions
+  /// 1, 0) of argument 0, swizzle of 128 bytes`.
+  void print(llvm::raw_ostream &os) const;
 };
 
 /// Returns whether `op` has `tile.inst = #tile.inst<tma>`.

@@ -10,6 +10,8 @@
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace tilews::tile {
 
 /// The registers that a thread needs beside those of its fragments, for
@@ -29,18 +31,32 @@ public:
   int64_t count(mlir::Value value);
 
   /// Returns the largest number that is live at one time in `region`.
-  int64_t findPeak(mlir::Region &region) { return findPeak(region, {}); }
+  int64_t findPeak(mlir::Region &region);
+
+  /// Prints the peak of the last `findPeak`: the last operation before which so
+  /// many registers are live, and the fragments that take them, as in
+  /// `80 registers before %8 = tile.gemm %5, %7, %arg4: %arg4 64, %5 16`.
+  void print(llvm::raw_ostream &os) const;
 
 private:
-  using LiveSet = llvm::SmallDenseSet<mlir::Value, 32>;
+  using LiveSet = llvm::SmallSetVector<mlir::Value, 32>;
+  struct Peak {
+    int64_t registers = 0;
+    mlir::Operation *before = nullptr;
+    llvm::SmallVector<std::pair<mlir::Value, int64_t>> fragments;
+  };
 
   bool isRemade(mlir::Value value);
-  int64_t sum(const LiveSet &live);
-  /// Returns the same if the values in `live` are live throughout.
-  int64_t findPeak(mlir::Region &region, LiveSet live);
+  /// Adds the fragments among `values`.
+  void addFragments(mlir::ValueRange values, LiveSet &live);
+  /// Raises the peak to what the fragments in `live` take, if that is more.
+  void raisePeak(const LiveSet &live, mlir::Operation *before);
+  /// Raises the peak to that of a region in which `live` is live throughout.
+  void visit(mlir::Region &region, LiveSet live);
 
   int64_t threads;
   llvm::DenseMap<mlir::Operation *, bool> remade;
+  Peak peak;
 };
 
 /// Returns the most registers that each thread of a block of `warps` warps can
