@@ -11,41 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountWords.h"
 #include "RandomLayouts.h"
 
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "gtest/gtest.h"
 
-#include <set>
-
 using namespace tilews;
 
 namespace {
-
-struct Count {
-  int64_t phases = 0, wavefronts = 0, degree = 1;
-};
-
-/// Counts the words of 4 bytes that each of 32 banks serves. Accesses of 8
-/// bytes are served by 16 threads at a time, those of 16 bytes by 8.
-Count countWords(llvm::ArrayRef<int64_t> offsets, int64_t bytes) {
-  Count count;
-  size_t threads = bytes <= 4 ? 32 : 128 / bytes;
-  for (size_t first = 0; first < offsets.size(); first += threads) {
-    std::set<int64_t> words[32];
-    for (int64_t offset : offsets.slice(first).take_front(threads))
-      for (int64_t byte = offset; byte < offset + bytes; ++byte)
-        words[byte / 4 % 32].insert(byte / 4);
-    int64_t most = 1;
-    for (const std::set<int64_t> &bank : words)
-      most = std::max<int64_t>(most, bank.size());
-    ++count.phases;
-    count.wavefronts += most;
-    count.degree = std::max(count.degree, most);
-  }
-  return count;
-}
 
 TEST(BankConflictsTest, RandomAccesses) {
   RandomLayouts random(1);
@@ -55,7 +30,7 @@ TEST(BankConflictsTest, RandomAccesses) {
     for (int lane = 0; lane < 32; ++lane)
       offsets.push_back(random.getNumber(0, 127) * bytes);
     BankConflicts found = llvm::cantFail(getBankConflicts(offsets, bytes));
-    Count expected = countWords(offsets, bytes);
+    WordCount expected = countWords(offsets, bytes);
     EXPECT_EQ(found.phases, expected.phases);
     EXPECT_EQ(found.wavefronts, expected.wavefronts) << bytes << " bytes";
     EXPECT_EQ(found.degree, expected.degree) << bytes << " bytes";
