@@ -91,7 +91,12 @@ std::optional<FragmentLayout> FragmentLayout::slice(int64_t dim,
 
 std::optional<FragmentLayout>
 FragmentLayout::repeat(int64_t dim, int64_t extent, int64_t count) const {
-  if (getCover(dim + 1)[dim] > extent)
+  int64_t reach = 1;
+  for (ArrayRef<Mode> modes : {ArrayRef<Mode>(thread), ArrayRef<Mode>(value)})
+    for (const Mode &mode : modes)
+      if (mode.dim == dim)
+        reach += (mode.extent - 1) * mode.stride;
+  if (reach > extent)
     return std::nullopt;
   FragmentLayout result = *this;
   result.value.push_back({count, extent, dim});
