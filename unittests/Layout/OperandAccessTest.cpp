@@ -163,7 +163,7 @@ TEST(OperandAccessTest, ChosenLayoutsAreInjectiveAndNoOtherIsBetter) {
     int64_t costOfRows = getCost(rows, access, bits, threads);
     if (costOfRows == INT64_MAX)
       continue;
-    SharedLayout chosen = getOperandLayout(shape, bits, access, threads);
+    SharedLayout chosen = chooseOperandLayout(shape, bits, access, threads);
     std::set<int64_t> offsets;
     for (int64_t row = 0; row < shape[0]; ++row)
       for (int64_t column = 0; column < shape[1]; ++column)
