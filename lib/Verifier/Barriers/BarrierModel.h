@@ -9,10 +9,10 @@
 #define TILEWS_LIB_VERIFIER_BARRIERS_BARRIERMODEL_H
 
 #include "Verifier/Barriers/ClockRows.h"
-#include "Verifier/Barriers/FillParts.h"
 #include "Verifier/Barriers/SharedOverlaps.h"
 #include "Verifier/Barriers/SharedPlaces.h"
 #include "Verifier/Engine/Rules.h"
+#include "Verifier/Symbolic/FillParts.h"
 
 #include "tilews/Dialect/Tile/IR/Cluster.h"
 

@@ -197,7 +197,7 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     access.isAtomic = shared.atomic.has_value();
     model.hasAtomics |= access.isAtomic;
     if (access.writes)
-      access.write = model.fills[*number].add(op, shared);
+      access.write = model.fills[*number].add(op, getTask(op), shared);
     event.accesses.push_back(access);
     if (hasInst(op, InstKind::Tma))
       event.executor = Executor::Tma;

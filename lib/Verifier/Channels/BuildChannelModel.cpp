@@ -160,10 +160,23 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
       model.events
           .try_emplace(op, ChannelEvent{unsigned(model.eventOps.size())})
           .first->second;
-  event.accesses.push_back({it->second, number, slot.getCursor(),
-                            shared.reads(), shared.writes(),
-                            isTma || hasInst(op, InstKind::CpAsync),
-                            isTma || hasInst(op, InstKind::Wgmma)});
+  SlotAccess access{it->second,
+                    number,
+                    slot.getCursor(),
+                    shared.reads(),
+                    shared.writes(),
+                    isTma || hasInst(op, InstKind::CpAsync),
+                    isTma || hasInst(op, InstKind::Wgmma)};
+  if (access.writes) {
+    access.write = channel.writes.size();
+    channel.fills.resize(ChannelOp(channel.op).getBuffers().size());
+    channel.writes.push_back(
+        {number, channel.fills[number].add(op, getTask(op), shared)});
+  }
+  if (access.write >= ChannelModel::kMostWrites)
+    model.obstacle = Finding{op, "more than 62 operations write to the buffers "
+                                 "of one channel"};
+  event.accesses.push_back(access);
 }
 
 void ChannelModelBuilder::addAwaitedMatmuls() {

@@ -88,6 +88,11 @@ Outcome ChannelAccesses::fill(State &state, Operation *op,
                 "slot " + Twine(model.getSlot(cursor)) +
                     " is filled while other threads may still read it: a "
                     "tile.barrier must come before");
+  if (parts.contents.overlapsCopy(state, access, cursor))
+    return fail(finding, op,
+                "slot " + Twine(model.getSlot(cursor)) +
+                    " is written twice in one transaction: nothing orders an "
+                    "asynchronous copy and another write of the same bytes");
   parts.contents.fill(state, access, cursor);
   return Outcome::Done;
 }

@@ -9,6 +9,7 @@
 #define TILEWS_LIB_VERIFIER_CHANNELS_CHANNELMODEL_H
 
 #include "Verifier/Engine/Rules.h"
+#include "Verifier/Symbolic/FillParts.h"
 
 namespace tilews::verifier {
 
@@ -36,6 +37,8 @@ struct SlotAccess {
   bool isCopy;
   /// The asynchronous proxy accesses shared memory: TMA, wgmma.
   bool byProxy;
+  /// The number in `Channel::writes`, if it writes.
+  unsigned write = 0;
 };
 
 /// An operation of a kernel with channels that changes the state.
@@ -78,6 +81,10 @@ struct ChannelModel {
     uint64_t consumers = 0;
     /// Each transaction has one of the consumers, and they alternate.
     bool alternating = false;
+    /// By buffer: the writes to it, and which of them may overlap.
+    std::vector<FillParts> fills = {};
+    /// All writes: the buffer, and the number among its writes.
+    llvm::SmallVector<std::pair<unsigned, unsigned>, 2> writes = {};
     mlir::Operation *commit = nullptr, *wait = nullptr, *release = nullptr;
 
     bool isConsumedBy(unsigned task) const { return consumers >> task & 1; }
@@ -95,6 +102,9 @@ struct ChannelModel {
       return (cursor - base + getPeriod()) % getPeriod();
     }
   };
+
+  /// A state has a word of 64 bits for a set of writes.
+  static constexpr unsigned kMostWrites = 62;
 
   explicit ChannelModel(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
   /// Reads the kernel. If the result has an obstacle it is not complete.

@@ -92,6 +92,7 @@ Outcome ChannelSteps::commit(State &state, unsigned task, CommitOp op,
                 model.taskNames[task] + " commits " + model.describe(cursor) +
                     ", which it has not acquired or has committed already");
   parts.transactions.commit(state, cursor);
+  parts.contents.endFill(state, cursor);
   parts.order.commit(state, task, cursor);
   return Outcome::Done;
 }

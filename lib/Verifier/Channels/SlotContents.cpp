@@ -40,14 +40,32 @@ void SlotContents::begin(State &state, ChannelCursor slot) const {
 void SlotContents::clear(State &state, ChannelCursor slot) const {
   state[getWord(slot, Filled)] = 0;
   state[getWord(slot, Unfenced)] = 0;
+  endFill(state, slot);
 }
 
 void SlotContents::fill(State &state, const SlotAccess &access,
                         ChannelCursor slot) const {
   state[getWord(slot, Filled)] |= int64_t(1) << access.buffer;
+  state[getWord(slot, Writes)] |= int64_t(1) << access.write;
   if (access.isCopy && !model.hasRoles())
     state[getWord(slot, Age)] = kOpenGroup;
   overwrite(state, access, slot);
+}
+
+bool SlotContents::overlapsCopy(const State &state, const SlotAccess &access,
+                                ChannelCursor slot) const {
+  const ChannelModel::Channel &channel = model.getChannel(slot);
+  const FillParts &fill = channel.fills[access.buffer];
+  unsigned own = channel.writes[access.write].second;
+  for (auto [bit, write] : llvm::enumerate(channel.writes)) {
+    auto [buffer, number] = write;
+    bool isMade = state[getWord(slot, Writes)] >> bit & 1;
+    bool isPart = number == own && fill.isFresh(own);
+    if (isMade && buffer == access.buffer && !isPart &&
+        (access.isCopy || fill.isCopy(number)) && fill.overlap(own, number))
+      return true;
+  }
+  return false;
 }
 
 std::optional<unsigned> SlotContents::getLooseRead(const State &state,
@@ -90,7 +108,10 @@ void SlotContents::land(State &state, int64_t pending, bool openToo) const {
 void SlotContents::synchronize(State &state, bool fences) const {
   model.forEachSlot([&](ChannelCursor slot) {
     state[getWord(slot, Unsynchronized)] = 0;
-    if (fences && hasLanded(state, slot))
+    if (!hasLanded(state, slot))
+      return;
+    endFill(state, slot);
+    if (fences)
       state[getWord(slot, Unfenced)] = 0;
   });
 }

@@ -45,6 +45,15 @@ public:
     state[getWord(slot, Unsynchronized)] = !model.hasRoles();
   }
 
+  /// The filling transaction ends.
+  void endFill(State &state, ChannelCursor slot) const {
+    state[getWord(slot, Writes)] = 0;
+  }
+  /// Whether an asynchronous copy of this transaction may overlap `access`, or
+  /// `access` is one, and overlaps an earlier write.
+  bool overlapsCopy(const State &state, const SlotAccess &access,
+                    ChannelCursor slot) const;
+
   bool isFilled(const State &state, const SlotAccess &access,
                 ChannelCursor slot) const {
     return state[getWord(slot, Filled)] >> access.buffer & 1;
@@ -88,6 +97,8 @@ private:
     LooseRead,
     /// The buffers that the transaction has written.
     Filled,
+    /// The writes of the transaction that is being filled.
+    Writes,
     /// How many groups were closed after the one with the copy to the slot, or
     /// one of the constants below.
     Age,

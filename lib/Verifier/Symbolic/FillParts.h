@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H
-#define TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H
+#ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H
+#define TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H
 
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 
@@ -29,8 +29,9 @@ public:
   /// Writes from this number on share it, and are taken to overlap all.
   static constexpr unsigned kMax = 31;
 
-  /// Adds a write by `op` and returns its number.
-  unsigned add(mlir::Operation *op, const tile::SharedAccess &access);
+  /// Adds a write by `op` of `task` and returns its number.
+  unsigned add(mlir::Operation *op, unsigned task,
+               const tile::SharedAccess &access);
 
   /// Whether two writes may access the same bytes. Two executions of one write
   /// do.
@@ -76,4 +77,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_BARRIERS_FILLPARTS_H
+#endif // TILEWS_LIB_VERIFIER_SYMBOLIC_FILLPARTS_H

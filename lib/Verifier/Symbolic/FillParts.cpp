@@ -18,9 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Barriers/FillParts.h"
-
-#include "Verifier/Engine/Rules.h"
+#include "Verifier/Symbolic/FillParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -141,8 +139,9 @@ bool FillParts::isFresh(Operation *op, ArrayRef<Range> ranges) {
   return isMoved;
 }
 
-unsigned FillParts::add(Operation *op, const SharedAccess &access) {
-  PartWrite write{getTask(op),
+unsigned FillParts::add(Operation *op, unsigned task,
+                        const SharedAccess &access) {
+  PartWrite write{task,
                   hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync),
                   /*isFresh=*/false, Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
