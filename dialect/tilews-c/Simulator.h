@@ -42,6 +42,7 @@ enum TilewsSimTiming {
   TilewsSimTimingLatest,
   TilewsSimTimingRandom,
   TilewsSimTimingWorst,
+  TilewsSimTimingExhaustive,
   TilewsSimTimingReplay
 };
 
@@ -82,6 +83,13 @@ typedef struct TilewsSimOrderedEvent {
   uint64_t op;
 } TilewsSimOrderedEvent;
 
+/// What the policy exhaustive did in a block; see Exploration in Interpreter.h.
+typedef struct TilewsSimExploration {
+  int64_t block[3];
+  uint64_t runs, cutOff, traces;
+  bool isExhausted;
+} TilewsSimExploration;
+
 typedef struct TilewsSimOptions {
   /// Blocks in x, y and z; null for the kernel's `tile.grid`.
   const int64_t *grid;
@@ -90,13 +98,16 @@ typedef struct TilewsSimOptions {
   /// CPU threads that run blocks; 0 for one per processor.
   unsigned threads;
   /// The timing policy and its parameters: a seed (random), the number of runs
-  /// per block (worst), a block and its choices (replay).
+  /// per block (worst, exhaustive), whether runs stand for others (exhaustive),
+  /// a block and its choices (replay), and whether these are of exhaustive.
   enum TilewsSimTiming timing;
   uint64_t seed;
   unsigned runs;
+  bool reduces;
   int64_t block[3];
   intptr_t numChoices;
   const unsigned *choices;
+  bool isOfExhaustive;
   /// The order of events that the first block must follow; may be empty.
   intptr_t numOrdered;
   const TilewsSimOrderedEvent *order;
@@ -106,6 +117,9 @@ typedef struct TilewsSimOptions {
   void (*record)(const TilewsSimEvent *event, void *userData);
   void *recordUserData;
   int64_t recordedBlock[3];
+  /// Called after each block of the policy exhaustive. May be null.
+  void (*explored)(const TilewsSimExploration *exploration, void *userData);
+  void *exploredUserData;
   /// Called after each block, possibly from several threads, one at a time. May
   /// be null.
   void (*progress)(int64_t done, int64_t blocks, void *userData);

@@ -64,6 +64,30 @@ getOrder(mlir::gpu::GPUFuncOp kernel, const TilewsSimOptions &options,
   return mlir::success();
 }
 
+static sim::Timing getTiming(const TilewsSimOptions &options) {
+  sim::Timing timing;
+  timing.kind = static_cast<sim::TimingKind>(options.timing);
+  timing.seed = options.seed;
+  timing.runs = options.runs;
+  timing.reduces = options.reduces;
+  timing.isOfExhaustive = options.isOfExhaustive;
+  llvm::copy(options.block, timing.block.begin());
+  timing.choices.assign(options.choices, options.choices + options.numChoices);
+  return timing;
+}
+
+static void report(const sim::Exploration &found,
+                   const TilewsSimOptions &options) {
+  TilewsSimExploration converted = {
+      {found.block[0], found.block[1], found.block[2]},
+      found.runs,
+      found.cutOff,
+      found.traces,
+      found.isExhausted};
+  if (options.explored)
+    options.explored(&converted, options.exploredUserData);
+}
+
 MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
                                const TilewsSimArgument *arguments,
                                const TilewsSimOptions *options) {
@@ -76,17 +100,12 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
       options->print(wrap(text), options->printUserData);
   };
   sim::LaunchOptions launch;
-  if (options->grid)
-    launch.grid = {options->grid[0], options->grid[1], options->grid[2]};
+  if (const int64_t *grid = options->grid)
+    launch.grid = {grid[0], grid[1], grid[2]};
   launch.maxSteps = options->maxSteps;
   launch.threads = options->threads;
   launch.print = print;
-  launch.timing.kind = static_cast<sim::TimingKind>(options->timing);
-  launch.timing.seed = options->seed;
-  launch.timing.runs = options->runs;
-  llvm::copy(options->block, launch.timing.block.begin());
-  launch.timing.choices.assign(options->choices,
-                               options->choices + options->numChoices);
+  launch.timing = getTiming(*options);
   llvm::SmallVector<sim::OrderedEvent> order;
   if (failed(getOrder(func, *options, order)))
     return wrap(mlir::failure());
@@ -97,6 +116,10 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
       options->progress(done, blocks, options->progressUserData);
   };
   launch.progress = progress;
+  auto explored = [&](const sim::Exploration &found) {
+    report(found, *options);
+  };
+  launch.explored = explored;
   auto record = [&](const sim::RecordedEvent &event) {
     auto accesses = llvm::map_to_vector(
         event.accesses, [](const sim::AccessedBytes &bytes) -> TilewsSimBytes {

@@ -131,6 +131,11 @@ LogicalResult sim::writeNow(Frame &frame, const Instruction &inst,
   return writeBox(frame, inst, memref, box, values);
 }
 
+/// Returns an address that is the same in each run of the block.
+static const void *getIdentity(const Buffer &buffer) {
+  return buffer.alloc ? static_cast<const void *>(buffer.alloc) : buffer.data;
+}
+
 template <typename T>
 LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
                              const MemRef &memref, const Box &box,
@@ -138,13 +143,24 @@ LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
                              std::optional<tile::AtomicKind> kind,
                              function_ref<T(T, T)> combine) {
   AccessMode mode{/*writes=*/true, /*isAsyncProxy=*/false, kind};
+  Scheduler &scheduler = frame.getState().scheduler;
+  if (scheduler.isStepwise() && failed(scheduler.yield(frame.getAgent())))
+    return failure();
   if (failed(checkWritable(frame, inst, memref)) ||
       failed(
           frame.getState().getAccesses().check(frame, inst, memref, box, mode)))
     return failure();
   int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
   int64_t stride = getRowStride(memref);
+  Touch touch{TouchKind::Memory,
+              reinterpret_cast<uint64_t>(getIdentity(*memref.buffer))};
+  touch.isObserved =
+      kind == tile::AtomicKind::Exchange || !inst.op->use_empty();
   return forEachRow(memref, box, [&](const Row &row) {
+    touch.first =
+        std::min(row.first, row.first + (row.high - row.low) * stride);
+    touch.last = std::max(row.first, row.first + (row.high - row.low) * stride);
+    scheduler.touch(touch);
     // One by one: with a stride of zero an element is updated repeatedly.
     for (int64_t i = row.low; i < row.high; ++i) {
       int64_t element = row.first + (i - row.low) * stride;

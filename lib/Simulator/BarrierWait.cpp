@@ -112,15 +112,39 @@ LogicalResult sim::waitFor(Frame &frame, const Instruction &inst,
   LDBG() << state.getAgent(frame.getAgent()).name << " waits for parity "
          << parity << " of " << getName(barriers, slot) << ", which "
          << toText(barrier);
-  Wait wait{&inst, isOver, describe, &barrier};
+  Wait wait{&inst, isOver, describe, &barrier, parity};
   if (failed(state.scheduler.waitUntil(frame.getAgent(), wait)))
     return failure();
+  state.scheduler.touch(
+      {TouchKind::Wait, barrier.number, barrier.phase, parity});
   note(frame, barrier, slot, barrier.phase - 1);
   // Without roles channels do not become barriers: their waits order nothing.
   bool isBarrier = barriers.name.empty() || frame.isInRole();
   if (isBarrier)
     state.joinClocks(state.getAgent(frame.getAgent()), barrier.complete);
   return success();
+}
+
+/// Makes the touch of a barrier in its present phase.
+static Touch makeTouch(const MBarrier &barrier) {
+  Touch touch{TouchKind::Update, barrier.number, barrier.phase};
+  touch.missing = barrier.missing;
+  return touch;
+}
+
+/// Updates a barrier and tells a search that the present step does so. `touch`
+/// was made before the change.
+static void update(Frame &frame, MBarrier &barrier, Touch touch) {
+  barrier.update();
+  touch.completes = barrier.phase != touch.first;
+  frame.getState().scheduler.touch(touch);
+}
+
+void sim::expect(Frame &frame, MBarrier &barrier, int64_t bytes) {
+  barrier.bytes += bytes;
+  barrier.isRegular &= barrier.missing > 0;
+  barrier.expecting.push_back(frame.getAgent());
+  frame.getState().scheduler.touch(makeTouch(barrier));
 }
 
 LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
@@ -132,9 +156,11 @@ LogicalResult sim::arrive(Frame &frame, const Instruction &inst,
                                 getName(barriers, slot) + ", which " +
                                 toText(barrier));
   note(frame, barrier, slot, barrier.phase);
+  Touch touch = makeTouch(barrier);
+  touch.arrivals = arrivals;
   barrier.missing -= arrivals;
   barrier.arriving.join(clocks);
-  barrier.update();
+  update(frame, barrier, touch);
   return success();
 }
 
@@ -160,8 +186,13 @@ LogicalResult sim::arriveAfterCopies(Frame &frame, const Instruction &inst,
     if (other->kind == AsyncKind::Copy && other->agent == op->agent)
       op->after.push_back(other);
   clocks.done.raise(agent.copies, agent.copiesStarted);
-  if (op->after.empty())
+  bool isDue = scheduler.isStepwise()
+                   ? agent.each.done.get(agent.copies) >= agent.copiesStarted
+                   : op->after.empty();
+  if (isDue) {
+    llvm::erase(barriers.slots[slot].expecting, frame.getAgent());
     return arrive(frame, inst, barriers, slot, arrivals, clocks);
+  }
   op->complete = [&frame, &inst, &barriers, slot, arrivals, clocks] {
     return arrive(frame, inst, barriers, slot, arrivals, clocks);
   };
@@ -201,10 +232,12 @@ LogicalResult sim::startLoad(Frame &frame, std::shared_ptr<AsyncOp> op,
           inst, "was started in phase " + Twine(phase) + " of " +
                     getName(barriers, slot) + ", which completed before its " +
                     Twine(bytes) + " bytes landed: it expected fewer bytes");
+    Touch touch = makeTouch(barrier);
     barrier.bytes -= bytes;
-    barrier.update();
+    update(frame, barrier, touch);
     return success();
   };
+  frame.getState().scheduler.touch(makeTouch(barriers.slots[slot]));
   Record details = makeRecord(barriers, slot);
   details.bytes = bytes;
   return frame.getState().start(std::move(op), RecordUnit::Tma, details);

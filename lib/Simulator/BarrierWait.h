@@ -27,6 +27,9 @@ mlir::LogicalResult waitFor(Frame &frame, const Instruction &inst,
                             BarrierArray &barriers, int64_t slot,
                             int64_t parity);
 
+/// Makes the present phase of a barrier expect `bytes` more bytes.
+void expect(Frame &frame, MBarrier &barrier, int64_t bytes);
+
 /// Arrives at a barrier; fails if its phase expects fewer arrivals.
 mlir::LogicalResult arrive(Frame &frame, const Instruction &inst,
                            BarrierArray &barriers, int64_t slot,

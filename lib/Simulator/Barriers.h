@@ -45,14 +45,22 @@ struct MBarrier {
   /// The joined clocks of the arrivals in the present phase, and those of the
   /// last complete phase, which a wait joins into the clocks of its agent.
   Clocks arriving, complete;
+  /// The agents that made the present phase expect bytes and have not arrived
+  /// since.
+  llvm::SmallVector<unsigned, 2> expecting;
+  /// Whether the order of arrivals and bytes within a phase has not mattered so
+  /// far (see StepTrace.cpp).
+  bool isRegular = true;
 
   int64_t getParity() const { return phase & 1; }
   /// Returns whether a wait for the phase of this parity is over.
   bool isComplete(int64_t parity) const { return getParity() != parity; }
   /// Starts the next phase if no arrivals and no bytes are missing.
   void update() {
+    isRegular &= missing > 0 || (bytes >= 0 && expecting.empty());
     if (missing > 0 || bytes != 0)
       return;
+    expecting.clear();
     arriving.done.raise(component, phase + 1);
     complete.join(arriving);
     arriving = {};

@@ -22,6 +22,7 @@
 
 #include "BlockRunner.h"
 #include "ClusterState.h"
+#include "PartialOrderSearch.h"
 
 #include <deque>
 
@@ -29,7 +30,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
+BlockRunner::Outcome BlockRunner::runOnce(Int3 block, Policy &policy) const {
   ClusterState cluster(launch, block, policy);
   // Operations in flight refer to frames, so frames outlive the run.
   std::vector<std::unique_ptr<Frame>> frames;
@@ -37,11 +38,15 @@ std::optional<Failure> BlockRunner::runOnce(Int3 block, Policy &policy) const {
     frames.push_back(std::make_unique<Frame>(
         launch, state->getBlock(), std::vector<Datum>(program.numSlots), *state,
         state->getMainAgent()));
-  return cluster.run([&](BlockState &state) {
+  Outcome outcome;
+  outcome.failure = cluster.run([&](BlockState &state) {
     Frame &frame = *frames[state.getRank()];
     return success(succeeded(frame.run(program.code, arguments)) &&
                    succeeded(state.leave()));
   });
+  for (const std::unique_ptr<BlockState> &state : cluster.getBlocks())
+    outcome.isRegular &= state->isRegular();
+  return outcome;
 }
 
 std::optional<Failure> BlockRunner::run(int64_t index) const {
@@ -53,18 +58,20 @@ std::optional<Failure> BlockRunner::run(int64_t index) const {
                 index / clusters[0] / clusters[1] * extents[2]};
   if (timing.kind == TimingKind::Worst)
     return runAll(block);
+  if (timing.kind == TimingKind::Exhaustive)
+    return runExhaustively(block);
   bool isReplayed = true;
   for (unsigned dim = 0; dim < 3; ++dim)
     isReplayed &= block[dim] == timing.block[dim] / extents[dim] * extents[dim];
   if (timing.kind == TimingKind::Replay && isReplayed) {
-    Policy policy(timing.choices);
-    return runOnce(block, policy);
+    Policy policy(timing.choices, timing.isOfExhaustive);
+    return runOnce(block, policy).failure;
   }
   Timing other = timing;
   if (timing.kind == TimingKind::Replay)
     other.kind = TimingKind::Earliest;
   Policy policy(other, index);
-  std::optional<Failure> failure = runOnce(block, policy);
+  std::optional<Failure> failure = runOnce(block, policy).failure;
   if (failure && timing.kind == TimingKind::Random)
     failure->notes.emplace_back(
         failure->location,
@@ -129,6 +136,19 @@ static std::string getSchedule(Int3 block, ArrayRef<unsigned> choices) {
   return text;
 }
 
+/// Returns the failure of a block whose runs have different results.
+Failure BlockRunner::getDifference(Int3 block) const {
+  return {program.location, "the results of block " + toString(block) +
+                                " depend on the order of what happens in it"};
+}
+
+static void addSchedule(Failure &failure, uint64_t run, StringRef schedule) {
+  failure.notes.emplace_back(failure.location,
+                             ("seen in run " + Twine(run) +
+                              " of the search; its schedule is " + schedule)
+                                 .str());
+}
+
 std::optional<Failure> BlockRunner::runAll(Int3 block) const {
   Snapshot before(arguments);
   std::optional<Snapshot> result;
@@ -138,16 +158,11 @@ std::optional<Failure> BlockRunner::runAll(Int3 block) const {
     next.pop_front();
     before.restore();
     Policy policy(given);
-    std::optional<Failure> failure = runOnce(block, policy);
+    std::optional<Failure> failure = runOnce(block, policy).failure;
     if (!failure && result && !result->isUnchanged())
-      failure = Failure{program.location,
-                        "the results of block " + toString(block) +
-                            " depend on the order of what happens in it"};
+      failure = getDifference(block);
     if (failure) {
-      failure->notes.emplace_back(failure->location,
-                                  "seen in run " + std::to_string(run + 1) +
-                                      " of the search; its schedule is " +
-                                      getSchedule(block, given));
+      addSchedule(*failure, run + 1, getSchedule(block, given));
       return failure;
     }
     if (!result)
@@ -167,4 +182,59 @@ std::optional<Failure> BlockRunner::runAll(Int3 block) const {
     }
   }
   return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// All orders
+//===----------------------------------------------------------------------===//
+
+std::optional<Failure> BlockRunner::explore(Int3 block,
+                                            PartialOrderSearch &search,
+                                            Exploration &result) const {
+  Snapshot before(arguments);
+  std::optional<Snapshot> after;
+  while (result.runs < timing.runs && search.beginRun()) {
+    before.restore();
+    ++result.runs;
+    Policy policy(search);
+    auto [failure, isRegular] = runOnce(block, policy);
+    search.endRun();
+    bool isComplete = !search.wasCutOff() && !search.hasDeparted();
+    if (!failure && isComplete && after && !after->isUnchanged())
+      failure = getDifference(block);
+    if (failure) {
+      std::string schedule = getSchedule(block, search.getChoices());
+      addSchedule(*failure, result.runs,
+                  search.isReducing() ? "exhaustive:" + schedule : schedule);
+      return failure;
+    }
+    result.cutOff += !isComplete;
+    if (isComplete && !after)
+      after.emplace(arguments);
+    if (!isRegular && search.isReducing() && !search.isExact())
+      search.makeExact();
+  }
+  result.isExhausted = !search.hasDeparted() && !search.beginRun();
+  if (after)
+    after->restore();
+  if (result.isExhausted)
+    return std::nullopt;
+  std::string reason =
+      search.hasDeparted()
+          ? "a run did not repeat the steps of the one before it"
+          : "more orders are possible";
+  return Failure{program.location,
+                 ("block " + toString(block) + ": " + Twine(result.runs) +
+                  " runs, not exhausted: " + reason)
+                     .str()};
+}
+
+std::optional<Failure> BlockRunner::runExhaustively(Int3 block) const {
+  PartialOrderSearch search(timing.reduces);
+  Exploration result{block, 0, 0, 0, false};
+  std::optional<Failure> failure = explore(block, search, result);
+  result.traces = search.countTraces();
+  if (launch.explored)
+    launch.explored(result);
+  return failure;
 }

@@ -28,8 +28,18 @@ public:
   std::optional<Failure> run(int64_t index) const;
 
 private:
-  std::optional<Failure> runOnce(Int3 block, Policy &policy) const;
+  /// The end of a run: its failure, and whether the order of updates
+  /// within the phases of its barriers did not matter.
+  struct Outcome {
+    std::optional<Failure> failure;
+    bool isRegular = true;
+  };
+  Outcome runOnce(Int3 block, Policy &policy) const;
+  Failure getDifference(Int3 block) const;
   std::optional<Failure> runAll(Int3 block) const;
+  std::optional<Failure> runExhaustively(Int3 block) const;
+  std::optional<Failure> explore(Int3 block, class PartialOrderSearch &search,
+                                 Exploration &result) const;
 
   const Launch &launch;
   const Program &program;

@@ -82,6 +82,14 @@ std::shared_ptr<BarrierArray> BlockState::makeBarriers(Value value,
   return barriers;
 }
 
+bool BlockState::isRegular() const {
+  return llvm::all_of(barriers, [](const auto &array) {
+    return llvm::all_of(array->slots, [](const MBarrier &barrier) {
+      return barrier.isRegular;
+    });
+  });
+}
+
 void BlockState::makeBarriersReady(bool inCluster) {
   for (const std::shared_ptr<BarrierArray> &array : barriers) {
     array->isReady = true;
@@ -205,7 +213,7 @@ LogicalResult BlockState::finish(Frame &frame, AsyncKind kind, uint32_t count) {
   synchronizeImplicitly(agent);
   if (Record *record = frame.getRecord())
     record->number = count;
-  return scheduler.complete([&](const AsyncOp &op) {
+  return scheduler.complete(frame.getAgent(), [&](const AsyncOp &op) {
     return op.component == component && op.time <= count;
   });
 }

@@ -82,6 +82,8 @@ public:
   std::shared_ptr<BarrierArray> makeBarriers(mlir::Value value,
                                              std::string name, int64_t slots,
                                              int64_t count);
+  /// Returns whether the order of updates within each phase has not mattered.
+  bool isRegular() const;
   /// Makes the barriers so far usable for the block, or for the cluster.
   void makeBarriersReady(bool inCluster);
 

@@ -51,10 +51,10 @@ ClusterState::run(function_ref<LogicalResult(BlockState &)> body) {
       bodies.push_back([&body, &block] { return body(*block); });
     isDone = succeeded(scheduler.runAgents(/*parent=*/0, bodies));
   }
-  isDone =
-      isDone &&
-      succeeded(scheduler.complete([](const AsyncOp &) { return true; })) &&
-      succeeded(checkOrder());
+  isDone = isDone &&
+           succeeded(scheduler.complete(
+               /*agent=*/0, [](const AsyncOp &) { return true; })) &&
+           succeeded(checkOrder());
   for (const std::unique_ptr<BlockState> &block : blocks)
     block->emitRecords();
   return isDone ? std::nullopt : failure;
@@ -73,7 +73,7 @@ LogicalResult ClusterState::synchronize(Frame &frame, const Instruction &inst) {
   Agent &agent = getAgent(frame.getAgent());
   // Arrivals of this block at others are made before it arrives here.
   if (failed(scheduler.yield(frame.getAgent())) ||
-      failed(scheduler.complete([&](const AsyncOp &op) {
+      failed(scheduler.complete(frame.getAgent(), [&](const AsyncOp &op) {
         return op.kind == AsyncKind::Arrival && block.owns(op.agent);
       })))
     return mlir::failure();

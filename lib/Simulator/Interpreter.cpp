@@ -161,6 +161,25 @@ static LogicalResult checkCluster(gpu::GPUFuncOp kernel, const Launch &launch) {
   return success();
 }
 
+/// Fails if the policy `exhaustive` does not know what orders the steps.
+static LogicalResult checkExhaustive(gpu::GPUFuncOp kernel,
+                                     const Launch &launch,
+                                     const Timing &timing) {
+  if (timing.kind != TimingKind::Exhaustive && !timing.isOfExhaustive)
+    return success();
+  if (launch.cluster.size() > 1)
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName()
+           << "' runs in clusters of blocks, but the policy 'exhaustive' is "
+              "about blocks that run alone; use 'worst'";
+  if (!launch.order.empty())
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName()
+           << "' is given an order of events, but the policy 'exhaustive' "
+              "tries all orders";
+  return success();
+}
+
 /// Runs all blocks of the queue on `threads` CPU threads, this one included.
 static void runBlocks(BlockQueue &queue, int64_t threads) {
   std::vector<std::thread> helpers;
@@ -200,15 +219,18 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
                 options.record,
                 options.recordedBlock,
                 getSharedCluster(kernel),
-                options.order};
-  if (failed(checkCluster(kernel, launch)))
+                options.order,
+                options.explored};
+  if (failed(checkExhaustive(kernel, launch, options.timing)) ||
+      failed(checkCluster(kernel, launch)))
     return failure();
   BlockRunner runner(launch, *program, values, options.timing);
   int64_t blocks = (*grid)[0] * (*grid)[1] * (*grid)[2];
   BlockQueue queue(blocks / launch.cluster.size(), runner, options.progress);
   int64_t threads =
       options.threads ? options.threads : std::thread::hardware_concurrency();
-  bool isSearch = options.timing.kind == TimingKind::Worst;
+  bool isSearch = options.timing.kind == TimingKind::Worst ||
+                  options.timing.kind == TimingKind::Exhaustive;
   runBlocks(queue, isSearch || isOrdered(kernel)
                        ? 1
                        : std::min(threads, queue.size()));

@@ -18,9 +18,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "Policy.h"
+#include "PartialOrderSearch.h"
 
 using namespace tilews;
 using namespace tilews::sim;
+
+bool Policy::completesAtOnce(AsyncKind operation) const {
+  if (!isStepwise())
+    return kind == TimingKind::Earliest;
+  // Only the operation itself and the wait for it can tell when these complete:
+  // all other accesses to its bytes are faults meanwhile.
+  bool isObserved =
+      operation == AsyncKind::Load || operation == AsyncKind::Arrival;
+  return !isObserved && (!search || search->isReducing());
+}
 
 unsigned Policy::choose(unsigned agents, bool runsOn, unsigned operations) {
   unsigned count = agents + operations;
@@ -38,6 +49,7 @@ unsigned Policy::choose(unsigned agents, bool runsOn, unsigned operations) {
     choices.push_back({unsigned(random() % count), count});
     break;
   case TimingKind::Worst:
+  case TimingKind::Exhaustive:
   case TimingKind::Replay: {
     unsigned next = choices.size() < given.size() ? given[choices.size()] : 0;
     choices.push_back({std::min(next, count - 1), count});

@@ -19,6 +19,21 @@
 
 namespace tilews::sim {
 
+class PartialOrderSearch;
+
+enum class AsyncKind {
+  /// A copy by TMA to shared memory, whose bytes land on a barrier.
+  Load,
+  /// A copy by cp.async.
+  Copy,
+  /// A copy by TMA to global memory.
+  Store,
+  /// An asynchronous matmul, which reads its operands until it completes.
+  Matmul,
+  /// Arrivals at a barrier.
+  Arrival
+};
+
 /// Makes the choices of one block and records them.
 ///
 /// Example: two agents can run and one copy can complete: `choose(2, true, 1)`
@@ -28,15 +43,26 @@ public:
   Policy(const Timing &timing, uint64_t block)
       : kind(timing.kind), random(timing.seed * 1000003 + block) {}
   /// Repeats the given choices, then always takes the first possibility.
-  explicit Policy(llvm::ArrayRef<unsigned> choices)
-      : kind(TimingKind::Replay), given(choices) {}
+  explicit Policy(llvm::ArrayRef<unsigned> choices, bool isOfExhaustive = false)
+      : kind(TimingKind::Replay), isOfExhaustive(isOfExhaustive),
+        given(choices) {}
+  /// Takes the steps that a search chooses.
+  explicit Policy(PartialOrderSearch &search)
+      : kind(TimingKind::Exhaustive), isOfExhaustive(true), search(&search) {}
 
   /// Returns whether agents continue until they must wait.
   bool isEager() const {
     return kind == TimingKind::Earliest || kind == TimingKind::Latest;
   }
-  /// Returns whether asynchronous operations complete when they start.
-  bool completesAtOnce() const { return kind == TimingKind::Earliest; }
+
+  /// Returns whether each effect on other agents is a step of its own, as the
+  /// policy `exhaustive` needs it: agents wait for operations to complete,
+  /// instead of making them complete.
+  bool isStepwise() const { return isOfExhaustive; }
+  /// Returns whether operations of a kind complete when they start.
+  bool completesAtOnce(AsyncKind operation) const;
+  /// Returns the search that chooses the steps; null for other policies.
+  PartialOrderSearch *getSearch() const { return search; }
 
   /// Chooses among `agents` agents that can run and `operations` operations
   /// that can complete; the latter are numbered after the agents. If `runsOn`,
@@ -50,6 +76,8 @@ public:
 
 private:
   TimingKind kind;
+  bool isOfExhaustive = false;
+  PartialOrderSearch *search = nullptr;
   std::mt19937_64 random;
   llvm::ArrayRef<unsigned> given;
   llvm::SmallVector<Choice, 0> choices;

@@ -160,6 +160,7 @@ struct Launch {
   /// The blocks that run together.
   tile::Cluster cluster = {};
   llvm::ArrayRef<OrderedEvent> order;
+  llvm::function_ref<void(const Exploration &)> explored = nullptr;
 };
 
 /// The values of an agent during its execution.

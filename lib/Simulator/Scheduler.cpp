@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scheduler.h"
+#include "Barriers.h"
 #include "Program.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -65,13 +66,43 @@ LogicalResult Scheduler::completeOne(size_t number) {
 }
 
 LogicalResult Scheduler::start(std::shared_ptr<AsyncOp> op) {
+  op->number = ++agents[op->agent].operations;
+  bool isImmediate = policy.completesAtOnce(op->kind) && op->canComplete();
+  if (isStepwise() && !isImmediate)
+    started.push_back(op);
+  if (PartialOrderSearch *search = policy.getSearch(); search && !isImmediate)
+    search->getTrace().start({op->agent, op->number});
   inFlight.push_back(std::move(op));
-  if (policy.completesAtOnce() && inFlight.back()->canComplete())
-    return completeOne(inFlight.size() - 1);
+  return isImmediate ? completeOne(inFlight.size() - 1) : success();
+}
+
+void Scheduler::orderAfter(Process process) const {
+  if (PartialOrderSearch *search = policy.getSearch())
+    search->getTrace().orderAfter(process);
+}
+
+/// Waits until operations have completed. They happen before the agent's next
+/// step also if they have completed already.
+LogicalResult Scheduler::awaitAll(unsigned agent,
+                                  function_ref<bool(const AsyncOp &)> select) {
+  auto selected = llvm::to_vector(llvm::make_filter_range(
+      started, [&](const auto &op) { return select(*op); }));
+  auto isOver = [&] {
+    return llvm::all_of(selected, [](const auto &op) { return op->isDone; });
+  };
+  Wait wait;
+  wait.isOver = isOver;
+  if (!isOver() && failed(waitUntil(agent, wait)))
+    return failure();
+  for (const std::shared_ptr<AsyncOp> &op : selected)
+    orderAfter({op->agent, op->number});
   return success();
 }
 
-LogicalResult Scheduler::complete(function_ref<bool(const AsyncOp &)> select) {
+LogicalResult Scheduler::complete(unsigned agent,
+                                  function_ref<bool(const AsyncOp &)> select) {
+  if (isStepwise())
+    return awaitAll(agent, select);
   for (size_t i = 0; i < inFlight.size();) {
     if (!select(*inFlight[i]))
       ++i;
@@ -118,6 +149,29 @@ bool Scheduler::isAwaited(const AsyncOp &op) const {
   return false;
 }
 
+/// Chooses a step: the policy's, or that of a search, which may end the run.
+std::optional<unsigned> Scheduler::choose(ArrayRef<unsigned> ready, bool runsOn,
+                                          ArrayRef<size_t> completing) {
+  PartialOrderSearch *search = policy.getSearch();
+  if (!search)
+    return policy.choose(ready.size(), runsOn, completing.size());
+  SmallVector<Process> possible;
+  for (unsigned agent : ready)
+    possible.push_back({agent, 0});
+  for (size_t i : completing)
+    possible.push_back({inFlight[i]->agent, inFlight[i]->number});
+  return search->choose(possible);
+}
+
+/// Tells a search which agents wait for a barrier when it ends a run.
+void Scheduler::noteBlocked() const {
+  for (auto [i, agent] : llvm::enumerate(agents))
+    if (agent.isLive && !agent.canRun() && agent.wait->barrier)
+      policy.getSearch()->addBlocked(
+          {unsigned(i), 0}, {TouchKind::Wait, agent.wait->barrier->number,
+                             agent.wait->barrier->phase, agent.wait->parity});
+}
+
 /// Executes steps until an agent continues, and returns that agent. `agent` ran
 /// last.
 unsigned Scheduler::pick(unsigned agent) {
@@ -144,15 +198,20 @@ unsigned Scheduler::pick(unsigned agent) {
       break;
     }
     bool runsOn = !ready.empty() && ready.front() == agent;
-    unsigned chosen = policy.choose(ready.size(), runsOn, completing.size());
-    if (chosen < ready.size()) {
-      if (!runsOn || chosen != 0)
-        LDBG() << "agent " << ready[chosen] << " continues, of " << ready.size()
-               << " agents that can; " << completing.size()
-               << " operations can complete";
-      return ready[chosen];
+    std::optional<unsigned> chosen = choose(ready, runsOn, completing);
+    if (!chosen) {
+      isFailed = true;
+      noteBlocked();
+      break;
     }
-    (void)completeOne(completing[chosen - ready.size()]);
+    if (*chosen < ready.size()) {
+      if (!runsOn || *chosen != 0)
+        LDBG() << "agent " << ready[*chosen] << " continues, of "
+               << ready.size() << " agents that can; " << completing.size()
+               << " operations can complete";
+      return ready[*chosen];
+    }
+    (void)completeOne(completing[*chosen - ready.size()]);
   }
   return getAnyLive(agent);
 }
@@ -180,7 +239,8 @@ LogicalResult Scheduler::giveUpControl(unsigned agent) {
 }
 
 LogicalResult Scheduler::yield(unsigned agent) {
-  if (policy.isEager() || (agents.size() == 1 && inFlight.empty()))
+  bool isAlone = agents.size() == 1 && inFlight.empty() && !isStepwise();
+  if (policy.isEager() || isAlone)
     return success();
   return giveUpControl(agent);
 }
@@ -202,6 +262,9 @@ LogicalResult Scheduler::runAgents(unsigned parent, ArrayRef<Body> bodies) {
     agents.resize(first + bodies.size());
   }
   agents[parent].children = bodies.size();
+  if (PartialOrderSearch *search = policy.getSearch())
+    for (unsigned agent = first; agent < first + bodies.size(); ++agent)
+      search->getTrace().start({agent, 0});
   std::vector<std::thread> threads;
   for (unsigned agent = first; agent < first + bodies.size(); ++agent)
     threads.emplace_back([this, bodies, parent, first, agent] {
@@ -221,6 +284,9 @@ LogicalResult Scheduler::runAgents(unsigned parent, ArrayRef<Body> bodies) {
   agents[parent].wait = nullptr;
   for (std::thread &thread : threads)
     thread.join();
+  if (succeeded(result))
+    for (unsigned agent = first; agent < first + bodies.size(); ++agent)
+      orderAfter({agent, 0});
   return result;
 }
 

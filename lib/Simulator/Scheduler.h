@@ -15,6 +15,7 @@
 #ifndef TILEWS_LIB_SIMULATOR_SCHEDULER_H
 #define TILEWS_LIB_SIMULATOR_SCHEDULER_H
 
+#include "PartialOrderSearch.h"
 #include "Policy.h"
 
 #include <condition_variable>
@@ -25,19 +26,6 @@ namespace tilews::sim {
 struct Instruction;
 struct MBarrier;
 
-enum class AsyncKind {
-  /// A copy by TMA to shared memory, whose bytes land on a barrier.
-  Load,
-  /// A copy by cp.async.
-  Copy,
-  /// A copy by TMA to global memory.
-  Store,
-  /// An asynchronous matmul, which reads its operands until it completes.
-  Matmul,
-  /// Arrivals at a barrier.
-  Arrival
-};
-
 /// An operation that completes at any time after its start.
 ///
 /// Example: the second cp.async of role @load has the component of the role's
@@ -46,6 +34,8 @@ enum class AsyncKind {
 struct AsyncOp {
   AsyncKind kind;
   unsigned agent = 0;
+  /// Its number among the operations that the agent has started, from 1 on.
+  unsigned number = 0;
   const Instruction *inst = nullptr;
   /// Its completion is event `time` of `component`.
   unsigned component = 0;
@@ -70,8 +60,10 @@ struct Wait {
   llvm::function_ref<bool()> isOver;
   /// Adds notes to a report of all waiting agents.
   llvm::function_ref<void(struct Failure &)> describe;
-  /// The barrier in memory that the agent waits for, if it is one.
+  /// The barrier in memory that the agent waits for, if it is one, and the
+  /// parity.
   const MBarrier *barrier = nullptr;
+  int64_t parity = 0;
 };
 
 /// Runs the agents of a block or a cluster, one at a time.
@@ -103,11 +95,19 @@ public:
   /// Starts an asynchronous operation.
   mlir::LogicalResult start(std::shared_ptr<AsyncOp> op);
   /// Completes the operations in flight for which `select` returns true, in the
-  /// order of their start.
+  /// order of their start. Stepwise, the agent waits until they have completed.
   mlir::LogicalResult
-  complete(llvm::function_ref<bool(const AsyncOp &)> select);
+  complete(unsigned agent, llvm::function_ref<bool(const AsyncOp &)> select);
   llvm::ArrayRef<std::shared_ptr<AsyncOp>> getInFlight() const {
     return inFlight;
+  }
+
+  /// Returns whether each effect on other agents is a step of its own.
+  bool isStepwise() const { return policy.isStepwise(); }
+  /// Tells a search that the present step uses a barrier or memory.
+  void touch(const Touch &touch) const {
+    if (PartialOrderSearch *search = policy.getSearch())
+      search->getTrace().touch(touch);
   }
 
   /// Returns the waiting agents that have not ended, with their waits.
@@ -119,6 +119,8 @@ private:
     const Wait *wait = nullptr;
     /// How many of the agents that it started have not ended.
     unsigned children = 0;
+    /// How many asynchronous operations it has started.
+    unsigned operations = 0;
     /// Signalled when it may continue. Shared, so that agents can be moved.
     std::shared_ptr<std::condition_variable> resumed =
         std::make_shared<std::condition_variable>();
@@ -127,6 +129,12 @@ private:
   };
 
   bool isAwaited(const AsyncOp &op) const;
+  mlir::LogicalResult
+  awaitAll(unsigned agent, llvm::function_ref<bool(const AsyncOp &)> select);
+  std::optional<unsigned> choose(llvm::ArrayRef<unsigned> ready, bool runsOn,
+                                 llvm::ArrayRef<size_t> completing);
+  void orderAfter(Process process) const;
+  void noteBlocked() const;
   mlir::LogicalResult completeOne(size_t number);
   unsigned pick(unsigned agent);
   unsigned getAnyLive(unsigned agent) const;
@@ -138,6 +146,8 @@ private:
   std::function<void()> onDeadlock;
   std::vector<AgentStatus> agents;
   std::vector<std::shared_ptr<AsyncOp>> inFlight;
+  /// Stepwise: all operations that were ever started.
+  std::vector<std::shared_ptr<AsyncOp>> started;
   /// Whether the block has failed. Agents then end one after the other.
   bool isFailed = false;
   bool prefersAwaited = false;

@@ -62,6 +62,9 @@ enum class TimingKind {
   Random,
   /// A search over runs, up to a number of runs per block.
   Worst,
+  /// All runs that differ in more than the order of independent steps, up to a
+  /// number of runs per block.
+  Exhaustive,
   /// The given choices, in one block.
   Replay
 };
@@ -69,11 +72,26 @@ enum class TimingKind {
 struct Timing {
   TimingKind kind = TimingKind::Earliest;
   uint64_t seed = 0;
-  /// Worst: the number of runs per block.
+  /// Worst, Exhaustive: the number of runs per block.
   unsigned runs = 1000;
+  /// Exhaustive: whether one run stands for all that differ in the order of
+  /// independent steps. If not, every order is run, which tests compare.
+  bool reduces = true;
   /// Replay: the block and its choices. Other blocks run with Earliest.
   Int3 block = {0, 0, 0};
   llvm::SmallVector<unsigned> choices;
+  /// Replay: whether the choices are those of a run of Exhaustive.
+  bool isOfExhaustive = false;
+};
+
+/// What the policy Exhaustive did in a block.
+struct Exploration {
+  Int3 block;
+  /// All runs; those that were given up, because others cover what could
+  /// follow; and how many differ in more than the order of independent steps.
+  uint64_t runs, cutOff, traces;
+  /// Whether nothing is left to run. False after a fault.
+  bool isExhausted;
 };
 
 /// An operation of an agent of a block. Agent 0 is the block outside of roles;
@@ -139,6 +157,8 @@ struct LaunchOptions {
   /// Receives the events of block `recordedBlock`, also if the block failed.
   llvm::function_ref<void(const RecordedEvent &)> record;
   Int3 recordedBlock = {0, 0, 0};
+  /// Called after each block under Exhaustive.
+  llvm::function_ref<void(const Exploration &)> explored;
   /// Called after each block with the number of finished blocks.
   llvm::function_ref<void(int64_t done, int64_t blocks)> progress;
 };

@@ -85,15 +85,25 @@ static void appendEvent(const TilewsSimEvent *event, void *list) {
       event->work, nb::tuple(accesses)));
 }
 
+/// Appends what a search did in a block to a Python list, as a tuple.
+static void appendExploration(const TilewsSimExploration *found, void *list) {
+  nb::gil_scoped_acquire gil;
+  static_cast<nb::list *>(list)->append(nb::make_tuple(
+      nb::make_tuple(found->block[0], found->block[1], found->block[2]),
+      found->runs, found->cutOff, found->traces, found->isExhausted));
+}
+
 /// Runs a kernel; returns the text of the errors, empty if there was none.
 static std::string
 run(MlirOperation kernel, const std::vector<Argument> &arguments,
     std::optional<std::array<int64_t, 3>> grid, uint64_t maxSteps,
     unsigned threads, unsigned timing, uint64_t seed, unsigned runs,
-    std::array<int64_t, 3> block, const std::vector<unsigned> &choices,
+    bool reduces, std::array<int64_t, 3> block,
+    const std::vector<unsigned> &choices, bool isOfExhaustive,
     const std::vector<std::pair<unsigned, uint64_t>> &order, unsigned barriers,
     std::optional<nb::list> events, std::array<int64_t, 3> recordedBlock,
-    nb::object printFunction, nb::object progress) {
+    std::optional<nb::list> explored, nb::object printFunction,
+    nb::object progress) {
   std::vector<TilewsSimArgument> converted;
   for (const Argument &argument : arguments)
     converted.push_back(convert(argument));
@@ -104,6 +114,8 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   options.timing = static_cast<TilewsSimTiming>(timing);
   options.seed = seed;
   options.runs = runs;
+  options.reduces = reduces;
+  options.isOfExhaustive = isOfExhaustive;
   std::copy(block.begin(), block.end(), options.block);
   options.numChoices = choices.size();
   options.choices = choices.data();
@@ -120,6 +132,10 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
     options.recordUserData = &*events;
     std::copy(recordedBlock.begin(), recordedBlock.end(),
               options.recordedBlock);
+  }
+  if (explored) {
+    options.explored = appendExploration;
+    options.exploredUserData = &*explored;
   }
   if (!progress.is_none()) {
     options.progress = reportProgress;
@@ -148,8 +164,9 @@ void populateSimulator(nb::module_ &m) {
           nb::arg("storage_bits"), nb::arg("writable"));
   m.def("_sim_run", run, nb::arg("kernel"), nb::arg("arguments"),
         nb::arg("grid").none(), nb::arg("max_steps"), nb::arg("threads"),
-        nb::arg("timing"), nb::arg("seed"), nb::arg("runs"), nb::arg("block"),
-        nb::arg("choices"), nb::arg("order"), nb::arg("barriers"),
-        nb::arg("events").none(), nb::arg("recorded_block"), nb::arg("print"),
+        nb::arg("timing"), nb::arg("seed"), nb::arg("runs"), nb::arg("reduces"),
+        nb::arg("block"), nb::arg("choices"), nb::arg("is_of_exhaustive"),
+        nb::arg("order"), nb::arg("barriers"), nb::arg("events").none(),
+        nb::arg("recorded_block"), nb::arg("explored").none(), nb::arg("print"),
         nb::arg("progress").none());
 }

@@ -76,6 +76,7 @@ FailureOr<int64_t> sim::getBarrierSlot(Frame &frame, const Instruction &inst,
 static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
                                     BarrierArray &barriers, int64_t slot,
                                     int64_t arrivals, const Clocks &clocks) {
+  llvm::erase(barriers.slots[slot].expecting, frame.getAgent());
   if (failed(arrive(frame, inst, barriers, slot, 1, clocks)))
     return failure();
   if (arrivals == 1)
@@ -96,8 +97,9 @@ static LogicalResult arriveOneByOne(Frame &frame, const Instruction &inst,
 /// Makes the late arrivals of this agent at a barrier, before it uses the
 /// barrier again.
 static LogicalResult arriveLate(Frame &frame, const MBarrier &barrier) {
-  return frame.getState().scheduler.complete([&](const AsyncOp &op) {
-    return op.kind == AsyncKind::Arrival && op.agent == frame.getAgent() &&
+  unsigned agent = frame.getAgent();
+  return frame.getState().scheduler.complete(agent, [&](const AsyncOp &op) {
+    return op.kind == AsyncKind::Arrival && op.agent == agent &&
            op.component == barrier.component;
   });
 }
@@ -150,6 +152,8 @@ static LogicalResult runArrive(Frame &frame, const Instruction &inst) {
   if (failed(arriveLate(frame, barrier)))
     return failure();
   barrier.bytes += op.getBytes().value_or(0);
+  if (op.getBytes() && op.getBy() == tile::Agents::Copies)
+    expect(frame, barrier, 0);
   if (Record *record = frame.getRecord())
     record->bytes = op.getBytes().value_or(-1);
   int64_t arrivals = op.getNumArrivals();
@@ -171,8 +175,8 @@ static LogicalResult runExpect(Frame &frame, const Instruction &inst) {
   FailureOr<int64_t> slot = getBarrierSlot(frame, inst, 0);
   if (failed(slot))
     return failure();
-  frame.get(inst, 0).barriers->slots[*slot].bytes +=
-      cast<tile::MBarrierExpectOp>(inst.op).getBytes();
+  expect(frame, frame.get(inst, 0).barriers->slots[*slot],
+         cast<tile::MBarrierExpectOp>(inst.op).getBytes());
   return success();
 }
 

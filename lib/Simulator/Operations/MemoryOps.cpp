@@ -324,7 +324,7 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   // Bytes outside the source count, too. A channel's barrier expects them when
   // the copy starts; other barriers are told by separate operations.
   if (!op.getSignal())
-    signal->barriers->slots[signal->slot].bytes += bytes;
+    expect(frame, signal->barriers->slots[signal->slot], bytes);
   return startLoad(frame, std::move(async), *signal->barriers, signal->slot,
                    bytes, move);
 }

@@ -63,8 +63,9 @@ static LogicalResult runRoles(Frame &frame, const Instruction &inst) {
   if (failed(state.scheduler.runAgents(frame.getAgent(), bodies)))
     return failure();
   // Operations in flight refer to the frames of the roles.
-  if (failed(state.scheduler.complete(
-          [&](const AsyncOp &op) { return state.owns(op.agent); })))
+  if (failed(state.scheduler.complete(frame.getAgent(), [&](const AsyncOp &op) {
+        return state.owns(op.agent);
+      })))
     return failure();
   for (Frame &role : frames)
     state.joinRole(role.getAgent());

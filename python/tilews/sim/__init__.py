@@ -12,7 +12,7 @@ one that changes what it computes. ``docs/simulator.md`` says what is modelled.
 from ._differential import Difference, differential, list_passes
 from ._events import Event
 from ._launch import SimulationError, run
-from ._options import BARRIERS, POLICIES, RunOptions
+from ._options import BARRIERS, POLICIES, Exploration, RunOptions
 from ._replay import Counterexample, find_counterexample, replay
 from ._trace import Trace, make_trace, trace
 
@@ -22,6 +22,7 @@ __all__ = [
     "Counterexample",
     "Difference",
     "Event",
+    "Exploration",
     "RunOptions",
     "SimulationError",
     "Trace",

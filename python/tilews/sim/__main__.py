@@ -23,8 +23,9 @@ from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
 from ._events import Event
+from ._grid import find_grid
 from ._launch import SimulationError, find_kernel, run
-from ._options import BARRIERS, POLICIES, RunOptions
+from ._options import BARRIERS, POLICIES, Exploration, RunOptions, get_grid
 from ._replay import Counterexample, replay
 
 
@@ -77,6 +78,7 @@ class _Command:
     seed: int
     seeds: int | None
     runs: int
+    save_replay: pathlib.Path | None
     schedule: str | None
     counterexample: str | None
     barriers: str
@@ -100,8 +102,11 @@ class _Command:
                 if self.trace
                 else "is the block that --trace is about: give both",
                 "runs": None
-                if self.policy == "worst"
-                else "goes with --policy worst only",
+                if self.policy in ("worst", "exhaustive")
+                else "goes with --policy worst or exhaustive only",
+                "save_replay": None
+                if self.policy in ("worst", "exhaustive")
+                else "goes with --policy worst or exhaustive only",
                 "seed": None
                 if self.policy == "random" or self.seeds
                 else "goes with --policy random or --seeds only",
@@ -214,8 +219,10 @@ class _Command:
         timings = self._timings()
         first: dict[str, Any] | None = None
         for timing in timings:
+            explored: list[Exploration] = []
             with _recording(self.trace) as record:
                 timed: RunOptions = {**options, **timing, "record": record}
+                timed["explored"] = explored
                 results = self._simulate(module, arguments, timed)
             first = results if first is None else first
             if changed := _find_changed(results, first):
@@ -225,7 +232,7 @@ class _Command:
                     f"{results[name][place]}, with {_describe(timings[0])} "
                     f"{first[name][place]}"
                 )
-            click.echo(f"{_describe(timing)}: ran")
+            click.echo(f"{_describe(timing)}: ran{_count(explored)}")
         return first or {}
 
     def _simulate(
@@ -253,8 +260,23 @@ class _Command:
             grid = _parse_integers(self.grid)
             values = list(copies.values())
             shown: RunOptions = {**options, "progress": progress}
-            run(module, self.kernel, values, grid, **shown)
+            try:
+                run(module, self.kernel, values, grid, **shown)
+            except SimulationError as error:
+                self._save(find_kernel(module, self.kernel), arguments, error)
+                raise
         return copies
+
+    def _save(
+        self, kernel: ir.Operation, arguments: dict[str, Any], error: SimulationError
+    ) -> None:
+        """Writes the run that a search stopped at, if there is one."""
+        if self.save_replay is None or error.schedule is None:
+            return
+        values = list(arguments.values())
+        grid = get_grid(_parse_integers(self.grid)) or find_grid(kernel, values)
+        found = Counterexample.from_error(kernel, values, error, grid or (1, 1, 1))
+        found.save(self.save_replay)
 
 
 @contextlib.contextmanager
@@ -267,6 +289,15 @@ def _recording(path: pathlib.Path | None) -> Iterator[list[Event] | None]:
         if path is not None:
             lines = [dataclasses.asdict(event) for event in events]
             path.write_text(json.dumps(lines, indent=1) + "\n")
+
+
+def _count(explored: list[Exploration]) -> str:
+    """How many orders the policy ``exhaustive`` has run."""
+    if not explored:
+        return ""
+    traces = sum(each.traces for each in explored)
+    runs = sum(each.runs for each in explored)
+    return f" all orders: {traces} that differ, in {runs} runs"
 
 
 def _describe(timing: RunOptions) -> str:
@@ -342,15 +373,25 @@ def _run_replay(module: ir.Module, counterexample: Counterexample) -> None:
     "--runs",
     type=click.IntRange(min=1),
     default=1000,
-    help="Runs a block of the policy 'worst'.",
+    help="Runs a block of the policies 'worst' and 'exhaustive'. If 'exhaustive' needs "
+    "more, it fails.",
 )
-@click.option("--schedule", help="A schedule that 'worst' has found, to be run again.")
+@click.option(
+    "--save-replay",
+    type=OutputFile(),
+    help="Write the failing run of 'worst' or 'exhaustive', with its arguments, to a "
+    "file for --replay.",
+)
+@click.option(
+    "--schedule",
+    help="A schedule that 'worst' or 'exhaustive' has found, to be run again.",
+)
 @click.option(
     "--replay",
     "counterexample",
     type=click.Path(exists=True, dir_okay=False),
     help="Run what the verifier has found, with its arguments and in its order: a file "
-    'that --tile-verify-schedule="counterexample=..." has written.',
+    'that --tile-verify-schedule="counterexample=..." or --save-replay has written.',
 )
 @click.option(
     "--barriers",
@@ -396,6 +437,7 @@ def main(**options: Any) -> None:
     \b
     tilews-sim gemm.mlir --dim M=512 --policy all
     tilews-sim gemm.mlir --arg steps=7 --policy worst --runs 200
+    tilews-sim wrong.mlir --policy exhaustive --save-replay counterexample.json
     tilews-sim wrong.mlir --replay counterexample.json
     tilews-sim gemm.mlir --differential 'tilews-to-nvvm{chip=sm_90a}' --folder out
     """

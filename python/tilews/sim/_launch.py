@@ -7,6 +7,7 @@ its blocks. This module checks and converts the arguments, and turns faults into
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from .. import ir
 from .._mlir_libs import _tilews
 from ._events import Event, make_event
 from ._grid import find_grid
-from ._options import RunOptions, Settings, get_grid
+from ._options import Exploration, RunOptions, Settings, get_grid
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +32,12 @@ class SimulationError(RuntimeError):
     """
 
     events: list[Event] | None = None
+
+    @property
+    def schedule(self) -> str | None:
+        """The schedule of the failing run, if ``worst`` or ``exhaustive`` found it."""
+        found = re.search(r"; its schedule is (\S+)", str(self))
+        return found[1] if found else None
 
 
 # The NumPy types that hold the elements of each MLIR type. Signless integers
@@ -112,6 +119,7 @@ def _simulate(
     block, choices = settings.replayed()
     record = settings.record
     events: list[tuple[Any, ...]] | None = None if record is None else []
+    found: list[Any] | None = None if settings.explored is None else []
     errors = _tilews._sim_run(
         kernel,
         arguments,
@@ -121,17 +129,22 @@ def _simulate(
         settings.policy_number(),
         settings.seed,
         settings.runs,
+        settings.reduces,
         block,
         choices,
+        settings.is_of_exhaustive(),
         list(settings.order),
         settings.barriers_number(),
         events,
         settings.recorded_block(),
+        found,
         _print,
         settings.progress,
     )
     if record is not None and events is not None:
         record.extend(make_event(*event) for event in events)
+    if settings.explored is not None and found is not None:
+        settings.explored.extend(Exploration(*each) for each in found)
     if errors:
         error = SimulationError(errors)
         error.events = record

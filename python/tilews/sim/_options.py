@@ -13,8 +13,29 @@ import numpy as np
 if TYPE_CHECKING:
     from ._events import Event
 
-POLICIES = ("earliest", "latest", "random", "worst", "replay")
+POLICIES = ("earliest", "latest", "random", "worst", "exhaustive", "replay")
 BARRIERS = ("detect", "implied", "explicit")
+#: How the schedules of the policy ``"exhaustive"`` begin.
+_OF_EXHAUSTIVE = "exhaustive:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Exploration:
+    """What the policy ``"exhaustive"`` did in a block.
+
+    Attributes:
+        block: Its coordinates.
+        runs: All runs.
+        cut_off: Those that were given up, because others cover what could follow.
+        traces: How many differ in more than the order of independent steps.
+        is_exhausted: Whether no other order is left. False after a fault.
+    """
+
+    block: tuple[int, int, int]
+    runs: int
+    cut_off: int
+    traces: int
+    is_exhausted: bool
 
 
 class RunOptions(TypedDict, total=False):
@@ -23,11 +44,18 @@ class RunOptions(TypedDict, total=False):
     Attributes:
         policy: Which of several possible steps comes next. ``"earliest"`` (the default)
             completes asynchronous operations at once, ``"latest"`` completes them when
-            no other step is possible, ``"random"`` draws a step, and ``"worst"`` tries
-            one possibility after the other.
+            no other step is possible, ``"random"`` draws a step, ``"worst"`` tries
+            one possibility after the other, and ``"exhaustive"`` tries all that differ
+            in more than the order of independent steps.
         seed: Seed of ``"random"``; 0 by default.
-        runs: Runs of each block under ``"worst"``; 1000 by default.
-        schedule: A schedule that ``"worst"`` has printed, to be run again.
+        runs: Runs of each block under ``"worst"`` and ``"exhaustive"``; 1000 by
+            default. It is an error if ``"exhaustive"`` would need more.
+        schedule: A schedule that ``"worst"`` or ``"exhaustive"`` has printed, to be run
+            again.
+        explored: A list that gets an :class:`Exploration` for each block under
+            ``"exhaustive"``.
+        reduces: Whether ``"exhaustive"`` lets one run stand for all that differ in the
+            order of independent steps. ``False`` is for tests of this reduction.
         order: The steps that the first block has to take first, as pairs of an agent
             (0 outside of roles, then the roles in order) and the number of an operation
             of the kernel as it is printed. Afterwards `policy` decides. See
@@ -48,6 +76,8 @@ class RunOptions(TypedDict, total=False):
     seed: int
     runs: int
     schedule: str | None
+    explored: list[Exploration] | None
+    reduces: bool
     order: Sequence[tuple[int, int]]
     barriers: str
     max_steps: int
@@ -65,6 +95,8 @@ class Settings:
     seed: int = 0
     runs: int = 1000
     schedule: str | None = None
+    explored: list[Exploration] | None = None
+    reduces: bool = True
     order: Sequence[tuple[int, int]] = ()
     barriers: str = "detect"
     max_steps: int = 0
@@ -86,13 +118,20 @@ class Settings:
         """The block and the choices of the schedule, such as ``"0,0,0:1.0.2"``."""
         if self.schedule is None:
             return [0, 0, 0], []
-        match = re.fullmatch(r"(\d+),(\d+),(\d+):((?:\d+(?:\.\d+)*)?)", self.schedule)
+        match = re.fullmatch(
+            rf"(?:{_OF_EXHAUSTIVE})?(\d+),(\d+),(\d+):((?:\d+(?:\.\d+)*)?)",
+            self.schedule,
+        )
         if not match:
             raise ValueError(
                 f"expected a schedule such as '0,0,0:1.0.2', found '{self.schedule}'"
             )
         choices = [int(choice) for choice in match[4].split(".") if choice]
         return [int(match[i]) for i in (1, 2, 3)], choices
+
+    def is_of_exhaustive(self) -> bool:
+        """Whether the schedule is one that ``"exhaustive"`` has found."""
+        return (self.schedule or "").startswith(_OF_EXHAUSTIVE)
 
     def recorded_block(self) -> list[int]:
         """The coordinates in x, y and z of the block that is recorded."""

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pathlib
 import tempfile
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .. import ir, passes
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._events import Event
-from ._launch import find_kernel, run
+from ._launch import SimulationError, find_kernel, run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,16 +32,62 @@ class Counterexample:
         events: The steps in order: dictionaries with ``task`` (0 outside of roles, then
             the roles in order), ``op`` (the number of the operation in the kernel as it
             is printed) and ``text``. Empty if arguments do not matter.
+        schedule: The schedule of a run that a search of the simulator found; then there
+            are no events.
+        grid: The blocks of that run in x, y and z.
     """
 
     kernel: str
     fault: str
     inputs: tuple[dict[str, Any], ...]
     events: tuple[dict[str, Any], ...]
+    schedule: str | None = None
+    grid: tuple[int, ...] = (1, 1, 1)
+
+    @staticmethod
+    def from_error(
+        kernel: ir.Operation,
+        arguments: Sequence[Any],
+        error: SimulationError,
+        grid: Sequence[int] = (1, 1, 1),
+    ) -> Counterexample:
+        """The run that a search stopped at.
+
+        Args:
+            kernel: The ``gpu.func``.
+            arguments: What it was called with. Elements of float arrays are not kept: a
+                replay draws others.
+            error: What the search raised.
+            grid: The blocks in x, y and z.
+
+        Raises:
+            ValueError: The error is not one of a search.
+        """
+        if error.schedule is None:
+            raise ValueError("expected an error of the policy 'exhaustive' or 'worst'")
+        types = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value)
+        inputs = [
+            each
+            for number, value in enumerate(arguments)
+            for each in _describe_input(number, types.inputs[number], value)
+        ]
+        return Counterexample(
+            ir.StringAttr(kernel.attributes["sym_name"]).value,
+            str(error).split("\n")[0],
+            tuple(inputs),
+            (),
+            error.schedule,
+            tuple(grid),
+        )
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Writes a file that :meth:`load` reads."""
+        text = json.dumps(dataclasses.asdict(self), indent=1)
+        pathlib.Path(path).write_text(text + "\n")
 
     @staticmethod
     def load(path: str | pathlib.Path) -> Counterexample:
-        """Reads a file that ``--tile-verify-schedule="counterexample=..."`` wrote.
+        """Reads a file of ``--tile-verify-schedule="counterexample=..."`` or `save`.
 
         Raises:
             ValueError: The file holds no counterexample.
@@ -52,6 +99,8 @@ class Counterexample:
                 read["fault"],
                 tuple(read["inputs"]),
                 tuple(read["events"]),
+                read.get("schedule"),
+                tuple(read.get("grid", (1, 1, 1))),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is no counterexample: {error}") from None
@@ -82,6 +131,31 @@ class Counterexample:
                 arguments[number] = _grow(arguments[number], place)
                 arguments[number][place] = each["value"]
         return arguments
+
+
+def _describe_input(
+    number: int, type_: ir.Type, value: Any
+) -> Iterator[dict[str, Any]]:
+    """The entries of ``inputs`` for an argument."""
+
+    def describe(kind: str, place: Sequence[int], found: Any) -> dict[str, Any]:
+        return {
+            "name": f"argument {number}" + (f"{list(place)}" if place else ""),
+            "kind": kind,
+            "argument": number,
+            "place": list(place),
+            "value": found,
+        }
+
+    if not isinstance(value, np.ndarray):
+        yield describe("scalar", (), value)
+        return
+    for dim, extent in enumerate(value.shape):
+        if isinstance(type_, ir.MemRefType) and type_.is_dynamic_dim(dim):
+            yield describe("extent", (dim,), extent)
+    if value.dtype.kind in "biu":
+        for place, element in np.ndenumerate(value):
+            yield describe("element", place, element.item())
 
 
 def _grow(array: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
@@ -137,5 +211,7 @@ def replay(
     kernel = find_kernel(module, counterexample.kernel)
     arguments = counterexample.make_arguments(kernel, seed)
     order = [(each["task"], each["op"]) for each in counterexample.events]
-    run(kernel, None, arguments, 1, schedule="0,0,0:", order=order, record=record)
+    schedule = counterexample.schedule or "0,0,0:"
+    grid = counterexample.grid
+    run(kernel, None, arguments, grid, schedule=schedule, order=order, record=record)
     return arguments

@@ -187,7 +187,7 @@ def test_pipelines_are_taken_apart():
         (["--differential", "nothing"], "'nothing' does not refer to"),
         (["--schedule", "9,9,9:1"], "(9, 9, 9) is not in the grid, which has the"),
         (["--block", "0,0,0"], "--block is the block that --trace is about"),
-        (["--runs", "3"], "--runs goes with --policy worst only"),
+        (["--runs", "3"], "--runs goes with --policy worst or exhaustive"),
         (["--seed", "3"], "--seed goes with --policy random or --seeds only"),
         (["--folder", "."], "--folder goes with --differential only"),
         (["--policy", "latest", "--seeds", "2"], "--policy is 'random' with --seeds"),
