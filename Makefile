@@ -63,7 +63,7 @@ format: .venv/installed
 	.venv/bin/ruff format
 
 # The checks that take hours, each also alone: make nightly-tidy.
-NIGHTLY := tidy includes sanitizers mutation scaling fuzz coverage
+NIGHTLY := tidy includes sanitizers mutation enumeration scaling fuzz coverage
 .PHONY: $(NIGHTLY:%=nightly-%)
 nightly: $(NIGHTLY:%=nightly-%)
 
@@ -81,6 +81,12 @@ nightly-sanitizers: .venv/installed
 # The table may not become worse; the difference is the result.
 nightly-mutation: mutation
 	git diff --exit-code docs/mutation.md
+
+# Each night goes on where the last one ended. Where verifier and simulator disagree,
+# one of them is wrong.
+nightly-enumeration: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.enumerate \
+	  --count 200000 --jobs $$(nproc) --state build/nightly/enumeration.json
 
 nightly-scaling: scaling
 

@@ -11,7 +11,7 @@ one that changes what it computes. ``docs/simulator.md`` says what is modelled.
 
 from ._differential import Difference, differential, list_passes
 from ._events import Event
-from ._launch import SimulationError, run
+from ._launch import SimulationError, find_kernel, run
 from ._options import BARRIERS, POLICIES, Exploration, RunOptions
 from ._replay import Counterexample, find_counterexample, replay
 from ._trace import Trace, make_trace, trace
@@ -28,6 +28,7 @@ __all__ = [
     "Trace",
     "differential",
     "find_counterexample",
+    "find_kernel",
     "list_passes",
     "make_trace",
     "replay",
