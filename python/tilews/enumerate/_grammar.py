@@ -257,6 +257,23 @@ FAMILIES = (
         _settings(_FEW),
     ),
     Family(
+        "barriers and atomic updates",
+        "barriers",
+        (("E0", "S0", "G0", "C0"), ("W0", "G0", "L0", "R0")),
+        (4, 4),
+        (2, 8),
+        _settings(_FEW),
+        once=True,
+    ),
+    Family(
+        "barriers and cp.async",
+        "barriers",
+        (("E0", "K0", "N0"), ("W0", "L0", "R0")),
+        (4, 4),
+        (2, 7),
+        _settings(_FEW),
+    ),
+    Family(
         "barriers and two consumers",
         "barriers",
         (("E0", "f0"), _READ, _READ),

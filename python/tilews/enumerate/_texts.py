@@ -14,7 +14,8 @@ a barrier that says that a slot is full, and one that says that it is empty:
     C  arrival at full by all warps
     W  wait for full        L  load                                 w  W and L
     T  copy by TMA to global memory, and its end                    R  arrival at empty
-    Y  barrier of the role's threads
+    Y  barrier of the role's threads              G  atomic update of the slot
+    K  copy by cp.async     N  arrival at full when the copies have landed
 """
 
 from __future__ import annotations
@@ -56,6 +57,12 @@ _BARRIERS = {
     "S": ["{slot}", _STORE],
     "P": ["tile.proxy_fence"],
     "Y": ["tile.barrier"],
+    "G": ["{slot}", "tile.atomic_rmw <add> %ones to %{v} : !tile to !slot"],
+    "K": [
+        "{slot}",
+        f"{_COPY} {{{{tile.inst = #tile.inst<cp_async>}}}} : memref<?xf32> to !slot",
+    ],
+    "N": ["tile.mbarrier_arrive %full{c}[%s{c}] {{by = #tile.agents<copies>}} : !b{c}"],
     "L": ["{slot}", "%x{v} = tile.load %{v} : !slot -> !tile"],
     "T": [
         "{slot}",
@@ -64,6 +71,9 @@ _BARRIERS = {
     ],
 }
 _WARPS = 4
+#: How many arrivals at a barrier of full slots an operation makes, if not one. No
+#: schedule has both.
+_ARRIVALS = {"C0": _WARPS, "N0": 32}
 _HEAD = """\
 !slot = memref<16xf32, #gpu.address_space<workgroup>>
 !tile = tensor<16xf32>
@@ -211,11 +221,9 @@ def _loop(
 def _declare(schedule: Schedule) -> tuple[list[str], list[str]]:
     """The types of channels or barriers, and the operations that make them."""
     types, lines = [], []
-    consumers = [
-        sum(f"R{c}" in role for role in _simple(schedule)) or 1
-        for c in range(len(schedule.depths))
-    ]
+    roles = _simple(schedule)
     for c, depth in enumerate(schedule.depths):
+        consumers = sum(f"R{c}" in role for role in roles) or 1
         types.append(
             f"!buffer{c} = memref<{depth}x16xf32, #gpu.address_space<workgroup>>"
         )
@@ -231,14 +239,12 @@ def _declare(schedule: Schedule) -> tuple[list[str], list[str]]:
                 f": !buffer{c} -> !channel{c}"
             )
             continue
-        by_warps = any(f"C{c}" in role for role in schedule.roles)
+        arrivals = max(_ARRIVALS.get(each, 1) for role in roles for each in role)
         types.append(f"!b{c} = !tile.mbarrier<{depth}>")
         lines += [
             f"%depth{c} = arith.constant {depth} : i32",
-            f"%full{c} = tile.mbarrier {{count = {_WARPS if by_warps else 1} : i64}} "
-            f": !b{c}",
-            f"%empty{c} = tile.mbarrier {{count = {_WARPS * consumers[c]} : i64}} "
-            f": !b{c}",
+            f"%full{c} = tile.mbarrier {{count = {arrivals} : i64}} : !b{c}",
+            f"%empty{c} = tile.mbarrier {{count = {_WARPS * consumers} : i64}} : !b{c}",
         ]
     if schedule.form == "barriers":
         lines.append("tile.mbarrier_ready")
@@ -261,7 +267,11 @@ def make_text(schedule: Schedule) -> str:
     threads = 0
     for number, operations in enumerate(roles):
         elected = _is_elected(operations, schedule.form)
-        few = elected or (schedule.form == "channels" and operations[0][0] in "AFC")
+        few = (
+            elected
+            or any(each[0] == "N" for each in operations)
+            or (schedule.form == "channels" and operations[0][0] in "AFC")
+        )
         warps = 1 if few else _WARPS
         threads += 32 * warps
         lines.append(

@@ -34,22 +34,30 @@ RIGHT = [
     "barriers/2/none/flat/E0S0P0C0-W0T0R0",
     "barriers/2/none/flat/E0F0B0-W0S0P0R0",
     "barriers/2/none/flat/E0S0Y0A0-W0L0R0",
+    "barriers/2/none/flat/E0K0N0-W0L0R0",
+    "barriers/2/none/flat/E0S0C0-W0G0R0",
     "barriers/2/all/flat/E0f0-w0R0-w0R0",
     "barriers/1,2/none/flat/E0f0w1R1-w0R0E1f1",
 ]
 #: Disagreements that are known; the verifier is to be repaired.
 KNOWN = (
-    # Rules that say more than the simulator finds, where no access depends on them.
+    # Broken rules that no access suffers from.
     "false alarm: role @r# adds to slot # of this barrier without waiting",
     "false alarm: role @r# commits slot # in phase #, which it has not acquired",
     "false alarm: role @r# releases slot # in phase #, which it has not waited for",
     "false alarm: role @r# writes to slot # of a channel outside of a transaction",
     "false alarm: a phase of slot # of this barrier is left incomplete",
-    # Buffers that no role writes, or that are read before.
+    "false alarm: a barrier completes a phase",
+    # Buffers that no role has written, or atomic updates only.
     "unsound: 'tile.load' op reads element (#) of shared memory, which was never",
     "unsound: 'tile.copy' op reads element (#) of shared memory, which was never",
+    "unsound: 'tile.atomic_rmw' op",
     # Two writes of one fill.
     "unsound: 'tile.store' op writes element (#) of shared memory, which nothing",
+    "unsound: 'tile.copy' op writes element (#) of shared memory, to which a copy is",
+    # A fence after the arrival that hands the writes on.
+    "unsound: 'tile.copy' op writes element (#) of shared memory on its own",
+    "unsound: 'tile.copy' op reads element (#) of shared memory on its own",
 )
 
 
