@@ -136,6 +136,13 @@ MLIR_CAPI_EXPORTED MlirLogicalResult tilewsSimRun(
     MlirOperation kernel, intptr_t numArguments,
     const TilewsSimArgument *arguments, const TilewsSimOptions *options);
 
+/// Calls `add` with each pair of arguments of a `gpu.func` that must not overlap
+/// in memory. The kernel writes the first and accesses the second.
+MLIR_CAPI_EXPORTED void tilewsSimFindDisjointArguments(
+    MlirOperation kernel,
+    void (*add)(intptr_t written, intptr_t other, void *userData),
+    void *userData);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Simulator.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Simulator/Interpreter.h"
 
 #include "mlir/CAPI/IR.h"
@@ -146,4 +147,12 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
   auto converted =
       llvm::map_to_vector(llvm::ArrayRef(arguments, numArguments), convert);
   return wrap(sim::runKernel(func, converted, launch));
+}
+
+void tilewsSimFindDisjointArguments(MlirOperation kernel,
+                                    void (*add)(intptr_t written,
+                                                intptr_t other, void *userData),
+                                    void *userData) {
+  for (auto [written, other] : tile::findDisjointArguments(unwrap(kernel)))
+    add(written, other, userData);
 }

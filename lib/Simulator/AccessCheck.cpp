@@ -162,12 +162,18 @@ Viewer AccessChecker::getViewer(unsigned number) const {
   return viewer;
 }
 
+/// Returns what identifies the memory of a buffer: data may pass between
+/// arguments that overlap, but not between shared buffers.
+static const void *getMemory(const Buffer &buffer) {
+  return buffer.origin ? static_cast<const void *>(buffer.origin) : &buffer;
+}
+
 Cells *AccessChecker::getCells(const Buffer &buffer) {
   if (buffer.cells)
     return buffer.cells.get();
   if (!buffer.isWritten)
     return nullptr;
-  std::unique_ptr<Cells> &cells = global[&buffer];
+  std::unique_ptr<Cells> &cells = global[getMemory(buffer)];
   if (!cells)
     cells = std::make_unique<Cells>();
   return cells.get();
@@ -219,7 +225,7 @@ LogicalResult AccessChecker::check(Frame &frame, const Instruction &inst,
   Cells *cells = getCells(buffer);
   if (!cells)
     return success();
-  shadow.begin(makeEvent(frame.getAgent(), inst, mode, &buffer));
+  shadow.begin(makeEvent(frame.getAgent(), inst, mode, getMemory(buffer)));
   Viewer viewer = getViewer(frame.getAgent());
   viewer.needsFence &= bool(buffer.cells);
   return forEachRow(memref, box, [&](const Row &row) {

@@ -64,7 +64,7 @@ private:
   Shadow shadow;
   std::shared_ptr<Cells> arena = std::make_shared<Cells>();
   /// Global memory that the kernel writes.
-  llvm::DenseMap<const Buffer *, std::unique_ptr<Cells>> global;
+  llvm::DenseMap<const void *, std::unique_ptr<Cells>> global;
 };
 
 } // namespace tilews::sim

@@ -176,6 +176,40 @@ FailureOr<Datum> Binder::bindScalar(unsigned index, const Argument &arg) {
   return datum;
 }
 
+/// Lets arguments that overlap share the shadow of their bytes, so that
+/// accesses to one are checked against those to the other. An argument that
+/// starts 64 bytes after another has its first byte in cell 64.
+static void shareShadows(ArrayRef<Datum> values) {
+  struct Extent {
+    Buffer *buffer;
+    const uint8_t *begin, *end;
+  };
+  SmallVector<Extent> extents;
+  for (const Datum &value : values) {
+    if (!value.memref || llvm::is_contained(value.memref->shape, 0))
+      continue;
+    const MemRef &memref = *value.memref;
+    int64_t first = 0, last = 0;
+    for (auto [extent, stride] : llvm::zip_equal(memref.shape, memref.strides))
+      (stride < 0 ? first : last) += (extent - 1) * stride;
+    const uint8_t *data = memref.buffer->data;
+    int64_t bytes = memref.storageBits / 8;
+    extents.push_back(
+        {memref.buffer.get(), data + first * bytes, data + (last + 1) * bytes});
+  }
+  llvm::sort(extents, [](const Extent &a, const Extent &b) {
+    return a.begin < b.begin;
+  });
+  const uint8_t *origin = nullptr, *end = nullptr;
+  for (const Extent &extent : extents) {
+    if (!end || extent.begin >= end)
+      origin = extent.begin;
+    end = std::max(end, extent.end);
+    extent.buffer->origin = origin;
+    extent.buffer->firstCell = extent.buffer->data - origin;
+  }
+}
+
 LogicalResult Binder::bind(ArrayRef<Argument> arguments,
                            SmallVectorImpl<Datum> &values) {
   if (arguments.size() != declared.size())
@@ -189,6 +223,7 @@ LogicalResult Binder::bind(ArrayRef<Argument> arguments,
       return failure();
     values.push_back(*value);
   }
+  shareShadows(values);
   return success();
 }
 

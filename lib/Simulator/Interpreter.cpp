@@ -19,6 +19,7 @@
 #include "tilews/Simulator/Interpreter.h"
 #include "BlockRunner.h"
 
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -78,12 +79,10 @@ static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
 /// be traced to one.
 static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
   auto mark = [&](Value buffer) {
-    while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-      buffer = view.getViewSource();
-    auto argument = dyn_cast<BlockArgument>(buffer);
-    bool isKnown = argument && argument.getOwner()->getParentOp() == kernel;
-    for (auto [i, datum] : llvm::enumerate(arguments))
-      if (datum.memref && (!isKnown || argument.getArgNumber() == i))
+    BlockArgument written = tile::getKernelArgument(buffer);
+    for (auto [argument, datum] :
+         llvm::zip_equal(kernel.getArguments(), arguments))
+      if (datum.memref && tile::mayAlias(written, argument))
         datum.memref->buffer->isWritten = true;
   };
   kernel.walk([&](Operation *op) {

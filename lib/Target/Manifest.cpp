@@ -19,6 +19,7 @@
 
 #include "tilews/Target/Manifest.h"
 
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
@@ -111,6 +112,22 @@ static json::Object getParameter(const KernelParameter &parameter,
       parameter.kind == ParameterKind::Stride)
     object["dimension"] = parameter.dimension;
   return object;
+}
+
+/// Returns the pairs of arguments that must not overlap. Null if they are not
+/// known: for an llvm.func that was not made from a tile kernel.
+static json::Value getDisjoint(FunctionOpInterface kernel) {
+  SmallVector<ArgumentPair> pairs;
+  if (isa<gpu::GPUFuncOp>(kernel))
+    pairs = findDisjointArguments(kernel);
+  else if (kernel->hasAttr(TileDialect::kDisjoint))
+    pairs = getArgumentPairs(kernel, TileDialect::kDisjoint);
+  else
+    return nullptr;
+  json::Array list;
+  for (auto [written, other] : pairs)
+    list.push_back(json::Array{written, other});
+  return list;
 }
 
 /// Returns the recipe of a tensor map. The stride of its first dimension is
@@ -322,6 +339,7 @@ FailureOr<json::Object> tilews::getManifest(FunctionOpInterface kernel,
                               {"warp_size", target.warpSize}}},
       {"index_bitwidth", indexBitwidth},
       {"arguments", std::move(argumentList)},
+      {"disjoint", getDisjoint(kernel)},
       {"parameters", std::move(parameterList)},
       {"block", json::Array{getNumThreads(kernel), 1, 1}},
       {"cluster", nullptr},

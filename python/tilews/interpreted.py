@@ -10,6 +10,7 @@ import numpy as np
 from . import ir, sim
 from .errors import CompileError
 from .runtime import LaunchError
+from .sim._launch import find_kernel, find_overlap
 from .specialize import Argument, Specialization
 
 
@@ -67,6 +68,9 @@ class InterpretedKernel:
                 f"{len(args)}"
             )
         self._check(args)
+        kernel = find_kernel(self._module, self._name)
+        if overlap := find_overlap(kernel, args):
+            raise LaunchError(overlap)
         sim.run(self._module, self._name, args, grid)
 
     def _check(self, args: Sequence[Any]) -> None:

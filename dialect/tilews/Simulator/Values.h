@@ -86,6 +86,8 @@ struct Buffer {
   const Places *places = nullptr;
   /// The instruction that allocates it; null for arguments.
   const Instruction *alloc = nullptr;
+  /// Global memory: the byte of cell 0, which other arguments may share.
+  const uint8_t *origin = nullptr;
   /// Global memory: whether the kernel writes it.
   bool isWritten = false;
   /// The channel that synchronizes the buffer's versions.

@@ -17,6 +17,8 @@
 //                     null), strides in elements (a number or null; `null`
 //                     instead of the list for row-major), divisible and
 //                     alignment in bytes; a scalar has name and dtype
+//   disjoint          pairs [a, b] of arguments that must not overlap in memory:
+//                     the kernel writes a and accesses b; null if not known
 //   parameters        what the kernel receives, in order: kind (pointer,
 //                     extent, stride, scalar, tensor_map), dtype, argument,
 //                     for extents and strides the dimension, and for tensor

@@ -150,6 +150,18 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   return mlirLogicalResultIsSuccess(result) ? "" : diagnostics.getText();
 }
 
+static std::vector<std::pair<intptr_t, intptr_t>>
+findDisjointArguments(MlirOperation kernel) {
+  std::vector<std::pair<intptr_t, intptr_t>> pairs;
+  tilewsSimFindDisjointArguments(
+      kernel,
+      [](intptr_t written, intptr_t other, void *userData) {
+        static_cast<decltype(pairs) *>(userData)->emplace_back(written, other);
+      },
+      &pairs);
+  return pairs;
+}
+
 void populateSimulator(nb::module_ &m) {
   nb::class_<Memory>(m, "_SimMemory")
       .def(
@@ -169,4 +181,5 @@ void populateSimulator(nb::module_ &m) {
         nb::arg("order"), nb::arg("barriers"), nb::arg("events").none(),
         nb::arg("recorded_block"), nb::arg("explored").none(), nb::arg("print"),
         nb::arg("progress").none());
+  m.def("_disjoint_arguments", findDisjointArguments);
 }

@@ -23,6 +23,7 @@
 
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -88,7 +89,8 @@ static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
 
 LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
-    : target(target), block({0, getNumThreads(kernel), 0}) {
+    : target(target), block({0, getNumThreads(kernel), 0}),
+      disjoint(findDisjointArguments(kernel)) {
   kernel.walk([&](SpecializeOp specialize) {
     // Hardware barrier 0 synchronizes the block; roles get the following ones.
     int64_t barrier = 0;

@@ -141,6 +141,7 @@ struct KernelPattern : TilePattern<gpu::GPUFuncOp> {
       if (attr.getName() != gpu::GPUDialect::getKernelFuncAttrName())
         function->setDiscardableAttr(attr.getName(), attr.getValue());
     setKernelArguments(function, op);
+    setArgumentPairs(function, TileDialect::kDisjoint, lowering.disjoint);
     if (!lowering.tensorMaps.empty())
       setTensorMaps(function, lowering.tensorMaps);
     getTarget().setKernelAttributes(function, getNumThreads(op));

@@ -63,6 +63,7 @@ from .memory import (
     atomic_xor,
     copy,
     load,
+    may_alias,
     store,
     view,
 )

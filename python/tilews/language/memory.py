@@ -10,7 +10,7 @@ from .._mlir_libs import _tilews
 from ..dialects import memref, tile
 from ..errors import CompileError, LanguageError
 from .arithmetic import as_index, as_value, is_number
-from .builder import current, index_constant
+from .builder import Builder, current, index_constant
 from .integers import INT64_MAX, as_integer, check_integer
 from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
@@ -123,6 +123,48 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
     shape = static_shape(shape, "tl.view")
     type_ = _shared_type(shape, dtype or buffer.dtype, None, "tl.view")
     return Buffer(tile.view(type_, buffer.ir))
+
+
+def may_alias(a: Buffer, b: Buffer) -> None:
+    """Declares that two arguments of the kernel may overlap in memory.
+
+    A launch then accepts arrays that overlap, also if the kernel writes one of them,
+    and the compiler keeps the order of reads of one and writes of the other.
+
+    Args:
+        a, b: two tensors among the kernel's parameters.
+
+    Raises:
+        LanguageError: an argument is not a parameter of the kernel, both are the same,
+            or the declaration is in a loop or a conditional.
+    """
+    builder = current("tl.may_alias")
+    if builder.regions:
+        raise LanguageError(
+            "tl.may_alias is about the whole kernel, but is in a loop or a conditional",
+            "call it at the start of the kernel",
+        )
+    numbers = [_argument_number(buffer, builder) for buffer in (a, b)]
+    if numbers[0] == numbers[1]:
+        raise LanguageError(f"tl.may_alias: {describe(a)} is named twice")
+    name = "tile.may_alias"
+    pairs: list[ir.Attribute] = [ir.DenseI32ArrayAttr.get(sorted(numbers))]
+    if name in builder.kernel.attributes:
+        pairs = [*ir.ArrayAttr(builder.kernel.attributes[name]), *pairs]
+    builder.kernel.attributes[name] = ir.ArrayAttr.get(pairs)
+
+
+def _argument_number(buffer: Any, builder: Builder) -> int:
+    """The number of the kernel's argument that a buffer is."""
+    _check_buffer(buffer, "tl.may_alias")
+    arguments = list(builder.entry.arguments)
+    if buffer.ir not in arguments:
+        raise LanguageError(
+            f"tl.may_alias: expected an argument of the kernel, found "
+            f"{describe(buffer)}",
+            "buffers that the kernel allocates never overlap an argument",
+        )
+    return arguments.index(buffer.ir)
 
 
 def _check_buffer(value: Any, what: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .launch_errors import LaunchError
+from .overlaps import Span, any_overlap, byte_span, describe_overlap
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 
@@ -151,6 +152,7 @@ class Plan:
         parameters: the addresses of the values, as drivers want them.
         parameters_address: the address of `parameters`.
         tensor_maps: what the driver has to encode before the launch.
+        spans: of each pointer, the bytes that its array has around the address.
     """
 
     grid: tuple[int, int, int]
@@ -159,6 +161,7 @@ class Plan:
     parameters: ctypes.Array[ctypes.c_void_p]
     parameters_address: int
     tensor_maps: list[TensorMap]
+    spans: list[Span]
 
     @property
     def is_empty(self) -> bool:
@@ -206,6 +209,12 @@ class Launcher:
             for i, position, argument in self._arrays
         ]
         self._pointers = {position: slot for slot, position, _ in self._arrays}
+        # Pairs of pointers, by their position among the pointers; the key is optional.
+        order = {position: n for n, (_, position, _) in enumerate(self._arrays)}
+        self._disjoint = [
+            (order[written], order[other])
+            for written, other in manifest.get("disjoint") or ()
+        ]
         self._plans: dict[Any, Plan] = {}
 
     def prepare(self, args: Sequence[Any], grid: Sequence[int] | None = None) -> Plan:
@@ -258,7 +267,20 @@ class Launcher:
             values[slot] = pointer
         for slot, _, value in scalars:
             values[slot] = value
+        if self._disjoint:
+            self._check_overlaps(pointers, plan.spans)
         return plan
+
+    def _check_overlaps(self, pointers: list[int], spans: list[Span]) -> None:
+        """Arrays that the kernel writes overlap no others."""
+        found = [
+            (pointer + begin, pointer + end)
+            for pointer, (begin, end) in zip(pointers, spans, strict=True)
+        ]
+        if any_overlap(found):
+            names = [name for _, _, _, name in self._alignments]
+            if text := describe_overlap(self._disjoint, found, names):
+                raise LaunchError(text)
 
     def _make_plan(self, args: Sequence[Any], grid: Sequence[int] | None) -> Plan:
         infos = {
@@ -291,6 +313,7 @@ class Launcher:
             addresses,
             ctypes.addressof(addresses),
             tensor_maps,
+            [_get_span(infos[position]) for _, position, _ in self._arrays],
         )
 
     def _make_tensor_maps(self, infos: Mapping[int, ArrayInfo]) -> list[TensorMap]:
@@ -444,6 +467,12 @@ class Launcher:
                 f"{tuple(cluster)} blocks, found {tuple(blocks)}"
             )
         return (blocks[0], blocks[1], blocks[2])
+
+
+def _get_span(info: ArrayInfo) -> Span:
+    itemsize = (element_bits(info.dtype) or 8) // 8
+    strides = [stride * itemsize for stride in info.strides]
+    return byte_span(info.shape, strides, itemsize)
 
 
 def _strides_text(strides: Sequence[int | None]) -> str:

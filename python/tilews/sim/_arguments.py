@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ._launch import DTYPES
+from ._launch import DTYPES, get_attributes
 
 #: The default of extents, before it is rounded up to a multiple of the divisor.
 _DEFAULT_EXTENT = 128
@@ -42,7 +42,7 @@ def make_arguments(
     used = set()
     asked: dict[str, None] = {}
     for number, type_ in enumerate(types.inputs):
-        attributes = _get_attributes(kernel, number)
+        attributes = get_attributes(kernel, number)
         name = str(number)
         if "tile.name" in attributes:
             name = ir.StringAttr(attributes["tile.name"]).value
@@ -82,12 +82,6 @@ def _parse_number(text: str, type_: ir.Type, name: str) -> int | float:
         raise ValueError(
             f"argument '{name}' of type {type_}: expected {expected}, found '{text}'"
         ) from None
-
-
-def _get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str, Any]:
-    if "arg_attrs" not in kernel.attributes:
-        return {}
-    return ir.DictAttr(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number])
 
 
 def _get_shape(

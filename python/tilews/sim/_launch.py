@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import ir
 from .._mlir_libs import _tilews
+from ..runtime.overlaps import byte_span, describe_overlap
 from ._events import Event, make_event
 from ._grid import find_grid
 from ._options import Exploration, RunOptions, Settings, get_grid
@@ -86,8 +87,9 @@ def run(
             dtype; or an option is unknown.
         ValueError: The module has no such kernel, the grid is invalid, or the block of
             a schedule or of a record is outside of the grid.
-        SimulationError: Number, shape or strides of the arguments do not fit, or
-            the kernel failed; the text names the place and the operation.
+        SimulationError: Number, shape or strides of the arguments do not fit, arrays
+            overlap that must not, or the kernel failed; the text names the place and
+            the operation.
     """
     for name in options.keys() - RunOptions.__annotations__.keys():
         raise TypeError(f"run() got an unexpected keyword argument '{name}'")
@@ -101,6 +103,8 @@ def run(
         _convert(index, arg, types[index] if index < len(types) else None)
         for index, arg in enumerate(args)
     ]
+    if overlap := find_overlap(kernel, args):
+        raise SimulationError(overlap)
     extents = get_grid(grid)
     block, _ = settings.replayed()
     recorded = settings.recorded_block()
@@ -178,6 +182,39 @@ def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
         return found[0]
     wanted = "one kernel" if name is None else f"one kernel '{name}'"
     raise ValueError(f"expected {wanted}, found {names or 'no kernels'}")
+
+
+def find_overlap(kernel: ir.Operation, args: Sequence[Any]) -> str | None:
+    """What is wrong with arrays that overlap; None if nothing is.
+
+    Args:
+        kernel: The ``gpu.func``.
+        args: As for :func:`run`.
+    """
+    arrays = [arg if isinstance(arg, np.ndarray) else np.empty(0) for arg in args]
+    spans = []
+    for array in arrays:
+        address = array.ctypes.data
+        begin, end = byte_span(array.shape, array.strides, array.itemsize)
+        spans.append((address + begin, address + end))
+    pairs = _tilews._disjoint_arguments(kernel)
+    pairs = [pair for pair in pairs if max(pair) < len(args)]
+    names = [_get_name(kernel, number) for number in range(len(args))]
+    return describe_overlap(pairs, spans, names)
+
+
+def get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str, Any]:
+    """The attributes of an argument of a kernel, by name."""
+    if "arg_attrs" not in kernel.attributes:
+        return {}
+    return ir.DictAttr(ir.ArrayAttr(kernel.attributes["arg_attrs"])[number])
+
+
+def _get_name(kernel: ir.Operation, number: int) -> str:
+    attributes = get_attributes(kernel, number)
+    if "tile.name" in attributes:
+        return ir.StringAttr(attributes["tile.name"]).value
+    return str(number)
 
 
 def _check_block(block: list[int], grid: list[int] | None) -> None:

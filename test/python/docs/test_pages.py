@@ -83,11 +83,17 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "a, b = (np.ones(s, np.float16) for s in ((130, 72), (136, 72)))\n"
         "c = np.zeros((130, 136), np.float32)\n"
     )
-    code, plan, roles = code_blocks(read("docs/language.md"), "python")
+    code, in_place, plan, roles = code_blocks(read("docs/language.md"), "python")
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
     assert "tile.gemm" in capsys.readouterr().out
+
+    header = "import tilews\nimport tilews.language as tl\n\n"
+    path = tmp_path / "in_place.py"
+    setup = "import numpy as np\nx = np.ones(700, np.float32)\n"
+    path.write_text(header + setup + in_place + "assert (x == 2).all()\n")
+    runpy.run_path(str(path))
 
     # The same matmul with a plan that is given by hand.
     lines = code.splitlines(keepends=True)
@@ -99,7 +105,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     assert "tile.stage = 2" in capsys.readouterr().out
 
     path = tmp_path / "roles.py"
-    path.write_text("import tilews\nimport tilews.language as tl\n\n" + roles)
+    path.write_text(header + roles)
     gemm = runpy.run_path(str(path))["gemm"]
     a, b = np.ones((130, 80), np.float16), np.ones((80, 144), np.float16)
     c = np.zeros((130, 144), np.float32)

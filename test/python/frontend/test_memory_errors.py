@@ -246,3 +246,50 @@ def test_chains_of_comparisons():
     text = kernel.mlir()
     assert text.count("arith.cmpi") == 2
     assert text.count("scf.if") == 2
+
+
+# --- tl.may_alias ------------------------------------------------------------------
+
+
+def test_may_alias_names_a_buffer():
+    def kernel(A: tl.Tensor["64", tl.f32], n: tl.i32):
+        tl.may_alias(A, n)  # HERE
+
+    check(kernel, "tl.may_alias: expected a buffer, found a scalar")
+
+
+def test_may_alias_names_an_argument():
+    def kernel(A: tl.Tensor["64", tl.f32]):
+        s = tl.alloc_shared((64,), tl.f32)
+        tl.may_alias(A, s)  # HERE
+
+    message = "expected an argument of the kernel, found the shared buffer"
+    check(kernel, message, "buffers that the kernel allocates never overlap")
+
+
+def test_may_alias_names_two_arguments():
+    def kernel(A: tl.Tensor["64", tl.f32]):
+        tl.may_alias(A, A)  # HERE
+
+    check(kernel, "tl.may_alias: the global buffer A is named twice")
+
+
+def test_may_alias_is_for_the_whole_kernel():
+    def kernel(A: tl.Tensor["64", tl.f32], B: tl.Tensor["64", tl.f32], n: tl.i32):
+        if n > 0:
+            tl.may_alias(A, B)  # HERE
+
+    check(kernel, "about the whole kernel, but is in a loop or a conditional")
+
+
+def test_may_alias_is_recorded():
+    @tilews.kernel
+    def kernel(
+        A: tl.Tensor["64", tl.f32], B: tl.Tensor["64", tl.f32], C: tl.Tensor["64", "T"]
+    ):
+        tl.grid(1)
+        tl.may_alias(C, A)
+        tl.may_alias(B, C)
+
+    pairs = "tile.may_alias = [array<i32: 0, 2>, array<i32: 1, 2>]"
+    assert pairs in kernel.mlir(T=tl.f32)

@@ -47,6 +47,8 @@ struct LoweringContext {
   llvm::DenseMap<mlir::Operation *, ThreadGroup> roles;
   /// The kernel's tensor maps, which become its last parameters.
   llvm::SmallVector<tile::TensorMap> tensorMaps;
+  /// The arguments that must not overlap.
+  llvm::SmallVector<tile::ArgumentPair> disjoint;
   /// For each region an operation accesses, in the order of its access
   /// regions, the elements that can be accessed at once; taken before the
   /// conversion starts.

@@ -172,6 +172,77 @@ tile::verifyKernelArgument(Attribute attr,
 }
 
 //===----------------------------------------------------------------------===//
+// Pairs of arguments
+//===----------------------------------------------------------------------===//
+
+/// Reads one pair. If it is not valid, fails and sets `expected` for the error.
+static FailureOr<ArgumentPair> readPair(ArrayRef<KernelArgument> arguments,
+                                        Attribute attr, std::string &expected) {
+  auto pair = dyn_cast<DenseI32ArrayAttr>(attr);
+  if (!pair || pair.size() != 2 || pair[0] == pair[1]) {
+    expected = "arrays of two different arguments, such as array<i32: 0, 2>";
+    return failure();
+  }
+  for (int32_t index : pair.asArrayRef())
+    if (index < 0 || index >= int64_t(arguments.size()) ||
+        !isa<MemRefType>(arguments[index].type)) {
+      expected = "the numbers of memref arguments";
+      return failure();
+    }
+  return ArgumentPair(pair[0], pair[1]);
+}
+
+SmallVector<ArgumentPair> tile::getArgumentPairs(FunctionOpInterface kernel,
+                                                 StringRef name) {
+  SmallVector<ArgumentPair> pairs;
+  auto list = kernel->getAttrOfType<ArrayAttr>(name);
+  if (!list)
+    return pairs;
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  std::string ignored;
+  for (Attribute attr : list) {
+    FailureOr<ArgumentPair> pair = readPair(arguments, attr, ignored);
+    if (failed(pair))
+      return {};
+    pairs.push_back(*pair);
+  }
+  return pairs;
+}
+
+void tile::setArgumentPairs(Operation *kernel, StringRef name,
+                            ArrayRef<ArgumentPair> pairs) {
+  Builder b(kernel->getContext());
+  SmallVector<Attribute> list;
+  for (auto [first, second] : pairs)
+    list.push_back(b.getDenseI32ArrayAttr({int32_t(first), int32_t(second)}));
+  kernel->setAttr(name, b.getArrayAttr(list));
+}
+
+LogicalResult
+tile::verifyArgumentPairs(FunctionOpInterface kernel, NamedAttribute attr,
+                          llvm::function_ref<InFlightDiagnostic()> emitError) {
+  auto fail = [&](const Twine &expected, Attribute found) -> LogicalResult {
+    if (emitError)
+      emitError() << "'" << attr.getName().getValue() << "' expects "
+                  << expected << ", found " << found;
+    return failure();
+  };
+  bool isLowered = !isa<gpu::GPUFuncOp>(kernel);
+  if (attr.getName() == TileDialect::kDisjoint && !isLowered)
+    return fail("the llvm.func of a kernel", attr.getValue());
+  auto list = dyn_cast<ArrayAttr>(attr.getValue());
+  if (!list)
+    return fail("an array of pairs", attr.getValue());
+  SmallVector<KernelArgument> arguments = getKernelArguments(kernel);
+  for (Attribute pair : list) {
+    std::string expected;
+    if (failed(readPair(arguments, pair, expected)))
+      return fail(expected, pair);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Tensor maps
 //===----------------------------------------------------------------------===//
 

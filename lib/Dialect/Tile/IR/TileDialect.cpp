@@ -198,6 +198,28 @@ static LogicalResult verifyLayout(Operation *op, Attribute value) {
   });
 }
 
+static LogicalResult verifyOffset(Operation *op, Attribute value) {
+  if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
+           ConvertLayoutOp, ReshapeOp>(op))
+    return op->emitError("'tile.offset' belongs on an operation that needs "
+                         "shared memory");
+  auto offset = dyn_cast<IntegerAttr>(value);
+  if (!offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
+    return op->emitError("'tile.offset' expects a non-negative i64, found ")
+           << value;
+  return success();
+}
+
+static LogicalResult verifySharedBytes(FunctionOpInterface kernel,
+                                       Attribute attr) {
+  auto bytes = dyn_cast<IntegerAttr>(attr);
+  if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
+    return kernel.emitError(
+               "'tile.shared_bytes' expects a non-negative i64, found ")
+           << attr;
+  return success();
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
@@ -214,22 +236,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyInst(op, value);
   if (name == kLayout)
     return verifyLayout(op, value);
-  if (name == kOffset) {
-    if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
-             ConvertLayoutOp, ReshapeOp>(op))
-      return op->emitError("'tile.offset' belongs on an operation that needs "
-                           "shared memory");
-    auto offset = dyn_cast<IntegerAttr>(value);
-    if (!offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
-      return op->emitError("'tile.offset' expects a non-negative i64, found ")
-             << value;
-    return success();
-  }
+  if (name == kOffset)
+    return verifyOffset(op, value);
 
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   bool onKernel = llvm::is_contained(
       ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes,
-                          kArguments, kTensorMaps, kRoleRegisters},
+                          kArguments, kTensorMaps, kRoleRegisters, kMayAlias,
+                          kDisjoint},
       name);
   if (!onKernel)
     return op->emitError("unknown attribute '") << name << "'";
@@ -237,10 +251,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return op->emitError("'") << name << "' belongs on a kernel (gpu.func)";
   if (name == kThreads)
     return verifyThreads(kernel, value);
+  if (name == kSharedBytes)
+    return verifySharedBytes(kernel, value);
   if (name == kArguments)
     return verifyArguments(kernel, value);
   if (name == kTensorMaps)
     return verifyTensorMaps(kernel, value, [&] { return op->emitError(); });
+  if (name == kMayAlias || name == kDisjoint)
+    return verifyArgumentPairs(kernel, attr, [&] { return op->emitError(); });
   if (name == kGrid)
     return verifyGrid(kernel, value);
   if (name == kCluster)
@@ -249,12 +267,6 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyRoleRegisters(kernel, value);
   if (name == kRasterize && !isa<RasterizeAttr>(value))
     return op->emitError("'tile.rasterize' expects a #tile.rasterize, found ")
-           << value;
-  auto bytes = dyn_cast<IntegerAttr>(value);
-  if (name == kSharedBytes &&
-      (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0))
-    return op->emitError(
-               "'tile.shared_bytes' expects a non-negative i64, found ")
            << value;
   return success();
 }

@@ -166,6 +166,13 @@ static bool stage(RewriterBase &rewriter, StoreOp store, int64_t parts) {
   return true;
 }
 
+/// Returns whether an operation reads memory of `argument`.
+static bool isRead(BlockArgument argument) {
+  return llvm::any_of(argument.getOwner()->getArguments(), [&](auto other) {
+    return mayAlias(argument, other) && hasReaders(other);
+  });
+}
+
 LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
@@ -174,9 +181,9 @@ LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
     return success();
   SmallVector<StoreOp> stores;
   kernel.walk([&](StoreOp store) {
-    if (isa<BlockArgument>(store.getDest()) && isBeforeMore(store) &&
-        store.getValue().getType().getRank() >= 2 &&
-        !hasReaders(store.getDest()))
+    auto dest = dyn_cast<BlockArgument>(store.getDest());
+    if (dest && isBeforeMore(store) &&
+        store.getValue().getType().getRank() >= 2 && !isRead(dest))
       stores.push_back(store);
   });
   IRRewriter rewriter(kernel.getContext());

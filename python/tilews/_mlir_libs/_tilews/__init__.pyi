@@ -80,6 +80,7 @@ def _sim_run(
     print: Callable[[str], object],
     progress: Callable[[int, int], object] | None,
 ) -> str: ...
+def _disjoint_arguments(arg0: ir.Operation, /) -> list[tuple[int, int]]: ...
 
 class Output(enum.Enum):
     LLVM = 0

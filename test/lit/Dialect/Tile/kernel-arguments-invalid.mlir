@@ -81,3 +81,48 @@ llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = me
 llvm.func @k(%a: !llvm.ptr<1>, %m: i32) attributes {tile.arguments = [{type = memref<?xf16>}], tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 1>, box = array<i64: 16>, swizzle = #tile.swizzle<none>}]} {
   llvm.return
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.may_alias' expects an array of pairs, found array<i32: 0, 1>}}
+  gpu.func @k(%a: memref<4xf32>, %b: memref<4xf32>) kernel attributes {tile.may_alias = array<i32: 0, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.may_alias' expects arrays of two different arguments, such as array<i32: 0, 2>, found array<i32: 1, 1>}}
+  gpu.func @k(%a: memref<4xf32>, %b: memref<4xf32>) kernel attributes {tile.may_alias = [array<i32: 1, 1>]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.may_alias' expects the numbers of memref arguments, found array<i32: 0, 1>}}
+  gpu.func @k(%a: memref<4xf32>, %b: i32) kernel attributes {tile.may_alias = [array<i32: 0, 1>]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.may_alias' expects the numbers of memref arguments, found array<i32: 0, 2>}}
+  gpu.func @k(%a: memref<4xf32>, %b: memref<4xf32>) kernel attributes {tile.may_alias = [array<i32: 0, 2>]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.disjoint' expects the llvm.func of a kernel, found [array<i32: 0, 1>]}}
+  gpu.func @k(%a: memref<4xf32>, %b: memref<4xf32>) kernel attributes {tile.disjoint = [array<i32: 0, 1>]} {
+    gpu.return
+  }
+}

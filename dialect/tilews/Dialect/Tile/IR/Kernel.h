@@ -94,6 +94,16 @@ constexpr int64_t kMaxBoxExtent = 256;
 llvm::SmallVector<TensorMap> getTensorMaps(mlir::FunctionOpInterface kernel);
 void setTensorMaps(mlir::Operation *llvmFunc, llvm::ArrayRef<TensorMap> maps);
 
+/// The indices of two memref arguments.
+using ArgumentPair = std::pair<unsigned, unsigned>;
+
+/// Returns the pairs in the attribute `name` of a kernel: `tile.may_alias` or
+/// `tile.disjoint`. Empty if the attribute is absent or not valid.
+llvm::SmallVector<ArgumentPair>
+getArgumentPairs(mlir::FunctionOpInterface kernel, llvm::StringRef name);
+void setArgumentPairs(mlir::Operation *kernel, llvm::StringRef name,
+                      llvm::ArrayRef<ArgumentPair> pairs);
+
 /// Returns the strides of a memref in elements, `ShapedType::kDynamic` for
 /// those that are not constant. A dynamic stride of a row-major memref follows
 /// from its extents and is no parameter.
@@ -118,6 +128,12 @@ verifyKernelArgument(mlir::Attribute attr,
 mlir::LogicalResult
 verifyTensorMaps(mlir::FunctionOpInterface kernel, mlir::Attribute attr,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// Verifies `tile.may_alias` or `tile.disjoint` on `kernel`. `emitError` may be
+/// null.
+mlir::LogicalResult
+verifyArgumentPairs(mlir::FunctionOpInterface kernel, mlir::NamedAttribute attr,
+                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace tilews::tile
 

@@ -47,8 +47,10 @@ def Tile_Dialect : Dialect {
     | `tile.cluster` | `array<i32: x, y, z>` | thread block cluster (NVIDIA sm_90 and later) |
     | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles, `--tile-rasterize-blocks` |
     | `tile.role_registers` | `{math = 232, load = 40}` | registers per thread of the roles that `--tile-specialize-warps` makes: multiples of 8 from 24 to 256 |
+    | `tile.may_alias` | `[array<i32: 0, 2>, ...]` | pairs of memref arguments that may overlap in memory; all others do not, if the kernel writes one of the two; checked at launch |
     | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
     | `tile.arguments` | `[{type = memref<?x?xf16>, tile.name = "A", ...}, ...]` | only on the `llvm.func` made from a kernel: the types and attributes of the kernel's arguments |
+    | `tile.disjoint` | `[array<i32: 2, 0>, ...]` | only on the `llvm.func` made from a kernel: pairs of arguments that must not overlap. The kernel writes the first and accesses the second |
     | `tile.tensor_maps` | `[{argument = 0, dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle = #tile.swizzle<span128>}, ...]` | only on the `llvm.func` made from a kernel: the tensor maps that are its last parameters |
 
     Attributes on the arguments of a kernel. All except `tile.name` are for memrefs
@@ -93,6 +95,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
     static constexpr ::llvm::StringLiteral kRoleRegisters = "tile.role_registers";
     static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
+    static constexpr ::llvm::StringLiteral kMayAlias = "tile.may_alias";
+    static constexpr ::llvm::StringLiteral kDisjoint = "tile.disjoint";
     static constexpr ::llvm::StringLiteral kArguments = "tile.arguments";
     static constexpr ::llvm::StringLiteral kTensorMaps = "tile.tensor_maps";
     static constexpr ::llvm::StringLiteral kName = "tile.name";

@@ -98,8 +98,8 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
     do not conflict, and neither do atomic operations of the same kind. Barriers
     that the others make redundant are removed. Global memory is analyzed by
     whole buffers: a kernel that reads what it has written, or writes what it
-    has read, gets a barrier in between. Arguments that are written must not
-    alias other arguments.
+    has read, gets a barrier in between. Arguments that `tile.may_alias`
+    connects count as one buffer.
 
     A barrier waits for asynchronous copies (`drain_copies`) if one of them
     takes part in the hazard; other copies stay in flight. It contains a proxy

@@ -17,13 +17,12 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/DebugLog.h"
 
 #include <limits>
@@ -128,13 +127,10 @@ static ArenaAccess getUnknown(ArenaSpace space) {
 }
 
 static ArenaAccess getGlobalRange(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  if (!argument ||
-      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+  BlockArgument argument = getKernelArgument(buffer);
+  if (!argument)
     return getUnknown(ArenaSpace::Arguments);
-  int64_t number = argument.getArgNumber();
+  int64_t number = getAliasClass(argument);
   return getRange(ArenaSpace::Arguments, number, number + 1);
 }
 

@@ -41,7 +41,6 @@ ClusterPlaces::ClusterPlaces(gpu::GPUFuncOp kernel, gpu::Dimension dim)
   for (const MemoryAccess &access : MemoryAccesses(kernel).get(kernel)) {
     if (access.shared || !access.writes())
       continue;
-    writesUnknown |= !access.argument;
     written.insert(access.argument);
   }
 }
@@ -313,10 +312,10 @@ bool ClusterPlaces::givesTheSame(Operation *op) {
                             TileDialect>(op->getDialect()));
   if (!isa<memref::LoadOp, LoadOp>(op))
     return false;
-  Value buffer = op->getOperand(0);
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  return argument && !writesUnknown && !written.contains(argument) &&
-         isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
+  BlockArgument argument = getKernelArgument(op->getOperand(0));
+  return argument && llvm::none_of(written, [&](BlockArgument other) {
+           return mayAlias(argument, other);
+         });
 }
 
 void ClusterPlaces::print(raw_ostream &os) const {

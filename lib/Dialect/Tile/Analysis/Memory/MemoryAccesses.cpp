@@ -36,7 +36,7 @@ bool MemoryAccess::mayAlias(const MemoryAccess &other) const {
   if (shared != other.shared)
     return false;
   if (!shared)
-    return !argument || !other.argument || argument == other.argument;
+    return tile::mayAlias(argument, other.argument);
   return roots.empty() || other.roots.empty() ||
          llvm::any_of(roots, [&](AllocSharedOp root) {
            return other.roots.contains(root);
@@ -57,28 +57,19 @@ AllocSharedOp tile::getViewedAlloc(Value buffer) {
   return buffer.getDefiningOp<AllocSharedOp>();
 }
 
-/// Returns the kernel argument that global memory belongs to.
-static Value getArgument(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
-    buffer = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  bool ofKernel =
-      argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return ofKernel ? argument : Value();
-}
-
 SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
   SmallVector<MemoryAccess, 0> accesses;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     for (SharedAccess &access : getSharedAccesses(inner))
       accesses.push_back({inner, access, /*shared=*/true,
-                          buffers.getRoots(access.operand->get()), Value()});
+                          buffers.getRoots(access.operand->get()),
+                          BlockArgument()});
     for (SharedAccess &access : getGlobalAccesses(inner))
       accesses.push_back({inner,
                           access,
                           /*shared=*/false,
                           {},
-                          getArgument(access.operand->get())});
+                          getKernelArgument(access.operand->get())});
   });
   return accesses;
 }

@@ -142,10 +142,24 @@ MaybeRefusal PipelinePlan::checkReads(const Statement &statement) {
         if (!write.writes() || !write.mayAlias(read) ||
             (read.shared && other.part == Part::Produce))
           continue;
-        return Refusal{statement.op, 3, "the loop writes memory that it reads"};
+        return Refusal{statement.op, 3,
+                       "the loop writes memory that it reads" +
+                           read.describeAlias(write)};
       }
   }
   return std::nullopt;
+}
+
+/// Returns why a read of `statement` must come after a write of the loop, if
+/// that is an overlap of two arguments; empty otherwise.
+static std::string explainNeed(const LoopStatements &statements,
+                               const Statement &statement) {
+  for (const MemoryAccess &read : statement.accesses)
+    if (const Statement *writer = statements.findWriter(read))
+      for (const MemoryAccess &write : writer->accesses)
+        if (read.reads() && write.writes() && write.mayAlias(read))
+          return read.describeAlias(write);
+  return "";
 }
 
 /// Returns the reason why the results that `statement` needs are not available
@@ -163,7 +177,8 @@ MaybeRefusal PipelinePlan::checkProducer(const Statement &statement) {
       return Refusal{statement.op, 4,
                      ("a consumer, '" + needed->op->getName().getStringRef() +
                       "', computes a value that it needs")
-                         .str()};
+                             .str() +
+                         explainNeed(statements, *needed)};
     statements.setPart(needed->op, Part::Produce);
   }
   return std::nullopt;

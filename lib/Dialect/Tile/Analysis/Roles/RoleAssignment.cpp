@@ -154,21 +154,22 @@ void RoleAssignment::findPrelude() {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// Returns one of `writers` that writes what `reader` reads; null if there is
-/// none.
-Operation *RoleAssignment::findWriter(Operation *reader,
-                                      ArrayRef<Operation *> writers) const {
+/// Returns the refusal, for the given reason, that one of `writers` writes what
+/// `reader` reads; nullopt if none does.
+MaybeRefusal RoleAssignment::checkWriters(Operation *reader,
+                                          ArrayRef<Operation *> writers,
+                                          StringRef reason) const {
   SmallVector<MemoryAccess, 0> reads = memory.get(reader);
   llvm::erase_if(reads, [](const auto &read) { return !read.reads(); });
   if (reads.empty())
-    return nullptr;
+    return std::nullopt;
   for (Operation *writer : writers)
     for (const MemoryAccess &write : memory.get(writer))
-      if (write.writes() && llvm::any_of(reads, [&](const auto &read) {
-            return read.conflictsWith(write);
-          }))
-        return writer;
-  return nullptr;
+      for (const MemoryAccess &read : reads)
+        if (write.writes() && read.conflictsWith(write))
+          return Refusal{reader, 3, reason.str() + read.describeAlias(write),
+                         writer};
+  return std::nullopt;
 }
 
 /// Checks that reads that the prelude and the roles both do give the same
@@ -183,11 +184,11 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
           llvm::filter_to_vector(preludeEffects, [&](Operation *effect) {
             return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
           });
-      if (Operation *writer = findWriter(op, later))
-        return Refusal{op, 3,
-                       "memory that this reads is overwritten before the first "
-                       "pipelined loop",
-                       writer};
+      if (MaybeRefusal refusal = checkWriters(
+              op, later,
+              "memory that this reads is overwritten before the first "
+              "pipelined loop"))
+        return refusal;
     }
   return std::nullopt;
 }
@@ -199,12 +200,9 @@ MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
     return Refusal{op, 6,
                    "filling a channel needs this read of a tile that a "
                    "channel delivers"};
-  if (Operation *writer = findWriter(op, mathEffects))
-    return Refusal{op, 3,
-                   "filling a channel needs this read of memory that the "
-                   "kernel writes",
-                   writer};
-  return std::nullopt;
+  return checkWriters(op, mathEffects,
+                      "filling a channel needs this read of memory that the "
+                      "kernel writes");
 }
 
 /// Returns whether the load role can read the source of a copy instead of what

@@ -33,6 +33,20 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 
+  gpu.func @source_may_be_written(%A: !g {tile.name = "A"}, %B: !g, %n: index) kernel attributes {tile.may_alias = [array<i32: 0, 1>]} {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    %as = tile.alloc_shared : !s
+    // expected-remark @below {{tile-pipe-0002}}
+    scf.for %k = %c0 to %n step %c64 {
+      // expected-remark @below {{tile-pipe-0003: 'tile.copy' is not started ahead of time: the loop writes memory that it reads: argument 1 may overlap 'A' (tile.may_alias)}}
+      tile.copy %A[0, %k] to %as : !g to !s
+      %d = tile.load %as : !s -> !t
+      tile.store %d to %B[%k, 0] : !t to !g
+    } {tile.num_stages = 3 : i32}
+    gpu.return
+  }
+
   gpu.func @needs_consumer(%A: !g, %zero: !acc, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c64 = arith.constant 64 : index

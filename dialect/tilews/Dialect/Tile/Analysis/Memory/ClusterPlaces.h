@@ -87,8 +87,8 @@ private:
   mlir::gpu::Dimension dim;
   int64_t extent;
   Divisibility divisibility;
-  llvm::DenseSet<mlir::Value> written; // arguments
-  bool writesUnknown = false;
+  /// The arguments that the kernel writes; null for an unknown one.
+  llvm::SmallSetVector<mlir::BlockArgument, 4> written;
   llvm::DenseMap<mlir::Value, Known> known;
   llvm::SmallVector<mlir::Value> found; // the keys of `known`, in order
   /// Loop-carried values that are assumed to be the same while `isKept` checks

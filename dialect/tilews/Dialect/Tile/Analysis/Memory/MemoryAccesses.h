@@ -7,13 +7,14 @@
 //
 // Accesses to memory before shared memory is planned. Buffers are distinguished
 // by the allocation or the kernel argument that they are made from, never by
-// their address.
+// their address. ArgumentAliases.h says which arguments may overlap.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_MEMORYACCESSES_H
 #define TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_MEMORYACCESSES_H
 
+#include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 
 namespace tilews::tile {
@@ -28,16 +29,21 @@ struct MemoryAccess {
   /// For shared memory: the allocations that it may be; none if unknown.
   SharedBuffers::Roots roots;
   /// For global memory: the kernel's argument; null if unknown.
-  mlir::Value argument;
+  mlir::BlockArgument argument;
 
   bool reads() const { return access.reads(); }
   bool writes() const { return access.writes(); }
   /// Returns whether both may be accesses to the same buffer.
   bool mayAlias(const MemoryAccess &other) const;
-  /// Returns whether the order of the two may matter. An argument that is
-  /// written does not overlap other arguments; atomic operations of one kind
-  /// commute, except exchanges.
+  /// Returns whether the order of the two may matter. Atomic operations of one
+  /// kind commute, except exchanges.
   bool conflictsWith(const MemoryAccess &other) const;
+
+  /// Returns ": 'C' may overlap 'A' (tile.may_alias)" if `write` conflicts with
+  /// this read only because of that; empty otherwise.
+  std::string describeAlias(const MemoryAccess &write) const {
+    return shared ? "" : tile::describeAlias(write.argument, argument);
+  }
 
   /// Prints "writes shared %3[0, %5] 16x64".
   void print(BriefPrinter &printer) const;

@@ -87,8 +87,9 @@ private:
   bool isCopied(mlir::Operation *op);
   void findPeerReads();
   mlir::Operation *findLoop(mlir::Operation *op) const;
-  mlir::Operation *findWriter(mlir::Operation *reader,
-                              llvm::ArrayRef<mlir::Operation *> writers) const;
+  MaybeRefusal checkWriters(mlir::Operation *reader,
+                            llvm::ArrayRef<mlir::Operation *> writers,
+                            llvm::StringRef reason) const;
 
   mlir::gpu::GPUFuncOp kernel;
   MemoryAccesses memory;
