@@ -94,14 +94,17 @@ static constexpr char kTilePasses[] =
     "tilews-clean-up,"
     "tile-annotate-instructions,"
     "{1}"
-    "tile-infer-layouts,"
-    "tile-plan-shared-memory,"
-    "tile-insert-barriers,"
-    "tile-multicast-copies";
+    "tilews-lay-out";
+
+/// Gives kernels layouts, a memory plan and barriers.
+static constexpr char kLayoutPasses[] = "tile-infer-layouts,"
+                                        "tile-plan-shared-memory,"
+                                        "tile-insert-barriers,"
+                                        "tile-multicast-copies";
 
 /// From tile IR with layouts to per-thread code.
 static constexpr char kConversion[] =
-    "tile-lower-channels,tile-verify-schedule,"
+    "tile-lower-channels,tile-verify-schedule{{retry={{{2}}},"
     "convert-tile-to-{0}{{index-bitwidth={1}}";
 
 /// Builds software pipelines. Used for NVIDIA only: without asynchronous
@@ -119,9 +122,18 @@ static constexpr char kSchedulePasses[] =
     "tile-ping-pong,"
     "tile-stage-stores,"
     "tile-assign-registers,"
-    "tile-expand-pipeline,"
-    "tile-verify-schedule,"
-    "tilews-clean-up,";
+    "tile-expand-pipeline";
+
+/// Builds software pipelines and proves that they are right. A kernel whose plan
+/// is wrong is planned again.
+static constexpr char kCheckedSchedule[] = "tile-save-kernels,"
+                                           "{0},"
+                                           "tile-verify-schedule{{retry={0}},"
+                                           "tilews-clean-up,";
+
+/// What leads from a saved kernel to the second check of its schedule.
+static constexpr char kToBarriers[] =
+    "{0},tilews-clean-up,tilews-lay-out,tile-lower-channels";
 
 /// From per-thread code to the LLVM dialect.
 static constexpr char kLLVMPasses[] =
@@ -164,30 +176,41 @@ static void addTilePasses(OpPassManager &passes, const LoweringOptions &options,
       llvm::formatv(kTilePasses, quoteChip(options.chip), schedule).str());
 }
 
+/// `retry` are the passes that lead from a saved kernel to the check of its
+/// barriers; empty if none is saved.
 static void addConversion(OpPassManager &passes, unsigned indexBitwidth,
-                          const char *dialect) {
-  addPipeline(passes, llvm::formatv(kConversion, dialect, indexBitwidth).str());
+                          const char *dialect, const std::string &retry) {
+  addPipeline(passes,
+              llvm::formatv(kConversion, dialect, indexBitwidth, retry).str());
   addPipeline(passes, llvm::formatv(kLLVMPasses, indexBitwidth).str());
 }
 
-void tilews::buildLaidOutToNVVMPipeline(OpPassManager &passes,
-                                        const LaidOutLoweringOptions &options) {
-  addConversion(passes, options.indexBitwidth, "nvvm");
+static void addNVVMConversion(OpPassManager &passes,
+                              const LaidOutLoweringOptions &options,
+                              const std::string &retry) {
+  addConversion(passes, options.indexBitwidth, "nvvm", retry);
   // Operations that stand for inline assembly.
   addPipeline(passes, "convert-nvvm-to-llvm");
 }
 
+void tilews::buildLaidOutToNVVMPipeline(OpPassManager &passes,
+                                        const LaidOutLoweringOptions &options) {
+  addNVVMConversion(passes, options, /*retry=*/"");
+}
+
 void tilews::buildLaidOutToROCDLPipeline(
     OpPassManager &passes, const LaidOutLoweringOptions &options) {
-  addConversion(passes, options.indexBitwidth, "rocdl");
+  addConversion(passes, options.indexBitwidth, "rocdl", /*retry=*/"");
 }
 
 void tilews::buildToNVVMPipeline(OpPassManager &passes,
                                  const NVVMLoweringOptions &options) {
-  std::string schedule =
-      llvm::formatv(kSchedulePasses, options.oneRole ? "true" : "false");
-  addTilePasses(passes, options, schedule);
-  buildLaidOutToNVVMPipeline(passes, options);
+  const char *schedule =
+      options.oneRole ? "tilews-schedule{one-role=true}" : "tilews-schedule";
+  addTilePasses(passes, options,
+                llvm::formatv(kCheckedSchedule, schedule).str());
+  addNVVMConversion(passes, options,
+                    llvm::formatv(kToBarriers, schedule).str());
 }
 
 void tilews::buildToROCDLPipeline(OpPassManager &passes,
@@ -198,6 +221,17 @@ void tilews::buildToROCDLPipeline(OpPassManager &passes,
 
 static void buildCleanUpPipeline(OpPassManager &passes) {
   addPasses(passes, getCleanUp());
+}
+
+static void buildLayOutPipeline(OpPassManager &passes) {
+  addPasses(passes, kLayoutPasses);
+}
+
+static void buildSchedulePipeline(OpPassManager &passes,
+                                  const ScheduleOptions &options) {
+  addPasses(
+      passes,
+      llvm::formatv(kSchedulePasses, options.oneRole ? "true" : "false").str());
 }
 
 namespace {
@@ -232,6 +266,12 @@ static std::vector<NamedPipeline> getTable() {
       makePipeline<buildCleanUpPipeline>(
           "tilews-clean-up",
           "Canonicalize and eliminate common subexpressions, of any kernel"),
+      makePipeline<ScheduleOptions, buildSchedulePipeline>(
+          "tilews-schedule",
+          "Plan software pipelines and roles, and carry the plans out"),
+      makePipeline<buildLayOutPipeline>(
+          "tilews-lay-out",
+          "Give kernels layouts, a plan of shared memory, and barriers"),
       makePipeline<NVVMLoweringOptions, buildToNVVMPipeline>(
           "tilews-to-nvvm",
           "Lower tile kernels to the LLVM dialect for NVIDIA GPUs"),

@@ -34,16 +34,15 @@ struct PipelineInfo {
   std::vector<PipelineOption> options;
 };
 
-/// Options of the pipelines from IR with layouts to the LLVM dialect.
-struct LaidOutLoweringOptions
-    : mlir::PassPipelineOptions<LaidOutLoweringOptions> {
-  /// What the options below are.
+/// Options of a pipeline that know what they are.
+struct ListedOptions : mlir::PassPipelineOptions<ListedOptions> {
+  /// What the options of a derived class are.
   std::vector<PipelineOption> listed;
 
   /// An option that adds itself to `listed`.
   template <typename T>
   struct ListedOption : Option<T> {
-    ListedOption(LaidOutLoweringOptions &options, llvm::StringRef name,
+    ListedOption(ListedOptions &options, llvm::StringRef name,
                  llvm::StringRef summary, const T &initial = T())
         : Option<T>(options, name, llvm::cl::desc(summary),
                     llvm::cl::init(initial)) {
@@ -54,7 +53,10 @@ struct LaidOutLoweringOptions
     }
     using Option<T>::operator=;
   };
+};
 
+/// Options of the pipelines from IR with layouts to the LLVM dialect.
+struct LaidOutLoweringOptions : ListedOptions {
   ListedOption<unsigned> indexBitwidth{
       *this, "index-bitwidth",
       "Width of index arithmetic: 32, if no buffer has more than 2^31-1 "
@@ -68,6 +70,13 @@ struct LoweringOptions : LaidOutLoweringOptions {
       *this, "chip",
       "The chip to compile for, such as sm_90a or gfx942; by default the "
       "target of the gpu.module"};
+};
+
+/// Options of the pipeline that plans schedules.
+struct ScheduleOptions : ListedOptions {
+  ListedOption<bool> oneRole{
+      *this, "one-role",
+      "Pipeline copies without warps of their own, as before Hopper"};
 };
 
 struct NVVMLoweringOptions : LoweringOptions {

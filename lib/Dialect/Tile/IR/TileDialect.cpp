@@ -243,7 +243,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   bool onKernel = llvm::is_contained(
       ArrayRef<StringRef>{kThreads, kGrid, kCluster, kRasterize, kSharedBytes,
                           kArguments, kTensorMaps, kRoleRegisters, kMayAlias,
-                          kDisjoint},
+                          kDisjoint, kScheduleLimit},
       name);
   if (!onKernel)
     return op->emitError("unknown attribute '") << name << "'";
@@ -265,6 +265,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyCluster(kernel, value);
   if (name == kRoleRegisters)
     return verifyRoleRegisters(kernel, value);
+  if (name == kScheduleLimit && !isa<ScheduleLimitAttr>(value))
+    return op->emitError(
+               "'tile.schedule_limit' expects a #tile.schedule_limit, found ")
+           << value;
   if (name == kRasterize && !isa<RasterizeAttr>(value))
     return op->emitError("'tile.rasterize' expects a #tile.rasterize, found ")
            << value;

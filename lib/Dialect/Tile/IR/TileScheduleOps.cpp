@@ -353,3 +353,13 @@ LogicalResult RoleOp::verifyRegions() {
   });
   return failure(result.wasInterrupted());
 }
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
+
+bool tile::isLimitedTo(Operation *kernel, ScheduleLimit limit) {
+  auto found =
+      kernel->getAttrOfType<ScheduleLimitAttr>(TileDialect::kScheduleLimit);
+  return found && found.getValue() >= limit;
+}

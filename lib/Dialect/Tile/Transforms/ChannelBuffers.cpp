@@ -29,8 +29,10 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-std::pair<Operation *, Operation *>
-tile::getReads(const LoopStatements &statements, const PipedBuffer &buffer) {
+/// Returns the operations that are, or contain, the first and the last reader
+/// of `buffer`, at the depth of the guards around its writers.
+static std::pair<Operation *, Operation *>
+getReads(const LoopStatements &statements, const PipedBuffer &buffer) {
   unsigned depth = buffer.guards.size();
   return {statements.getAtDepth(buffer.readers.front(), depth),
           statements.getAtDepth(buffer.readers.back(), depth)};
@@ -53,8 +55,69 @@ static void addKind(Operation *writer, SmallVectorImpl<ProducerKind> &kinds) {
   });
 }
 
-SmallVector<ChannelBuffers, 0>
-tile::groupBuffers(ArrayRef<PipelinePlan> plans) {
+/// Returns the slots that the buffers of `group` need in a channel of their own;
+/// nullopt if they cannot share one in the loop of `plan`. Either none or all of
+/// them are piped there, under the same guards, and all writers run before all
+/// readers of an iteration.
+static std::optional<int64_t> countSlots(const PipelinePlan &plan,
+                                         ArrayRef<AllocSharedOp> group) {
+  SmallVector<const PipedBuffer *> buffers;
+  for (AllocSharedOp alloc : group)
+    buffers.push_back(plan.find(alloc));
+  if (llvm::all_of(buffers, [](const PipedBuffer *b) { return !b; }))
+    return 1;
+  int64_t slots = 1;
+  for (const PipedBuffer *from : buffers)
+    for (const PipedBuffer *to : buffers) {
+      if (!from || !to || from->guards != to->guards)
+        return std::nullopt;
+      for (Operation *w : from->writers)
+        for (Operation *r : to->readers) {
+          const Statement &writer = *plan.getStatements().find(w);
+          const Statement &reader = *plan.getStatements().find(r);
+          if (std::pair(writer.stage, writer.order) >=
+              std::pair(reader.stage, reader.order))
+            return std::nullopt;
+          slots = std::max(slots, reader.stage - writer.stage +
+                                      (writer.order < reader.order));
+        }
+    }
+  return slots;
+}
+
+/// Lets channels share their slots, the first ones first, where all loops allow
+/// it.
+static void mergeChannels(ArrayRef<PipelinePlan> plans,
+                          SmallVectorImpl<ChannelBuffers> &channels) {
+  SmallVector<ChannelBuffers, 0> merged;
+  for (ChannelBuffers &channel : channels) {
+    bool isMerged = false;
+    for (ChannelBuffers &into : merged) {
+      SmallVector<AllocSharedOp> group = into.allocs;
+      llvm::append_range(group, channel.allocs);
+      int64_t depth = 1;
+      isMerged = llvm::all_of(plans, [&](const PipelinePlan &plan) {
+        std::optional<int64_t> slots = countSlots(plan, group);
+        depth = std::max(depth, slots.value_or(1));
+        return slots.has_value();
+      });
+      if (!isMerged)
+        continue;
+      LDBG() << group.size() << " buffers share a channel of " << depth
+             << " slots";
+      into.allocs = std::move(group);
+      into.depth = depth;
+      into.addKinds(channel.kinds);
+      break;
+    }
+    if (!isMerged)
+      merged.push_back(std::move(channel));
+  }
+  channels = std::move(merged);
+}
+
+SmallVector<ChannelBuffers, 0> tile::groupBuffers(ArrayRef<PipelinePlan> plans,
+                                                  bool isFew) {
   // Describe each buffer as if it had a channel of its own, then merge equal
   // ones.
   llvm::MapVector<Operation *, ChannelBuffers> single;
@@ -81,11 +144,17 @@ tile::groupBuffers(ArrayRef<PipelinePlan> plans) {
            << " versions: channel " << (it - channels.begin());
     it->allocs.push_back(cast<AllocSharedOp>(alloc));
     it->depth = std::max(it->depth, own.depth);
-    for (ProducerKind kind : own.kinds)
-      if (!llvm::is_contained(it->kinds, kind))
-        it->kinds.push_back(kind);
+    it->addKinds(own.kinds);
   }
+  if (isFew)
+    mergeChannels(plans, channels);
   return channels;
+}
+
+void ChannelBuffers::addKinds(ArrayRef<ProducerKind> more) {
+  for (ProducerKind kind : more)
+    if (!llvm::is_contained(kinds, kind))
+      kinds.push_back(kind);
 }
 
 void ChannelBuffers::create(RewriterBase &rewriter, Block &entry,

@@ -182,7 +182,8 @@ LogicalResult tile::channelPreludes(gpu::GPUFuncOp kernel) {
     hasChannels |= isa<ChannelOp>(op);
     hasRoles |= isa<SpecializeOp>(op);
   });
-  if (!hasChannels || hasRoles)
+  if (!hasChannels || hasRoles ||
+      isLimitedTo(kernel, ScheduleLimit::FewChannels))
     return success();
   FailureOr<SmallVector<AllocSharedOp>> allocs = chooseBuffers(kernel);
   if (failed(allocs))

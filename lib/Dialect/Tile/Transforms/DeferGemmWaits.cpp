@@ -344,6 +344,8 @@ static void rewrite(RewriterBase &rewriter, Deferral &deferral) {
 }
 
 void tile::deferGemmWaits(gpu::GPUFuncOp kernel) {
+  if (isLimitedTo(kernel, ScheduleLimit::NoPipeline))
+    return;
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   IRRewriter rewriter(kernel.getContext());

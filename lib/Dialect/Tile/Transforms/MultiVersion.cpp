@@ -126,7 +126,8 @@ static FailureOr<PlannedChannels> readPlans(gpu::GPUFuncOp kernel,
            << " has no pipeline: " << first.reason;
   }
   PlannedChannels planned;
-  planned.channels = groupBuffers(pipelines.getPlans());
+  planned.channels = groupBuffers(
+      pipelines.getPlans(), isLimitedTo(kernel, ScheduleLimit::FewChannels));
   for (const PipelinePlan &plan : pipelines.getPlans())
     planned.loops.push_back(plan.getLoop());
   return planned;

@@ -82,6 +82,11 @@ LogicalResult tile::planPipelines(ArrayRef<scf::ForOp> loops) {
 
 LogicalResult tile::planPipelines(gpu::GPUFuncOp kernel) {
   dropStrayStages(kernel);
+  if (isLimitedTo(kernel, ScheduleLimit::NoPipeline)) {
+    for (scf::ForOp loop : getLoopsToPipeline(kernel))
+      forgetPlan(loop);
+    return success();
+  }
   if (failed(planPipelines(getLoopsToPipeline(kernel))))
     return failure();
   numLoops +=

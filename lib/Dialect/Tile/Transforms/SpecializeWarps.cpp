@@ -314,7 +314,10 @@ struct SpecializeWarpsPass
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       bool isByHand = hasOp(kernel, llvm::IsaPred<SpecializeOp>);
-      LogicalResult done = oneRole && !isByHand
+      bool isLimited = isLimitedTo(kernel, ScheduleLimit::OneRole);
+      if (isLimited && !isByHand)
+        kernel->removeAttr(TileDialect::kRoleRegisters);
+      LogicalResult done = (oneRole || isLimited) && !isByHand
                                ? keepOneRole(kernel)
                                : LogicalResult(specializeWarps(kernel));
       return failed(done) ? WalkResult::interrupt() : WalkResult::skip();

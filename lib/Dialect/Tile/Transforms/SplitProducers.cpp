@@ -274,8 +274,11 @@ private:
            << buffers.size() << " buffers, " << writers.size() << " writers, "
            << readers.size() << " readers";
     insertProducerSide(channel, getSpan(writers));
-    insertConsumerSide(channel, getSpan(readers),
-                       getReads(statements, *buffers.front()));
+    Span span = getSpan(readers);
+    unsigned depth = buffers.front()->guards.size();
+    insertConsumerSide(channel, span,
+                       {statements.getAtDepth(span.first->op, depth),
+                        statements.getAtDepth(span.last->op, depth)});
     for (const PipedBuffer *buffer : buffers)
       useSlots(*buffer, channel);
   }

@@ -177,7 +177,7 @@ LogicalResult tile::stageStores(gpu::GPUFuncOp kernel) {
   FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
   if (failed(target))
     return failure();
-  if (!target->hasTma())
+  if (!target->hasTma() || isLimitedTo(kernel, ScheduleLimit::NoPipeline))
     return success();
   SmallVector<StoreOp> stores;
   kernel.walk([&](StoreOp store) {

@@ -9,13 +9,18 @@
 // counterexample is an error, with its inputs and its last events as notes, and
 // fails the pass after all kernels were checked. A schedule that could not be
 // verified is a remark. The first counterexample can be written to a file of
-// JSON, from which `tilews.sim` runs the kernel up to the fault.
+// JSON, from which `tilews.sim` runs the kernel up to the fault. With `retry`, a
+// kernel that was saved before it was scheduled is planned again instead
+// (SavedKernels.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
+#include "tilews/Dialect/Tile/Transforms/SavedKernels.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
 
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
@@ -134,6 +139,8 @@ struct VerifySchedulePass
     bool isRight = true;
     getOperation()->walk([&](gpu::GPUFuncOp kernel) {
       ScheduleVerdict verdict = verifySchedule(kernel);
+      if (verdict.kind == ScheduleVerdict::Kind::Counterexample)
+        verdict = planAgainIfSaved(kernel, std::move(verdict));
       count(verdict);
       LDBG() << "@" << kernel.getName() << ": "
              << (verdict.text.empty() ? "proved" : verdict.text) << ", "
@@ -148,6 +155,22 @@ struct VerifySchedulePass
   }
 
 private:
+  /// Plans a kernel again for which there is a copy; returns the verdict on the
+  /// schedule that it has then.
+  ScheduleVerdict planAgainIfSaved(gpu::GPUFuncOp kernel,
+                                   ScheduleVerdict verdict) {
+    auto copies = getCachedAnalysis<SavedKernels>();
+    gpu::GPUFuncOp saved =
+        copies ? copies->get().get(kernel) : gpu::GPUFuncOp();
+    if (retry.empty() || !saved)
+      return verdict;
+    OpPassManager passes(kernel->getName());
+    if (failed(parsePassPipeline(retry, passes)))
+      return verdict;
+    return planAgain(kernel, saved, std::move(verdict),
+                     [&] { return runPipeline(passes, kernel); });
+  }
+
   void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
     std::string error;
     auto file = openOutputFile(counterexample, &error);

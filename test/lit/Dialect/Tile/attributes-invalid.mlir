@@ -411,3 +411,12 @@ module {
   gpu.module @m attributes {tile.stage = 0 : i32} {
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.schedule_limit' expects a #tile.schedule_limit, found "one_role"}}
+  gpu.func @k() kernel attributes {tile.schedule_limit = "one_role"} {
+    gpu.return
+  }
+}

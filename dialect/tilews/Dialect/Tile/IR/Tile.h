@@ -160,6 +160,9 @@ bool hasFragmentLayout(mlir::Type type);
 /// Returns the number of threads that execute `op`: those of the enclosing role
 /// or, outside of roles, of the kernel (`tile.threads`, 128 if absent).
 int64_t getNumThreads(mlir::Operation *op);
+/// Returns whether `tile.schedule_limit` of `kernel` is `limit` or a stricter
+/// one.
+bool isLimitedTo(mlir::Operation *kernel, ScheduleLimit limit);
 /// Returns the kind in `tile.inst`, simt without it.
 InstKind getInst(mlir::Operation *op);
 /// Returns whether `op` has `tile.inst = #tile.inst<kind>`.

@@ -125,6 +125,11 @@ def Tile_AgentsAttr : EnumAttr<Tile_Dialect, Tile_Agents, "agents"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_ScheduleLimitAttr
+    : EnumAttr<Tile_Dialect, Tile_ScheduleLimit, "schedule_limit"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_ClusterDimsAttr
     : EnumAttr<Tile_Dialect, Tile_ClusterDims, "cluster"> {
   let summary = "dimensions of a cluster; selects the blocks that differ only along them";

@@ -47,6 +47,7 @@ def Tile_Dialect : Dialect {
     | `tile.cluster` | `array<i32: x, y, z>` | thread block cluster (NVIDIA sm_90 and later) |
     | `tile.rasterize` | `#tile.rasterize` | order in which block ids visit the output tiles, `--tile-rasterize-blocks` |
     | `tile.role_registers` | `{math = 232, load = 40}` | registers per thread of the roles that `--tile-specialize-warps` makes: multiples of 8 from 24 to 256 |
+    | `tile.schedule_limit` | `#tile.schedule_limit` | what a schedule may have: buffers of a loop share a channel where they can (`few_channels`); also, the kernel keeps one role (`one_role`); also, its loops are no pipelines, and nothing else runs asynchronously (`no_pipeline`). Set by `--tile-verify-schedule` when a plan was wrong |
     | `tile.may_alias` | `[array<i32: 0, 2>, ...]` | pairs of memref arguments that may overlap in memory; all others do not, if the kernel writes one of the two; checked at launch |
     | `tile.shared_bytes` | `i64` | size of the shared memory arena, set by `--tile-plan-shared-memory` |
     | `tile.arguments` | `[{type = memref<?x?xf16>, tile.name = "A", ...}, ...]` | only on the `llvm.func` made from a kernel: the types and attributes of the kernel's arguments |
@@ -95,6 +96,8 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kRasterize = "tile.rasterize";
     static constexpr ::llvm::StringLiteral kRoleRegisters = "tile.role_registers";
     static constexpr ::llvm::StringLiteral kSharedBytes = "tile.shared_bytes";
+    static constexpr ::llvm::StringLiteral kScheduleLimit =
+        "tile.schedule_limit";
     static constexpr ::llvm::StringLiteral kMayAlias = "tile.may_alias";
     static constexpr ::llvm::StringLiteral kDisjoint = "tile.disjoint";
     static constexpr ::llvm::StringLiteral kArguments = "tile.arguments";

@@ -70,6 +70,12 @@ def Tile_Agents : Tile_Enum<"Agents", "agents that arrive at a barrier", [
     I32EnumAttrCase<"Threads", 2, "threads">,
     I32EnumAttrCase<"Copies", 3, "copies">]>;
 
+def Tile_ScheduleLimit : Tile_Enum<"ScheduleLimit",
+    "what passes that plan a schedule leave out, each case with those before", [
+    I32EnumAttrCase<"FewChannels", 0, "few_channels">,
+    I32EnumAttrCase<"OneRole", 1, "one_role">,
+    I32EnumAttrCase<"NoPipeline", 2, "no_pipeline">]>;
+
 def Tile_ClusterDims : I32BitEnumAttr<"ClusterDims",
     "dimensions of a cluster of blocks", [
     I32BitEnumAttrCaseBit<"X", 0, "x">,

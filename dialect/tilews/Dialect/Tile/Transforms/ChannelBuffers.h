@@ -39,6 +39,7 @@ struct ChannelBuffers {
   /// The buffer with `depth` versions, by allocation.
   llvm::DenseMap<mlir::Operation *, mlir::Value> versions;
 
+  void addKinds(llvm::ArrayRef<ProducerKind> more);
   /// Creates the buffers with versions, the channel and its cursors at the
   /// start of the block `entry` of a kernel. The caller has checked, with
   /// `getVersionedType`, that the buffers can have `depth` versions.
@@ -53,14 +54,11 @@ struct ChannelBuffers {
 ProducerKind getProducerKind(mlir::Operation *op);
 
 /// Groups the piped buffers of all plans into channels. Each channel has as
-/// many slots as the plan that needs most.
+/// many slots as the plan that needs most. With `isFew`, buffers that become
+/// ready and free at different operations share a channel, too, where the
+/// schedule allows it.
 llvm::SmallVector<ChannelBuffers, 0>
-groupBuffers(llvm::ArrayRef<PipelinePlan> plans);
-
-/// Returns the operations that are, or contain, the first and the last reader
-/// of `buffer`, at the depth of the guards around its writers.
-std::pair<mlir::Operation *, mlir::Operation *>
-getReads(const LoopStatements &statements, const PipedBuffer &buffer);
+groupBuffers(llvm::ArrayRef<PipelinePlan> plans, bool isFew);
 
 /// Rewrites a planned loop: each iteration first produces, then consumes, each
 /// side with its own copy of the guards and scalars that it needs. The sides

@@ -10,6 +10,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SaveKernelsPass : Pass<"tile-save-kernels"> {
+  let summary = "keep copies of kernels from before their schedules are planned";
+  let description = [{
+    Keeps a copy of each kernel until the passes on its module have ended. With
+    it, `--tile-verify-schedule` plans the schedule of a kernel again if the
+    first one is wrong. Kernels with roles, channels, barriers, stages or
+    asynchronous matmuls are left out: their schedules are written by hand. The
+    IR does not change.
+
+    ```sh
+    tilews-opt gemm.mlir --pass-pipeline='builtin.module(gpu.module(
+        tile-annotate-instructions,tile-save-kernels,tilews-schedule,
+        tile-verify-schedule{retry=tilews-schedule}))'
+    ```
+  }];
+}
+
 def PlanPipelinePass : Pass<"tile-plan-pipeline"> {
   let summary = "assign operations of a loop to stages of a software pipeline";
   let description = [{
@@ -337,9 +354,17 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
     * the arrivals, bytes and phases of barriers are correct, and order all
       accesses.
 
-    `docs/verifier.md` describes the method. The IR does not change.
+    `docs/verifier.md` describes the method. The IR changes only if `retry` has
+    an effect.
 
-    A wrong schedule is an error. Its notes are the arguments and the last
+    A wrong schedule that tilews planned is no reason to refuse a kernel. With
+    `retry`, a kernel of which `--tile-save-kernels` has kept a copy is restored.
+    It gets a `tile.schedule_limit`, and the passes in `retry` run on it again:
+    first with fewer channels, then with one role, last without pipelines, until
+    the schedule is not wrong. Remark `tile-verify-0004` gives the limit and the
+    fault of the first plan; other remarks of these passes are dropped.
+
+    Without that, a wrong schedule is an error. Its notes are the arguments and the last
     events before the fault. With `counterexample`, all events are written to a
     file, and `tilews-sim --replay` executes the kernel up to the fault. A
     correct schedule causes no output; with `report`, remark `tile-verify-0002`
@@ -373,7 +398,9 @@ def VerifySchedulePass : Pass<"tile-verify-schedule"> {
                         "Emit a remark for each kernel that is proved correct">,
                  Option<"counterexample", "counterexample", "std::string",
                         /*default=*/"",
-                        "File for the first counterexample (JSON)">];
+                        "File for the first counterexample (JSON)">,
+                 Option<"retry", "retry", "std::string", /*default=*/"",
+                        "The passes on a saved kernel that lead to this one">];
 }
 
 #endif // TILEWS_DIALECT_TILE_TRANSFORMS_SCHEDULEPASSES_TD
