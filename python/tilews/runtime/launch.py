@@ -16,7 +16,7 @@ from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .launch_errors import LaunchError
-from .overlaps import Span, any_overlap, byte_span, describe_overlap
+from .overlaps import Distance, byte_span, describe_overlap, find_distances
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 
@@ -152,7 +152,7 @@ class Plan:
         parameters: the addresses of the values, as drivers want them.
         parameters_address: the address of `parameters`.
         tensor_maps: what the driver has to encode before the launch.
-        spans: of each pointer, the bytes that its array has around the address.
+        distances: between pointers, at which arrays overlap that must not.
     """
 
     grid: tuple[int, int, int]
@@ -161,7 +161,7 @@ class Plan:
     parameters: ctypes.Array[ctypes.c_void_p]
     parameters_address: int
     tensor_maps: list[TensorMap]
-    spans: list[Span]
+    distances: list[Distance]
 
     @property
     def is_empty(self) -> bool:
@@ -267,20 +267,21 @@ class Launcher:
             values[slot] = pointer
         for slot, _, value in scalars:
             values[slot] = value
-        if self._disjoint:
-            self._check_overlaps(pointers, plan.spans)
+        for first, second, low, high in plan.distances:
+            if low < pointers[first] - pointers[second] < high:
+                raise self._overlap_error(args, pointers)
         return plan
 
-    def _check_overlaps(self, pointers: list[int], spans: list[Span]) -> None:
-        """Arrays that the kernel writes overlap no others."""
-        found = [
-            (pointer + begin, pointer + end)
-            for pointer, (begin, end) in zip(pointers, spans, strict=True)
-        ]
-        if any_overlap(found):
-            names = [name for _, _, _, name in self._alignments]
-            if text := describe_overlap(self._disjoint, found, names):
-                raise LaunchError(text)
+    def _overlap_error(self, args: Sequence[Any], pointers: list[int]) -> LaunchError:
+        """The error about arrays that overlap."""
+        names = [name for _, _, _, name in self._alignments]
+        spans = []
+        for (_, position, argument), pointer in zip(
+            self._arrays, pointers, strict=True
+        ):
+            begin, end = _get_span(describe(args[position], argument["name"]))
+            spans.append((pointer + begin, pointer + end))
+        return LaunchError(describe_overlap(self._disjoint, spans, names))
 
     def _make_plan(self, args: Sequence[Any], grid: Sequence[int] | None) -> Plan:
         infos = {
@@ -313,7 +314,10 @@ class Launcher:
             addresses,
             ctypes.addressof(addresses),
             tensor_maps,
-            [_get_span(infos[position]) for _, position, _ in self._arrays],
+            find_distances(
+                self._disjoint,
+                [_get_span(infos[position]) for _, position, _ in self._arrays],
+            ),
         )
 
     def _make_tensor_maps(self, infos: Mapping[int, ArrayInfo]) -> list[TensorMap]:
@@ -469,7 +473,7 @@ class Launcher:
         return (blocks[0], blocks[1], blocks[2])
 
 
-def _get_span(info: ArrayInfo) -> Span:
+def _get_span(info: ArrayInfo) -> tuple[int, int]:
     itemsize = (element_bits(info.dtype) or 8) // 8
     strides = [stride * itemsize for stride in info.strides]
     return byte_span(info.shape, strides, itemsize)

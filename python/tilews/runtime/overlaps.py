@@ -14,6 +14,10 @@ from collections.abc import Sequence
 Span = tuple[int, int]
 """The first byte of an array, and the one after the last: both 0 without elements."""
 
+Distance = tuple[int, int, int, int]
+"""Two arrays, which overlap if the address of the first less that of the second is
+between the two numbers that follow, both excluded."""
+
 
 def byte_span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> Span:
     """The span of an array, from its address on.
@@ -35,15 +39,21 @@ def byte_span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> Sp
     return first, last + itemsize
 
 
-def any_overlap(spans: Sequence[Span]) -> bool:
-    """Whether some of the arrays overlap; takes O(n log n)."""
-    end = 0
-    for begin, stop in sorted(spans):
-        if begin < stop:
-            if begin < end:
-                return True
-            end = stop
-    return False
+def find_distances(
+    pairs: Sequence[Sequence[int]], spans: Sequence[Span]
+) -> list[Distance]:
+    """The distances at which pairs overlap; none for an array without elements.
+
+    Args:
+        pairs: numbers of arrays that must not overlap.
+        spans: of each array, from its address on.
+    """
+    distances = []
+    for first, second in pairs:
+        (begin, end), (other_begin, other_end) = spans[first], spans[second]
+        if begin < end and other_begin < other_end:
+            distances.append((first, second, other_begin - end, other_end - begin))
+    return distances
 
 
 def describe_overlap(

@@ -13,7 +13,7 @@ from .. import ir
 from ..errors import CompileError
 from ..passmanager import PassManager
 from ..pipeline_text import flag_of, inside, split
-from ._launch import SimulationError, find_kernel, run
+from ._launch import SimulationError, copy_arrays, find_kernel, run
 from ._options import RunOptions
 
 #: The timings under which :func:`differential` compares by default.
@@ -155,7 +155,7 @@ def _results(
     module: Any, kernel: str | None, args: Sequence[Any], grid: Any, timing: Any
 ) -> list[np.ndarray | None]:
     """Copies of the arrays after a run; None for numbers."""
-    copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+    copies = copy_arrays(args)
     run(module, kernel, copies, grid, **timing)
     return [arg if isinstance(arg, np.ndarray) else None for arg in copies]
 

@@ -7,6 +7,7 @@ its blocks. This module checks and converts the arguments, and turns faults into
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from .. import ir
 from .._mlir_libs import _tilews
-from ..runtime.overlaps import byte_span, describe_overlap
+from ..runtime.overlaps import Span, byte_span, describe_overlap
 from ._events import Event, make_event
 from ._grid import find_grid
 from ._options import Exploration, RunOptions, Settings, get_grid
@@ -191,16 +192,48 @@ def find_overlap(kernel: ir.Operation, args: Sequence[Any]) -> str | None:
         kernel: The ``gpu.func``.
         args: As for :func:`run`.
     """
-    arrays = [arg if isinstance(arg, np.ndarray) else np.empty(0) for arg in args]
-    spans = []
-    for array in arrays:
-        address = array.ctypes.data
-        begin, end = byte_span(array.shape, array.strides, array.itemsize)
-        spans.append((address + begin, address + end))
+    spans = [_span(arg if isinstance(arg, np.ndarray) else np.empty(0)) for arg in args]
     pairs = _tilews._disjoint_arguments(kernel)
     pairs = [pair for pair in pairs if max(pair) < len(args)]
     names = [_get_name(kernel, number) for number in range(len(args))]
     return describe_overlap(pairs, spans, names)
+
+
+def _span(array: np.ndarray) -> Span:
+    address = array.ctypes.data
+    begin, end = byte_span(array.shape, array.strides, array.itemsize)
+    return address + begin, address + end
+
+
+def copy_arrays(args: Sequence[Any]) -> list[Any]:
+    """The arguments of a run with copies of the arrays.
+
+    Arrays that overlap have copies that overlap likewise.
+    """
+    copies = list(args)
+    arrays = [i for i, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+    groups: list[list[int]] = []
+    reach = 0
+    for i in sorted(arrays, key=lambda i: _span(args[i])):
+        begin, end = _span(args[i])
+        if not groups or begin >= reach:
+            groups.append([])
+        groups[-1].append(i)
+        reach = max(reach, end)
+    for group in groups:
+        if len(group) == 1:
+            copies[group[0]] = args[group[0]].copy()
+            continue
+        first = _span(args[group[0]])[0]
+        last = max(_span(args[i])[1] for i in group)
+        memory = bytearray(ctypes.string_at(first, last - first))
+        for i in group:
+            array = args[i]
+            offset = array.ctypes.data - first
+            copies[i] = np.ndarray(
+                array.shape, array.dtype, memory, offset, array.strides
+            )
+    return copies
 
 
 def get_attributes(kernel: ir.Operation, number: int) -> ir.DictAttr | dict[str, Any]:

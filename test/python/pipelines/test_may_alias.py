@@ -120,6 +120,27 @@ def test_overlapping_arguments_compute_the_same(name, target):
                 np.testing.assert_array_equal(found, wanted, err_msg=form)
 
 
+@pytest.mark.parametrize("name", ["shift", "rows"])
+def test_no_pass_changes_what_overlapping_arguments_hold(name):
+    kernel, make = CASES[name]
+    module = kernel.build("sm_90a")
+    pipeline = "tilews-to-nvvm{chip=sm_90a}"
+    assert sim.differential(module, None, make(), pipeline, grid=(1,)) is None
+
+
+def test_copies_of_arguments_overlap_likewise():
+    memory = np.arange(40, dtype="i4")
+    arrays = [memory[:10], memory[20:30], 3, memory[4:24:2], memory[:0], memory[30:]]
+    copies = sim._launch.copy_arrays(arrays)
+    for copy, array in zip(copies, arrays, strict=True):
+        np.testing.assert_array_equal(copy, array)
+        assert not np.shares_memory(copy, memory)
+    copies[0][4], copies[1][2] = 77, 88
+    assert copies[3][0] == 77
+    assert copies[3][9] == 88
+    assert not any(np.shares_memory(copies[5], copy) for copy in copies[:5])
+
+
 @pytest.mark.parametrize(("name", "target"), REMARKS)
 def test_the_remark_names_the_overlap(name, target):
     messages = "\n".join(CASES[name][0].compile(target).messages)

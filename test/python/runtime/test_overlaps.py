@@ -9,7 +9,7 @@ import tilews
 import tilews.language as tl
 from tilews.runtime import LaunchError
 from tilews.runtime.launch import Launcher
-from tilews.runtime.overlaps import any_overlap, byte_span, describe_overlap
+from tilews.runtime.overlaps import byte_span, describe_overlap, find_distances
 
 BASE = 1 << 20
 
@@ -224,9 +224,18 @@ def test_span_has_all_elements(shape, strides, itemsize):
     assert byte_span(shape, strides, itemsize) == expected
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=6))
-def test_any_overlap_finds_what_pairs_find(ranges):
-    spans = [(begin, begin + size) for begin, size in ranges]
-    pairs = [(i, j) for i in range(len(spans)) for j in range(i)]
-    names = [str(i) for i in range(len(spans))]
-    assert any_overlap(spans) == bool(describe_overlap(pairs, spans, names))
+@given(
+    spans=st.lists(
+        st.tuples(st.integers(-9, 0), st.integers(0, 9)), min_size=2, max_size=2
+    ),
+    addresses=st.lists(st.integers(0, 40), min_size=2, max_size=2),
+)
+def test_distances_are_those_of_overlaps(spans, addresses):
+    placed = [
+        (address + begin, address + end)
+        for address, (begin, end) in zip(addresses, spans, strict=True)
+    ]
+    distance = addresses[0] - addresses[1]
+    distances = find_distances([(0, 1)], spans)
+    found = any(low < distance < high for *_, low, high in distances)
+    assert found == bool(describe_overlap([(0, 1)], placed, ["A", "B"]))
