@@ -114,7 +114,10 @@ static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
   if (finding && finding->isCertain) {
     verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
   } else if (finding) {
-    if (auto found = Explorer(program, rules).run()) {
+    TaskProgram asserting(program.getKernel(), rules);
+    if (auto obstacle = asserting.build(/*withAllAssertions=*/true))
+      return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
+    if (auto found = Explorer(asserting, rules).run()) {
       verdict =
           makeVerdict(ScheduleVerdict::Kind::Counterexample, found->finding);
       verdict.inputs = std::move(found->inputs);

@@ -67,6 +67,8 @@ private:
     switch (name[0]) {
     case AtomKind::Quotient:
       return floorDivide(get(operands[0]), name[1]);
+    case AtomKind::PositivePart:
+      return std::max<Wide>(get(operands[0]), 0);
     case AtomKind::ProductOfSums:
       return get(operands[0]) * get(operands[1]);
     case AtomKind::LargeSum: {

@@ -40,6 +40,7 @@ TEST(ExpressionTableTest, ArithmeticKeepsValues) {
     Expr quotient = table.getQuotient(a, divisor);
     // The remainder of a division that rounds down.
     Expr remainder = table.add(a, quotient, -divisor);
+    Expr larger = table.add(a, table.getPositivePart(table.add(b, a, -1)));
     forEachAssignment(make.getAtoms(), 3, [&](const Assignment &values) {
       Evaluator evaluate(table, values);
       Wide left = evaluate.get(a), right = evaluate.get(b);
@@ -48,6 +49,14 @@ TEST(ExpressionTableTest, ArithmeticKeepsValues) {
       ASSERT_TRUE(evaluate.get(quotient) == floorDivide(left, divisor));
       ASSERT_TRUE(evaluate.get(remainder) >= 0 &&
                   evaluate.get(remainder) < divisor);
+      ASSERT_TRUE(evaluate.get(larger) == std::max(left, right));
+      for (Expr e : {sum, product, quotient, remainder, larger}) {
+        Interval bounds = table.getBounds(e);
+        ASSERT_TRUE(evaluate.get(e) >= bounds.low &&
+                    evaluate.get(e) <= bounds.high);
+      }
+      ASSERT_GE(table.getBounds(remainder).low, 0);
+      ASSERT_LT(table.getBounds(remainder).high, divisor);
     });
   }
 }

@@ -86,7 +86,7 @@ TEST(PathFactsTest, IntervalsContainAllValues) {
   for (unsigned round = 0; round < 400; ++round) {
     RandomPath path(table, make, /*numConditions=*/5);
     Expr sum = make.getSimpleSum();
-    PathFacts::Interval interval = path.facts.getInterval(table, sum);
+    Interval interval = path.facts.getInterval(table, sum);
     numFinite += interval.low != INT64_MIN || interval.high != INT64_MAX;
     forEachAssignment(make.getAtoms(), kBound, [&](const Assignment &values) {
       if (!path.admits(values))

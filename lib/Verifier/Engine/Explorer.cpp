@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bounded testing. A scenario chooses all arguments and loaded values: first
-// small numbers of tiles, so that traces are short, then numbers just beyond
-// the constants that the kernel compares with, then random ones with fixed
-// seeds. For each scenario the scalars of every task are executed, which lists
+// Bounded testing. A scenario chooses all inputs (ScenarioInputs): first small
+// numbers of tiles, so that traces are short, then numbers just beyond the
+// constants that the kernel compares with, then random ones with fixed seeds.
+// For each scenario the scalars of every task are executed, which lists
 // its events with their inputs. The lists are then merged in one order: each
 // task goes on until the rules block it. A broken rule, or a deadlock, is a
 // counterexample.
 //
-// A choice is named by the operation and its operands, as in a proof, so two
-// roles that load mask[3] get one value.
+// An assertion that fails stops the kernel, so a scenario counts only if the
+// tasks deadlock before they come to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,20 +37,16 @@ using namespace tilews::verifier;
 /// Events of a task, and steps of all scenarios.
 static constexpr size_t kMaxEvents = 2000;
 static constexpr unsigned kMaxSteps = 300000;
-/// Kernels have no special case for more iterations than this.
-static constexpr int64_t kLargestLimit = 100;
 
 Explorer::Explorer(const TaskProgram &program, const Rules &rules)
-    : program(program), rules(rules) {
-  findScales();
-}
+    : program(program), rules(rules), inputs(program) {}
 
 std::optional<Counterexample> Explorer::run() {
   // Few iterations first: short traces are easy to read.
   for (int64_t number : {1, 2, 3, 4, 5, 6, 8, 11, 0})
     if (auto found = tryScenario({number, 0}))
       return found;
-  for (int64_t number : limits)
+  for (int64_t number : inputs.getLimits())
     if (auto found = tryScenario({number, 0}))
       return found;
   for (uint64_t seed = 1; seed < 200 && steps < kMaxSteps; ++seed)
@@ -63,142 +59,25 @@ std::optional<Counterexample> Explorer::run() {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-static std::optional<std::pair<Value, int64_t>> getExtent(Value value) {
-  if (auto dim = value.getDefiningOp<memref::DimOp>())
-    if (std::optional<int64_t> index = dim.getConstantIndex())
-      return std::pair(dim.getSource(), *index);
-  if (isa<BlockArgument>(value))
-    return std::pair(value, int64_t(-1));
-  return std::nullopt;
-}
-
-/// Finds the tile size of each extent and argument, by which they are divided;
-/// scenarios choose a number of tiles.
-void Explorer::findScales() {
-  gpu::GPUFuncOp(program.getKernel()).walk([&](Operation *op) {
-    IntegerAttr limit;
-    if (isa<arith::CmpIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
-        matchPattern(op->getOperand(1), m_Constant(&limit)) &&
-        limit.getInt() > 0 && limit.getInt() < kLargestLimit)
-      limits.insert(limit.getInt() + 2);
-    if (isa<arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
-      if (Type type = op->getResult(0).getType();
-          type.isInteger() && type.getIntOrFloatBitWidth() < 32)
-        narrowest =
-            std::min(narrowest ? narrowest : 32u, type.getIntOrFloatBitWidth());
-    if (!isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::DivSIOp,
-             arith::DivUIOp, arith::FloorDivSIOp>(op))
-      return;
-    IntegerAttr divisor;
-    auto extent = getExtent(op->getOperand(0));
-    if (!extent || !matchPattern(op->getOperand(1), m_Constant(&divisor)))
-      return;
-    int64_t &scale = scales[*extent];
-    scale = std::max(scale, divisor.getInt());
-  });
-}
-
-/// Spreads the bits of a number (Steele et al., "Fast splittable pseudorandom
-/// number generators").
-static uint64_t mix(uint64_t number) {
-  number += 0x9e3779b97f4a7c15;
-  number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
-  number = (number ^ number >> 27) * 0x94d049bb133111eb;
-  return number ^ number >> 31;
-}
-
-int64_t Explorer::chooseInteger(Type type, uint64_t identity, int64_t scale) {
-  uint64_t random = mix(mix(identity) + scenario.seed);
-  if (type.isInteger(1))
-    return scenario.number >= 0 ? 1 : random >> 7 & 1;
-  if (!type.isIntOrIndex())
-    return random;
-  static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 9};
-  if (scenario.number >= 0)
-    return scale * scenario.number;
-  // Half of the random numbers are such that narrow arithmetic wraps around.
-  bool wraps = random >> 10 & 1;
-  if (unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-      wraps && width < 32)
-    return llvm::SignExtend64(random >> 11, width);
-  if (wraps && narrowest)
-    return int64_t(1) << narrowest;
-  return scale * kNumbers[random >> 7 & 7];
-}
-
-static std::string getName(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument)
-    return "";
-  auto kernel = dyn_cast<gpu::GPUFuncOp>(argument.getOwner()->getParentOp());
-  unsigned number = argument.getArgNumber();
-  auto name = kernel ? kernel.getArgAttrOfType<StringAttr>(number, "tile.name")
-                     : StringAttr();
-  return name ? name.str() : "argument " + std::to_string(number);
-}
-
 int64_t Explorer::get(Value value) {
   int64_t number = program.getNumber(value);
   if (number >= 0 && defined[number])
     return values[number];
   // The slice does not define this cursor, so the scenario is not valid.
   if (isa<CursorType>(value.getType())) {
-    isUnknown = true;
+    inputs.giveUp();
     return 0;
   }
-  uint64_t identity =
-      identify({reinterpret_cast<int64_t>(value.getAsOpaquePointer())});
-  int64_t scale = 1;
-  if (auto it = scales.find({value, -1}); it != scales.end())
-    scale = it->second;
-  int64_t chosen = chooseInteger(value.getType(), identity, scale);
-  if (value.getType().isIntOrIndex() && isa<BlockArgument>(value))
-    note(getName(value), ScheduleVerdict::Input::Kind::Scalar, value, {},
-         chosen);
-  return chosen;
+  return inputs.getOutside(value);
 }
 
-/// Chooses the result of an operation that is not computed from integers.
-int64_t Explorer::choose(OpResult result, uint64_t identity) {
-  Operation *op = result.getOwner();
-  if (isa<gpu::BlockIdOp>(op))
-    return 0;
-  if (isa<gpu::GridDimOp>(op))
-    return 1;
-  int64_t scale = 1;
-  if (auto extent = getExtent(result))
-    if (auto it = scales.find(*extent); it != scales.end())
-      scale = it->second;
-  int64_t value = chooseInteger(result.getType(), identity, scale);
-  if (result.getType().isIntOrIndex())
-    note(result, value);
-  return value;
-}
-
-/// Adds a choice to the inputs of the counterexample.
-void Explorer::note(OpResult result, int64_t value) {
-  using Kind = ScheduleVerdict::Input::Kind;
-  if (auto extent = getExtent(result))
-    return note("extent " + std::to_string(extent->second) + " of " +
-                    getName(extent->first),
-                Kind::Extent, extent->first, {extent->second}, value);
-  auto load = dyn_cast<memref::LoadOp>(result.getOwner());
-  if (!load)
-    return note("'" + result.getOwner()->getName().getStringRef().str() + "'",
-                Kind::Other, {}, {}, value);
-  SmallVector<int64_t> indices;
-  for (Value index : load.getIndices())
-    indices.push_back(get(index));
-  Value memory = load.getMemRef();
-  if (CopyOp copy = program.getCopyOf(load)) {
-    memory = copy.getSource();
-    indices = getCopiedPlace(copy, indices);
-  }
-  std::string name = getName(memory) + "[";
-  llvm::raw_string_ostream os(name);
-  llvm::interleaveComma(indices, os);
-  os << "]";
-  note(name, Kind::Element, memory, indices, value);
+int64_t Explorer::load(memref::LoadOp op) {
+  SmallVector<int64_t> place;
+  for (Value index : op.getIndices())
+    place.push_back(get(index));
+  if (CopyOp copy = program.getCopyOf(op))
+    return inputs.getElement(op, copy.getSource(), getCopiedPlace(copy, place));
+  return inputs.getElement(op, op.getMemRef(), place);
 }
 
 /// The indices in the source of `copy` that it copies to `indices` of its
@@ -214,19 +93,6 @@ SmallVector<int64_t> Explorer::getCopiedPlace(CopyOp copy,
       place.back() += indices[*dim];
   }
   return place;
-}
-
-void Explorer::note(const std::string &name, ScheduleVerdict::Input::Kind kind,
-                    Value of, ArrayRef<int64_t> place, int64_t value) {
-  ScheduleVerdict::Input input;
-  auto argument = dyn_cast_if_present<BlockArgument>(of);
-  if (argument && argument.getOwner()->getParentOp() == program.getKernel()) {
-    input.kind = kind;
-    input.argument = argument.getArgNumber();
-  }
-  llvm::append_range(input.place, place);
-  input.value = value;
-  inputs.try_emplace(name, std::move(input));
 }
 
 void Explorer::evaluate(Operation *op) {
@@ -267,19 +133,10 @@ void Explorer::evaluate(Operation *op) {
   // A select of cursors has no folder.
   if (isa<arith::SelectOp>(op) && op->getOperand(0).getType().isInteger(1))
     return set(op->getResult(0), operands[operands[0] ? 1 : 2]);
-  for (OpResult result : op->getResults()) {
-    Identity identity = getIdentity(result);
-    SmallVector<int64_t> words = identity.words;
-    for (OpFoldResult operand : identity.operands) {
-      auto value = dyn_cast<Value>(operand);
-      words.push_back(value ? get(value) : *getConstantIntValue(operand));
-    }
-    if (CopyOp copy = program.getCopyOf(op))
-      llvm::append_range(words, getCopiedPlace(copy, {}));
-    // Two reads of the same place get the same value, as if nothing wrote there
-    // in between; an example of that kind is valid, too.
-    set(result, choose(result, identify(words)));
-  }
+  if (auto read = dyn_cast<memref::LoadOp>(op))
+    return set(read.getResult(), load(read));
+  for (OpResult result : op->getResults())
+    set(result, inputs.getResult(result, operands));
 }
 
 //===----------------------------------------------------------------------===//
@@ -302,10 +159,11 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
     if (!program.matters(&op))
       continue;
     ++steps;
-    if (trace.isCut || trace.events.size() > kMaxEvents || steps > kMaxSteps) {
-      trace.isCut = true;
+    trace.isCut |= trace.events.size() > kMaxEvents || steps > kMaxSteps;
+    if (Value condition = getAsserted(&op))
+      trace.hasTrapped |= !get(condition);
+    if (trace.hasEnded())
       return;
-    }
     if (isa<SpecializeOp>(op)) {
       trace.events.push_back({&op, {}});
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
@@ -341,7 +199,7 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
   bool isNegative = iteration < 0 || upper < 0;
   trace.isCut |= step <= 0 || (loop.getUnsignedCmp() && isNegative);
-  for (; iteration < upper && !trace.isCut; iteration += step) {
+  for (; iteration < upper && !trace.hasEnded(); iteration += step) {
     ++steps;
     values[number] = iteration;
     defined[number] = true;
@@ -354,7 +212,7 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
 
 void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
   pass(loop.getInits(), loop.getBeforeArguments());
-  while (!trace.isCut) {
+  while (!trace.hasEnded()) {
     list(*loop.getBeforeBody(), task, trace);
     scf::ConditionOp condition = loop.getConditionOp();
     // A loop that may never end gives no counterexample.
@@ -372,19 +230,17 @@ void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
 // Ordering events
 //===----------------------------------------------------------------------===//
 
-std::optional<Counterexample> Explorer::tryScenario(const Scenario &chosen) {
-  scenario = chosen;
+std::optional<Counterexample>
+Explorer::tryScenario(const ScenarioInputs::Scenario &scenario) {
+  inputs.begin(scenario);
   values.assign(program.getNumValues(), 0);
   defined.assign(program.getNumValues(), false);
-  inputs.clear();
-  identities.clear();
   std::vector<Trace> traces;
-  isUnknown = false;
   for (auto [i, task] : llvm::enumerate(program.getTasks())) {
     traces.emplace_back();
     list(*task.body, i, traces.back());
   }
-  if (isUnknown)
+  if (!inputs.finish())
     return std::nullopt;
   std::optional<Counterexample> found = order(traces);
   LDBG() << "scenario of " << scenario.number << " tiles, seed "
@@ -417,6 +273,8 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
   std::vector<std::pair<unsigned, const TraceEvent *>> past;
   SmallVector<Finding> blocked(traces.size());
   bool begun = false;
+  bool mayTrap =
+      llvm::any_of(traces, [](const Trace &trace) { return trace.hasTrapped; });
   auto hasEnded = [&](unsigned task) {
     return next[task] == traces[task].events.size();
   };
@@ -430,7 +288,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
         if (isa<SpecializeOp>(event.op)) {
           bool allEnded = begun;
           for (unsigned role = 1; role < traces.size(); ++role)
-            allEnded &= hasEnded(role) && !traces[role].isCut;
+            allEnded &= hasEnded(role) && !traces[role].hasEnded();
           made |= !begun;
           begun = true;
           if (!allEnded)
@@ -447,16 +305,19 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
           break;
         }
         past.push_back({task, &event});
+        // With a trap ahead, the fault need not come first.
         if (outcome == Outcome::Wrong)
-          return describe(finding, past);
+          return mayTrap ? std::nullopt
+                         : std::optional(describe(finding, past));
         ++next[task];
         made = true;
       }
     }
   }
   // Events that were cut off might have unblocked a task.
-  if (llvm::any_of(traces, [](const Trace &trace) { return trace.isCut; }))
-    return std::nullopt;
+  for (auto [task, trace] : llvm::enumerate(traces))
+    if (trace.isCut || (trace.hasTrapped && hasEnded(task)))
+      return std::nullopt;
   Finding stuck = describeDeadlock(program, blocked);
   if (!stuck.op && rules.finish(state, stuck))
     return std::nullopt;
@@ -466,7 +327,7 @@ std::optional<Counterexample> Explorer::order(ArrayRef<Trace> traces) {
 Counterexample Explorer::describe(
     const Finding &finding,
     ArrayRef<std::pair<unsigned, const TraceEvent *>> past) const {
-  Counterexample result{finding, inputs, {}};
+  Counterexample result{finding, inputs.get(), {}};
   for (auto [i, step] : llvm::enumerate(past)) {
     auto [task, event] = step;
     result.trace.push_back({event->op, task,

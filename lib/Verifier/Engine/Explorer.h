@@ -8,12 +8,7 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
 #define TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
 
-#include "Verifier/Engine/TaskProgram.h"
-
-#include "tilews/Verifier/ScheduleVerdict.h"
-
-#include <map>
-#include <set>
+#include "Verifier/Engine/ScenarioInputs.h"
 
 namespace tilews::verifier {
 
@@ -41,12 +36,6 @@ public:
   std::optional<Counterexample> run();
 
 private:
-  /// A choice of all arguments and loaded values.
-  struct Scenario {
-    /// The value of all integers, in tiles; they are random if it is negative.
-    int64_t number;
-    uint64_t seed;
-  };
   struct TraceEvent {
     mlir::Operation *op;
     llvm::SmallVector<int64_t, 2> inputs;
@@ -55,29 +44,21 @@ private:
     std::vector<TraceEvent> events;
     /// The trace was too long, and has been cut off.
     bool isCut = false;
+    /// It ends at an assertion that fails, where the kernel stops.
+    bool hasTrapped = false;
+    bool hasEnded() const { return isCut || hasTrapped; }
   };
 
-  void findScales();
-  std::optional<Counterexample> tryScenario(const Scenario &scenario);
+  std::optional<Counterexample>
+  tryScenario(const ScenarioInputs::Scenario &scenario);
   void list(mlir::Block &block, unsigned task, Trace &trace);
   void listFor(mlir::scf::ForOp loop, unsigned task, Trace &trace);
   void listWhile(mlir::scf::WhileOp loop, unsigned task, Trace &trace);
   void pass(mlir::ValueRange from, mlir::ValueRange to);
   void evaluate(mlir::Operation *op);
-  /// A number for the thing that the words identify, in order of first use.
-  /// Words may be pointers, which differ between runs of the compiler.
-  uint64_t identify(llvm::ArrayRef<int64_t> words) {
-    return identities
-        .try_emplace({words.begin(), words.end()}, identities.size())
-        .first->second;
-  }
-  int64_t choose(mlir::OpResult result, uint64_t identity);
-  int64_t chooseInteger(mlir::Type type, uint64_t identity, int64_t scale);
-  void note(mlir::OpResult result, int64_t value);
+  int64_t load(mlir::memref::LoadOp op);
   llvm::SmallVector<int64_t> getCopiedPlace(CopyOp copy,
                                             llvm::ArrayRef<int64_t> indices);
-  void note(const std::string &name, ScheduleVerdict::Input::Kind kind,
-            mlir::Value of, llvm::ArrayRef<int64_t> place, int64_t value);
   int64_t get(mlir::Value value);
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
   Counterexample
@@ -86,20 +67,10 @@ private:
 
   const TaskProgram &program;
   const Rules &rules;
-  Scenario scenario = {};
+  ScenarioInputs inputs;
   std::vector<int64_t> values;
   std::vector<char> defined;
-  /// Numbers just beyond the constants that the kernel compares with.
-  std::set<int64_t> limits;
-  /// The least width that the kernel converts integers to, if below 32 bits.
-  unsigned narrowest = 0;
-  /// The tile sizes of extents (with their dimension) and arguments (-1).
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, int64_t> scales;
-  std::map<std::string, ScheduleVerdict::Input> inputs;
-  std::map<std::vector<int64_t>, uint64_t> identities;
   unsigned steps = 0;
-  /// Whether the scenario used a cursor that the slice does not define.
-  bool isUnknown = false;
 };
 
 } // namespace tilews::verifier

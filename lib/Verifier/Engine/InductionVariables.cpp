@@ -119,6 +119,25 @@ InductionVariables::getRemainder(const Path &path, Expr sum, int64_t divisor) {
   return getFloorRemainder(remainder, divisor);
 }
 
+Expr InductionVariables::getOutside(const Path &path, Expr sum) const {
+  ExpressionTable &table = context.table;
+  Expr outside = table.getConstant(0);
+  bool hasVariable = false;
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    if (std::optional<int> group = findGroup(atom)) {
+      if (variables[*group].modulus && !path.remainders.count(*group))
+        return 0;
+      hasVariable = true;
+      continue;
+    }
+    if (!table.getVariables(atom).empty() || std::abs(factor) != 1 ||
+        !table.getTerms(outside).empty())
+      return 0;
+    outside = table.getInteger(atom);
+  }
+  return hasVariable && !table.getTerms(outside).empty() ? outside : 0;
+}
+
 Expr InductionVariables::divideEvenly(const Path &path, Expr sum) {
   ExpressionTable &table = context.table;
   for (auto [atom, factor] : table.getTerms(sum)) {
@@ -144,7 +163,7 @@ std::optional<int64_t> InductionVariables::getExact(const Path &path,
     if (!group || !variables[*group].isShort)
       return std::nullopt;
   }
-  PathFacts::Interval interval = path.facts.getInterval(context.table, sum);
+  Interval interval = path.facts.getInterval(context.table, sum);
   return interval.low == interval.high ? std::optional(interval.low)
                                        : std::nullopt;
 }

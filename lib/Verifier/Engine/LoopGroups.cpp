@@ -8,7 +8,9 @@
 // The product construction for the tasks' loops (Barthe, Crespo and Kunz,
 // FM 2011, on relational verification). A group is the closure of one loop
 // under "uses a link that a loop of another task uses": all of its tasks have
-// to stand before loops with the same bounds. Then they enter, and
+// to stand before loops with equally many iterations. The loop with the
+// smallest step leads: the induction variables of the others are sums of its
+// own. Then they enter, and
 //
 //   * when all tasks have come to the end of an iteration, one decision for all
 //     of them says whether another iteration follows;
@@ -40,15 +42,44 @@ static constexpr int64_t kMostIterations = 16;
 // Finding groups
 //===----------------------------------------------------------------------===//
 
-bool LoopGroups::haveSameBounds(const Path &path, Operation *a,
-                                Operation *b) const {
+bool LoopGroups::haveSameTrips(const Path &path, Operation *a,
+                               Operation *b) const {
+  ExpressionTable &table = context.table;
   auto x = dyn_cast<scf::ForOp>(a), y = dyn_cast<scf::ForOp>(b);
   if (!x || !y)
     return !x && !y;
-  return peeling.getLower(path, x) == peeling.getLower(path, y) &&
-         values.get(path, x.getUpperBound()) ==
-             values.get(path, y.getUpperBound()) &&
-         values.get(path, x.getStep()) == values.get(path, y.getStep());
+  Expr xStep = values.get(path, x.getStep());
+  Expr yStep = values.get(path, y.getStep());
+  if (xStep == yStep && peeling.getLower(path, x) == peeling.getLower(path, y))
+    if (values.get(path, x.getUpperBound()) ==
+        values.get(path, y.getUpperBound()))
+      return true;
+  Expr xTrips = peeling.getTrips(path, x), yTrips = peeling.getTrips(path, y);
+  if (!xTrips || !yTrips ||
+      path.facts.decide(table, table.getZero(table.add(xTrips, yTrips, -1))) !=
+          true)
+    return false;
+  // One step has to be a multiple of the other one.
+  auto [small, large] = std::minmax(*table.getConstantValue(xStep),
+                                    *table.getConstantValue(yStep));
+  return large % small == 0;
+}
+
+/// The loop of a group that all follow: the first one with the smallest step.
+unsigned LoopGroups::getLeader(const Path &path, const LoopGroup &group) const {
+  unsigned leader = 0;
+  std::optional<int64_t> smallest;
+  for (auto [i, op] : llvm::enumerate(group.loops)) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    std::optional<int64_t> step =
+        loop ? context.table.getConstantValue(values.get(path, loop.getStep()))
+             : std::nullopt;
+    if (step && (!smallest || *step < *smallest)) {
+      leader = i;
+      smallest = step;
+    }
+  }
+  return leader;
 }
 
 /// The group of the loop before which `task` stands: with the loops of all
@@ -70,7 +101,7 @@ std::optional<LoopGroup> LoopGroups::find(const Path &path,
           continue;
         Operation *loop = path.getLoopAhead(program, other);
         if (!loop || !program.getLinks(loop).contains(link) ||
-            !haveSameBounds(path, first, loop))
+            !haveSameTrips(path, first, loop))
           return std::nullopt;
         if (members.insert(other).second)
           todo.push_back(other);
@@ -176,6 +207,30 @@ Progress LoopGroups::advanceTogether(Path &path) {
     if (std::optional<LoopGroup> group = find(path, task))
       return enter(path, getNumber(std::move(*group)));
   }
+  return compareTrips(path);
+}
+
+/// Decides what two numbers of iterations depend on, if a fork can make them
+/// comparable.
+Progress LoopGroups::compareTrips(Path &path) {
+  auto getLoop = [&](unsigned task) {
+    return dyn_cast_if_present<scf::ForOp>(
+        path.getLoopAhead(context.program, task));
+  };
+  for (unsigned task = 0; task < path.tasks.size(); ++task)
+    for (unsigned other = 0; other < task; ++other) {
+      scf::ForOp a = getLoop(task), b = getLoop(other);
+      Expr trips = a ? peeling.getTrips(path, a) : 0;
+      Expr otherTrips = b ? peeling.getTrips(path, b) : 0;
+      if (!trips || !otherTrips)
+        continue;
+      Expr difference = context.table.add(trips, otherTrips, -1);
+      bool isSimpler = conditions.simplify(path, difference);
+      if (context.startsOver())
+        return Progress::Failed;
+      if (isSimpler)
+        return Progress::Made;
+    }
   return Progress::None;
 }
 
@@ -186,7 +241,7 @@ Progress LoopGroups::enter(Path &path, int number) {
     llvm::append_range(inits, peeling.getInits(path, loop));
   if (carried.widen(group, inits))
     return Progress::Failed;
-  if (auto loop = dyn_cast<scf::ForOp>(group.loops.front()))
+  if (auto loop = dyn_cast<scf::ForOp>(group.loops[getLeader(path, group)]))
     return enterFor(path, group, loop, inits);
   if (carried.split(group, inits))
     return Progress::Failed;
@@ -263,21 +318,53 @@ void LoopGroups::leave(Path &path, const LoopGroup &group,
 // Next iterations
 //===----------------------------------------------------------------------===//
 
+/// The induction variables of the loops of a group in their first iteration, by
+/// that of the leader: in a loop from 2 with step 16 it is 16 * (i - 1) + 2 if
+/// the leader's loop is from 1 with step 1.
+SmallVector<Expr> LoopGroups::getVariables(const Path &path,
+                                           const LoopGroup &group) const {
+  ExpressionTable &table = context.table;
+  auto getStep = [&](scf::ForOp loop) {
+    return table.getConstantValue(values.get(path, loop.getStep())).value_or(1);
+  };
+  unsigned leader = getLeader(path, group);
+  auto leading = cast<scf::ForOp>(group.loops[leader]);
+  Expr variable = table.getInteger(inductions.get(group.number));
+  Expr distance = table.add(variable, peeling.getLower(path, leading), -1);
+  SmallVector<Expr> variables;
+  for (auto [i, op] : llvm::enumerate(group.loops)) {
+    auto loop = cast<scf::ForOp>(op);
+    variables.push_back(i == leader
+                            ? variable
+                            : table.add(peeling.getLower(path, loop), distance,
+                                        getStep(loop) / getStep(leading)));
+  }
+  return variables;
+}
+
 void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
                                 ArrayRef<Expr> passed, bool isFirst) {
+  SmallVector<Expr> variables;
+  bool isFor = isa<scf::ForOp>(group.loops.front());
+  // Facts are renamed for the next iteration, so these expressions stay.
+  if (isFor && isFirst)
+    variables = getVariables(path, group);
+  else if (isFor)
+    for (Operation *loop : group.loops)
+      variables.push_back(
+          values.get(path, cast<scf::ForOp>(loop).getInductionVar()));
   for (Operation *loop : group.loops) {
     path.forgetPeeled(loop);
     values.clearInner(path, loop);
   }
   carried.begin(path, group, passed, isFirst);
-  for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
-    auto &frames = path.tasks[task];
+  for (auto [i, loop] : llvm::enumerate(group.loops)) {
+    auto &frames = path.tasks[group.tasks[i]];
     auto forOp = dyn_cast<scf::ForOp>(loop);
     Block *body =
         forOp ? forOp.getBody() : cast<scf::WhileOp>(loop).getBeforeBody();
     if (forOp)
-      values.set(path, forOp.getInductionVar(),
-                 context.table.getInteger(inductions.get(group.number)));
+      values.set(path, forOp.getInductionVar(), variables[i]);
     if (isFirst)
       frames.push_back({loop, nullptr, group.number});
     frames.back().next = &body->front();
@@ -320,7 +407,7 @@ SmallVector<Expr> LoopGroups::collectPassed(const Path &path,
 
 Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   ExpressionTable &table = context.table;
-  auto loop = cast<scf::ForOp>(group.loops.front());
+  auto loop = cast<scf::ForOp>(group.loops[getLeader(path, group)]);
   Expr variable = inductions.get(group.number);
   Expr sum = table.getInteger(variable);
   Expr step = values.get(path, loop.getStep());

@@ -14,8 +14,8 @@
 namespace tilews::verifier {
 
 /// Runs loops of several tasks together, iteration by iteration. Loops that use
-/// a link (a channel or a barrier) in common and have the same bounds are a
-/// group:
+/// a link (a channel or a barrier) in common and have equally many iterations
+/// are a group:
 ///
 ///     role @load: for i = 0 to n: acquire, copy, commit      \ one group, one
 ///     role @math: for i = 0 to n: wait, read, release        / variable i0
@@ -39,8 +39,12 @@ public:
 
 private:
   std::optional<LoopGroup> find(const Path &path, unsigned task) const;
-  bool haveSameBounds(const Path &path, mlir::Operation *a,
-                      mlir::Operation *b) const;
+  bool haveSameTrips(const Path &path, mlir::Operation *a,
+                     mlir::Operation *b) const;
+  unsigned getLeader(const Path &path, const LoopGroup &group) const;
+  llvm::SmallVector<Expr> getVariables(const Path &path,
+                                       const LoopGroup &group) const;
+  Progress compareTrips(Path &path);
   int getNumber(LoopGroup group);
   bool isCounted(const LoopGroup &group) const;
   bool hasFewIterations(const Path &path, mlir::scf::ForOp loop) const;

@@ -44,21 +44,33 @@ SmallVector<Expr> LoopPeeling::getInits(const Path &path,
                                    : ValueRange(loop->getOperands()));
 }
 
-/// Whether another task stands before a loop with the same upper bound that
-/// begins earlier by a constant: then peeling has to bring that one here.
+Expr LoopPeeling::getTrips(const Path &path, scf::ForOp loop) const {
+  ExpressionTable &table = context.table;
+  std::optional<int64_t> step =
+      table.getConstantValue(values.get(path, loop.getStep()));
+  if (!step || *step <= 0)
+    return 0;
+  Expr span = table.add(values.get(path, loop.getUpperBound()),
+                        getLower(path, loop), -1);
+  return table.getQuotient(table.addConstant(span, *step - 1), *step);
+}
+
+/// Whether another task stands before a loop that has more iterations, by a
+/// constant: then peeling has to bring that one here.
 bool LoopPeeling::isAhead(const Path &path, unsigned task) const {
   auto loop = cast<scf::ForOp>(path.tasks[task].back().next);
+  Expr trips = getTrips(path, loop);
   for (unsigned other = 0; other < path.tasks.size(); ++other) {
     if (other == task)
       continue;
     auto otherLoop = dyn_cast_if_present<scf::ForOp>(
         path.getLoopAhead(context.program, other));
-    if (!otherLoop || values.get(path, otherLoop.getUpperBound()) !=
-                          values.get(path, loop.getUpperBound()))
+    Expr otherTrips = otherLoop ? getTrips(path, otherLoop) : 0;
+    if (!trips || !otherTrips)
       continue;
-    std::optional<int64_t> distance = context.table.getConstantValue(
-        context.table.add(getLower(path, loop), getLower(path, otherLoop), -1));
-    if (distance && *distance > 0)
+    std::optional<int64_t> more = context.table.getConstantValue(
+        context.table.add(otherTrips, trips, -1));
+    if (more && *more > 0)
       return true;
   }
   return false;

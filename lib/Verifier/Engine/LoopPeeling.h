@@ -33,6 +33,10 @@ public:
   llvm::SmallVector<Expr> getInits(const Path &path,
                                    mlir::Operation *loop) const;
 
+  /// The number of iterations that are left: below 1 if there is none. 0, no
+  /// expression, if the step is no positive constant.
+  Expr getTrips(const Path &path, mlir::scf::ForOp loop) const;
+
   /// Begins a peeled iteration in one of the tasks that stand before a loop;
   /// `None` if no loop is left to peel.
   Progress peel(Path &path);

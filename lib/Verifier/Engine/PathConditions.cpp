@@ -27,10 +27,115 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
 
+/// Adds the value of an undecided part. Where it makes an equation, the path
+/// goes on with a new name of an atom. A branch makes one of a remainder only:
+/// conditions on other sums are known by their old names.
+void PathConditions::assume(Path &path, Expr part, bool holds,
+                            bool isAsserted) {
+  ExpressionTable &table = context.table;
+  path.facts.assume(table, part, holds);
+  if (table.getKind(part) == ExpressionTable::Kind::Atom)
+    return;
+  Expr sum = table.getOperands(part)[0];
+  Interval interval = path.facts.getInterval(table, sum);
+  if (interval.low != interval.high ||
+      !(isAsserted || table.getRemainderOf(sum)))
+    return;
+  auto definition =
+      PathFacts::findDefinition(table, table.addConstant(sum, -interval.low));
+  if (!definition)
+    return;
+  auto [atom, by] = *definition;
+  LDBG_OS([&, atom = atom, by = by](raw_ostream &os) {
+    table.print(table.getInteger(atom), os);
+    os << " is ";
+    table.print(by, os);
+  });
+  path.facts.define(table, atom, by);
+  replace(path, atom, by);
+}
+
+/// Replaces an atom in the values of a path by what it is equal to.
+void PathConditions::replace(Path &path, Expr atom, Expr by) {
+  auto rename = [&](Expr &value) {
+    if (value)
+      value = context.table.substitute(value, atom, by);
+  };
+  llvm::for_each(path.values, rename);
+  for (PeeledLoop &rest : path.peeled) {
+    rename(rest.lower);
+    llvm::for_each(rest.carried, rename);
+  }
+}
+
+/// The condition on which an atom of a sum or of its quotients is one of two
+/// sums, as {atom, condition, then, else}; no atom if there is none.
+///
+///     max(n - m, 0)       n - m > 0 ? n - m : 0
+///     (n + 15) / 16       n - 16 * (n / 16) > 0 ? n / 16 + 1 : n / 16
+PathConditions::Choice PathConditions::findChoice(Expr sum) {
+  ExpressionTable &table = context.table;
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    SmallVector<int64_t, 2> name(table.getName(atom));
+    if (name[0] != AtomKind::PositivePart && name[0] != AtomKind::Quotient)
+      continue;
+    Expr operand = table.getOperands(atom)[0];
+    if (name[0] == AtomKind::PositivePart)
+      return {atom, table.getPositive(operand), operand, table.getConstant(0)};
+    if (Choice inner = findChoice(operand); inner.atom)
+      return inner;
+    int64_t offset = table.getOffset(operand), divisor = name[1];
+    if (offset == 0)
+      continue;
+    Expr whole = table.getHomogeneous(operand);
+    Expr quotient = table.getQuotient(whole, divisor);
+    Expr remainder = table.add(whole, quotient, -divisor);
+    Expr isNext =
+        table.getPositive(table.addConstant(remainder, offset + 1 - divisor));
+    return {atom, isNext, table.addConstant(quotient, 1), quotient};
+  }
+  return {};
+}
+
+bool PathConditions::simplify(Path &path, Expr sum) {
+  Choice choice = findChoice(sum);
+  if (!choice.atom)
+    return false;
+  bool holds = decide(path, choice.condition);
+  if (!context.startsOver())
+    replace(path, choice.atom, holds ? choice.then : choice.otherwise);
+  return true;
+}
+
+bool PathConditions::require(Path &path, Expr condition, bool holds) {
+  using Kind = ExpressionTable::Kind;
+  ExpressionTable &table = context.table;
+  condition = path.facts.resolve(table, condition);
+  if (std::optional<bool> known = path.facts.decide(table, condition))
+    return *known == holds;
+  Kind kind = table.getKind(condition);
+  if (kind != Kind::Not && kind != Kind::And && kind != Kind::Or) {
+    assume(path, condition, holds, /*isAsserted=*/true);
+    return true;
+  }
+  SmallVector<Expr, 2> operands(table.getOperands(condition));
+  if (kind == Kind::Not)
+    return require(path, operands[0], !holds);
+  if (holds == (kind == Kind::And))
+    return require(path, operands[0], holds) &&
+           require(path, operands[1], holds);
+  // One of two parts: the open one, if the other is known to be of no help.
+  for (auto [a, b] : {std::pair(0, 1), std::pair(1, 0)})
+    if (path.facts.decide(table, operands[a]))
+      return require(path, operands[b], holds);
+  return true;
+}
+
 bool PathConditions::decide(Path &path, Expr condition) {
   ExpressionTable &table = context.table;
   for (;;) {
     context.countQuestion();
+    condition = path.facts.resolve(table, condition);
     if (std::optional<bool> known = path.facts.decide(table, condition))
       return *known;
     Expr part = path.facts.findUndecided(table, condition);
@@ -47,9 +152,9 @@ bool PathConditions::decide(Path &path, Expr condition) {
       table.print(part, os);
     });
     Path other = path;
-    other.facts.assume(table, part, false);
+    assume(other, part, false, /*isAsserted=*/false);
     context.fork(std::move(other));
-    path.facts.assume(table, part, true);
+    assume(path, part, true, /*isAsserted=*/false);
   }
 }
 

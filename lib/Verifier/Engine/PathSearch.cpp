@@ -99,7 +99,8 @@ Progress PathSearch::advanceTask(Path &path, unsigned task) {
   bool made = false;
   for (;;) {
     Progress progress = machine.advance(path, task);
-    if (progress == Progress::Failed || context.startsOver())
+    if (progress == Progress::Failed || progress == Progress::Ended ||
+        context.startsOver())
       return progress;
     made |= progress == Progress::Made;
     progress = endIteration(path, loops.advanceAlone(path, task));

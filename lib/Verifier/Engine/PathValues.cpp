@@ -45,7 +45,9 @@ Expr PathValues::get(const Path &path, Value value) const {
       {AtomKind::OutsideValue,
        reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
       {});
-  return isSum(value.getType()) ? context.table.getInteger(atom) : atom;
+  return isSum(value.getType())
+             ? path.facts.resolve(context.table, context.table.getInteger(atom))
+             : atom;
 }
 
 SmallVector<Expr> PathValues::getAll(const Path &path,
@@ -58,6 +60,7 @@ void PathValues::set(Path &path, Value value, Expr expr) const {
   int64_t number = context.program.getNumber(value);
   if (number < 0)
     return;
+  expr = path.facts.resolve(context.table, expr);
   if (context.table.getTreeSize(expr) > kMaxTreeSize) {
     Expr atom = context.table.getAtom(
         {AtomKind::OpaqueValue,

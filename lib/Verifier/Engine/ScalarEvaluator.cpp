@@ -10,7 +10,8 @@
 //   1. constants, cursors, and operations whose operands are all constants;
 //   2. a select whose condition is decided; it is decided by a fork if the
 //      result is a slot or a phase, or both sides are constants;
-//   3. sums, comparisons, quotients and conditions as expressions;
+//   3. sums, comparisons, quotients and conditions as expressions, in one form
+//      however they are written: ceildiv(k, 16) is floor((k + 15) / 16);
 //   4. other operations without effects, and reads of memory that stays as it
 //      is, are atoms named by the operation and its operands: two roles that
 //      load mask[i] get one atom;
@@ -38,6 +39,102 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 //===----------------------------------------------------------------------===//
+// Divisions
+//===----------------------------------------------------------------------===//
+
+/// A remainder is decided by forks for divisors up to this.
+static constexpr int64_t kMostRemainders = 16;
+
+static bool isDivision(Operation *op) {
+  using namespace arith;
+  return isa<FloorDivSIOp, CeilDivSIOp, CeilDivUIOp, DivSIOp, DivUIOp, RemSIOp,
+             RemUIOp>(op);
+}
+
+/// Whether integers of this type are taken not to overflow. Narrow integers
+/// wrap around in real kernels, for example as counts of one byte.
+static bool isWide(Type type) {
+  return type.isIndex() || type.isInteger(32) || type.isInteger(64);
+}
+
+/// The number that `op` divides or multiplies its first operand by: 2^n for
+/// shifts by n and for `x & (2^n - 1)`. Not positive for other operations.
+static int64_t getDivisor(Operation *op, std::optional<int64_t> right) {
+  if (!right || *right < 0)
+    return 0;
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+    return *right < 31 ? int64_t(1) << *right : 0;
+  if (isa<arith::AndIOp>(op))
+    return llvm::isPowerOf2_64(*right + 1) ? *right + 1 : 0;
+  return isDivision(op) ? *right : 0;
+}
+
+/// The result of a division by a constant, or of an operation on bits that is
+/// one; 0 for others. Rounding to zero, and numbers without sign, are like
+/// rounding down where the dividend is never negative.
+static Expr getDivided(ExpressionTable &table, Operation *op,
+                       ArrayRef<Expr> v) {
+  using namespace arith;
+  int64_t divisor = getDivisor(op, table.getConstantValue(v[1]));
+  if (divisor <= 0)
+    return 0;
+  bool isWideOp = isWide(op->getResult(0).getType());
+  bool isNatural = isWideOp && table.getBounds(v[0]).low >= 0;
+  if (isa<ShLIOp>(op))
+    return isWideOp ? table.getProduct(v[0], table.getConstant(divisor)) : 0;
+  if (isa<CeilDivSIOp>(op) || (isa<CeilDivUIOp>(op) && isNatural))
+    return table.getQuotient(table.addConstant(v[0], divisor - 1), divisor);
+  Expr quotient = table.getQuotient(v[0], divisor);
+  if (isa<FloorDivSIOp, ShRSIOp>(op) ||
+      (isa<DivSIOp, DivUIOp, ShRUIOp>(op) && isNatural))
+    return quotient;
+  if (isa<AndIOp>(op) || (isa<RemSIOp, RemUIOp>(op) && isNatural))
+    return table.add(v[0], quotient, -divisor);
+  return 0;
+}
+
+/// The larger or smaller one of two sums; 0 for other operations.
+static Expr getExtreme(ExpressionTable &table, Operation *op,
+                       ArrayRef<Expr> v) {
+  using namespace arith;
+  bool areNatural = isWide(op->getResult(0).getType()) &&
+                    table.getBounds(v[0]).low >= 0 &&
+                    table.getBounds(v[1]).low >= 0;
+  Expr difference = table.add(v[0], v[1], -1);
+  if (isa<MaxSIOp>(op) || (isa<MaxUIOp>(op) && areNatural))
+    return table.add(v[1], table.getPositivePart(difference));
+  if (isa<MinSIOp>(op) || (isa<MinUIOp>(op) && areNatural))
+    return table.add(v[0], table.getPositivePart(difference), -1);
+  return 0;
+}
+
+/// Forks on the remainder of a value from outside of loops, where the remainder
+/// of its sum with induction variables is asked for: (n - 1 - i) % 2 is known
+/// where n % 2 and i % 2 are.
+Expr ScalarEvaluator::splitRemainders(Path &path, Expr sum) {
+  ExpressionTable &table = context.table;
+  for (auto [quotient, factor] : table.getTerms(sum)) {
+    ArrayRef<int64_t> name = table.getName(quotient);
+    if (name[0] != AtomKind::Quotient || factor % name[1] != 0 ||
+        name[1] > kMostRemainders)
+      continue;
+    int64_t divisor = name[1];
+    Expr outside = inductions.getOutside(path, table.getOperands(quotient)[0]);
+    if (!outside)
+      continue;
+    Expr remainder =
+        table.add(outside, table.getQuotient(outside, divisor), -divisor);
+    for (int64_t number = 0; number + 1 < divisor; ++number) {
+      Expr isLarger = table.getPositive(table.addConstant(remainder, -number));
+      if (!conditions.decide(path, isLarger) || context.startsOver())
+        break;
+    }
+    return path.facts.resolve(table, sum);
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
 // Decided results
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +154,7 @@ Expr ScalarEvaluator::fold(Path &path, Operation *op,
     int64_t depth = advance.getCursor().getType().getDepth();
     return table.getConstant((constants[0] + 1) % (2 * depth));
   }
-  if (isa<arith::FloorDivSIOp>(op))
+  if (isDivision(op))
     if (std::optional<int64_t> exact = inductions.getExact(path, operands[0]))
       operands[0] = table.getConstant(*exact);
   if (constants.size() == operands.size())
@@ -109,12 +206,6 @@ static Expr getComparison(ExpressionTable &table,
   }
 }
 
-/// Whether integers of this type are taken not to overflow. Narrow integers
-/// wrap around in real kernels, for example as counts of one byte.
-static bool isWide(Type type) {
-  return type.isIndex() || type.isInteger(32) || type.isInteger(64);
-}
-
 /// The sum that a conversion between integers computes, if that is its operand.
 /// An extension without sign, and a conversion to a narrow type, may change the
 /// value: 0 stands for those.
@@ -146,10 +237,12 @@ static Expr getArithmetic(ExpressionTable &table, const PathFacts &facts,
     return table.add(v[0], v[1], isa<SubIOp>(op) ? -1 : 1);
   if (isa<MulIOp>(op) && isExact)
     return table.getProduct(v[0], v[1]);
-  if (isa<FloorDivSIOp>(op))
-    if (std::optional<int64_t> divisor = table.getConstantValue(v[1]);
-        divisor && *divisor > 0)
-      return table.getQuotient(v[0], *divisor);
+  if (ofSums && op->getNumOperands() == 2) {
+    if (Expr divided = getDivided(table, op, v))
+      return divided;
+    if (Expr extreme = getExtreme(table, op, v))
+      return extreme;
+  }
   if (ofSums && isa<CastOpInterface>(op) && isSum(op->getResult(0).getType()))
     if (Expr converted = getConverted(table, facts, op, v[0]))
       return converted;
@@ -183,20 +276,45 @@ static bool mayDifferByThread(Operation *op) {
   return !llvm::is_contained(kUniform, op->getName().getDialectNamespace());
 }
 
+/// Whether the result of `op` is never negative.
+static bool isNatural(Operation *op) {
+  return isa<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp>(op);
+}
+
+/// The operands of an identity. For a read of what `copy` brought these are the
+/// memory that it copied from, and the indices there.
+SmallVector<Expr> ScalarEvaluator::getOperands(const Path &path,
+                                               ArrayRef<OpFoldResult> operands,
+                                               CopyOp copy) const {
+  auto getExpr = [&](OpFoldResult operand) {
+    auto value = dyn_cast<Value>(operand);
+    return value ? values.get(path, value)
+                 : context.table.getConstant(*getConstantIntValue(operand));
+  };
+  if (!copy)
+    return llvm::map_to_vector(operands, getExpr);
+  ArrayRef<OpFoldResult> indices = operands.drop_front();
+  SmallVector<Expr> place = {values.get(path, copy.getSource())};
+  for (auto [offset, dim] :
+       llvm::zip_equal(copy.getSourceRegion().offsets, getDestDims(copy))) {
+    place.push_back(getExpr(offset));
+    if (dim)
+      place.back() = context.table.add(place.back(), getExpr(indices[*dim]));
+  }
+  return place;
+}
+
 /// The atom of a result that its operation's operands determine; a read of what
 /// `copy` brought is determined by the copy and where it copied from.
 Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
                                   CopyOp copy) const {
   Operation *op = result.getOwner();
   Identity identity = getIdentity(result);
-  SmallVector<Expr> operands;
-  for (OpFoldResult operand : identity.operands) {
-    auto value = dyn_cast<Value>(operand);
-    operands.push_back(
-        value ? values.get(path, value)
-              : context.table.getConstant(*getConstantIntValue(operand)));
-  }
-  if (copy) {
+  // An element in both memories is one value.
+  bool isElement = copy && isa<memref::LoadOp>(op);
+  SmallVector<Expr> operands =
+      getOperands(path, identity.operands, isElement ? copy : CopyOp());
+  if (copy && !isElement) {
     llvm::append_range(operands, values.getAll(path, copy.getSourceOffsets()));
     identity.words.push_back(reinterpret_cast<int64_t>(copy.getOperation()));
   }
@@ -209,7 +327,24 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
   identity.words.insert(identity.words.begin(), isa<memref::LoadOp, LoadOp>(op)
                                                     ? AtomKind::Element
                                                     : AtomKind::PureResult);
-  return context.table.getAtom(identity.words, operands);
+  return context.table.getAtom(identity.words, operands,
+                               /*isVariable=*/false, isNatural(op));
+}
+
+/// The extent of an argument, with what is promised about it; 0 for others.
+Expr ScalarEvaluator::getExtent(Operation *op) const {
+  const ExtentPremises::Extent *extent = context.program.getExtents().find(op);
+  if (!extent)
+    return 0;
+  if (extent->constant)
+    return context.table.getConstant(*extent->constant);
+  auto [memory, dim] = extent->dimensions.front();
+  Expr atom = context.table.getAtom(
+      {AtomKind::Extent, reinterpret_cast<int64_t>(memory.getAsOpaquePointer()),
+       dim},
+      {}, /*isVariable=*/false, /*isNatural=*/true);
+  return context.table.add(context.table.getConstant(0),
+                           context.table.getInteger(atom), extent->divisor);
 }
 
 /// Sets a result to an atom: of the operation and its operands, or a variable.
@@ -238,9 +373,11 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result,
     LDBG() << op->getName() << " may differ each time: it becomes a variable";
   }
   Expr value = isSum(result.getType()) ? context.table.getInteger(atom) : atom;
-  if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op))
-    path.facts.setInterval(context.table, value,
-                           {isa<gpu::GridDimOp>(op), INT64_MAX});
+  value = path.facts.resolve(context.table, value);
+  if (isa<gpu::GridDimOp>(op) && !context.table.getConstantValue(value))
+    path.facts.setInterval(
+        context.table, value,
+        path.facts.getInterval(context.table, value).intersect({1, INT64_MAX}));
   values.set(path, result, value);
 }
 
@@ -261,6 +398,8 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
   }
   SmallVector<Expr> operands = values.getAll(path, op->getOperands());
   Expr result = fold(path, op, operands);
+  if (!result)
+    result = getExtent(op);
   if (auto choice = dyn_cast<arith::SelectOp>(op); choice && !result)
     result = select(path, choice, operands);
   if (context.startsOver())
@@ -271,7 +410,7 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
   }
   if (Expr sum = getArithmetic(context.table, path.facts, op, operands)) {
     if (isSum(op->getResult(0).getType()))
-      sum = inductions.divideEvenly(path, sum);
+      sum = inductions.divideEvenly(path, splitRemainders(path, sum));
     if (context.startsOver())
       return false;
     values.set(path, op->getResult(0), sum);

@@ -37,8 +37,13 @@ private:
             llvm::MutableArrayRef<Expr> operands);
   Expr select(Path &path, mlir::arith::SelectOp op,
               llvm::ArrayRef<Expr> operands);
+  Expr splitRemainders(Path &path, Expr sum);
+  Expr getExtent(mlir::Operation *op) const;
   void nameResult(Path &path, mlir::OpResult result,
                   llvm::ArrayRef<Expr> operands);
+  llvm::SmallVector<Expr>
+  getOperands(const Path &path, llvm::ArrayRef<mlir::OpFoldResult> operands,
+              CopyOp copy) const;
   Expr getPureAtom(const Path &path, mlir::OpResult result, CopyOp copy) const;
 
   ProofContext &context;

@@ -47,7 +47,8 @@ Progress TaskMachine::advance(Path &path, unsigned task) {
       continue;
     }
     Progress progress = perform(path, task, op);
-    if (progress == Progress::Failed || context.startsOver())
+    if (progress == Progress::Failed || progress == Progress::Ended ||
+        context.startsOver())
       return progress;
     if (progress == Progress::None)
       return made ? Progress::Made : Progress::None;
@@ -81,6 +82,8 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
   }
   if (isTerminator || isa<scf::ForOp, scf::WhileOp>(op))
     return Progress::None; // LoopGroups runs the loops of a group together.
+  if (Value condition = getAsserted(op))
+    return require(path, task, condition);
   if (context.rules.isEvent(op))
     if (Progress progress = performEvent(path, task, op);
         progress != Progress::Made)
@@ -89,6 +92,18 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
     return Progress::Failed;
   frames.back().next = op->getNextNode();
   return Progress::Made;
+}
+
+/// Goes on where an assertion holds. A path on which it fails ends: the kernel
+/// stops there.
+Progress TaskMachine::require(Path &path, unsigned task, Value condition) {
+  auto &frames = path.tasks[task];
+  frames.back().next = frames.back().next->getNextNode();
+  Expr asserted = values.get(path, condition);
+  // What holds for a thread may be about another number in the next one.
+  if (context.table.mentions(asserted, values.getThread()))
+    return Progress::Made;
+  return conditions.require(path, asserted) ? Progress::Made : Progress::Ended;
 }
 
 Progress TaskMachine::performEvent(Path &path, unsigned task, Operation *op) {

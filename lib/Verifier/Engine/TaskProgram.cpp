@@ -22,6 +22,7 @@
 
 #include "Verifier/Engine/TaskProgram.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -164,6 +165,34 @@ void TaskProgram::needOperandsOfControl(Operation *op) {
     relevant.insert(loop.getConditionOp());
     relevant.insert(loop.getYieldOp());
   }
+}
+
+Value verifier::getAsserted(Operation *op) {
+  if (!isa<AssertOp, cf::AssertOp>(op) ||
+      !op->getOperand(0).getType().isInteger(1))
+    return {};
+  return op->getOperand(0);
+}
+
+/// Adds assertions, which are premises for what comes after them.
+void TaskProgram::needAssertions(bool withAll) {
+  kernel.walk([&](Operation *op) {
+    Value condition = getAsserted(op);
+    if (!condition)
+      return;
+    bool isStructured = true, isReached = true;
+    for (Operation *parent = op->getParentOp(); parent != kernel;
+         parent = parent->getParentOp()) {
+      isStructured &=
+          isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(
+              parent);
+      isReached &= matters(parent);
+    }
+    if (!isStructured || !(isReached || withAll))
+      return;
+    needControl(op);
+    need(condition);
+  });
 }
 
 /// A read of shared memory depends on what was copied there.
@@ -322,16 +351,21 @@ void TaskProgram::findStableReads() {
     if (!read.reads() || !relevant.contains(read.op))
       continue;
     Operation *place = body.findAncestorOpInBlock(*read.op);
-    bool stable = llvm::none_of(accesses, [&](const MemoryAccess &write) {
-      return write.writes() && write.mayAlias(read) &&
-             !body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);
-    });
-    if (stable)
+    bool isStable = true, isInput = !read.shared;
+    for (const MemoryAccess &write : accesses) {
+      if (!write.writes() || !write.mayAlias(read))
+        continue;
+      isInput = false;
+      isStable &= body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);
+    }
+    if (isStable)
       stableReads.insert(read.op);
+    if (isInput)
+      inputReads.insert(read.op);
   }
 }
 
-std::optional<Finding> TaskProgram::build() {
+std::optional<Finding> TaskProgram::build(bool withAllAssertions) {
   if (std::optional<Finding> obstacle = addTasks())
     return obstacle;
   std::optional<Finding> obstacle;
@@ -350,6 +384,8 @@ std::optional<Finding> TaskProgram::build() {
   if (tasks.size() > 1)
     linkCountingLoops();
   findLinked();
+  drain();
+  needAssertions(withAllAssertions);
   drain();
   track();
   collectInner();

@@ -8,6 +8,7 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_TASKPROGRAM_H
 #define TILEWS_LIB_VERIFIER_ENGINE_TASKPROGRAM_H
 
+#include "Verifier/Engine/ExtentPremises.h"
 #include "Verifier/Engine/Rules.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
@@ -47,10 +48,12 @@ struct Task {
 class TaskProgram {
 public:
   TaskProgram(mlir::gpu::GPUFuncOp kernel, const Rules &rules)
-      : kernel(kernel), rules(rules), memory(kernel) {}
+      : kernel(kernel), rules(rules), memory(kernel), extents(kernel) {}
 
   /// Computes the slice. Returns an obstacle if the kernel cannot be checked.
-  std::optional<Finding> build();
+  /// Assertions are in it, too: with `withAllAssertions` all of them, otherwise
+  /// those whose control flow is in the slice anyway.
+  std::optional<Finding> build(bool withAllAssertions = false);
 
   llvm::ArrayRef<Task> getTasks() const { return tasks; }
   /// Whether `op` is in the slice.
@@ -80,12 +83,18 @@ public:
   bool readsStableMemory(mlir::Operation *op) const {
     return stableReads.contains(op);
   }
+  /// Whether `op` reads an input of the kernel: global memory that the kernel
+  /// does not write, or what `getCopyOf` copied from there.
+  bool readsInput(mlir::Operation *op) const {
+    return inputReads.contains(op) || getCopyOf(op);
+  }
   /// The copy that wrote what `op` reads from shared memory. The read gives the
   /// value that the copy's source has at the place that was copied.
   CopyOp getCopyOf(mlir::Operation *op) const { return copiedReads.lookup(op); }
   /// The reads of shared memory whose copy has `value` as a source offset.
   llvm::ArrayRef<mlir::Operation *> getCopiedReads(mlir::Value value) const;
   mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
+  const ExtentPremises &getExtents() const { return extents; }
 
   void print(llvm::raw_ostream &os) const;
 
@@ -96,6 +105,7 @@ private:
   void linkCountingLoops();
   void need(mlir::Value value);
   void needControl(mlir::Operation *op);
+  void needAssertions(bool withAll);
   void needOperandsOfControl(mlir::Operation *op);
   void drain();
   void track();
@@ -109,8 +119,9 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   const Rules &rules;
   MemoryAccesses memory;
+  ExtentPremises extents;
   llvm::SmallVector<Task> tasks;
-  llvm::DenseSet<mlir::Operation *> relevant, stableReads, linked;
+  llvm::DenseSet<mlir::Operation *> relevant, stableReads, inputReads, linked;
   llvm::DenseMap<mlir::Operation *, CopyOp> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>>
       readsByPlace;
@@ -135,6 +146,9 @@ struct Identity {
   llvm::SmallVector<mlir::OpFoldResult> operands;
 };
 Identity getIdentity(mlir::OpResult result);
+
+/// The flag that `op` asserts; null for other operations and for fragments.
+mlir::Value getAsserted(mlir::Operation *op);
 
 /// The values that flow into `value`: operands of what computes it, or what
 /// control flow passes on.

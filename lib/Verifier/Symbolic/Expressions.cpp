@@ -12,6 +12,8 @@
 //   * a sum has its terms in the order of their atoms, none with coefficient 0;
 //   * a quotient keeps only what its divisor does not divide:
 //     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
+//   * the larger one of two sums is one of them and a positive part, of which
+//     the first coefficient is positive: max(a, n) is a + max(n - a, 0);
 //   * `a - b == 0` has a positive first coefficient, as b == a is a == b;
 //   * constants are folded in conditions, and two negations cancel.
 //
@@ -49,7 +51,8 @@ static uint64_t getHash(Kind kind, ArrayRef<int64_t> words,
 }
 
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
-                             ArrayRef<Expr> operands, bool isVariable) {
+                             ArrayRef<Expr> operands, bool isVariable,
+                             bool isNatural) {
   uint64_t hash = getHash(kind, words, operands);
   for (uint64_t i = hash; Expr other = getBucket(i); ++i)
     if (const ExpressionNode &node = nodes[other];
@@ -70,7 +73,10 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
     node.variables.push_back(expr);
   llvm::sort(node.variables);
   node.variables.erase(llvm::unique(node.variables), node.variables.end());
+  if (isNatural)
+    node.bounds.low = 0;
   nodes.push_back(std::move(node));
+  nodes[expr].bounds = findBounds(expr);
   addToBuckets(expr);
   return expr;
 }
@@ -88,8 +94,8 @@ void ExpressionTable::addToBuckets(Expr expr) {
 }
 
 Expr ExpressionTable::getAtom(ArrayRef<int64_t> name, ArrayRef<Expr> operands,
-                              bool isVariable) {
-  return intern(Kind::Atom, name, operands, isVariable);
+                              bool isVariable, bool isNatural) {
+  return intern(Kind::Atom, name, operands, isVariable, isNatural);
 }
 
 Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
@@ -179,6 +185,16 @@ Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
   return add(whole, getInteger(getAtom({AtomKind::Quotient, divisor}, {rest})));
 }
 
+Expr ExpressionTable::getPositivePart(Expr sum) {
+  if (getBounds(sum).low >= 0)
+    return sum;
+  if (getBounds(sum).high <= 0)
+    return getConstant(0);
+  if (getTerms(sum).front().second < 0)
+    return add(getPositivePart(add(getConstant(0), sum, -1)), sum);
+  return getInteger(getAtom({AtomKind::PositivePart}, {sum}));
+}
+
 Expr ExpressionTable::getPositive(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value > 0);
@@ -209,6 +225,86 @@ Expr ExpressionTable::getBoth(Expr a, Expr b, bool isAnd) {
 }
 
 //===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+Expr ExpressionTable::getRemainderOf(Expr sum) const {
+  Terms terms = getTerms(sum);
+  for (auto [atom, factor] : terms) {
+    if (getKind(atom) != Kind::Atom || getName(atom)[0] != AtomKind::Quotient ||
+        std::abs(factor) != getName(atom)[1])
+      continue;
+    int64_t sign = factor < 0 ? 1 : -1;
+    Terms others = terms;
+    llvm::erase(others, std::pair(atom, factor));
+    Terms dividend = getTerms(getOperands(atom)[0]);
+    for (auto &term : dividend)
+      term.second *= sign;
+    if (others == dividend)
+      return atom;
+  }
+  return 0;
+}
+
+/// A bound times a factor, and plus another bound of the same side.
+static int64_t addTimes(int64_t sum, int64_t bound, int64_t factor,
+                        int64_t infinity) {
+  int64_t product;
+  if (sum == infinity || bound == INT64_MIN || bound == INT64_MAX ||
+      llvm::MulOverflow(bound, factor, product) ||
+      llvm::AddOverflow(sum, product, sum))
+    return infinity;
+  return sum;
+}
+
+Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
+  Interval bounds = nodes[atom].bounds;
+  ArrayRef<int64_t> name = getName(atom);
+  ArrayRef<Expr> operands = getOperands(atom);
+  switch (name[0]) {
+  case AtomKind::Quotient:
+    bounds = getBounds(operands[0]);
+    if (bounds.low != INT64_MIN)
+      bounds.low = llvm::divideFloorSigned(bounds.low, name[1]);
+    if (bounds.high != INT64_MAX)
+      bounds.high = llvm::divideFloorSigned(bounds.high, name[1]);
+    return bounds;
+  case AtomKind::ProductOfSums:
+    if (getBounds(operands[0]).low >= 0 && getBounds(operands[1]).low >= 0)
+      bounds.low = 0;
+    return bounds;
+  case AtomKind::PositivePart:
+    return {0, std::max<int64_t>(getBounds(operands[0]).high, 0)};
+  default:
+    return bounds;
+  }
+}
+
+Interval ExpressionTable::findBounds(Expr e) const {
+  if (getKind(e) == Kind::Atom)
+    return findBoundsOfAtom(e);
+  if (getKind(e) != Kind::Linear)
+    return {};
+  Interval bounds = {getOffset(e), getOffset(e)};
+  for (auto [atom, factor] : getTerms(e)) {
+    Interval term = getBounds(atom);
+    bounds.low = addTimes(bounds.low, factor > 0 ? term.low : term.high, factor,
+                          INT64_MIN);
+    bounds.high = addTimes(bounds.high, factor > 0 ? term.high : term.low,
+                           factor, INT64_MAX);
+  }
+  if (Expr atom = getRemainderOf(e)) {
+    // With the constant of the dividend it is 0 to d - 1, or the negation.
+    int64_t constant = getOffset(getOperands(atom)[0]);
+    Interval remainder = {-constant, getName(atom)[1] - 1 - constant};
+    if (getFactor(e, atom) > 0)
+      remainder = remainder.negate();
+    bounds = bounds.intersect(remainder.add(getOffset(e)));
+  }
+  return bounds;
+}
+
+//===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//
 
@@ -216,10 +312,17 @@ bool ExpressionTable::mentions(Expr e, Expr atom) const {
   return llvm::is_contained(nodes[e].variables, atom);
 }
 
+bool ExpressionTable::contains(Expr e, Expr atom) const {
+  if (e == atom || nodes[atom].variables == ArrayRef(atom))
+    return e == atom || mentions(e, atom);
+  return llvm::any_of(getOperands(e),
+                      [&](Expr operand) { return contains(operand, atom); });
+}
+
 Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
   if (term == atom)
     return by;
-  if (!mentions(term, atom))
+  if (!contains(term, atom))
     return getInteger(term);
   SmallVector<Expr> operands(getOperands(term));
   for (Expr &operand : operands)
@@ -227,13 +330,15 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
   SmallVector<int64_t> name(getName(term));
   if (name[0] == AtomKind::Quotient)
     return getQuotient(operands[0], name[1]);
+  if (name[0] == AtomKind::PositivePart)
+    return getPositivePart(operands[0]);
   if (name[0] == AtomKind::ProductOfSums)
     return getProduct(operands[0], operands[1]);
   return getInteger(getAtom(name, operands));
 }
 
 Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
-  if (!mentions(e, atom))
+  if (!contains(e, atom))
     return e;
   if (getKind(e) == Kind::Linear) {
     Expr sum = getConstant(getOffset(e));
@@ -300,6 +405,15 @@ void ExpressionTable::printAtom(Expr atom, raw_ostream &os) const {
     break;
   case AtomKind::Quotient:
     os << "floor" << name[1];
+    break;
+  case AtomKind::PositivePart:
+    os << "max0";
+    break;
+  case AtomKind::KnownQuotient:
+    os << "value" << name[2] << "/" << name[1];
+    break;
+  case AtomKind::Extent:
+    os << "extent" << atom;
     break;
   case AtomKind::LargeSum:
     os << "large" << atom;

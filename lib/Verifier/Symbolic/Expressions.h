@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_EXPRESSIONS_H
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_EXPRESSIONS_H
 
+#include "Verifier/Symbolic/Interval.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -51,6 +53,13 @@ struct AtomKind {
     ProductOfSums = 11,
     /// An SSA value whose expression grew too large.
     OpaqueValue = 12,
+    /// A sum, or 0 where the sum is negative.
+    PositivePart = 13,
+    /// The quotient of a number whose remainder is known on a path.
+    KnownQuotient = 14,
+    /// An extent of an argument of the kernel, divided by what is promised to
+    /// divide it.
+    Extent = 15,
   };
 };
 
@@ -87,9 +96,10 @@ public:
 
   Expr getConstant(int64_t value) { return getLinear({}, value); }
   /// The atom of this name and these operands. The value of a variable changes
-  /// on a path, that of other atoms does not: see `mentions`.
+  /// on a path, that of other atoms does not: see `mentions`. The value of a
+  /// natural atom is never negative.
   Expr getAtom(llvm::ArrayRef<int64_t> name, llvm::ArrayRef<Expr> operands,
-               bool isVariable = false);
+               bool isVariable = false, bool isNatural = false);
   /// The sum `1 * atom`.
   Expr getInteger(Expr atom) { return getLinear({{atom, 1}}, 0); }
   /// a + factor * b, of sums.
@@ -99,6 +109,8 @@ public:
   Expr getProduct(Expr a, Expr b);
   /// A sum divided by a positive number, rounded down.
   Expr getQuotient(Expr sum, int64_t divisor);
+  /// The larger one of a sum and 0.
+  Expr getPositivePart(Expr sum);
   Expr getPositive(Expr sum);
   Expr getZero(Expr sum);
   Expr getNot(Expr condition);
@@ -113,6 +125,12 @@ public:
   int64_t getOffset(Expr sum) const { return nodes[sum].words[0]; }
   /// The coefficient of an atom in a sum.
   int64_t getFactor(Expr sum, Expr atom) const;
+  /// The bounds that a sum has for all values of its atoms: a sum of natural
+  /// atoms is not negative, and a remainder is less than its divisor.
+  Interval getBounds(Expr sum) const { return nodes[sum].bounds; }
+  /// If `sum` is `sign * (h - d * floor(h / d)) + constant`, the quotient's
+  /// atom: the remainder of h divided by d, which the atom has the numbers of.
+  Expr getRemainderOf(Expr sum) const;
   /// The sum without its constant.
   Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
@@ -125,7 +143,9 @@ public:
   bool mentions(Expr e, Expr atom) const;
   /// The variables that the value of `e` depends on, sorted.
   llvm::ArrayRef<Expr> getVariables(Expr e) const { return nodes[e].variables; }
-  /// `e` with the sum `by` in place of the variable `atom`.
+  /// Whether `atom`, a variable or not, is `e` or a part of it.
+  bool contains(Expr e, Expr atom) const;
+  /// `e` with the sum `by` in place of `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
   /// Prints `e` in the notation of this header: `2*i0 + n + 3`, `i0 - n > 0`.
@@ -140,6 +160,7 @@ private:
     llvm::SmallVector<Expr, 2> operands;
     /// The variables that it depends on, sorted.
     llvm::SmallVector<Expr, 2> variables;
+    Interval bounds;
     uint32_t treeSize = 1;
     uint64_t hash = 0;
   };
@@ -147,7 +168,10 @@ private:
   Expr getLinear(Terms terms, int64_t constant);
   Expr substituteInTerm(Expr term, Expr atom, Expr by);
   Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
-              llvm::ArrayRef<Expr> operands, bool isVariable = false);
+              llvm::ArrayRef<Expr> operands, bool isVariable = false,
+              bool isNatural = false);
+  Interval findBounds(Expr e) const;
+  Interval findBoundsOfAtom(Expr atom) const;
   void printAtom(Expr atom, llvm::raw_ostream &os) const;
   void printSum(Expr sum, llvm::raw_ostream &os) const;
 

@@ -43,8 +43,7 @@ bool InductionFacts::hasElement(Expr e) const {
 
 void InductionFacts::relate(Expr atom, Expr value) {
   Expr zero = table.add(table.getInteger(atom), value, -1);
-  for (auto [sum, interval] :
-       std::map<Expr, PathFacts::Interval>(facts.getIntervals()))
+  for (auto [sum, interval] : std::map<Expr, Interval>(facts.getIntervals()))
     for (auto [element, factor] : table.getTerms(sum))
       if (hasElement(element)) {
         // The sign makes it the difference of the element and the atom.
@@ -86,7 +85,7 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
   auto enterSum = [&](Expr sum, Expr former) {
     if (table.getConstantValue(sum))
       return;
-    PathFacts::Interval interval = facts.getInterval(table, former);
+    Interval interval = facts.getInterval(table, former);
     if (!interval.isFull())
       entered.setInterval(table, sum, interval);
     if (table.getConstantValue(former))
@@ -156,9 +155,9 @@ bool InductionFacts::isSettled(Expr condition, const Window &window,
 
 /// Gives up bounds that are further than `reach` from all numbers at which the
 /// answer to a condition changes, and moves the others up to these numbers.
-static void loosen(PathFacts::Interval &interval, ArrayRef<int64_t> constants,
+static void loosen(Interval &interval, ArrayRef<int64_t> constants,
                    int64_t reach) {
-  PathFacts::Interval loose;
+  Interval loose;
   for (int64_t constant : constants) {
     int64_t change = -constant;
     if (interval.low >= change - reach)
@@ -171,8 +170,7 @@ static void loosen(PathFacts::Interval &interval, ArrayRef<int64_t> constants,
 }
 
 /// Widens the interval of a sum; returns whether nothing is left of it.
-bool InductionFacts::widen(Expr sum, PathFacts::Interval &interval,
-                           const Window &window,
+bool InductionFacts::widen(Expr sum, Interval &interval, const Window &window,
                            const OpenConditions &asked) const {
   if (!table.mentions(sum, variable))
     return false;
@@ -201,11 +199,11 @@ void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
     return liesBefore(condition, window.step) ||
            isSettled(condition, window, asked);
   });
-  facts.eraseIntervalsIf([&](Expr sum, PathFacts::Interval &) {
+  facts.eraseIntervalsIf([&](Expr sum, Interval &) {
     return liesBefore(sum, window.step, /*isIndex=*/true);
   });
-  facts.eraseIntervalsIf([&](Expr sum, PathFacts::Interval &interval) {
-    PathFacts::Interval before = interval;
+  facts.eraseIntervalsIf([&](Expr sum, Interval &interval) {
+    Interval before = interval;
     bool isGone = widen(sum, interval, window, asked);
     if (interval.low != before.low || interval.high != before.high)
       LDBG_OS([&](raw_ostream &os) {

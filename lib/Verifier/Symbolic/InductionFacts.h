@@ -62,7 +62,7 @@ private:
   bool liesBefore(Expr e, Expr step, bool isIndex = false) const;
   bool isSettled(Expr condition, const Window &window,
                  const OpenConditions &asked) const;
-  bool widen(Expr sum, PathFacts::Interval &interval, const Window &window,
+  bool widen(Expr sum, Interval &interval, const Window &window,
              const OpenConditions &asked) const;
 
   ExpressionTable &table;

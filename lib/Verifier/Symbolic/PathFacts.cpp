@@ -29,35 +29,21 @@ using namespace tilews;
 using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
-static int64_t addBound(int64_t bound, int64_t value) {
-  return bound == INT64_MIN || bound == INT64_MAX ? bound : bound + value;
-}
-static int64_t negateBound(int64_t bound) {
-  if (bound == INT64_MIN)
-    return INT64_MAX;
-  return bound == INT64_MAX ? INT64_MIN : -bound;
-}
-
-PathFacts::Interval PathFacts::getInterval(ExpressionTable &table,
-                                           Expr sum) const {
-  if (std::optional<int64_t> value = table.getConstantValue(sum))
-    return {*value, *value};
+Interval PathFacts::getInterval(ExpressionTable &table, Expr sum) const {
   OrientedSum oriented(table, sum);
-  auto it = intervals.find(oriented.homogeneous);
-  Interval interval = it == intervals.end() ? Interval() : it->second;
-  if (oriented.sign < 0)
-    interval = {negateBound(interval.high), negateBound(interval.low)};
-  return {addBound(interval.low, oriented.offset),
-          addBound(interval.high, oriented.offset)};
+  Interval interval = table.getBounds(oriented.homogeneous);
+  if (auto it = intervals.find(oriented.homogeneous); it != intervals.end())
+    interval = interval.intersect(it->second);
+  return (oriented.sign < 0 ? interval.negate() : interval)
+      .add(oriented.offset);
 }
 
 void PathFacts::setInterval(ExpressionTable &table, Expr sum,
                             Interval interval) {
   OrientedSum oriented(table, sum);
-  interval = {addBound(interval.low, -oriented.offset),
-              addBound(interval.high, -oriented.offset)};
+  interval = interval.add(-oriented.offset);
   if (oriented.sign < 0)
-    interval = {negateBound(interval.high), negateBound(interval.low)};
+    interval = interval.negate();
   if (interval.isFull())
     intervals.erase(oriented.homogeneous);
   else
@@ -146,6 +132,57 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
 }
 
 //===----------------------------------------------------------------------===//
+// Definitions
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<Expr, Expr>>
+PathFacts::findDefinition(ExpressionTable &table, Expr sum) {
+  if (!table.getVariables(sum).empty())
+    return std::nullopt;
+  if (Expr quotient = table.getRemainderOf(sum)) {
+    Expr dividend = table.getOperands(quotient)[0];
+    auto terms = table.getTerms(dividend);
+    if (terms.size() != 1 || terms[0].second != 1)
+      return std::nullopt;
+    int64_t divisor = table.getName(quotient)[1];
+    bool isNatural = table.getBounds(quotient).low >= 0;
+    Expr atom = terms[0].first;
+    Expr known = table.getAtom({AtomKind::KnownQuotient, divisor, atom}, {},
+                               /*isVariable=*/false, isNatural);
+    int64_t sign = table.getFactor(sum, quotient) < 0 ? 1 : -1;
+    Expr multiple =
+        table.add(table.getConstant(0), table.getInteger(known), divisor);
+    return std::pair(atom,
+                     table.addConstant(multiple, -sign * table.getOffset(sum)));
+  }
+  for (auto [atom, factor] : llvm::reverse(table.getTerms(sum))) {
+    if (std::abs(factor) != 1)
+      continue;
+    Expr by = table.add(table.getInteger(atom), sum, -factor);
+    if (!table.contains(by, atom))
+      return std::pair(atom, by);
+  }
+  return std::nullopt;
+}
+
+void PathFacts::define(ExpressionTable &table, Expr atom, Expr by) {
+  // What is known about the atom now holds for the sum.
+  Interval interval = getInterval(table, table.getInteger(atom));
+  substitute(table, atom, by);
+  for (auto &[other, sum] : definitions)
+    sum = table.substitute(sum, atom, by);
+  definitions[atom] = by;
+  if (!table.getConstantValue(by))
+    setInterval(table, by, interval.intersect(getInterval(table, by)));
+}
+
+Expr PathFacts::resolve(ExpressionTable &table, Expr e) const {
+  for (auto [atom, by] : definitions)
+    e = table.substitute(e, atom, by);
+  return e;
+}
+
+//===----------------------------------------------------------------------===//
 // Forgetting and renaming
 //===----------------------------------------------------------------------===//
 
@@ -190,7 +227,8 @@ void PathFacts::substitute(ExpressionTable &table, Expr atom, Expr by) {
   for (auto &[sum, interval] : oldIntervals) {
     Expr renamed = table.substitute(sum, atom, by);
     if (!table.getConstantValue(renamed))
-      setInterval(table, renamed, interval);
+      setInterval(table, renamed,
+                  interval.intersect(getInterval(table, renamed)));
   }
   for (auto &[condition, holds] : oldTruths) {
     Expr renamed = table.substitute(condition, atom, by);
@@ -219,12 +257,16 @@ void PathFacts::appendTo(std::string &key) const {
     append(interval.low);
     append(interval.high);
   }
+  append(truths.size());
   for (auto [condition, holds] : truths)
     append(int64_t(condition) * 2 + holds);
+  for (auto [atom, by] : definitions) {
+    append(atom);
+    append(by);
+  }
 }
 
-raw_ostream &verifier::operator<<(raw_ostream &os,
-                                  const PathFacts::Interval &interval) {
+raw_ostream &verifier::operator<<(raw_ostream &os, const Interval &interval) {
   os << "[";
   if (interval.low != INT64_MIN)
     os << interval.low;
@@ -244,5 +286,11 @@ void PathFacts::print(const ExpressionTable &table, raw_ostream &os) const {
   for (auto [condition, holds] : truths) {
     os << separator << (holds ? "" : "not ");
     table.print(condition, os);
+  }
+  for (auto [atom, by] : definitions) {
+    os << separator;
+    table.print(atom, os);
+    os << " is ";
+    table.print(by, os);
   }
 }

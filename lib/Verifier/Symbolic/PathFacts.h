@@ -27,15 +27,11 @@ namespace tilews::verifier {
 ///       if (n + 2 > 0)    // decided: n + 2 in [3, inf)
 ///
 /// Intervals are kept by sums without constant and sign (see OrientedSum), so
-/// nothing is inferred from two different sums.
+/// nothing is inferred from two different sums. An equation of values that
+/// never change is a definition instead: after `if (n == m)` the path has m for
+/// n in all of its expressions.
 class PathFacts {
 public:
-  /// The bounds of a sum, both included; INT64_MIN and INT64_MAX are infinite.
-  struct Interval {
-    int64_t low = INT64_MIN, high = INT64_MAX;
-    bool isFull() const { return low == INT64_MIN && high == INT64_MAX; }
-  };
-
   /// The value of `condition`, if the facts imply it.
   std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
   /// A part of the undecided `condition` whose value it depends on, without
@@ -43,6 +39,18 @@ public:
   Expr findUndecided(ExpressionTable &table, Expr condition) const;
   /// Adds the value of a part that was undecided.
   void assume(ExpressionTable &table, Expr part, bool holds);
+
+  /// The definition that `sum == 0` makes: an atom, and the sum that it is
+  /// equal to. None for sums with variables.
+  ///
+  ///     n - m - 1            n is m + 1
+  ///     n - 4 * (n / 4) - 3  n is 4 * q + 3, where q is a new atom
+  static std::optional<std::pair<Expr, Expr>>
+  findDefinition(ExpressionTable &table, Expr sum);
+  /// Adds a definition, and applies it to the facts.
+  void define(ExpressionTable &table, Expr atom, Expr by);
+  /// `e` with all defined atoms replaced.
+  Expr resolve(ExpressionTable &table, Expr e) const;
 
   Interval getInterval(ExpressionTable &table, Expr sum) const;
   /// Replaces the interval of a sum that is no constant.
@@ -74,11 +82,12 @@ public:
 private:
   std::map<Expr, Interval> intervals;
   std::map<Expr, bool> truths;
+  /// What atoms are equal to. The sums have no defined atoms.
+  std::map<Expr, Expr> definitions;
 };
 
 /// Prints the bounds as "[0, 5]", without those that are infinite.
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                              const PathFacts::Interval &interval);
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Interval &interval);
 
 /// Appends a number to the key of a state: small ones in one byte.
 void appendTo(std::string &key, int64_t value);

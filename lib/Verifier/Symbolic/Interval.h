@@ -1,0 +1,38 @@
+//===- Interval.h - Bounds of a sum -----------------------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_INTERVAL_H
+#define TILEWS_LIB_VERIFIER_SYMBOLIC_INTERVAL_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tilews::verifier {
+
+/// The bounds of a sum, both included; INT64_MIN and INT64_MAX are infinite.
+struct Interval {
+  int64_t low = INT64_MIN, high = INT64_MAX;
+
+  bool isFull() const { return low == INT64_MIN && high == INT64_MAX; }
+  Interval intersect(Interval other) const {
+    return {std::max(low, other.low), std::min(high, other.high)};
+  }
+  /// The interval of the negated sum.
+  Interval negate() const {
+    return {high == INT64_MAX ? INT64_MIN : -high,
+            low == INT64_MIN ? INT64_MAX : -low};
+  }
+  /// The interval of the sum plus a constant.
+  Interval add(int64_t value) const {
+    return {low == INT64_MIN ? low : low + value,
+            high == INT64_MAX ? high : high + value};
+  }
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_SYMBOLIC_INTERVAL_H
