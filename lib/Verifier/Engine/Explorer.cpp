@@ -198,6 +198,9 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
   bool isNegative = iteration < 0 || upper < 0;
+  // The first loop has undefined behavior, the second one may be very long.
+  if (step <= 0)
+    inputs.giveUp();
   trace.isCut |= step <= 0 || (loop.getUnsignedCmp() && isNegative);
   for (; iteration < upper && !trace.hasEnded(); iteration += step) {
     ++steps;

@@ -225,10 +225,10 @@ Progress LoopGroups::compareTrips(Path &path) {
       if (!trips || !otherTrips)
         continue;
       Expr difference = context.table.add(trips, otherTrips, -1);
-      bool isSimpler = conditions.simplify(path, difference);
+      bool isDecided = conditions.decidePart(path, difference);
       if (context.startsOver())
         return Progress::Failed;
-      if (isSimpler)
+      if (isDecided)
         return Progress::Made;
     }
   return Progress::None;

@@ -52,7 +52,8 @@ Expr LoopPeeling::getTrips(const Path &path, scf::ForOp loop) const {
     return 0;
   Expr span = table.add(values.get(path, loop.getUpperBound()),
                         getLower(path, loop), -1);
-  return table.getQuotient(table.addConstant(span, *step - 1), *step);
+  return conditions.simplify(
+      path, table.getQuotient(table.addConstant(span, *step - 1), *step));
 }
 
 /// Whether another task stands before a loop that has more iterations, by a

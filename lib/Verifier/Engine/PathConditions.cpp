@@ -10,6 +10,9 @@
 // found that has to be decided first. The path forks on this part, each side
 // adds it to its path condition, and the decision is tried again.
 //
+// A part that two facts imply together becomes a fact of its own: it stays known
+// when one of the two is given up.
+//
 // Before the fork the part is noted with the induction variables that it
 // depends on. Facts from before a loop, where the variable was a constant, are
 // then carried into the loop for it. A new note makes the search start over,
@@ -52,14 +55,9 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
     table.print(by, os);
   });
   path.facts.define(table, atom, by);
-  replace(path, atom, by);
-}
-
-/// Replaces an atom in the values of a path by what it is equal to.
-void PathConditions::replace(Path &path, Expr atom, Expr by) {
-  auto rename = [&](Expr &value) {
+  auto rename = [&, atom = atom, by = by](Expr &value) {
     if (value)
-      value = context.table.substitute(value, atom, by);
+      value = table.substitute(value, atom, by);
   };
   llvm::for_each(path.values, rename);
   for (PeeledLoop &rest : path.peeled) {
@@ -73,7 +71,7 @@ void PathConditions::replace(Path &path, Expr atom, Expr by) {
 ///
 ///     max(n - m, 0)       n - m > 0 ? n - m : 0
 ///     (n + 15) / 16       n - 16 * (n / 16) > 0 ? n / 16 + 1 : n / 16
-PathConditions::Choice PathConditions::findChoice(Expr sum) {
+PathConditions::AtomChoice PathConditions::findChoice(Expr sum) {
   ExpressionTable &table = context.table;
   for (auto [atom, factor] : table.getTerms(sum)) {
     SmallVector<int64_t, 2> name(table.getName(atom));
@@ -82,7 +80,7 @@ PathConditions::Choice PathConditions::findChoice(Expr sum) {
     Expr operand = table.getOperands(atom)[0];
     if (name[0] == AtomKind::PositivePart)
       return {atom, table.getPositive(operand), operand, table.getConstant(0)};
-    if (Choice inner = findChoice(operand); inner.atom)
+    if (AtomChoice inner = findChoice(operand); inner.atom)
       return inner;
     int64_t offset = table.getOffset(operand), divisor = name[1];
     if (offset == 0)
@@ -97,14 +95,35 @@ PathConditions::Choice PathConditions::findChoice(Expr sum) {
   return {};
 }
 
-bool PathConditions::simplify(Path &path, Expr sum) {
-  Choice choice = findChoice(sum);
-  if (!choice.atom)
-    return false;
-  bool holds = decide(path, choice.condition);
-  if (!context.startsOver())
-    replace(path, choice.atom, holds ? choice.then : choice.otherwise);
-  return true;
+Expr PathConditions::simplify(const Path &path, Expr sum) {
+  for (;;) {
+    AtomChoice choice = findChoice(sum);
+    if (!choice.atom)
+      return sum;
+    std::optional<bool> holds =
+        path.facts.decide(context.table, choice.condition);
+    if (!holds)
+      return sum;
+    sum = context.table.substitute(sum, choice.atom,
+                                   *holds ? choice.then : choice.otherwise);
+  }
+}
+
+Expr PathConditions::simplifyPart(const Path &path, Expr part) {
+  ExpressionTable &table = context.table;
+  if (table.getKind(part) == ExpressionTable::Kind::Atom)
+    return part;
+  Expr sum = simplify(path, table.getOperands(part)[0]);
+  return table.getKind(part) == ExpressionTable::Kind::Zero
+             ? table.getZero(sum)
+             : table.getPositive(sum);
+}
+
+bool PathConditions::decidePart(Path &path, Expr sum) {
+  AtomChoice choice = findChoice(simplify(path, sum));
+  if (choice.atom)
+    decide(path, choice.condition);
+  return choice.atom;
 }
 
 bool PathConditions::require(Path &path, Expr condition, bool holds) {
@@ -146,6 +165,16 @@ bool PathConditions::decide(Path &path, Expr condition) {
       });
       context.startOver();
       return false;
+    }
+    std::optional<bool> implied = path.facts.infer(table, part);
+    if (Expr simpler = simplifyPart(path, part); !implied && simpler != part) {
+      implied = decide(path, simpler);
+      if (context.startsOver())
+        return false;
+    }
+    if (implied) {
+      assume(path, part, *implied, /*isAsserted=*/false);
+      continue;
     }
     LDBG_OS([&](raw_ostream &os) {
       os << "path forks on ";

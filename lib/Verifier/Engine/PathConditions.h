@@ -30,21 +30,21 @@ public:
   bool decide(Path &path, Expr condition);
   /// Adds that `condition` holds; false if the path contradicts it.
   bool require(Path &path, Expr condition, bool holds = true);
-  /// Decides which of two sums a part of `sum` is, as max(n, 0) is n or 0, and
-  /// replaces this part in the values of the path; false if there is none. The
-  /// path is to be looked at anew then.
-  bool simplify(Path &path, Expr sum);
+  /// `sum` without parts that the path decides: max(n, 0) is n or 0.
+  Expr simplify(const Path &path, Expr sum);
+  /// Decides what such a part of `sum` is; false if there is none that is open.
+  bool decidePart(Path &path, Expr sum);
   /// Whether all threads that execute `op` agree on `condition`. If not, this
   /// is an obstacle that is certain.
   bool checkUniform(mlir::Operation *op, Expr condition);
 
 private:
   /// An atom that is equal to `then` or `otherwise`.
-  struct Choice {
+  struct AtomChoice {
     Expr atom = 0, condition = 0, then = 0, otherwise = 0;
   };
-  Choice findChoice(Expr sum);
-  void replace(Path &path, Expr atom, Expr by);
+  AtomChoice findChoice(Expr sum);
+  Expr simplifyPart(const Path &path, Expr part);
   void assume(Path &path, Expr part, bool holds, bool isAsserted);
 
   ProofContext &context;

@@ -63,6 +63,8 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
     frames.pop_back();
     return Progress::Made;
   }
+  if (op == &op->getBlock()->front() && !requireSteps(path, op->getBlock()))
+    return Progress::Ended;
   if (!context.program.matters(op)) {
     frames.back().next = op->getNextNode();
     return Progress::Made;
@@ -92,6 +94,16 @@ Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
     return Progress::Failed;
   frames.back().next = op->getNextNode();
   return Progress::Made;
+}
+
+/// Adds that the steps of the loops in a block are positive; false if the path
+/// contradicts it.
+bool TaskMachine::requireSteps(Path &path, Block *block) {
+  return llvm::all_of(context.program.getSteps(block), [&](Value step) {
+    Expr sum = values.get(path, step);
+    return context.table.mentions(sum, values.getThread()) ||
+           conditions.require(path, context.table.getPositive(sum));
+  });
 }
 
 /// Goes on where an assertion holds. A path on which it fails ends: the kernel

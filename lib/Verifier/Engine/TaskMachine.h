@@ -39,6 +39,7 @@ public:
 private:
   Progress perform(Path &path, unsigned task, mlir::Operation *op);
   Progress performEvent(Path &path, unsigned task, mlir::Operation *op);
+  bool requireSteps(Path &path, mlir::Block *block);
   Progress require(Path &path, unsigned task, mlir::Value condition);
   Progress specialize(Path &path, mlir::Operation *op);
   Progress enterBranch(Path &path, unsigned task, mlir::scf::IfOp branch);

@@ -306,6 +306,17 @@ bool TaskProgram::isTracked(Value value) const {
          tracked.contains(value);
 }
 
+void TaskProgram::collectSteps() {
+  kernel.walk([&](scf::ForOp loop) {
+    Value step = loop.getStep();
+    bool isConstant = matchPattern(step, m_Constant());
+    bool isDefined =
+        isa<BlockArgument>(step) || step.getParentBlock() != loop->getBlock();
+    if (matters(loop) && !isConstant && isDefined)
+      steps[loop->getBlock()].push_back(step);
+  });
+}
+
 void TaskProgram::collectInner() {
   for (auto [value, number] : values)
     for (Operation *op = value.getParentBlock()->getParentOp(); op != kernel;
@@ -388,6 +399,7 @@ std::optional<Finding> TaskProgram::build(bool withAllAssertions) {
   needAssertions(withAllAssertions);
   drain();
   track();
+  collectSteps();
   collectInner();
   collectPlaces();
   findStableReads();
@@ -419,6 +431,11 @@ void TaskProgram::printOperation(Operation *op, raw_ostream &os) const {
 int64_t TaskProgram::getNumber(Value value) const {
   auto it = values.find(value);
   return it == values.end() ? -1 : int64_t(it->second);
+}
+
+ArrayRef<Value> TaskProgram::getSteps(Block *block) const {
+  auto it = steps.find(block);
+  return it == steps.end() ? ArrayRef<Value>() : it->second;
 }
 
 ArrayRef<Operation *> TaskProgram::getCopiedReads(Value value) const {

@@ -88,6 +88,9 @@ public:
   bool readsInput(mlir::Operation *op) const {
     return inputReads.contains(op) || getCopyOf(op);
   }
+  /// The steps of the loops in `block` that are defined outside of it. They are
+  /// positive if the block is executed: another step has undefined behavior.
+  llvm::ArrayRef<mlir::Value> getSteps(mlir::Block *block) const;
   /// The copy that wrote what `op` reads from shared memory. The read gives the
   /// value that the copy's source has at the place that was copied.
   CopyOp getCopyOf(mlir::Operation *op) const { return copiedReads.lookup(op); }
@@ -110,6 +113,7 @@ private:
   void drain();
   void track();
   void findLinked();
+  void collectSteps();
   void collectInner();
   void collectPlaces();
   void findStableReads();
@@ -122,6 +126,7 @@ private:
   ExtentPremises extents;
   llvm::SmallVector<Task> tasks;
   llvm::DenseSet<mlir::Operation *> relevant, stableReads, inputReads, linked;
+  llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value, 1>> steps;
   llvm::DenseMap<mlir::Operation *, CopyOp> copiedReads;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>>
       readsByPlace;

@@ -246,17 +246,6 @@ Expr ExpressionTable::getRemainderOf(Expr sum) const {
   return 0;
 }
 
-/// A bound times a factor, and plus another bound of the same side.
-static int64_t addTimes(int64_t sum, int64_t bound, int64_t factor,
-                        int64_t infinity) {
-  int64_t product;
-  if (sum == infinity || bound == INT64_MIN || bound == INT64_MAX ||
-      llvm::MulOverflow(bound, factor, product) ||
-      llvm::AddOverflow(sum, product, sum))
-    return infinity;
-  return sum;
-}
-
 Interval ExpressionTable::findBoundsOfAtom(Expr atom) const {
   Interval bounds = nodes[atom].bounds;
   ArrayRef<int64_t> name = getName(atom);
@@ -286,13 +275,8 @@ Interval ExpressionTable::findBounds(Expr e) const {
   if (getKind(e) != Kind::Linear)
     return {};
   Interval bounds = {getOffset(e), getOffset(e)};
-  for (auto [atom, factor] : getTerms(e)) {
-    Interval term = getBounds(atom);
-    bounds.low = addTimes(bounds.low, factor > 0 ? term.low : term.high, factor,
-                          INT64_MIN);
-    bounds.high = addTimes(bounds.high, factor > 0 ? term.high : term.low,
-                           factor, INT64_MAX);
-  }
+  for (auto [atom, factor] : getTerms(e))
+    bounds = bounds.plus(getBounds(atom).times(factor));
   if (Expr atom = getRemainderOf(e)) {
     // With the constant of the dividend it is 0 to d - 1, or the negation.
     int64_t constant = getOffset(getOperands(atom)[0]);

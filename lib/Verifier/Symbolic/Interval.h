@@ -8,6 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_SYMBOLIC_INTERVAL_H
 #define TILEWS_LIB_VERIFIER_SYMBOLIC_INTERVAL_H
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -26,10 +28,34 @@ struct Interval {
     return {high == INT64_MAX ? INT64_MIN : -high,
             low == INT64_MIN ? INT64_MAX : -low};
   }
+  /// The interval of the sum plus another one.
+  Interval plus(Interval other) const {
+    return {addBounds(low, other.low, INT64_MIN),
+            addBounds(high, other.high, INT64_MAX)};
+  }
+  /// The interval of the sum times a number.
+  Interval times(int64_t factor) const {
+    Interval scaled = factor < 0 ? negate() : *this;
+    return {multiplyBound(scaled.low, std::abs(factor), INT64_MIN),
+            multiplyBound(scaled.high, std::abs(factor), INT64_MAX)};
+  }
   /// The interval of the sum plus a constant.
   Interval add(int64_t value) const {
     return {low == INT64_MIN ? low : low + value,
             high == INT64_MAX ? high : high + value};
+  }
+
+private:
+  static int64_t addBounds(int64_t a, int64_t b, int64_t infinity) {
+    int64_t sum;
+    return a == infinity || b == infinity || llvm::AddOverflow(a, b, sum)
+               ? infinity
+               : sum;
+  }
+  static int64_t multiplyBound(int64_t a, int64_t factor, int64_t infinity) {
+    int64_t product;
+    return a == infinity || llvm::MulOverflow(a, factor, product) ? infinity
+                                                                  : product;
   }
 };
 

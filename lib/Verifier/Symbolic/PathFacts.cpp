@@ -50,26 +50,31 @@ void PathFacts::setInterval(ExpressionTable &table, Expr sum,
     intervals[oriented.homogeneous] = interval;
 }
 
+/// Whether a number of this interval is positive, or is 0.
+static std::optional<bool> decideBy(Interval interval, Kind kind) {
+  if (kind == Kind::Positive && interval.low > 0)
+    return true;
+  if (kind == Kind::Positive && interval.high <= 0)
+    return false;
+  if (kind == Kind::Zero && (interval.low > 0 || interval.high < 0))
+    return false;
+  if (kind == Kind::Zero && interval.low == 0 && interval.high == 0)
+    return true;
+  return std::nullopt;
+}
+
 std::optional<bool> PathFacts::decide(ExpressionTable &table,
                                       Expr condition) const {
   if (std::optional<int64_t> value = table.getConstantValue(condition))
     return *value != 0;
   SmallVector<Expr, 2> operands(table.getOperands(condition));
   switch (table.getKind(condition)) {
-  case Kind::Positive: {
-    Interval interval = getInterval(table, operands[0]);
-    if (interval.low > 0)
-      return true;
-    return interval.high <= 0 ? std::optional(false) : std::nullopt;
-  }
-  case Kind::Zero: {
-    Interval interval = getInterval(table, operands[0]);
-    if (interval.low > 0 || interval.high < 0)
-      return false;
-    if (interval.low == 0 && interval.high == 0)
-      return true;
+  case Kind::Positive:
+  case Kind::Zero:
+    if (std::optional<bool> known = decideBy(getInterval(table, operands[0]),
+                                             table.getKind(condition)))
+      return known;
     break;
-  }
   case Kind::Not: {
     std::optional<bool> inner = decide(table, operands[0]);
     return inner ? std::optional(!*inner) : std::nullopt;
@@ -92,6 +97,32 @@ std::optional<bool> PathFacts::decide(ExpressionTable &table,
 std::optional<bool> PathFacts::getTruth(Expr condition) const {
   auto it = truths.find(condition);
   return it == truths.end() ? std::nullopt : std::optional(it->second);
+}
+
+/// The bounds of a sum by those of its atoms.
+Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
+  int64_t offset = table.getOffset(sum);
+  Interval bounds = {offset, offset};
+  for (auto [atom, factor] : table.getTerms(sum))
+    bounds =
+        bounds.plus(getInterval(table, table.getInteger(atom)).times(factor));
+  return bounds.intersect(getInterval(table, sum));
+}
+
+std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
+  Kind kind = table.getKind(part);
+  if (kind != Kind::Positive && kind != Kind::Zero)
+    return std::nullopt;
+  Expr sum = table.getOperands(part)[0];
+  Interval bounds = inferInterval(table, sum);
+  for (auto &[known, interval] : intervals)
+    for (int64_t sign : {1, -1}) {
+      Interval signedInterval = sign > 0 ? interval : interval.negate();
+      Expr rest = table.add(sum, known, -sign);
+      bounds = bounds.intersect(
+          signedInterval.plus(inferInterval(table, rest)));
+    }
+  return decideBy(bounds, kind);
 }
 
 Expr PathFacts::findUndecided(ExpressionTable &table, Expr condition) const {
@@ -126,7 +157,11 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
     interval = {0, 0};
   } else {
     truths[part] = false;
-    return;
+    // The bounds exclude an end that is 0.
+    if (interval.low != 0 && interval.high != 0)
+      return;
+    interval.low += interval.low == 0;
+    interval.high -= interval.high == 0;
   }
   setInterval(table, sum, interval);
 }

@@ -27,7 +27,7 @@ namespace tilews::verifier {
 ///       if (n + 2 > 0)    // decided: n + 2 in [3, inf)
 ///
 /// Intervals are kept by sums without constant and sign (see OrientedSum), so
-/// nothing is inferred from two different sums. An equation of values that
+/// `decide` infers nothing from two different sums. An equation of values that
 /// never change is a definition instead: after `if (n == m)` the path has m for
 /// n in all of its expressions.
 class PathFacts {
@@ -37,6 +37,9 @@ public:
   /// A part of the undecided `condition` whose value it depends on, without
   /// negation, conjunction and disjunction.
   Expr findUndecided(ExpressionTable &table, Expr condition) const;
+  /// The value of an undecided part that two facts imply together: n - 2 * s is
+  /// not positive if n - s is not and s is positive.
+  std::optional<bool> infer(ExpressionTable &table, Expr part) const;
   /// Adds the value of a part that was undecided.
   void assume(ExpressionTable &table, Expr part, bool holds);
 
@@ -80,6 +83,8 @@ public:
   void print(const ExpressionTable &table, llvm::raw_ostream &os) const;
 
 private:
+  Interval inferInterval(ExpressionTable &table, Expr sum) const;
+
   std::map<Expr, Interval> intervals;
   std::map<Expr, bool> truths;
   /// What atoms are equal to. The sums have no defined atoms.
