@@ -115,6 +115,21 @@ TEST(ExpressionTableTest, ConditionsKeepTruth) {
   }
 }
 
+TEST(ExpressionTableTest, NaturalAtomsAreNotNegative) {
+  ExpressionTable table;
+  Expr n = table.getInteger(table.getAtom({1}, {}, /*isVariable=*/false,
+                                          /*isNatural=*/true));
+  Expr m = table.getInteger(table.getAtom({2}, {}));
+  Expr sum = table.addConstant(table.add(n, n, 2), 4);
+  EXPECT_EQ(table.getBounds(sum).low, 4);
+  EXPECT_EQ(table.getBounds(table.getQuotient(n, 16)).low, 0);
+  EXPECT_EQ(table.getBounds(table.getProduct(n, n)).low, 0);
+  EXPECT_EQ(table.getBounds(table.add(table.getConstant(3), n, -1)).high, 3);
+  EXPECT_EQ(table.getPositivePart(sum), sum);
+  EXPECT_TRUE(table.getBounds(table.add(n, m)).isFull());
+  EXPECT_TRUE(table.getBounds(table.add(n, n, -2)).high == 0);
+}
+
 TEST(ExpressionTableTest, SubstitutionIsAnAssignment) {
   ExpressionTable table;
   RandomExpressions make(table, /*seed=*/4);

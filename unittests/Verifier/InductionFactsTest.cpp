@@ -231,8 +231,9 @@ TEST(OpenConditionsTest, ASumMayBeComparedWithZeroLater) {
     int64_t factor = make.getNumber(0, 1) ? 1 : -1;
     if (make.getNumber(0, 3) == 0)
       factor *= 2;
-    Expr rest =
-        make.getNumber(0, 1) ? table.getInteger(make.n) : table.getConstant(0);
+    // A compared sum has no common factor.
+    bool hasRest = std::abs(factor) > 1 || make.getNumber(0, 1);
+    Expr rest = hasRest ? table.getInteger(make.n) : table.getConstant(0);
     Expr sum = table.add(table.addConstant(rest, make.getNumber(-5, 5)),
                          table.getInteger(make.i), factor);
     OpenConditions asked;

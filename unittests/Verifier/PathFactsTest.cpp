@@ -79,6 +79,73 @@ TEST(PathFactsTest, DecidedConditionsHold) {
   EXPECT_GT(numDecided, 400u);
 }
 
+TEST(PathFactsTest, InferredConditionsHold) {
+  ExpressionTable table;
+  RandomExpressions make(table, /*seed=*/14);
+  unsigned numInferred = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    RandomPath path(table, make, /*numConditions=*/5);
+    for (unsigned i = 0; i < 10; ++i) {
+      Expr part = make.getPart();
+      if (table.getConstantValue(part) || path.facts.decide(table, part))
+        continue;
+      std::optional<bool> inferred = path.facts.infer(table, part);
+      numInferred += inferred.has_value();
+      forEachAssignment(make.getAtoms(), kBound, [&](const Assignment &values) {
+        if (inferred && path.admits(values))
+          ASSERT_EQ(Evaluator(table, values).get(part) != 0, *inferred);
+      });
+    }
+  }
+  EXPECT_GT(numInferred, 50u);
+}
+
+/// The value of a definition where `atom` has the value `number`.
+static Wide evaluateDefinition(const ExpressionTable &table, Expr by,
+                               Assignment values, int64_t number) {
+  for (auto [known, factor] : table.getTerms(by))
+    if (auto name = table.getName(known); name[0] == AtomKind::KnownQuotient)
+      values[known] = int64_t((number - table.getOffset(by)) / factor);
+  return Evaluator(table, values).get(by);
+}
+
+TEST(PathFactsTest, DefinitionsAreEquations) {
+  ExpressionTable table;
+  Expr k = table.getAtom({AtomKind::OutsideValue, 1}, {});
+  Expr n = table.getAtom({AtomKind::OutsideValue, 2}, {});
+  std::mt19937 random(15);
+  auto getNumber = [&](int64_t low, int64_t high) {
+    return low + int64_t(random() % uint64_t(high - low + 1));
+  };
+  unsigned numDefinitions = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    Expr first = table.add(table.getConstant(getNumber(-4, 4)),
+                           table.getInteger(k), getNumber(0, 1) ? 1 : -1);
+    Expr sum = table.add(first, table.getInteger(n), getNumber(-1, 1));
+    if (getNumber(0, 1)) {
+      int64_t divisor = getNumber(2, 5);
+      Expr remainder =
+          table.add(first, table.getQuotient(first, divisor), -divisor);
+      sum = table.addConstant(remainder, -getNumber(0, divisor - 1));
+    }
+    auto definition = PathFacts::findDefinition(table, sum);
+    ASSERT_TRUE(definition);
+    auto [atom, by] = *definition;
+    ASSERT_FALSE(table.contains(by, atom));
+    PathFacts facts;
+    facts.define(table, atom, by);
+    EXPECT_EQ(table.getConstantValue(facts.resolve(table, sum)), 0);
+    forEachAssignment({k, n}, 9, [&, atom = atom, by = by](Assignment values) {
+      if (Evaluator(table, values).get(sum) != 0)
+        return;
+      ++numDefinitions;
+      int64_t number = values[atom];
+      ASSERT_TRUE(evaluateDefinition(table, by, values, number) == number);
+    });
+  }
+  EXPECT_GT(numDefinitions, 1000u);
+}
+
 TEST(PathFactsTest, IntervalsContainAllValues) {
   ExpressionTable table;
   RandomExpressions make(table, /*seed=*/12);
@@ -104,7 +171,8 @@ TEST(PathFactsTest, AnIntervalIsOneForEachSignAndConstant) {
   RandomExpressions make(table, /*seed=*/13);
   for (unsigned round = 0; round < 200; ++round) {
     Expr sum = make.getSimpleSum();
-    if (table.getConstantValue(sum))
+    // The bounds of 2 * n are even.
+    if (table.getConstantValue(sum) || table.getScale(sum) > 1)
       continue;
     PathFacts facts;
     int64_t low = make.getNumber(-9, 9), high = low + make.getNumber(0, 9);

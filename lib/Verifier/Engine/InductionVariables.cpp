@@ -133,7 +133,7 @@ Expr InductionVariables::getOutside(const Path &path, Expr sum) const {
     if (!table.getVariables(atom).empty() || std::abs(factor) != 1 ||
         !table.getTerms(outside).empty())
       return 0;
-    outside = table.getInteger(atom);
+    outside = table.add(outside, table.getInteger(atom), factor);
   }
   return hasVariable && !table.getTerms(outside).empty() ? outside : 0;
 }

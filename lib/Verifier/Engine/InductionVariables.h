@@ -51,8 +51,8 @@ public:
   /// `sum` without multiples of quotients whose remainders are known: 4 *
   /// (i / 4) is i - 1 where i % 4 is 1.
   Expr divideEvenly(const Path &path, Expr sum);
-  /// The one value from outside of loops in a sum with induction variables, if
-  /// its remainder gives that of the sum; 0 for other sums.
+  /// The one value from outside of loops, with its sign, in a sum with induction
+  /// variables, if its remainder gives that of the sum; 0 for other sums.
   Expr getOutside(const Path &path, Expr sum) const;
   /// The value of a sum of variables whose iterations have known numbers.
   std::optional<int64_t> getExact(const Path &path, Expr sum) const;

@@ -176,6 +176,14 @@ bool PathConditions::decide(Path &path, Expr condition) {
       assume(path, part, *implied, /*isAsserted=*/false);
       continue;
     }
+    // (n + 1) % 4 becomes n % 4 + 1 or n % 4 - 3.
+    bool isAtom = table.getKind(part) == ExpressionTable::Kind::Atom;
+    Expr sum = isAtom ? 0 : table.getOperands(part)[0];
+    if (sum && table.getRemainderOf(sum) && decidePart(path, sum)) {
+      if (context.startsOver())
+        return false;
+      continue;
+    }
     LDBG_OS([&](raw_ostream &os) {
       os << "path forks on ";
       table.print(part, os);

@@ -14,6 +14,7 @@
 //     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
 //   * the larger one of two sums is one of them and a positive part, of which
 //     the first coefficient is positive: max(a, n) is a + max(n - a, 0);
+//   * compared sums have no common factor: 2 * i - 3 > 0 is i - 1 > 0;
 //   * `a - b == 0` has a positive first coefficient, as b == a is a == b;
 //   * constants are folded in conditions, and two negations cancel.
 //
@@ -29,6 +30,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tilews::verifier;
@@ -137,6 +140,22 @@ std::optional<int64_t> ExpressionTable::getConstantValue(Expr e) const {
   return node.words[0];
 }
 
+int64_t ExpressionTable::getScale(Expr sum) const {
+  int64_t scale = 0;
+  for (auto [atom, factor] : getTerms(sum))
+    scale = std::gcd(scale, factor);
+  return std::max<int64_t>(scale, 1);
+}
+
+Expr ExpressionTable::divideExactly(Expr sum, int64_t divisor) {
+  if (divisor == 1)
+    return sum;
+  Terms terms = getTerms(sum);
+  for (auto &[atom, factor] : terms)
+    factor /= divisor;
+  return getLinear(terms, getOffset(sum) / divisor);
+}
+
 Expr ExpressionTable::add(Expr a, Expr b, int64_t factor) {
   Terms left = getTerms(a), right = getTerms(b), terms;
   auto l = left.begin(), r = right.begin();
@@ -198,15 +217,22 @@ Expr ExpressionTable::getPositivePart(Expr sum) {
 Expr ExpressionTable::getPositive(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value > 0);
-  return intern(Kind::Positive, {}, {sum});
+  // g * h + c > 0 if h is at least (1 - c) / g, rounded up.
+  int64_t scale = getScale(sum), offset = getOffset(sum);
+  sum = divideExactly(getHomogeneous(sum), scale);
+  int64_t least = llvm::divideCeilSigned(1 - offset, scale);
+  return intern(Kind::Positive, {}, {addConstant(sum, 1 - least)});
 }
 
 Expr ExpressionTable::getZero(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value == 0);
+  int64_t scale = getScale(sum);
+  if (getOffset(sum) % scale != 0)
+    return getConstant(false);
   if (getTerms(sum).front().second < 0)
-    sum = add(getConstant(0), sum, -1);
-  return intern(Kind::Zero, {}, {sum});
+    scale = -scale;
+  return intern(Kind::Zero, {}, {divideExactly(sum, scale)});
 }
 
 Expr ExpressionTable::getNot(Expr condition) {

@@ -133,6 +133,10 @@ public:
   Expr getRemainderOf(Expr sum) const;
   /// The sum without its constant.
   Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
+  /// The greatest common divisor of the coefficients; 1 for constants.
+  int64_t getScale(Expr sum) const;
+  /// A sum of multiples of `divisor`, divided by it.
+  Expr divideExactly(Expr sum, int64_t divisor);
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
   llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
   /// The number of nodes of `e` written out as a tree, at most UINT32_MAX.

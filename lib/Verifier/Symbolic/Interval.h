@@ -39,6 +39,11 @@ struct Interval {
     return {multiplyBound(scaled.low, std::abs(factor), INT64_MIN),
             multiplyBound(scaled.high, std::abs(factor), INT64_MAX)};
   }
+  /// The interval of a sum of which this is the interval times `scale`.
+  Interval shrink(int64_t scale) const {
+    return {low == INT64_MIN ? low : llvm::divideCeilSigned(low, scale),
+            high == INT64_MAX ? high : llvm::divideFloorSigned(high, scale)};
+  }
   /// The interval of the sum plus a constant.
   Interval add(int64_t value) const {
     return {low == INT64_MIN ? low : low + value,

@@ -31,23 +31,24 @@ using Kind = ExpressionTable::Kind;
 
 Interval PathFacts::getInterval(ExpressionTable &table, Expr sum) const {
   OrientedSum oriented(table, sum);
-  Interval interval = table.getBounds(oriented.homogeneous);
-  if (auto it = intervals.find(oriented.homogeneous); it != intervals.end())
+  int64_t scale = table.getScale(oriented.homogeneous);
+  Expr primitive = table.divideExactly(oriented.homogeneous, scale);
+  Interval interval = table.getBounds(primitive);
+  if (auto it = intervals.find(primitive); it != intervals.end())
     interval = interval.intersect(it->second);
-  return (oriented.sign < 0 ? interval.negate() : interval)
-      .add(oriented.offset);
+  return interval.times(scale * oriented.sign).add(oriented.offset);
 }
 
 void PathFacts::setInterval(ExpressionTable &table, Expr sum,
                             Interval interval) {
   OrientedSum oriented(table, sum);
-  interval = interval.add(-oriented.offset);
-  if (oriented.sign < 0)
-    interval = interval.negate();
+  int64_t scale = table.getScale(oriented.homogeneous);
+  Expr primitive = table.divideExactly(oriented.homogeneous, scale);
+  interval = interval.add(-oriented.offset).times(oriented.sign).shrink(scale);
   if (interval.isFull())
-    intervals.erase(oriented.homogeneous);
+    intervals.erase(primitive);
   else
-    intervals[oriented.homogeneous] = interval;
+    intervals[primitive] = interval;
 }
 
 /// Whether a number of this interval is positive, or is 0.
@@ -71,8 +72,8 @@ std::optional<bool> PathFacts::decide(ExpressionTable &table,
   switch (table.getKind(condition)) {
   case Kind::Positive:
   case Kind::Zero:
-    if (std::optional<bool> known = decideBy(getInterval(table, operands[0]),
-                                             table.getKind(condition)))
+    if (std::optional<bool> known =
+            decideBy(getInterval(table, operands[0]), table.getKind(condition)))
       return known;
     break;
   case Kind::Not: {
@@ -119,8 +120,8 @@ std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
     for (int64_t sign : {1, -1}) {
       Interval signedInterval = sign > 0 ? interval : interval.negate();
       Expr rest = table.add(sum, known, -sign);
-      bounds = bounds.intersect(
-          signedInterval.plus(inferInterval(table, rest)));
+      bounds =
+          bounds.intersect(signedInterval.plus(inferInterval(table, rest)));
     }
   return decideBy(bounds, kind);
 }
@@ -170,26 +171,33 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
 // Definitions
 //===----------------------------------------------------------------------===//
 
+/// The definition that `sum == 0` makes, where the sum is a remainder of n or -n
+/// and a constant, by the atom of its quotient.
+static std::optional<std::pair<Expr, Expr>>
+findQuotient(ExpressionTable &table, Expr sum, Expr quotient) {
+  auto terms = table.getTerms(table.getOperands(quotient)[0]);
+  if (terms.size() != 1 || std::abs(terms[0].second) != 1)
+    return std::nullopt;
+  auto [atom, direction] = terms[0];
+  int64_t divisor = table.getName(quotient)[1];
+  Interval bounds = table.getBounds(quotient);
+  bool isNatural = direction > 0 ? bounds.low >= 0 : bounds.high <= 0;
+  Expr known =
+      table.getAtom({AtomKind::KnownQuotient, divisor * direction, atom}, {},
+                    /*isVariable=*/false, isNatural);
+  int64_t sign = table.getFactor(sum, quotient) < 0 ? 1 : -1;
+  Expr multiple =
+      table.add(table.getConstant(0), table.getInteger(known), divisor);
+  return std::pair(atom, table.addConstant(multiple, -sign * direction *
+                                                         table.getOffset(sum)));
+}
+
 std::optional<std::pair<Expr, Expr>>
 PathFacts::findDefinition(ExpressionTable &table, Expr sum) {
   if (!table.getVariables(sum).empty())
     return std::nullopt;
-  if (Expr quotient = table.getRemainderOf(sum)) {
-    Expr dividend = table.getOperands(quotient)[0];
-    auto terms = table.getTerms(dividend);
-    if (terms.size() != 1 || terms[0].second != 1)
-      return std::nullopt;
-    int64_t divisor = table.getName(quotient)[1];
-    bool isNatural = table.getBounds(quotient).low >= 0;
-    Expr atom = terms[0].first;
-    Expr known = table.getAtom({AtomKind::KnownQuotient, divisor, atom}, {},
-                               /*isVariable=*/false, isNatural);
-    int64_t sign = table.getFactor(sum, quotient) < 0 ? 1 : -1;
-    Expr multiple =
-        table.add(table.getConstant(0), table.getInteger(known), divisor);
-    return std::pair(atom,
-                     table.addConstant(multiple, -sign * table.getOffset(sum)));
-  }
+  if (Expr quotient = table.getRemainderOf(sum))
+    return findQuotient(table, sum, quotient);
   for (auto [atom, factor] : llvm::reverse(table.getTerms(sum))) {
     if (std::abs(factor) != 1)
       continue;
