@@ -85,7 +85,7 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
   auto enterSum = [&](Expr sum, Expr former) {
     if (table.getConstantValue(sum))
       return;
-    Interval interval = facts.getInterval(table, former);
+    Interval interval = facts.getFact(table, former);
     if (!interval.isFull())
       entered.setInterval(table, sum, interval);
     if (table.getConstantValue(former))

@@ -30,12 +30,16 @@ using namespace tilews::verifier;
 using Kind = ExpressionTable::Kind;
 
 Interval PathFacts::getInterval(ExpressionTable &table, Expr sum) const {
+  return getFact(table, sum).intersect(table.getBounds(sum));
+}
+
+Interval PathFacts::getFact(ExpressionTable &table, Expr sum) const {
+  if (std::optional<int64_t> value = table.getConstantValue(sum))
+    return {*value, *value};
   OrientedSum oriented(table, sum);
   int64_t scale = table.getScale(oriented.homogeneous);
-  Expr primitive = table.divideExactly(oriented.homogeneous, scale);
-  Interval interval = table.getBounds(primitive);
-  if (auto it = intervals.find(primitive); it != intervals.end())
-    interval = interval.intersect(it->second);
+  auto it = intervals.find(table.divideExactly(oriented.homogeneous, scale));
+  Interval interval = it == intervals.end() ? Interval() : it->second;
   return interval.times(scale * oriented.sign).add(oriented.offset);
 }
 
@@ -45,6 +49,12 @@ void PathFacts::setInterval(ExpressionTable &table, Expr sum,
   int64_t scale = table.getScale(oriented.homogeneous);
   Expr primitive = table.divideExactly(oriented.homogeneous, scale);
   interval = interval.add(-oriented.offset).times(oriented.sign).shrink(scale);
+  // What holds for all values is no fact, or equal states would differ.
+  Interval bounds = table.getBounds(primitive);
+  if (interval.low <= bounds.low)
+    interval.low = INT64_MIN;
+  if (interval.high >= bounds.high)
+    interval.high = INT64_MAX;
   if (interval.isFull())
     intervals.erase(primitive);
   else

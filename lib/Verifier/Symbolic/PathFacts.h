@@ -56,6 +56,8 @@ public:
   Expr resolve(ExpressionTable &table, Expr e) const;
 
   Interval getInterval(ExpressionTable &table, Expr sum) const;
+  /// The same without the bounds that hold on all paths.
+  Interval getFact(ExpressionTable &table, Expr sum) const;
   /// Replaces the interval of a sum that is no constant.
   void setInterval(ExpressionTable &table, Expr sum, Interval interval);
   std::optional<bool> getTruth(Expr condition) const;

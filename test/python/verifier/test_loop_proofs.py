@@ -38,6 +38,16 @@ GUARDS = {
     "either": "tl.load(mask[k]) or k == t",
     "both": "tl.load(table[t, k]) and k % 2 == 1",
 }
+#: Guards on the first loop of BOUNDS that are of interest there only.
+FURTHER_GUARDS = {
+    "odd from the end": "(n - 1 - k) % 2 == 1",
+    "thirds from the end": "(n - 1 - k) % 3 != 0",
+    "mask from the end": "tl.load(mask[n - 1 - k])",
+    "strided": "(k - t) % 4 == 0",
+    "checkerboard": "(k + t) % 2 == 0",
+    "band": "k >= t - 2 and k <= t + 2",
+    "band of tiles": "k * 32 >= t * 64 - 64 and k * 32 < t * 64 + 64",
+}
 #: A loop in the body of a kernel, or of a loop over tiles.
 KERNEL = """
 def kernel(
@@ -47,6 +57,7 @@ def kernel(
     rows: tl.Tensor["R", tl.i32],
     C: tl.Tensor["M, 32:32", tl.f32],
     n: tl.index,
+    s: tl.index,
 ):
     {tiles}
         As = tl.alloc_shared((32, 32), tl.f16)
@@ -76,6 +87,9 @@ def build(path, target, **parts):
     "bounds, guard",
     [
         *itertools.product(BOUNDS.items(), GUARDS.items()),
+        *itertools.product([("argument", "0, n")], FURTHER_GUARDS.items()),
+        (("any step", "0, n, s"), ("none", "True")),
+        (("any start and step", "t, n, s"), ("mask", "tl.load(mask[k])")),
         # A convolution, whose proof takes tenths of a second.
         (("taps", "9"), ("inside", "t + k // 3 > 0 and t + k // 3 - 1 < n")),
     ],
