@@ -42,9 +42,9 @@ static bool isAsyncMatmul(Operation *op) {
   return matmul && matmul.getAsync();
 }
 
-/// Whether the accesses of `op` to shared memory complete when its thread
-/// drains its copies: the writes of cp.async, the reads of a store by TMA and
-/// of an asynchronous matmul. A load by TMA completes a transaction of its
+/// Whether the accesses of `op` complete when its thread drains its copies: the
+/// reads and writes of cp.async and of a store by TMA, the reads of an
+/// asynchronous matmul. A load by TMA completes a transaction of its
 /// channel instead.
 static bool isAsync(Operation *op) {
   if (isAsyncMatmul(op))
@@ -52,6 +52,12 @@ static bool isAsync(Operation *op) {
   auto copy = dyn_cast<CopyOp>(op);
   return copy && (hasInst(op, InstKind::CpAsync) ||
                   (hasInst(op, InstKind::Tma) && isShared(copy.getSource())));
+}
+
+static void setAsync(Operation *op, ArenaAccess &access) {
+  access.async = isAsync(op);
+  if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
+    access.closedGroups = 0;
 }
 
 /// Adds to the offsets of a region's first and last element what one dimension
@@ -172,9 +178,7 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
   auto addBytes = [&](ArenaAccess bytes, const SharedAccess &access) {
     bytes.reads = access.reads();
     bytes.writes = access.writes();
-    bytes.async = isAsync(op);
-    if (isa<CopyOp>(op) && hasInst(op, InstKind::CpAsync))
-      bytes.closedGroups = 0;
+    setAsync(op, bytes);
     bytes.matmul = isAsyncMatmul(op);
     bytes.proxy = hasInst(op, InstKind::Tma) ||
                   (access.reads() && hasInst(op, InstKind::Wgmma));
@@ -204,7 +208,7 @@ void ArenaAccesses::addGlobal(Operation *op) {
     ArenaAccess range = getGlobalRange(access.operand->get());
     range.reads = access.reads();
     range.writes = access.writes();
-    range.async = isAsync(op) && hasInst(op, InstKind::Tma);
+    setAsync(op, range);
     range.atomic = access.atomic;
     accesses[op].push_back(range);
   }

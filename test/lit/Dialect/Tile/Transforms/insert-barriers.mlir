@@ -117,6 +117,25 @@ gpu.module @hopper [#nvvm.target<chip = "sm_90a">] {
 }
 
 gpu.module @plain [#nvvm.target<chip = "sm_80">] {
+  // The copy may still read %A when the store begins: it is waited for first. So
+  // is a copy of an argument that may overlap.
+  // CHECK-LABEL: @copied_then_written
+  // CHECK: tile.copy
+  // CHECK-NEXT: tile.barrier {drain_copies}
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.copy
+  // CHECK-NEXT: tile.barrier {drain_copies}
+  // CHECK-NEXT: tile.store
+  gpu.func @copied_then_written(%A: !g, %B: !g, %b: !t) kernel attributes {tile.may_alias = [array<i32: 0, 1>]} {
+    %as = tile.alloc_shared : !s
+    tile.copy %A[0, 0] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+    tile.store %b to %A[0, 0] : !t to !g
+    tile.copy %A[0, 0] to %as {tile.inst = #tile.inst<cp_async>} : !g to !s
+    tile.store %b to %B[0, 0] : !t to !g
+    gpu.return
+  }
+
   // Two reads do not conflict, nor do accesses to different global buffers.
   // CHECK-LABEL: gpu.func @no_hazard
   // CHECK-NOT: tile.barrier
