@@ -168,10 +168,12 @@ void ChannelModelBuilder::addAccess(Operation *op, const SharedAccess &shared) {
                     isTma || hasInst(op, InstKind::CpAsync),
                     isTma || hasInst(op, InstKind::Wgmma)};
   if (access.writes) {
-    access.write = channel.writes.size();
     channel.fills.resize(ChannelOp(channel.op).getBuffers().size());
-    channel.writes.push_back(
-        {number, channel.fills[number].add(op, getTask(op), shared)});
+    std::pair<unsigned, unsigned> write = {
+        number, channel.fills[number].add(op, getTask(op), shared)};
+    access.write = llvm::find(channel.writes, write) - channel.writes.begin();
+    if (access.write == channel.writes.size())
+      channel.writes.push_back(write);
   }
   if (access.write >= ChannelModel::kMostWrites)
     model.obstacle = Finding{op, "more than 62 operations write to the buffers "

@@ -146,6 +146,14 @@ unsigned FillParts::add(Operation *op, unsigned task,
                   /*isFresh=*/false, Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
+  if (write.ranges)
+    write.isFresh = isFresh(op, *write.ranges);
+  // Kernels may fill all of a buffer in any number of loops.
+  auto same = llvm::find_if(writes, [&](const PartWrite &other) {
+    return !write.isFresh && (write.isCopy || write.stored) && write == other;
+  });
+  if (same != writes.end())
+    return same - writes.begin();
   if (writes.size() == kMax + 1) {
     writes[kMax].isCopy |= write.isCopy;
     return kMax;
@@ -154,9 +162,8 @@ unsigned FillParts::add(Operation *op, unsigned task,
   if (number == kMax) { // It stands for all further writes, too.
     write.ranges.reset();
     write.stored = Type();
+    write.isFresh = false;
   }
-  if (write.ranges)
-    write.isFresh = isFresh(op, *write.ranges);
   writes.push_back(std::move(write));
   mixed |= writes.back().isFresh;
   for (unsigned other = 0; other < number; ++other)
@@ -177,8 +184,8 @@ bool FillParts::clash(unsigned a, unsigned b) const {
   const PartWrite &x = writes[a], &y = writes[b];
   if (!overlap(a, b) || (a == b && (x.isFresh || x.isCopy || !x.ranges)))
     return false;
-  if (x.isCopy || y.isCopy || !x.stored || x.stored != y.stored || !x.ranges ||
-      !y.ranges)
+  if (a != b && (x.isCopy || y.isCopy || !x.stored || x.stored != y.stored ||
+                 !x.ranges || !y.ranges))
     return true;
   // The elements are the same if no offset depends on a value.
   return llvm::any_of(llvm::zip_equal(*x.ranges, *y.ranges), [](auto pair) {

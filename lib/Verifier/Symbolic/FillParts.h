@@ -29,7 +29,8 @@ public:
   /// Writes from this number on share it, and are taken to overlap all.
   static constexpr unsigned kMax = 31;
 
-  /// Adds a write by `op` of `task` and returns its number.
+  /// Adds a write by `op` of `task` and returns its number, which writes of the
+  /// same kind to the same bytes share.
   unsigned add(mlir::Operation *op, unsigned task,
                const tile::SharedAccess &access);
 
@@ -55,6 +56,11 @@ private:
   struct Range {
     mlir::Value root;
     int64_t factor, constant, size;
+
+    bool operator==(const Range &other) const {
+      return root == other.root && factor == other.factor &&
+             constant == other.constant && size == other.size;
+    }
   };
   struct PartWrite {
     unsigned task;
@@ -63,6 +69,12 @@ private:
     mlir::Type stored;
     /// None if the bytes are not known.
     std::optional<llvm::SmallVector<Range, 4>> ranges;
+
+    bool operator==(const PartWrite &other) const {
+      return task == other.task && isCopy == other.isCopy &&
+             isFresh == other.isFresh && stored == other.stored &&
+             ranges == other.ranges;
+    }
   };
 
   static std::optional<llvm::SmallVector<Range, 4>>
