@@ -180,11 +180,11 @@ FailureOr<Datum> Binder::bindScalar(unsigned index, const Argument &arg) {
 /// accesses to one are checked against those to the other. An argument that
 /// starts 64 bytes after another has its first byte in cell 64.
 static void shareShadows(ArrayRef<Datum> values) {
-  struct Extent {
+  struct ShadowExtent {
     Buffer *buffer;
     const uint8_t *begin, *end;
   };
-  SmallVector<Extent> extents;
+  SmallVector<ShadowExtent> extents;
   for (const Datum &value : values) {
     if (!value.memref || llvm::is_contained(value.memref->shape, 0))
       continue;
@@ -197,11 +197,11 @@ static void shareShadows(ArrayRef<Datum> values) {
     extents.push_back(
         {memref.buffer.get(), data + first * bytes, data + (last + 1) * bytes});
   }
-  llvm::sort(extents, [](const Extent &a, const Extent &b) {
+  llvm::sort(extents, [](const ShadowExtent &a, const ShadowExtent &b) {
     return a.begin < b.begin;
   });
   const uint8_t *origin = nullptr, *end = nullptr;
-  for (const Extent &extent : extents) {
+  for (const ShadowExtent &extent : extents) {
     if (!end || extent.begin >= end)
       origin = extent.begin;
     end = std::max(end, extent.end);

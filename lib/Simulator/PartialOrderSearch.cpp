@@ -42,23 +42,24 @@ using namespace tilews::sim;
 // Nodes
 //===----------------------------------------------------------------------===//
 
-std::optional<unsigned> PartialOrderSearch::Node::find(Process process) const {
+std::optional<unsigned>
+PartialOrderSearch::SearchNode::find(Process process) const {
   auto it = llvm::find(possible, process);
   if (it == possible.end())
     return std::nullopt;
   return it - possible.begin();
 }
 
-bool PartialOrderSearch::Node::isAsleep(Process process) const {
+bool PartialOrderSearch::SearchNode::isAsleep(Process process) const {
   return llvm::any_of(
       asleep, [&](const Seen &seen) { return seen.process == process; });
 }
 
 /// Makes the node after the present last step. A step of the node before sleeps
 /// on if the step that was taken there does not disturb it.
-PartialOrderSearch::Node
+PartialOrderSearch::SearchNode
 PartialOrderSearch::makeNode(llvm::ArrayRef<Process> possible) const {
-  Node node;
+  SearchNode node;
   node.possible.assign(possible.begin(), possible.end());
   node.backtrack.resize(possible.size());
   if (!reduces) {
@@ -67,7 +68,7 @@ PartialOrderSearch::makeNode(llvm::ArrayRef<Process> possible) const {
   }
   if (nodes.empty())
     return node;
-  const StepTrace::Step &taken = trace->getSteps().back();
+  const StepTrace::TracedStep &taken = trace->getSteps().back();
   for (const Seen &seen : nodes.back().asleep) {
     bool isDisturbed = llvm::any_of(taken.touches, [&](const Touch &touch) {
       return llvm::any_of(seen.touches, [&](const Touch &next) {
@@ -87,9 +88,9 @@ PartialOrderSearch::makeNode(llvm::ArrayRef<Process> possible) const {
 bool PartialOrderSearch::beginRun() {
   bool isFirst = !trace;
   for (; !nodes.empty(); nodes.pop_back()) {
-    Node &node = nodes.back();
+    SearchNode &node = nodes.back();
     // The runs with this step here are done.
-    const StepTrace::Step &step = trace->getSteps()[nodes.size() - 1];
+    const StepTrace::TracedStep &step = trace->getSteps()[nodes.size() - 1];
     node.asleep.push_back({step.process, step.touches});
     auto next = llvm::find_if(node.backtrack.set_bits(), [&](unsigned i) {
       return !node.isAsleep(node.possible[i]);
@@ -119,7 +120,7 @@ PartialOrderSearch::choose(llvm::ArrayRef<Process> possible) {
   unsigned depth = trace->getSteps().size();
   if (depth == nodes.size()) {
     nodes.push_back(makeNode(possible));
-    Node &node = nodes.back();
+    SearchNode &node = nodes.back();
     while (node.chosen < possible.size() &&
            node.isAsleep(possible[node.chosen]))
       ++node.chosen;
@@ -139,7 +140,7 @@ PartialOrderSearch::choose(llvm::ArrayRef<Process> possible) {
 }
 
 void PartialOrderSearch::addBlocked(Process process, const Touch &wait) {
-  StepTrace::Step step;
+  StepTrace::TracedStep step;
   step.process = process;
   step.touches.push_back(wait);
   step.position = trace->getPosition(process);
@@ -147,7 +148,7 @@ void PartialOrderSearch::addBlocked(Process process, const Touch &wait) {
 }
 
 void PartialOrderSearch::endRun() {
-  llvm::ArrayRef<StepTrace::Step> steps = trace->getSteps();
+  llvm::ArrayRef<StepTrace::TracedStep> steps = trace->getSteps();
   if (!isCutOff)
     hashes.insert(trace->hash());
   if (!reduces)
@@ -155,13 +156,13 @@ void PartialOrderSearch::endRun() {
   // Races among the given steps were found in earlier runs.
   for (unsigned i = std::max(numGiven, 1u) - 1; i < steps.size(); ++i)
     reverseRaces(steps[i], i);
-  for (const StepTrace::Step &step : blocked)
+  for (const StepTrace::TracedStep &step : blocked)
     reverseRaces(step, steps.size());
 }
 
 llvm::SmallVector<unsigned> PartialOrderSearch::getChoices() const {
   llvm::SmallVector<unsigned> choices;
-  for (const Node &node : nodes)
+  for (const SearchNode &node : nodes)
     if (node.possible.size() > 1)
       choices.push_back(node.chosen);
   return choices;
@@ -181,15 +182,15 @@ static bool isReversible(const Touch &earlier, const Touch &later) {
 /// Finds the races between step number `number` and earlier ones. A race with a
 /// step that happens before another such step is left out: it shows again when
 /// the other race is reversed.
-void PartialOrderSearch::reverseRaces(const StepTrace::Step &step,
+void PartialOrderSearch::reverseRaces(const StepTrace::TracedStep &step,
                                       unsigned number) {
-  llvm::ArrayRef<StepTrace::Step> steps = trace->getSteps();
+  llvm::ArrayRef<StepTrace::TracedStep> steps = trace->getSteps();
   auto happensBefore = [](unsigned i, const llvm::BitVector &before) {
     return i < before.size() && before.test(i);
   };
   llvm::SmallVector<unsigned> races;
   for (unsigned i = number; i-- > 0;) {
-    const StepTrace::Step &earlier = steps[i];
+    const StepTrace::TracedStep &earlier = steps[i];
     if (earlier.process == step.process || happensBefore(i, step.position))
       continue;
     bool isRace = llvm::any_of(earlier.touches, [&](const Touch &a) {
@@ -209,13 +210,14 @@ void PartialOrderSearch::reverseRaces(const StepTrace::Step &step,
 /// Makes a later run take `step` before step `earlier`: among the steps that
 /// need not come after `earlier`, one that none of the others precedes is tried
 /// at the node of `earlier`, unless some of them is.
-void PartialOrderSearch::reverse(unsigned earlier, const StepTrace::Step &step,
+void PartialOrderSearch::reverse(unsigned earlier,
+                                 const StepTrace::TracedStep &step,
                                  unsigned number) {
-  llvm::ArrayRef<StepTrace::Step> steps = trace->getSteps();
-  Node &node = nodes[earlier];
+  llvm::ArrayRef<StepTrace::TracedStep> steps = trace->getSteps();
+  SearchNode &node = nodes[earlier];
   llvm::BitVector free(number);
   std::optional<unsigned> first;
-  auto visit = [&](const StepTrace::Step &next) {
+  auto visit = [&](const StepTrace::TracedStep &next) {
     bool isInitial = !free.anyCommon(next.before);
     std::optional<unsigned> process = node.find(next.process);
     if (!isInitial || !process)
@@ -233,7 +235,7 @@ void PartialOrderSearch::reverse(unsigned earlier, const StepTrace::Step &step,
     free.set(i);
   }
   // The step itself comes first unless one of the others touches the same.
-  StepTrace::Step last = step;
+  StepTrace::TracedStep last = step;
   last.before = step.position;
   for (unsigned i : free.set_bits())
     for (const Touch &a : steps[i].touches)

@@ -73,7 +73,7 @@ private:
     llvm::SmallVector<Touch, 2> touches;
   };
   /// The state before a step.
-  struct Node {
+  struct SearchNode {
     llvm::SmallVector<Process, 8> possible;
     unsigned chosen = 0;
     /// The numbers of the steps to try from here.
@@ -85,16 +85,17 @@ private:
     bool isAsleep(Process process) const;
   };
 
-  Node makeNode(llvm::ArrayRef<Process> possible) const;
-  void reverseRaces(const StepTrace::Step &step, unsigned number);
-  void reverse(unsigned earlier, const StepTrace::Step &step, unsigned number);
+  SearchNode makeNode(llvm::ArrayRef<Process> possible) const;
+  void reverseRaces(const StepTrace::TracedStep &step, unsigned number);
+  void reverse(unsigned earlier, const StepTrace::TracedStep &step,
+               unsigned number);
 
   bool reduces;
   Dependency dependency;
   std::optional<StepTrace> trace;
-  std::vector<Node> nodes;
+  std::vector<SearchNode> nodes;
   /// The waits that are not over at the end of the run.
-  std::vector<StepTrace::Step> blocked;
+  std::vector<StepTrace::TracedStep> blocked;
   /// How many choices of the present run repeat those of the one before.
   unsigned numGiven = 0;
   bool isCutOff = false, isDeparted = false;

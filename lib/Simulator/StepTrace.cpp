@@ -91,7 +91,7 @@ llvm::BitVector StepTrace::getPosition(Process process) const {
 }
 
 void StepTrace::begin(Process process) {
-  Step step;
+  TracedStep step;
   step.process = process;
   step.before = step.position = getPosition(process);
   steps.push_back(std::move(step));
@@ -125,7 +125,7 @@ uint64_t StepTrace::hash() const {
   llvm::SmallVector<uint64_t> names;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> counts;
   uint64_t sum = 0;
-  for (const Step &step : steps) {
+  for (const TracedStep &step : steps) {
     if (step.touches.empty()) {
       names.push_back(0);
       continue;

@@ -79,7 +79,7 @@ struct Dependency {
 /// The steps of one run.
 class StepTrace {
 public:
-  struct Step {
+  struct TracedStep {
     Process process;
     llvm::SmallVector<Touch, 2> touches;
     /// The earlier steps that happen before this one, and those that happen
@@ -98,7 +98,7 @@ public:
   /// Notes that the present step starts a process.
   void start(Process process) { starts.emplace_back(process, present()); }
 
-  llvm::ArrayRef<Step> getSteps() const { return steps; }
+  llvm::ArrayRef<TracedStep> getSteps() const { return steps; }
   const Dependency &getDependency() const { return dependency; }
   /// Returns what happens before the next step of a process.
   llvm::BitVector getPosition(Process process) const;
@@ -112,7 +112,7 @@ private:
   void addBefore(unsigned earlier);
 
   Dependency dependency;
-  std::vector<Step> steps;
+  std::vector<TracedStep> steps;
   /// The steps that started processes.
   llvm::SmallVector<std::pair<Process, int>> starts;
   /// The touches so far of each object, each with its step.

@@ -276,11 +276,6 @@ static bool mayDifferByThread(Operation *op) {
   return !llvm::is_contained(kUniform, op->getName().getDialectNamespace());
 }
 
-/// Whether the result of `op` is never negative.
-static bool isNatural(Operation *op) {
-  return isa<memref::DimOp, gpu::BlockIdOp, gpu::GridDimOp>(op);
-}
-
 /// The operands of an identity. For a read of what `copy` brought these are the
 /// memory that it copied from, and the indices there.
 SmallVector<Expr> ScalarEvaluator::getOperands(const Path &path,
@@ -328,7 +323,8 @@ Expr ScalarEvaluator::getPureAtom(const Path &path, OpResult result,
                                                     ? AtomKind::Element
                                                     : AtomKind::PureResult);
   return context.table.getAtom(identity.words, operands,
-                               /*isVariable=*/false, isNatural(op));
+                               /*isVariable=*/false,
+                               /*isNatural=*/isa<memref::DimOp>(op));
 }
 
 /// The extent of an argument, with what is promised about it; 0 for others.
@@ -374,10 +370,11 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result,
   }
   Expr value = isSum(result.getType()) ? context.table.getInteger(atom) : atom;
   value = path.facts.resolve(context.table, value);
-  if (isa<gpu::GridDimOp>(op) && !context.table.getConstantValue(value))
-    path.facts.setInterval(
-        context.table, value,
-        path.facts.getInterval(context.table, value).intersect({1, INT64_MAX}));
+  // A fact, unlike a bound for all values, moves with induction variables.
+  if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op) &&
+      !context.table.getConstantValue(value))
+    path.facts.setInterval(context.table, value,
+                           {isa<gpu::GridDimOp>(op), INT64_MAX});
   values.set(path, result, value);
 }
 

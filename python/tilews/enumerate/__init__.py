@@ -5,15 +5,15 @@ symmetry. It compares the verdict on each with what the simulator finds in all o
 for a few trip counts and masks. ``docs/testing.md`` describes it.
 """
 
-from ._compare import Finding, Judge
+from ._compare import Comparer, Disagreement
 from ._grammar import FAMILIES, Family, Schedule, enumerate_schedules
 from ._texts import make_text
 
 __all__ = [
     "FAMILIES",
+    "Comparer",
+    "Disagreement",
     "Family",
-    "Finding",
-    "Judge",
     "Schedule",
     "enumerate_schedules",
     "make_text",

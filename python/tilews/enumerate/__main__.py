@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from ._compare import Finding, Judge
+from ._compare import Comparer, Disagreement
 from ._grammar import FAMILIES, Schedule, enumerate_schedules
 from ._state import State, digest
 from ._texts import make_text
@@ -18,9 +18,9 @@ from ._texts import make_text
 _CHUNK = 200
 
 
-def judge_names(names: Sequence[str]) -> list[Finding]:
+def judge_names(names: Sequence[str]) -> list[Disagreement]:
     """What is found of the schedules with these names."""
-    judge = Judge()
+    judge = Comparer()
     return [judge.judge(Schedule.parse(name)) for name in names]
 
 
@@ -89,7 +89,7 @@ def main(
             click.echo(make_text(Schedule.parse(emit)), nl=False)
             return
         if judge:
-            found = Judge().judge(Schedule.parse(judge))
+            found = Comparer().judge(Schedule.parse(judge))
             click.echo(f"{found.outcome}: {found.verdict} {found.reason}".rstrip())
             fault = found.fault or "no fault"
             click.echo(f"simulator: {fault} {found.inputs}".rstrip())

@@ -39,7 +39,7 @@ class Inputs:
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class Disagreement:
     """What was found of a schedule.
 
     Attributes:
@@ -100,20 +100,20 @@ def make_inputs(schedule: Schedule) -> Iterator[Inputs]:
         yield Inputs(many, 1, tuple(itertools.islice(itertools.cycle(mask), many)))
 
 
-class Judge:
+class Comparer:
     """Judges schedules, one after the other, in one context."""
 
     def __init__(self) -> None:
         self._context = ir.Context()
         self._context.enable_multithreading(False)
 
-    def judge(self, schedule: Schedule) -> Finding:
+    def judge(self, schedule: Schedule) -> Disagreement:
         """Asks the verifier and runs all orders."""
         with self._context, ir.Location.unknown():
             module = ir.Module.parse(make_text(schedule))
             verdict, reason = self._verify(module)
             kernel = sim.find_kernel(module, None)
-            found = Finding(str(schedule), verdict, reason)
+            found = Disagreement(str(schedule), verdict, reason)
             for inputs in make_inputs(schedule):
                 found = self._simulate(kernel, inputs, found)
                 if found.fault:
@@ -136,7 +136,9 @@ class Judge:
                 return "unsupported", _generalize(remark)
         return "proved", ""
 
-    def _simulate(self, kernel: Any, inputs: Inputs, found: Finding) -> Finding:
+    def _simulate(
+        self, kernel: Any, inputs: Inputs, found: Disagreement
+    ) -> Disagreement:
         """The finding, with a fault if a run with these arguments has one."""
         mask = np.array([*inputs.mask, False], bool)
         arrays = [np.ones(64, "f4"), np.ones(64, "f4"), mask]

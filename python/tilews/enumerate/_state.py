@@ -10,7 +10,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from ._compare import Finding
+from ._compare import Disagreement
 from ._grammar import Family
 
 #: How many schedules are kept as examples of one disagreement.
@@ -67,7 +67,7 @@ class State:
         temporary.write_text(json.dumps(vars(self), indent=1) + "\n")
         temporary.replace(path)
 
-    def add(self, family: str, found: Finding) -> None:
+    def add(self, family: str, found: Disagreement) -> None:
         """Counts a schedule."""
         self.next += 1
         self.outcomes.setdefault(family, collections.Counter())[found.outcome] += 1

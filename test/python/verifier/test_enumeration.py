@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from tilews import ir
 from tilews.enumerate import (
     FAMILIES,
+    Comparer,
     Family,
-    Judge,
     Schedule,
     enumerate_schedules,
     make_text,
@@ -63,7 +63,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_schedules_are_proved(name):
-    found = Judge().judge(Schedule.parse(name))
+    found = Comparer().judge(Schedule.parse(name))
     assert (found.verdict, found.fault) == ("proved", ""), found
     assert found.is_exhausted and found.outcome == "agreed"
 
@@ -79,14 +79,14 @@ def test_right_schedules_are_proved(name):
     ],
 )
 def test_wrong_schedules_are_found(name, fault):
-    found = Judge().judge(Schedule.parse(name))
+    found = Comparer().judge(Schedule.parse(name))
     assert found.verdict == "wrong" and fault in found.fault, found
 
 
 def test_a_sample_agrees():
     every = [schedule for _, schedule in enumerate_schedules()]
     assert len(every) > 200_000
-    judge = Judge()
+    judge = Comparer()
     findings = [judge.judge(each) for each in every[97 :: len(every) // 300]]
     for found in findings:
         if found.outcome in ("unsound", "false alarm", "unknown"):
