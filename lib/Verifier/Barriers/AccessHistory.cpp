@@ -80,10 +80,10 @@ void AccessHistory::takeOver(State &state, unsigned task,
 
 PlaceSet AccessHistory::getUnwritten(const State &state,
                                      PlaceSet places) const {
-  PlaceSet unwritten = places & ~state[written];
+  PlaceSet unwritten = places & ~(state[written] & ~model.neverWritten);
   for (auto [i, buffer] : llvm::enumerate(model.places.getBuffers()))
     if (buffer.versions == 1 || !(model.places.getAll(i) & state[written]))
-      unwritten &= ~model.places.getAll(i);
+      unwritten &= ~model.places.getAll(i) | model.neverWritten;
   return unwritten;
 }
 

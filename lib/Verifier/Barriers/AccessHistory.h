@@ -71,9 +71,10 @@ public:
   }
   /// `task` writes to `places`, or starts a copy to them.
   void takeOver(State &state, unsigned task, PlaceSet places) const;
-  /// The places among `places` that were never written, of buffers of which
-  /// another version was. A loop without iterations leaves all versions
-  /// unwritten in the pipelined kernel as in the one before.
+  /// The places among `places` without contents: those that nothing in the
+  /// kernel writes, and those not written yet, of buffers of which another
+  /// version was. A loop without iterations leaves all versions unwritten in
+  /// the pipelined kernel as in the one before.
   PlaceSet getUnwritten(const State &state, PlaceSet places) const;
 
   /// Drops what no later step asks for.

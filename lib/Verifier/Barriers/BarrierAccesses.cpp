@@ -267,6 +267,10 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
                                 Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string updates = model.taskNames[task] + " updates ";
+  if (PlaceSet unwritten = parts.history.getUnwritten(state, places))
+    return fail(finding, op,
+                updates + model.places.getName(unwritten) +
+                    " that nothing has been written to");
   VectorClockRef clock = parts.knowledge.getTask(state, task);
   if (!clock.contains(ClockRows::OfThreads, places) ||
       !clock.contains(ClockRows::OfCopies, places) ||

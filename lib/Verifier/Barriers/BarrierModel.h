@@ -180,6 +180,8 @@ struct BarrierModel {
   mlir::Operation *reaching = nullptr;
   /// The places that threads or cp.async write, and TMA or wgmma access.
   PlaceSet fencedPlaces = 0;
+  /// The places that nothing writes, except for atomic updates.
+  PlaceSet neverWritten = 0;
   /// Whether there are atomic updates of places, and tile.mbarrier_expect.
   bool hasAtomics = false, hasExpectations = false;
   /// By place: the cluster ranks of the blocks that copy to the first block's.

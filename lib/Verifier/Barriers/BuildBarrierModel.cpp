@@ -55,7 +55,7 @@ private:
   void findUnits();
   void findSubjects();
   void findPeers();
-  void findProxies();
+  void findWritten();
   void setObstacle(Operation *op, StringRef text) {
     model.obstacle = Finding{op, text.str()};
   }
@@ -94,7 +94,7 @@ void BarrierModelBuilder::build() {
   findUnits();
   findPeers();
   findSubjects();
-  findProxies();
+  findWritten();
 }
 
 /// Names the tasks and decides whether the kernel is one with barriers.
@@ -364,15 +364,17 @@ void BarrierModelBuilder::findPeers() {
   }
 }
 
-void BarrierModelBuilder::findProxies() {
-  PlaceSet written = model.overlaps.getNeighbours(), byProxy = 0;
+void BarrierModelBuilder::findWritten() {
+  PlaceSet written = model.overlaps.getNeighbours(), byProxy = 0, filled = 0;
   for (const auto &[op, event] : model.events)
     for (const PlaceAccess &access : event.accesses) {
       PlaceSet places = model.places.getAll(access.buffer);
+      filled |= access.writes && !access.isAtomic ? places : 0;
       if (event.isAsyncProxy())
         byProxy |= places | access.sharing;
       else if (access.writes)
         written |= places;
     }
   model.fencedPlaces = written & byProxy;
+  model.neverWritten = ~filled;
 }
