@@ -444,6 +444,7 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   // The iterations under way look this far ahead. Add one for each end.
   window.reach = (context.rules.getDepth() + 2) * width;
   window.isShort = inductions.isShort(group.number);
+  window.iterations = context.rules.getDepth() + 1;
   InductionFacts(table, path.facts, variable)
       .trim(window, inductions.getAsked(group.number));
   inductions.step(path, group.number, step);

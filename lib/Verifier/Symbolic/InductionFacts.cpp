@@ -13,6 +13,8 @@
 //
 //   * an element at an index that i has passed is not read again;
 //   * `i - 7 == 0` is settled once i is beyond 7;
+//   * a fact about a quotient of i is kept if one of the next iterations asks
+//     for it;
 //   * an interval of i - n is widened up to the next constant at which the
 //     answer to a condition changes, give or take the reach.
 //
@@ -194,8 +196,39 @@ bool InductionFacts::widen(Expr sum, Interval &interval, const Window &window,
   return interval.isFull();
 }
 
+/// Whether `e` depends on a quotient of the variable. Where this lies before the
+/// variable is not seen from its terms.
+bool InductionFacts::hasQuotient(Expr e) const {
+  if (!table.mentions(e, variable))
+    return false;
+  if (table.getKind(e) == Kind::Atom &&
+      table.getName(e)[0] == AtomKind::Quotient)
+    return true;
+  return llvm::any_of(table.getOperands(e),
+                      [&](Expr operand) { return hasQuotient(operand); });
+}
+
+/// Whether this iteration or one of the next may ask for a flag, or for whether
+/// a sum is 0.
+bool InductionFacts::isAskedLater(Expr condition, const Window &window,
+                                  const OpenConditions &asked) const {
+  VariableSet conditions;
+  for (Expr subject : asked.getSubjects())
+    conditions.insert(table.getKind(subject) == Kind::Linear
+                          ? table.getZero(subject)
+                          : subject);
+  for (int64_t k = 0; k <= window.iterations; ++k) {
+    Expr moved = table.add(table.getInteger(variable), window.step, -k);
+    if (conditions.contains(table.substitute(condition, variable, moved)))
+      return true;
+  }
+  return false;
+}
+
 void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
   facts.eraseTruthsIf([&](Expr condition) {
+    if (hasQuotient(condition) && !window.isShort)
+      return !isAskedLater(condition, window, asked);
     return liesBefore(condition, window.step) ||
            isSettled(condition, window, asked);
   });

@@ -51,6 +51,8 @@ public:
     int64_t reach;
     /// Whether the loop has few iterations, whose numbers stay known.
     bool isShort;
+    /// How many of the next iterations may ask for facts of this one.
+    int64_t iterations = 0;
   };
   /// Forgets what no later iteration asks for, so that finitely many facts are
   /// left: facts about elements before the variable, settled comparisons, and
@@ -59,6 +61,9 @@ public:
 
 private:
   bool hasElement(Expr e) const;
+  bool hasQuotient(Expr e) const;
+  bool isAskedLater(Expr condition, const Window &window,
+                    const OpenConditions &asked) const;
   bool liesBefore(Expr e, Expr step, bool isIndex = false) const;
   bool isSettled(Expr condition, const Window &window,
                  const OpenConditions &asked) const;

@@ -43,6 +43,8 @@ FURTHER_GUARDS = {
     "odd from the end": "(n - 1 - k) % 2 == 1",
     "thirds from the end": "(n - 1 - k) % 3 != 0",
     "mask from the end": "tl.load(mask[n - 1 - k])",
+    "halves": "k // 2 != 3",
+    "mask of halves from the end": "tl.load(mask[(n - 1 - k) // 2])",
     "strided": "(k - t) % 4 == 0",
     "checkerboard": "(k + t) % 2 == 0",
     "band": "k >= t - 2 and k <= t + 2",

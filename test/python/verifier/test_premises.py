@@ -42,12 +42,7 @@ BOUNDS = {"math": "n", "load": "m"}
 RIGHT = {
     "one extent": {"a": "K", "b": "K", **TILES},
     "equal arguments": {"premise": "assert n == m", **BOUNDS},
-    "equal extents": {
-        "a": "K",
-        "b": "L",
-        "premise": "assert A.shape[0] == B.shape[0]",
-        **TILES,
-    },
+    "equal extents": {"premise": "assert A.shape[0] == B.shape[0]", **TILES},
     "whole tiles": {"a": "K:16", "math": TILES["math"], "load": "A.shape[0] // 16"},
     "asserted tiles": {
         "premise": "assert n % 16 == 0",
