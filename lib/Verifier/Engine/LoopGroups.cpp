@@ -257,11 +257,9 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   Expr trips = table.add(upper, lower, -1);
   if (!conditions.checkUniform(loop, trips))
     return Progress::Failed;
-  for (Expr bound : {lower, upper})
-    if (loop.getUnsignedCmp() && path.facts.getInterval(table, bound).low < 0)
-      return context.fail(loop,
-                          "the loop compares without sign, and its bounds "
-                          "may be negative");
+  for (Operation *member : group.loops)
+    if (!peeling.checkBounds(path, cast<scf::ForOp>(member)))
+      return Progress::Failed;
   bool runs = conditions.decide(path, table.getPositive(trips));
   if (context.startsOver())
     return Progress::Failed;

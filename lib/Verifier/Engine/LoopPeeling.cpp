@@ -56,6 +56,19 @@ Expr LoopPeeling::getTrips(const Path &path, scf::ForOp loop) const {
       path, table.getQuotient(table.addConstant(span, *step - 1), *step));
 }
 
+bool LoopPeeling::checkBounds(const Path &path, scf::ForOp loop) const {
+  for (Expr bound :
+       {getLower(path, loop), values.get(path, loop.getUpperBound())})
+    if (loop.getUnsignedCmp() &&
+        path.facts.getInterval(context.table, bound).low < 0) {
+      context.fail(loop,
+                   "the loop compares without sign, and its bounds may be "
+                   "negative");
+      return false;
+    }
+  return true;
+}
+
 /// Whether another task stands before a loop that has more iterations, by a
 /// constant: then peeling has to bring that one here.
 bool LoopPeeling::isAhead(const Path &path, unsigned task) const {
@@ -97,7 +110,7 @@ Progress LoopPeeling::beginIteration(Path &path, unsigned task) {
   Expr lower = getLower(path, loop);
   Expr trips = context.table.add(values.get(path, loop.getUpperBound()), lower,
                                  /*factor=*/-1);
-  if (!conditions.checkUniform(loop, trips))
+  if (!conditions.checkUniform(loop, trips) || !checkBounds(path, loop))
     return Progress::Failed;
   bool runs = conditions.decide(path, context.table.getPositive(trips));
   if (context.startsOver())

@@ -37,6 +37,9 @@ public:
   /// expression, if the step is no positive constant.
   Expr getTrips(const Path &path, mlir::scf::ForOp loop) const;
 
+  /// Whether signed comparisons with the bounds are right; an obstacle if not.
+  bool checkBounds(const Path &path, mlir::scf::ForOp loop) const;
+
   /// Begins a peeled iteration in one of the tasks that stand before a loop;
   /// `None` if no loop is left to peel.
   Progress peel(Path &path);
