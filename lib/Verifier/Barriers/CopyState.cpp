@@ -60,6 +60,10 @@ void CopyState::overwrite(State &state, PlaceSet places,
       state[getWord(other, Copies)] &= ~places;
 }
 
+PlaceSet CopyState::releaseCopies(State &state, unsigned task) const {
+  return std::exchange(state[getWord(task, Copies)], 0);
+}
+
 void CopyState::closeGroup(State &state) const {
   for (int64_t &age : getAges(state)) {
     if (age == kOpenGroup)
@@ -89,7 +93,8 @@ void CopyState::drain(State &state, unsigned task) const {
   getMatmuls(state, task).end(0);
   state[getWord(task, StoreReads)] = 0;
   landGroups(state, 0, /*openToo=*/true);
-  // An arrival by `copies` still stands for them.
+  // The copies stay unreleased: an arrival by `copies` still stands for
+  // them.
   knowledge.getTask(state, task)
       .learn(ClockRows::OfCopies, state[getWord(task, Copies)]);
 }
@@ -127,7 +132,7 @@ void CopyState::print(raw_ostream &os, const State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "task " << task << ": still read ";
     VectorClockRef::printPlaces(os, getRunningReads(state, task));
-    os << ", copied to ";
+    os << ", copied to and not released ";
     VectorClockRef::printPlaces(os, state[getWord(task, Copies)]);
     os << "\n";
   }

@@ -62,11 +62,8 @@ public:
   /// tasks than `task` wrote.
   void overwrite(State &state, PlaceSet places,
                  std::optional<unsigned> task = std::nullopt) const;
-  /// The places that copies of `task` were the last to write. Each arrival by
-  /// `copies` stands for all of them (PTX ISA, "cp.async.mbarrier.arrive").
-  PlaceSet getCopies(const State &state, unsigned task) const {
-    return state[getWord(task, Copies)];
-  }
+  /// An arrival stands for the copies of `task` so far: returns their places.
+  PlaceSet releaseCopies(State &state, unsigned task) const;
   void closeGroup(State &state) const;
   /// All groups but the last `pending` land; with `openToo` also copies that
   /// are in no group yet.
@@ -91,7 +88,7 @@ public:
 
 private:
   enum TaskRow : unsigned {
-    /// Last written by copies by cp.async that no group wait has waited for.
+    /// Written by copies by cp.async that no arrival stands for.
     Copies,
     /// Read by TMA stores that may be under way.
     StoreReads,
