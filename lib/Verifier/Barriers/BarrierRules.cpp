@@ -74,7 +74,8 @@ Outcome BarrierRules::perform(State &state, unsigned task, Operation *op,
   else if (isa<CommitGroupOp>(op))
     steps.closeGroup(state, task);
   else if (auto wait = dyn_cast<CopyGroupWaitOp>(op))
-    parts.copies.landGroups(state, wait.getPending(), /*openToo=*/false);
+    parts.copies.landGroups(state, task, wait.getPending(),
+                            /*openToo=*/false);
   else if (isa<BarrierOp, gpu::BarrierOp>(op))
     steps.synchronize(state, task, op);
   else if (event.synchronizes)

@@ -80,6 +80,7 @@ SmallVector<unsigned> BarrierState::findKnowledge() const {
   SmallVector<unsigned> words;
   knowledge.appendWords(words);
   peers.appendWords(words);
+  copies.appendWords(words);
   return words;
 }
 

@@ -74,7 +74,7 @@ void BarrierSteps::releaseCopies(State &state, unsigned task,
   const ClockRows &rows = parts.knowledge.getRows();
   VectorClock clock = parts.knowledge.getTask(state, task);
   VectorClock arriving = parts.knowledge.getArriving(state, slot);
-  PlaceSet copies = parts.copies.releaseCopies(state, task);
+  PlaceSet copies = parts.copies.getCopies(state, task);
   arriving.learn(ClockRows::OfCopies, copies);
   for (unsigned row = rows.getReads(0); row < rows.getNumOwn(); ++row)
     arriving.learn(row, clock[row] & (rows.isOfSlots(row) ? ~uint64_t(0)
@@ -250,7 +250,7 @@ void BarrierSteps::synchronizeCluster(State &state, unsigned task) const {
 }
 
 void BarrierSteps::closeGroup(State &state, unsigned task) const {
-  parts.copies.closeGroup(state);
+  parts.copies.closeGroup(state, task);
   parts.fills.endFill(state, task);
 }
 

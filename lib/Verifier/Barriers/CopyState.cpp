@@ -23,9 +23,16 @@ using namespace tilews::verifier;
 CopyState::CopyState(const BarrierModel &model, const TaskKnowledge &knowledge,
                      const AccessHistory &history, StateLayout &layout)
     : model(model), knowledge(knowledge), history(history),
+      mostPending(model.getNumTasks(), -1),
       firstTask(layout.reserve(model.getNumTasks() * NumTaskRows)),
       firstSlot(layout.reserve(model.getNumSlots() * NumSlotRows)),
-      firstAge(layout.reserve(model.places.size())) {}
+      firstAge(layout.reserve(model.places.size())) {
+  for (const auto &[op, event] : model.events)
+    if (auto wait = dyn_cast<CopyGroupWaitOp>(op)) {
+      int64_t &most = mostPending[getTask(op)];
+      most = std::max(most, int64_t(wait.getPending()));
+    }
+}
 
 void CopyState::initialize(State &state) const {
   llvm::fill(getAges(state), kLanded);
@@ -46,7 +53,8 @@ PlaceSet CopyState::getRunningReads(const State &state, unsigned task) const {
 
 void CopyState::startCopy(State &state, unsigned task, PlaceSet places) const {
   state[getWord(task, Copies)] |= places;
-  if (model.hasRoles()) // Roles wait for copies by barriers only.
+  // A role may wait for its copies by barriers only.
+  if (model.hasRoles() && mostPending[task] < 0)
     return;
   for (auto [place, age] : llvm::enumerate(getAges(state)))
     if (places >> place & 1)
@@ -58,43 +66,47 @@ void CopyState::overwrite(State &state, PlaceSet places,
   for (unsigned other = 0; other < model.getNumTasks(); ++other)
     if (other != task)
       state[getWord(other, Copies)] &= ~places;
+  if (task)
+    places &= ~state[getWord(*task, Copies)];
+  for (auto [place, age] : llvm::enumerate(getAges(state)))
+    if (places >> place & 1)
+      age = kLanded;
 }
 
-PlaceSet CopyState::releaseCopies(State &state, unsigned task) const {
-  return std::exchange(state[getWord(task, Copies)], 0);
-}
-
-void CopyState::closeGroup(State &state) const {
-  for (int64_t &age : getAges(state)) {
+void CopyState::closeGroup(State &state, unsigned task) const {
+  PlaceSet own = history.getOwned(state, task);
+  int64_t oldest = std::max<int64_t>(mostPending[task], 0);
+  for (auto [place, age] : llvm::enumerate(getAges(state))) {
+    if (!(own >> place & 1))
+      continue;
     if (age == kOpenGroup)
       age = 0;
     else if (age != kLanded)
-      age = std::min<int64_t>(age + 1, kOpenGroup - 1);
+      age = std::min(age + 1, oldest);
   }
 }
 
-void CopyState::landGroups(State &state, int64_t pending, bool openToo) const {
-  PlaceSet landed = 0;
+void CopyState::landGroups(State &state, unsigned task, int64_t pending,
+                           bool openToo) const {
+  PlaceSet own = history.getOwned(state, task), landed = 0;
   for (auto [place, age] : llvm::enumerate(getAges(state)))
-    if (age == kOpenGroup ? openToo : age >= pending && age != kLanded) {
+    if ((own >> place & 1) &&
+        (age == kOpenGroup ? openToo : age >= pending && age != kLanded)) {
       age = kLanded;
       landed |= PlaceSet(1) << place;
     }
-  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
-    PlaceSet own = landed & state[getWord(task, Copies)];
-    state[getWord(task, Copies)] &= ~own;
-    knowledge.getTask(state, task).learn(ClockRows::OfCopies, own);
-    // A thread has waited for the copies that it started itself.
-    history.addWrites(state, task, own);
-  }
+  landed &= state[getWord(task, Copies)];
+  state[getWord(task, Copies)] &= ~landed;
+  knowledge.getTask(state, task).learn(ClockRows::OfCopies, landed);
+  // A thread has waited for the copies that it started itself.
+  history.addWrites(state, task, landed);
 }
 
 void CopyState::drain(State &state, unsigned task) const {
   getMatmuls(state, task).end(0);
   state[getWord(task, StoreReads)] = 0;
-  landGroups(state, 0, /*openToo=*/true);
-  // The copies stay unreleased: an arrival by `copies` still stands for
-  // them.
+  landGroups(state, task, 0, /*openToo=*/true);
+  // An arrival by `copies` still stands for them.
   knowledge.getTask(state, task)
       .learn(ClockRows::OfCopies, state[getWord(task, Copies)]);
 }
@@ -128,11 +140,16 @@ bool CopyState::finish(const State &state, BarrierSlot slot,
   return false;
 }
 
+void CopyState::appendWords(SmallVectorImpl<unsigned> &words) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    words.push_back(getWord(task, Copies));
+}
+
 void CopyState::print(raw_ostream &os, const State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "task " << task << ": still read ";
     VectorClockRef::printPlaces(os, getRunningReads(state, task));
-    os << ", copied to and not released ";
+    os << ", copied to ";
     VectorClockRef::printPlaces(os, state[getWord(task, Copies)]);
     os << "\n";
   }

@@ -25,7 +25,7 @@ namespace tilews::verifier {
 ///     tile.copy, TMA store reads places   tile.barrier with drain_copies
 ///     tile.gemm, async     reads places   tile.gemm_wait
 ///
-/// Example: groups of cp.async, without roles. The age of a place is the number
+/// Example: groups of cp.async. The age of a place is the number
 /// of groups that were closed after the one with the copy to it.
 ///
 ///     step                                age of place 0  age of place 1
@@ -62,12 +62,16 @@ public:
   /// tasks than `task` wrote.
   void overwrite(State &state, PlaceSet places,
                  std::optional<unsigned> task = std::nullopt) const;
-  /// An arrival stands for the copies of `task` so far: returns their places.
-  PlaceSet releaseCopies(State &state, unsigned task) const;
-  void closeGroup(State &state) const;
-  /// All groups but the last `pending` land; with `openToo` also copies that
-  /// are in no group yet.
-  void landGroups(State &state, int64_t pending, bool openToo) const;
+  /// The places that copies of `task` were the last to write. Each arrival by
+  /// `copies` stands for all of them (PTX ISA, "cp.async.mbarrier.arrive").
+  PlaceSet getCopies(const State &state, unsigned task) const {
+    return state[getWord(task, Copies)];
+  }
+  void closeGroup(State &state, unsigned task) const;
+  /// All groups of `task` but the last `pending` land; with `openToo` also its
+  /// copies that are in no group yet.
+  void landGroups(State &state, unsigned task, int64_t pending,
+                  bool openToo) const;
   /// All that `task` has started ends.
   void drain(State &state, unsigned task) const;
 
@@ -84,11 +88,13 @@ public:
   /// Whether no load is under way when all tasks have ended.
   bool finish(const State &state, BarrierSlot slot, Finding &finding) const;
 
+  /// Adds the words of `getCopies` to `words`: they only add knowledge.
+  void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:
   enum TaskRow : unsigned {
-    /// Written by copies by cp.async that no arrival stands for.
+    /// Last written by copies by cp.async that no group wait has waited for.
     Copies,
     /// Read by TMA stores that may be under way.
     StoreReads,
@@ -117,6 +123,9 @@ private:
   const BarrierModel &model;
   const TaskKnowledge &knowledge;
   const AccessHistory &history;
+  /// By task: the most groups that one of its waits leaves pending; -1 if it
+  /// has none. No older group needs an age of its own.
+  llvm::SmallVector<int64_t> mostPending;
   unsigned firstTask, firstSlot;
   /// By place: how many groups were closed after the one that the copy to it is
   /// in, or one of the constants above.

@@ -48,14 +48,14 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
       PathFacts::findDefinition(table, table.addConstant(sum, -interval.low));
   if (!definition)
     return;
-  auto [atom, by] = *definition;
-  LDBG_OS([&, atom = atom, by = by](raw_ostream &os) {
+  Expr atom = definition->first, by = definition->second;
+  LDBG_OS([&](raw_ostream &os) {
     table.print(table.getInteger(atom), os);
     os << " is ";
     table.print(by, os);
   });
   path.facts.define(table, atom, by);
-  auto rename = [&, atom = atom, by = by](Expr &value) {
+  auto rename = [&](Expr &value) {
     if (value)
       value = table.substitute(value, atom, by);
   };
