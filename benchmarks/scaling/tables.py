@@ -42,6 +42,12 @@ REASONS: tuple[Reason, ...] = (
         "change; 0.1 to 30 us for each pair of values",
     ),
     Reason(
+        ("convert-tile-to-nvvm", "convert-tile-to-rocdl"),
+        ("arguments",),
+        "the pairs of arguments that must not overlap are listed for launches; 0.2 us "
+        "for each pair",
+    ),
+    Reason(
         ("tile-verify-schedule",),
         ("barriers", "role channels"),
         "each barrier is proved alone, in a walk of the kernel; 1.4 us for each pair",
