@@ -50,6 +50,8 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
                          Twine(versions) + " is accessed");
     else
       places = getPlaces(access, version);
+    if (outcome == Outcome::Done && access.writes)
+      outcome = checkSharing(state, task, event, access.sharing, finding);
     if (outcome == Outcome::Done && access.isAtomic) {
       outcome = update(state, task, event, places, finding);
     } else {
@@ -57,8 +59,6 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
         allRead |= places;
         outcome = read(state, task, event, places, finding);
       }
-      if (outcome == Outcome::Done && access.writes)
-        outcome = checkSharing(state, task, event, access.sharing, finding);
       if (outcome == Outcome::Done && access.writes)
         outcome = event.barrierSlot
                       ? startLoad(state, task, event, access, places,
@@ -152,8 +152,8 @@ bool BarrierAccesses::isByOneThread(const BarrierEvent &event) const {
   return role && role.getElected();
 }
 
-/// The places among `places` with atomic updates by other tasks that do not
-/// happen-before the next step of `task`.
+/// The places among `places` with atomic updates that do not happen-before the
+/// next step of `task`.
 PlaceSet BarrierAccesses::getUnorderedUpdates(const State &state, unsigned task,
                                               PlaceSet places) const {
   if (!model.hasAtomics)
@@ -299,7 +299,7 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
 // Memory that shares bytes
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` may destroy the contents of `places`, which share bytes with
+/// Whether an event may destroy the contents of `places`, which share bytes with
 /// what it writes to: all accesses to them must be ordered before.
 Outcome BarrierAccesses::checkSharing(const State &state, unsigned task,
                                       const BarrierEvent &event,

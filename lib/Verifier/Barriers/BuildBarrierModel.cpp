@@ -231,8 +231,8 @@ bool BarrierModelBuilder::addSignal(CopyOp copy, BarrierEvent &event) {
 // Relations
 //===----------------------------------------------------------------------===//
 
-/// Buffers that share bytes would have to be proved together. If their order is
-/// plain to see, each keeps a unit of its own.
+/// Buffers that share bytes have to be proved together. If a dataflow analysis
+/// shows the order of their accesses, each buffer keeps a unit of its own.
 void BarrierModelBuilder::dropSharing() {
   bool shares = llvm::any_of(model.events, [](const auto &entry) {
     return entry.second.neighbour.sharing ||

@@ -13,6 +13,10 @@
 //   matmuls   reads by asynchronous matmuls: tile.gemm_wait
 //   copies    writes by cp.async: a wait for all groups, then a barrier
 //
+// --tile-insert-barriers places these barriers by a similar analysis
+// (BarrierPlacement). The verifier checks its result, and so shares no code with
+// it.
+//
 // Paths that join take the union. A write is ordered if no place that shares
 // bytes with it is in the state.
 //
