@@ -57,8 +57,8 @@ _LAYOUT_FILES = (
     r"^(lib|dialect/tilews|unittests)/Layout/|^python/tilews/(bindings/)?_?layout"
     r"|LayoutAlgebra|^docs/layouts\.md$|^test/python/(layout|test_layout)"
 )
-#: The hardware counters that waits on AMD name.
-_AMD_FILES = r"amdgcn|ROCDL"
+#: The hardware counters that waits on AMD name; the counters of Philox.
+_COUNTER_FILES = r"amdgcn|ROCDL|random\.py$"
 
 RULES = (
     _rule(
@@ -101,7 +101,7 @@ RULES = (
         r"|work|tile|arrival|pending|reference|memory|finite|clock|cycle|time|GPU|GPU's"
         r"|Nsight) counters?\b",
         r"\bcounters? of (an?|the) \S+ ?(GPU|H100|H200|A100|hardware|chip|profiler)\b",
-        except_in=_AMD_FILES,
+        except_in=_COUNTER_FILES,
     ),
     _rule(
         "ways",

@@ -53,11 +53,12 @@ struct ElementwisePattern : ConversionPattern {
   LogicalResult
   matchAndRewrite(Operation *op, ArrayRef<Value> operands,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1)
+    if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() == 0)
       return rewriter.notifyMatchFailure(op, "not elementwise");
-    Type type = getTypeConverter()->convertType(op->getResultTypes().front());
-    if (!type)
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "result has no layout");
+    Type type = types.front();
     // A cast between an index or an fp8 type and its integer is the identity.
     if (operands.size() == 1 && operands.front().getType() == type &&
         isa<CastOpInterface>(op)) {
@@ -77,7 +78,7 @@ struct ElementwisePattern : ConversionPattern {
       return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(operands);
-    state.addTypes(type);
+    state.addTypes(types);
     state.addAttributes(op->getAttrs());
     rewriter.replaceOp(op, rewriter.create(state));
     return success();

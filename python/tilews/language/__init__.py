@@ -17,12 +17,17 @@ from .control import (
     static_range,
     use_swizzle,
 )
+from .joining import cat, flip, join, permute, split, stack
 from .layouts import with_layout
 from .math import (
     abs,
+    byte_perm,
     cdiv,
     ceil,
+    clamp,
+    clz,
     cos,
+    ctz,
     erf,
     exp,
     exp2,
@@ -31,12 +36,17 @@ from .math import (
     fma,
     fmax,
     fmin,
+    isfinite,
+    isinf,
+    isnan,
     log,
     log1p,
     log2,
     log10,
     maximum,
     minimum,
+    mulhi,
+    popcount,
     pow,
     round,
     rsqrt,
@@ -48,6 +58,7 @@ from .math import (
     trunc,
     udiv,
     umod,
+    umulhi,
     ushr,
     where,
 )
@@ -67,6 +78,8 @@ from .memory import (
     store,
     view,
 )
+from .ordering import argmax, argmin, argsort, sort, topk
+from .random import philox, rand, randint, randn
 from .reductions import (
     absmax,
     absmin,

@@ -151,10 +151,7 @@ _INT_OPS = {
     "<<": arith.shli,
     ">>": arith.shrsi,
 }
-_FLOAT_HINTS = {
-    "//": "write tl.floor(a / b)",
-    "%": "write a - tl.floor(a / b) * b",
-}
+_FLOAT_HINTS = {"//": "write tl.floor(a / b)"}
 
 
 def binary(op: str, lhs: Any, rhs: Any) -> Value:
@@ -165,6 +162,8 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
         return _power(lhs, rhs)
     lhs, rhs = unify(f"'{op}'", lhs, rhs)
     if lhs.dtype.is_float:
+        if op == "%":
+            return _float_remainder(lhs, rhs)
         if op not in _FLOAT_OPS:
             raise LanguageError(
                 f"'{op}' takes integers, found {lhs.dtype}", _FLOAT_HINTS.get(op)
@@ -180,6 +179,16 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
         quotient = arith.floordivsi(lhs.ir, rhs.ir)
         return wrap(arith.subi(lhs.ir, arith.muli(quotient, rhs.ir)))
     return wrap(_INT_OPS[op](lhs.ir, rhs.ir))
+
+
+def _float_remainder(lhs: Value, rhs: Value) -> Value:
+    """``lhs - floor(lhs / rhs) * rhs``, whose product and sum are rounded once.
+
+    It has the sign of the divisor, as Python's. The quotient is rounded, so that the
+    result is exact only while the quotient is small against 2^24 for f32.
+    """
+    quotient = math.floor(arith.divf(lhs.ir, rhs.ir))
+    return wrap(math.fma(arith.negf(quotient), rhs.ir, lhs.ir))
 
 
 def _operands_fit(*operands: Any) -> bool:

@@ -1,8 +1,9 @@
-"""Elementwise functions of fragments and scalars."""
+"""Elementwise functions of fragments and scalars, and of their bits."""
 
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,8 @@ from .arithmetic import (
     unify,
     unsigned,
 )
-from .types import i1
+from .integers import check_integer
+from .types import i1, i32
 from .values import Tile, Value, wrap
 
 
@@ -124,6 +126,32 @@ def fma(a: Any, b: Any, c: Any) -> Value:
     return wrap(math_ops.fma(a.ir, b.ir, c.ir))
 
 
+def clamp(value: Any, low: Any, high: Any) -> Any:
+    """`value`, but at least `low` and at most `high`; NaN if one of them is.
+
+    Where `low` is above `high`, the result is `high`.
+    """
+    return minimum(maximum(value, low), high)
+
+
+def isnan(value: Any) -> Value:
+    """Whether elements are NaN; false for integers."""
+    (value,) = unify("tl.isnan", value)
+    return value != value
+
+
+def isinf(value: Any) -> Value:
+    """Whether elements are an infinity; false for integers."""
+    (value,) = unify("tl.isinf", value)
+    return abs(value) == math.inf if value.dtype.is_float else value != value
+
+
+def isfinite(value: Any) -> Value:
+    """Whether elements are neither NaN nor an infinity; true for integers."""
+    (value,) = unify("tl.isfinite", value)
+    return abs(value) < math.inf if value.dtype.is_float else value == value
+
+
 def pow(base: Any, exponent: Any) -> Value:
     """``base ** exponent``, element by element."""
     (base,) = unify("tl.pow", base)
@@ -191,3 +219,87 @@ def logical_not(value: Any) -> Any:
     if not isinstance(value, Value):
         return not value
     return binary("^", as_condition(value, "'not'"), 1)
+
+
+# ===--- Bits of integers ---=== #
+
+
+def _integers(what: str, *values: Any) -> list[Value]:
+    """Integers of one type and shape; Python numbers alone are i32."""
+    operands = [value for value in values if isinstance(value, Value)]
+    if not operands:
+        values = tuple(i32(value) for value in values)
+    found = unify(what, *values)
+    if not found[0].dtype.is_int or found[0].dtype.is_bool:
+        raise LanguageError(f"{what} takes integers, found {found[0].dtype}")
+    return found
+
+
+def _unary_of_bits(
+    name: str, op: Callable[[ir.Value], ir.Value], summary: str
+) -> Callable[[Any], Value]:
+    def function(value: Any) -> Value:
+        (value,) = _integers(f"tl.{name}", value)
+        return wrap(op(value.ir))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{summary}, element by element."
+    return function
+
+
+popcount = _unary_of_bits("popcount", math_ops.ctpop, "The number of bits that are one")
+clz = _unary_of_bits(
+    "clz", math_ops.ctlz, "The number of leading zero bits; the width for 0"
+)
+ctz = _unary_of_bits(
+    "ctz", math_ops.cttz, "The number of trailing zero bits; the width for 0"
+)
+
+
+def mulhi(lhs: Any, rhs: Any) -> Value:
+    """The upper half of ``lhs * rhs`` of signed integers, in twice their width."""
+    lhs, rhs = _integers("tl.mulhi", lhs, rhs)
+    return wrap(arith.MulSIExtendedOp(lhs.ir, rhs.ir).high)
+
+
+def umulhi(lhs: Any, rhs: Any) -> Value:
+    """The upper half of ``lhs * rhs`` of unsigned integers, in twice their width."""
+    lhs, rhs = _integers("tl.umulhi", lhs, rhs)
+    return wrap(arith.MulUIExtendedOp(lhs.ir, rhs.ir).high)
+
+
+def byte_perm(low: Any, high: Any, selector: int) -> Value:
+    """Four of the eight bytes of two 32-bit integers.
+
+    Args:
+        low, high: i32; bytes 0 to 3 are those of `low`, 4 to 7 those of `high`, each
+            from the least significant one on.
+        selector: a Python integer of 16 bits; its digits in base 16, from the least
+            significant one on, are the bytes of the result. ``0x3210`` is `low`.
+
+    Raises:
+        LanguageError: the operands are not i32, or a digit of the selector is above 7.
+    """
+    low, high = _integers("tl.byte_perm", low, high)
+    if low.dtype != i32:
+        raise LanguageError(f"tl.byte_perm takes i32, found {low.dtype}")
+    selector = check_integer(selector, "tl.byte_perm: the selector", 0, 0x7777)
+    result: Any = 0
+    for place in range(4):
+        digit = selector >> 4 * place & 0xF
+        if digit > 7:
+            raise LanguageError(
+                f"tl.byte_perm: digit {place} of the selector {selector:#x} is "
+                f"{digit}, expected at most 7"
+            )
+        source = low if digit < 4 else high
+        result = result | _byte(source, digit % 4, place)
+    return result
+
+
+def _byte(value: Any, source: int, dest: int) -> Any:
+    """A byte of a 32-bit integer at another place, with zeros around it."""
+    byte = value & (0xFF << 8 * source)
+    if source > dest:
+        return (value >> 8 * (source - dest)) & (0xFF << 8 * dest)
+    return byte << 8 * (dest - source)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import ir
-from ..dialects import tensor, tile
-from .shapes import check_axis, check_tile, expand_dims
+from ..dialects import tile
+from .shapes import as_scalar, check_axis, check_tile, expand_dims
 from .types import i1
 from .values import Scalar, Tile
 
@@ -42,9 +42,7 @@ def reduce(
         result = Tile(tile.reduce(attribute, result.ir, place))
         if keepdims:
             result = expand_dims(result, place)
-    if not result.shape:
-        return Scalar(tensor.extract(result.ir, []), result.dtype)
-    return result
+    return result if result.shape else as_scalar(result)
 
 
 def sum(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:

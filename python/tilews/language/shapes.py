@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
-from ..dialects import tile
+from ..dialects import tensor, tile
 from ..errors import LanguageError
 from .arithmetic import as_value, broadcast, broadcast_shapes, is_number
 from .builder import current
-from .integers import INT64_MAX, check_integer
+from .integers import INT64_MAX, as_integer, check_integer
 from .memory import check_dtype, static_shape
 from .types import DType, i32
 from .unloaded import load_hint
@@ -130,33 +130,77 @@ def expand_dims(value: Tile, axis: int) -> Tile:
     return Tile(tile.expand_dims(value.ir, axis))
 
 
-def index(value: Tile, items: Any) -> Tile:
-    """Indexing of fragments: ``value[:, None]`` and ``value[:, 64:128]``.
+def index(value: Tile, items: Any) -> Any:
+    """Indexing of fragments: ``value[:, None]``, ``value[:, 64:128]``, ``value[:, 0]``.
 
     Each None inserts a dimension of extent one. A pair of constant bounds takes one of
-    the equal parts of a dimension.
+    the equal parts of a dimension. A Python integer takes one element of a dimension
+    and drops it; negative ones count from the end. ``...`` stands for the dimensions
+    that have no index.
+
+    Returns:
+        A fragment, or a scalar if no dimension is left.
 
     Raises:
-        LanguageError: an index is of another kind.
+        LanguageError: an index is of another kind or out of range.
     """
-    items = items if isinstance(items, tuple) else (items,)
-    kept = [item for item in items if item is not None]
-    if len(kept) > value.ndim or not all(
-        isinstance(item, slice) and item.step is None for item in kept
-    ):
+    items = _expand_ellipsis(value, items if isinstance(items, tuple) else (items,))
+    axis, shape = 0, []
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        if isinstance(item, slice) and item.step is None:
+            if item.start is not None or item.stop is not None:
+                value = _take_part(value, axis, item)
+            shape.append(value.shape[axis])
+        else:
+            value = _take_element(value, axis, item)
+        axis += 1
+    shape += value.shape[axis:]
+    if not any(as_integer(item) is not None for item in items):
+        # Inserted dimensions keep the layout, which a reshape may change.
+        for axis, item in enumerate(items):
+            if item is None:
+                value = expand_dims(value, axis)
+        return value
+    return as_scalar(reshape(value, shape)) if not shape else reshape(value, shape)
+
+
+def _expand_ellipsis(value: Tile, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The indices, with full slices in the place of ``...``."""
+    places = [place for place, item in enumerate(items) if item is Ellipsis]
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    if given > value.ndim or len(places) > 1:
         raise LanguageError(
-            "a fragment is indexed with ':', None and constant bounds only, as in "
-            "x[:, None] or x[:, 0:64]",
+            f"found {given} indices for {describe(value)} with {value.ndim} dimensions"
+            if len(places) < 2
+            else "an index has '...' once"
+        )
+    if not places:
+        return items
+    missing = (slice(None),) * (value.ndim - given)
+    return (*items[: places[0]], *missing, *items[places[0] + 1 :])
+
+
+def _take_element(value: Tile, axis: int, item: Any) -> Tile:
+    """The part of extent one at a constant index along ``axis``."""
+    if as_integer(item) is None:
+        raise LanguageError(
+            "a fragment is indexed with ':', None, constant integers and constant "
+            f"bounds, as in x[:, None] or x[:, 0:64], found {describe(item)}",
             "its elements are in the registers of many threads; index a buffer, or "
             "choose elements with tl.where",
         )
-    for axis, item in enumerate(kept):
-        if item.start is not None or item.stop is not None:
-            value = _take_part(value, axis, item)
-    for axis, item in enumerate(items):
-        if item is None:
-            value = expand_dims(value, axis)
-    return value
+    extent = value.shape[axis]
+    what = f"an index of dimension {axis} of {describe(value)}"
+    place = check_integer(item, what, -extent, extent - 1) % extent
+    return _take_part(value, axis, slice(place, place + 1))
+
+
+def as_scalar(value: Tile) -> Scalar:
+    """The element of a fragment without dimensions."""
+    return Scalar(tensor.extract(value.ir, []), value.dtype)
 
 
 def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
@@ -164,7 +208,7 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
     extent = value.shape[axis]
     start = 0 if bounds.start is None else bounds.start
     stop = extent if bounds.stop is None else bounds.stop
-    if not isinstance(start, int) or not isinstance(stop, int):
+    if as_integer(start) is None or as_integer(stop) is None:
         raise LanguageError(
             "the bounds of a part of a fragment are constants, found "
             f"{start!r}:{stop!r}",

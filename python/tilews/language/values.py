@@ -166,8 +166,12 @@ class Tile(Value):
         """See :func:`tl.min`."""
         return reductions.min(self, axis, keepdims)
 
-    def __getitem__(self, items: Any) -> Tile:
-        """Inserts dimensions, ``x[:, None]``, and takes parts, ``x[:, 0:64]``."""
+    def __getitem__(self, items: Any) -> Any:
+        """Inserts dimensions, ``x[:, None]``, takes parts, ``x[:, 0:64]``, or both.
+
+        A constant integer takes an element of a dimension, ``x[:, 0]``. The result is
+        a fragment, or a scalar if no dimension is left.
+        """
         return shapes.index(self, items)
 
     def __repr__(self) -> str:

@@ -128,7 +128,7 @@ class VectorCompiler:
         return write
 
     def _compile_comparison(self, inst: Instruction, operands: list[Operand]) -> Step:
-        kind, relation = get_comparison(inst.name)
+        *kinds, relation = get_comparison(inst.name)
         check_modifiers(inst, (*SDWA, "op_sel"))
         to_exec = "cmpx" in inst.name
         if to_exec and len(operands) != 2:  # gfx9 writes two masks
@@ -138,8 +138,9 @@ class VectorCompiler:
             self._read_part(operand, kind, inst.modifiers[key])
             if key in inst.modifiers
             else read_vector(operand, kind, self.lanes, high=bool(half))
-            for operand, key, half in zip(
-                operands[-2:], SDWA[2:], get_bits(inst, "op_sel", 2, 0), strict=False
+            for operand, kind, key, half in zip(
+                *(operands[-2:], kinds, SDWA[2:], get_bits(inst, "op_sel", 2, 0)),
+                strict=False,
             )
         )
 

@@ -86,6 +86,45 @@ def _reverse(value: np.ndarray) -> np.ndarray:
     return result
 
 
+def _count_ones(value: np.ndarray, start: np.ndarray) -> np.ndarray:
+    ones = sum(value >> np.uint32(i) & np.uint32(1) for i in range(32))
+    return _u32(ones + start)
+
+
+def _first_bit_low(value: np.ndarray) -> np.ndarray:
+    """The lowest bit that is one, as `v_ffbl_b32`; all ones for zero."""
+    lowest = value & (~value + np.uint32(1))
+    place = np.log2(
+        lowest.astype(np.float64), where=lowest > 0, out=np.zeros(value.shape)
+    )
+    return np.where(lowest > 0, _u32(place), np.uint32(0xFFFFFFFF))
+
+
+def _first_bit_high(value: np.ndarray) -> np.ndarray:
+    """The leading zeros, as `v_ffbh_u32`; all ones for zero."""
+    return _first_bit_low(_reverse(value))
+
+
+def _is_class(value: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Whether a number is of one of the classes of `v_cmp_class`.
+
+    The bits of the mask are those of the ISA documents, section "VOPC Instructions":
+    signaling and quiet NaN, then -infinity, -normal, -denormal, -0, and the positive
+    ones from zero on.
+    """
+    unsigned = value.view(f"u{value.dtype.itemsize}")
+    info = np.finfo(value.dtype)
+    quiet = unsigned >> unsigned.dtype.type(info.nmant - 1) & unsigned.dtype.type(1)
+    size = np.select(
+        [np.isinf(value), np.abs(value) >= info.smallest_normal, value != 0],
+        [3, 2, 1],
+        0,
+    )
+    bit = np.where(np.signbit(value), 5 - size, 6 + size)
+    bit = np.where(np.isnan(value), quiet.astype(bit.dtype), bit)
+    return (_u32(mask) >> _u32(bit) & np.uint32(1)).astype(bool)
+
+
 def _align_bit(a: np.ndarray, b: np.ndarray, amount: np.ndarray) -> np.ndarray:
     data = b.astype(np.uint64) | a.astype(np.uint64) << np.uint64(32)
     return _u32(data >> (amount & np.uint32(31)).astype(np.uint64))
@@ -213,6 +252,9 @@ _INTEGER: dict[str, Op] = {
     "v_bfe_u32": ("u32", "u32 u32 u32", _extract),
     "v_bfe_i32": ("i32", "u32 u32 u32", _extract_signed),
     "v_perm_b32": ("u32", "u32 u32 u32", _permute),
+    "v_bcnt_u32_b32": ("u32", "u32 u32", _count_ones),
+    "v_ffbl_b32": ("u32", "u32", _first_bit_low),
+    "v_ffbh_u32": ("u32", "u32", _first_bit_high),
     "v_bfrev_b32": ("u32", "u32", _reverse),
     "v_alignbit_b32": ("u32", "u32 u32 u32", _align_bit),
     "v_min_u32": ("u32", "u32 u32", np.minimum),
@@ -333,6 +375,8 @@ def _make_float_ops() -> dict[str, Op]:
 
 #: Instructions that have another name on some chips.
 _ALIASES = {
+    "v_ctz_i32_b32": "v_ffbl_b32",
+    "v_clz_i32_u32": "v_ffbh_u32",
     "v_add_nc_u32": "v_add_u32",
     "v_sub_nc_u32": "v_sub_u32",
     "v_subrev_nc_u32": "v_subrev_u32",
@@ -373,10 +417,12 @@ _RELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
-def get_comparison(name: str) -> tuple[str, Callable[..., np.ndarray]] | None:
-    """Operand type and relation of `v_cmp_lt_u32`, None for others."""
+def get_comparison(name: str) -> tuple[str, str, Callable[..., np.ndarray]] | None:
+    """Operand types and relation of `v_cmp_lt_u32`, None for others."""
     parts = name.split("_")
     if len(parts) != 4 or parts[1] not in ("cmp", "cmpx"):
         return None
+    if parts[2] == "class":
+        return parts[3], "u32", _is_class
     relation = _RELATIONS.get(parts[2])
-    return (parts[3], relation) if relation else None
+    return (parts[3], parts[3], relation) if relation else None

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tilews.language as tl
 from tilews import passes
 from tilews.compiler import find_ptxas
 
@@ -83,7 +84,8 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "a, b = (np.ones(s, np.float16) for s in ((130, 72), (136, 72)))\n"
         "c = np.zeros((130, 136), np.float32)\n"
     )
-    code, in_place, plan, roles = code_blocks(read("docs/language.md"), "python")
+    blocks = code_blocks(read("docs/language.md"), "python")
+    code, dropout, in_place, plan, roles = blocks
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
@@ -94,6 +96,13 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     setup = "import numpy as np\nx = np.ones(700, np.float32)\n"
     path.write_text(header + setup + in_place + "assert (x == 2).all()\n")
     runpy.run_path(str(path))
+
+    path = tmp_path / "dropout.py"
+    path.write_text(header + dropout)
+    x, y = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+    runpy.run_path(str(path))["dropout"](x, y, 5, 0.75)
+    kept = tl.rand(5, np.arange(1000)) >= 0.75
+    assert 200 < kept.sum() < 300 and (y == np.where(kept, 4, 0)).all()
 
     # The same matmul with a plan that is given by hand.
     lines = code.splitlines(keepends=True)

@@ -47,8 +47,14 @@ def test_parts_of_fragments():
     def stepped(A: tl.Tensor["M", tl.f16]):
         return tl.zeros((8, 6), tl.f16)[::2]  # HERE
 
-    def single(A: tl.Tensor["M", tl.f16]):
-        return tl.zeros((8, 6), tl.f16)[3]  # HERE
+    def single(A: tl.Tensor["M", tl.f16], n: tl.index):
+        return tl.zeros((8, 6), tl.f16)[n]  # HERE
+
+    def outside(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[:, -7]  # HERE
+
+    def too_many(A: tl.Tensor["M", tl.f16]):
+        return tl.zeros((8, 6), tl.f16)[0, 0, 0]  # HERE
 
     hint = "take parts whose size divides the extent, from a multiple of the size"
     part = "is not one of the equal parts of dimension"
@@ -56,7 +62,10 @@ def test_parts_of_fragments():
     check(beyond, f"4:12 {part} 0, which has extent 8", hint)
     check(dynamic, "the bounds of a part of a fragment are constants")
     for kernel in (stepped, single):
-        check(kernel, "a fragment is indexed with ':', None and constant bounds only")
+        check(kernel, "a fragment is indexed with ':', None, constant integers and")
+    index = "an index of dimension 1 of a fragment of shape (8, 6) and type f16"
+    check(outside, f"{index} is an integer from -6 to 5, found the Python value -7")
+    check(too_many, "found 3 indices for a fragment of shape (8, 6) and type f16")
 
 
 def test_shapes_have_to_broadcast():
@@ -169,11 +178,11 @@ def test_division_of_integers():
     check(kernel, "'/' takes floating point, found i32", "write //")
 
 
-def test_floating_point_remainder():
+def test_floating_point_division_is_not_rounded_down():
     def kernel(x: tl.f32):
-        x % 2.0  # HERE
+        x // 2.0  # HERE
 
-    check(kernel, "'%' takes integers, found f32", "tl.floor")
+    check(kernel, "'//' takes integers, found f32", "tl.floor")
 
 
 def test_fractions_do_not_meet_integers():

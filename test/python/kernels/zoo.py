@@ -26,6 +26,12 @@ class ZooCase:
     constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     tolerance: float = 1e-6
 
+    def check(self, found: np.ndarray, expected: np.ndarray) -> None:
+        """Raises AssertionError if an argument after the kernel is not as expected."""
+        wide, wanted = found.astype(np.float64), expected.astype(np.float64)
+        error = np.linalg.norm(wide - wanted)
+        assert error <= self.tolerance * np.linalg.norm(wanted), (self.name, error)
+
 
 # --- Matmuls -----------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
+from support import function_cases
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.1, 2, (8, 16)).astype(np.float32)
@@ -203,6 +204,29 @@ def test_shapes(name):
     np.testing.assert_array_equal(
         run(lambda x, y: ours(x), I, J, expected.shape), expected
     )
+
+
+@pytest.mark.parametrize("case", function_cases.CASES, ids=lambda case: case.name)
+def test_functions(case):
+    function_cases.run(case)
+
+
+def test_random_bits_are_those_of_philox():
+    # The known answer of Random123 for philox4x32-10 with zeros.
+    words = tl.philox(0, np.int32(0))
+    assert " ".join(f"{int(word) & 0xFFFFFFFF:08x}" for word in words) == (
+        "6627e8d5 e169c58d bc57ac4c 9b00dbd8"
+    )
+
+
+def test_random_numbers_are_spread_evenly():
+    numbers = tl.rand(3, np.arange(100_000))
+    assert 0 <= numbers.min() and numbers.max() < 1
+    counts, _ = np.histogram(numbers, 50, (0, 1))
+    # The 99.99 % quantile of chi-squared with 49 degrees of freedom is 94.
+    assert ((counts - 2000) ** 2 / 2000).sum() < 94
+    normal = tl.randn(3, np.arange(100_000))
+    assert abs(normal.mean()) < 0.02 and abs(normal.std() - 1) < 0.02
 
 
 CASTS = [

@@ -18,6 +18,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // An operation with two results.
+  // CHECK-LABEL: llvm.func @two_results
+  // CHECK: llvm.mlir.constant
+  // CHECK: %[[LOW:.*]], %[[HIGH:.*]] = arith.mului_extended %{{.*}} : vector<16xi32>
+  // CHECK: arith.xori %[[LOW]], %[[HIGH]] : vector<16xi32>
+  gpu.func @two_results(%x: memref<32x64xi32>) kernel {
+    %t = tile.load %x[0, 0] : memref<32x64xi32> -> tensor<32x64xi32>
+    %low, %high = arith.mului_extended %t, %t : tensor<32x64xi32>
+    %e = arith.xori %low, %high : tensor<32x64xi32>
+    tile.store %e to %x[0, 0] : tensor<32x64xi32> to memref<32x64xi32>
+    gpu.return
+  }
+
   // The value of a row is repeated in all registers of the row.
   // CHECK-LABEL: llvm.func @broadcast
   // CHECK: %[[S:.*]] = vector.extract %{{.*}}[0] : f32 from vector<2xf32>

@@ -1,0 +1,176 @@
+"""Fragments that are put together, taken apart, or reversed.
+
+No operation of the dialect moves elements between fragments. ``stack`` chooses between
+repeated fragments by coordinate; the others are made of it and of parts. Where an axis
+lies within a thread this costs selects of registers, else an exchange between threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import LanguageError
+from .arithmetic import as_value, unify
+from .math import where
+from .shapes import check_axis, check_tile, expand_dims, iota, reshape, transpose
+from .values import Tile, describe
+
+#: The largest prime factor of an extent that :func:`flip` reverses.
+_MAX_FACTOR = 64
+
+
+def stack(values: Sequence[Any], axis: int = 0) -> Tile:
+    """Fragments of one shape along a new axis.
+
+    Args:
+        values: fragments of one shape and element type; scalars and numbers repeat.
+        axis: the place of the new axis; negative ones count from the end.
+
+    Raises:
+        LanguageError: there is no fragment, or shapes or types do not fit.
+    """
+    tiles = _fragments(values, "tl.stack")
+    axis = check_axis(axis, tiles[0].ndim + 1, "tl.stack")
+    shape = list(tiles[0].shape)
+    shape.insert(axis, len(tiles))
+    # The coordinate on the new axis, to be repeated along the others.
+    extents = [len(tiles) if dim == axis else 1 for dim in range(len(shape))]
+    place = iota(extents, axis)
+    result = expand_dims(tiles[0], axis)
+    if len(tiles) == 1:
+        return result
+    for number, tile in enumerate(tiles[1:], 1):
+        result = where(place == number, expand_dims(tile, axis), result)
+    return result
+
+
+def _fragments(values: Any, what: str) -> list[Tile]:
+    """The values as fragments of one shape."""
+    if not isinstance(values, (tuple, list)) or not values:
+        raise LanguageError(
+            f"{what}: expected a tuple of fragments, found {describe(values)}"
+        )
+    tiles = [value for value in values if isinstance(value, Tile)]
+    shapes = dict.fromkeys(tile.shape for tile in tiles)
+    if len(shapes) != 1:
+        found = " and ".join(map(str, shapes)) or "none"
+        raise LanguageError(
+            f"{what}: expected fragments of one shape, found {found}",
+            "repeat the smaller one with tl.broadcast_to",
+        )
+    unified = unify(what, *values)
+    return [as_value(value, value.dtype, tiles[0].shape) for value in unified]
+
+
+def cat(values: Sequence[Any], axis: int = 0) -> Tile:
+    """Fragments of one shape, one after the other along an axis that they have.
+
+    Args:
+        values: fragments of one shape and element type.
+        axis: the axis, whose extent grows; negative ones count from the end.
+
+    Raises:
+        LanguageError: shapes or types do not fit, or the axis is out of range.
+    """
+    tiles = _fragments(values, "tl.cat")
+    axis = check_axis(axis, tiles[0].ndim, "tl.cat")
+    shape = list(tiles[0].shape)
+    shape[axis] *= len(tiles)
+    return reshape(stack(tiles, axis), shape)
+
+
+def join(lhs: Any, rhs: Any) -> Tile:
+    """Two fragments along a new last axis of extent two; :func:`split` undoes it.
+
+    Raises:
+        LanguageError: the shapes or types differ.
+    """
+    return stack((lhs, rhs), -1)
+
+
+def split(value: Tile) -> tuple[Any, Any]:
+    """The two fragments along a last axis of extent two.
+
+    Raises:
+        LanguageError: `value` is no fragment whose last extent is two.
+    """
+    value = check_tile(value, "tl.split")
+    if not value.shape or value.shape[-1] != 2:
+        raise LanguageError(
+            f"tl.split: expected a last extent of 2, found shape {value.shape}",
+            "make one: x.reshape(m, n // 2, 2)",
+        )
+    return value[..., 0], value[..., 1]
+
+
+def permute(value: Tile, *axes: int | Sequence[int]) -> Tile:
+    """A fragment whose dimension i is dimension ``axes[i]`` of `value`.
+
+    Raises:
+        LanguageError: the axes are no permutation of the dimensions.
+    """
+    first: Any = axes[0] if len(axes) == 1 else axes
+    return transpose(value, first if isinstance(first, (tuple, list)) else (first,))
+
+
+def flip(value: Tile, axis: int | None = None) -> Tile:
+    """A fragment with the elements along an axis in reverse order.
+
+    Args:
+        value: a fragment.
+        axis: the axis; None for all axes.
+
+    Raises:
+        LanguageError: the extent has a prime factor above 64.
+    """
+    value = check_tile(value, "tl.flip")
+    axes = range(value.ndim) if axis is None else [axis]
+    for place in axes:
+        value = _flip(value, check_axis(place, value.ndim, "tl.flip"))
+    return value
+
+
+def _flip(value: Tile, axis: int) -> Tile:
+    """Reverses an axis.
+
+    In a number system with digits of mixed radix, coordinate n - 1 - i has the digits
+    of i, each subtracted from its largest value. So each digit is reversed on its own:
+    an axis of extent 2^b takes b exchanges of two halves.
+    """
+    shape, extent, outer = value.shape, value.shape[axis], 1
+    for factor in _prime_factors(extent):
+        if factor > _MAX_FACTOR:
+            raise LanguageError(
+                f"tl.flip: extent {extent} has the prime factor {factor}, expected "
+                f"none above {_MAX_FACTOR}",
+                "flip while storing, with a fragment of indices",
+            )
+        inner = extent // outer // factor
+        digits = reshape(
+            value, (*shape[:axis], outer, factor, inner, *shape[axis + 1 :])
+        )
+        parts = [_digit(digits, axis + 1, number) for number in range(factor)]
+        value = reshape(stack(parts[::-1], axis + 1), shape)
+        outer *= factor
+    return value
+
+
+def _digit(value: Tile, axis: int, number: int) -> Tile:
+    """The elements whose coordinate along an axis is `number`."""
+    items: list[Any] = [slice(None)] * value.ndim
+    items[axis] = number
+    return value[tuple(items)]
+
+
+def _prime_factors(number: int) -> list[int]:
+    """The prime factors in ascending order, e.g. 12: [2, 2, 3]."""
+    factors, factor = [], 2
+    while number > 1:
+        if factor * factor > number:
+            factor = number
+        while number % factor == 0:
+            factors.append(factor)
+            number //= factor
+        factor += 1
+    return factors

@@ -1,0 +1,210 @@
+"""Places of extreme elements, and sorted fragments.
+
+NaN counts as larger than every number, as in numpy. Equal elements keep their order.
+"""
+
+from __future__ import annotations
+
+import math as python_math
+from typing import Any, NamedTuple
+
+from ..errors import LanguageError
+from .integers import check_integer
+from .joining import stack
+from .math import where
+from .reductions import any as any_of
+from .reductions import max as max_of
+from .reductions import min as min_of
+from .shapes import (
+    broadcast_to,
+    check_axis,
+    check_tile,
+    index,
+    iota,
+    reshape,
+)
+from .values import Scalar, Tile
+
+
+def argmax(
+    value: Tile, axis: int | None = None, keepdims: bool = False
+) -> Tile | Scalar:
+    """The coordinate of the first largest element along an axis, as i32.
+
+    Args:
+        value: a fragment. NaN is larger than every number.
+        axis: the axis; with None, the place in all elements, counted row by row.
+        keepdims: leave an extent of one in the place of the axis.
+
+    Raises:
+        LanguageError: `value` is no fragment, or the axis is out of range.
+    """
+    return _find(value, max_of, axis, keepdims, "tl.argmax")
+
+
+def argmin(
+    value: Tile, axis: int | None = None, keepdims: bool = False
+) -> Tile | Scalar:
+    """The coordinate of the first smallest element along an axis, as i32.
+
+    A NaN is found before every number, as in numpy. Arguments and errors as for
+    :func:`argmax`.
+    """
+    return _find(value, min_of, axis, keepdims, "tl.argmin")
+
+
+def _find(
+    value: Tile, extreme: Any, axis: int | None, keepdims: bool, what: str
+) -> Tile | Scalar:
+    value = check_tile(value, what)
+    if axis is None:
+        flat = _find(
+            reshape(value, (python_math.prod(value.shape),)), extreme, 0, False, what
+        )
+        if not keepdims:
+            return flat
+        return broadcast_to(flat, (1,) * value.ndim)
+    axis = check_axis(axis, value.ndim, what)
+    extent = value.shape[axis]
+    found: Any = value == extreme(value, axis, keepdims=True)
+    if value.dtype.is_float:
+        is_nan: Any = value != value
+        found = where(any_of(is_nan, axis, keepdims=True), is_nan, found)
+    places = iota([extent if dim == axis else 1 for dim in range(value.ndim)], axis)
+    return min_of(where(found, places, extent), axis, keepdims)
+
+
+class Sorted(NamedTuple):
+    """Elements in order, and the coordinates that they had."""
+
+    values: Tile
+    indices: Tile
+
+
+def sort(value: Tile, axis: int = -1, descending: bool = False) -> Tile:
+    """The elements along an axis in ascending order; NaN comes last.
+
+    Bitonic sort (Batcher: Sorting networks and their applications. AFIPS 1968): an
+    extent of 2^n takes n (n + 1) / 2 rounds of comparisons.
+
+    Args:
+        value: a fragment.
+        axis: an axis whose extent is a power of two.
+        descending: whether the largest element comes first.
+
+    Raises:
+        LanguageError: the extent is no power of two, or the axis is out of range.
+    """
+    (result,) = _sort([check_tile(value, "tl.sort")], axis, descending, "tl.sort")
+    return result
+
+
+def argsort(value: Tile, axis: int = -1, descending: bool = False) -> Sorted:
+    """The sorted elements, and the coordinates (i32) that they had along the axis.
+
+    The order is stable: equal elements keep theirs. Arguments and errors as for
+    :func:`sort`.
+    """
+    return _argsort(value, axis, descending, "tl.argsort")
+
+
+def _argsort(value: Tile, axis: int, descending: bool, what: str) -> Sorted:
+    value = check_tile(value, what)
+    places = iota(value.shape, check_axis(axis, value.ndim, what))
+    return Sorted(*_sort([value, places], axis, descending, what))
+
+
+def topk(value: Tile, k: int, axis: int = -1) -> Sorted:
+    """The k largest elements along an axis, the largest first, and their coordinates.
+
+    Args:
+        value: a fragment. NaN is larger than every number.
+        k: a power of two, at most the extent.
+        axis: an axis whose extent is a power of two.
+
+    Raises:
+        LanguageError: k or the extent is no power of two, or the axis is out of range.
+    """
+    what = "tl.topk"
+    value = check_tile(value, what)
+    axis = check_axis(axis, value.ndim, what)
+    k = check_integer(k, f"{what}: k", 1, value.shape[axis])
+    if k & (k - 1):
+        raise LanguageError(
+            f"{what}: k is a power of two, found {k}",
+            "take the next power of two, and leave the last elements unused",
+        )
+    items: list[Any] = [slice(None)] * value.ndim
+    items[axis] = slice(0, k)
+    found = _argsort(value, axis, True, what)
+    return Sorted(*(index(part, tuple(items)) for part in found))
+
+
+def _sort(values: list[Tile], axis: int, descending: bool, what: str) -> list[Tile]:
+    """Sorts the first fragment, and takes the others along.
+
+    With others, the last one has the coordinates, which decide between equal elements.
+    """
+    axis = check_axis(axis, values[0].ndim, what)
+    extent = values[0].shape[axis]
+    if extent & (extent - 1):
+        raise LanguageError(
+            f"{what}: the extent of axis {axis} is a power of two, found {extent}",
+            "load more elements with pad=, which then come last",
+        )
+    steps = extent.bit_length() - 1
+    for run in range(1, steps + 1):
+        for distance in reversed(range(run)):
+            # Runs of 2^run elements alternate between both directions.
+            values = _exchange(values, axis, distance, run - distance - 1, descending)
+    return values
+
+
+def _exchange(
+    values: list[Tile], axis: int, distance: int, bit: int, descending: bool
+) -> list[Tile]:
+    """Puts pairs of elements that are 2^distance apart in order.
+
+    The axis becomes three: pairs of blocks, the two blocks of a pair, and the places in
+    a block. The direction is a bit of the number of the pair.
+    """
+    shape = values[0].shape
+    outer, inner = shape[axis] >> (distance + 1), 1 << distance
+    lows: list[Any] = []
+    highs: list[Any] = []
+    for value in values:
+        parts = reshape(value, (*shape[:axis], outer, 2, inner, *shape[axis + 1 :]))
+        items: list[Any] = [slice(None)] * parts.ndim
+        for part, halves in enumerate((lows, highs)):
+            items[axis + 1] = part
+            halves.append(parts[tuple(items)])
+    extents = [1] * lows[0].ndim
+    extents[axis] = outer
+    # Without an order between equal elements, falling runs may exchange them.
+    falls: Any = (iota(extents, axis) >> bit) & 1 != 0
+    swaps = falls ^ _comes_later(lows, highs, descending)
+    return [
+        reshape(
+            stack((where(swaps, high, low), where(swaps, low, high)), axis + 1), shape
+        )
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def _comes_later(lhs: list[Any], rhs: list[Any], descending: bool) -> Any:
+    """Whether elements of `lhs` come after those of `rhs` in the sorted fragment."""
+    if descending:
+        later = _is_larger(rhs[0], lhs[0])
+    else:
+        later = _is_larger(lhs[0], rhs[0])
+    if len(lhs) == 1:
+        return later
+    is_equal = ~_is_larger(lhs[0], rhs[0]) & ~_is_larger(rhs[0], lhs[0])
+    return later | (is_equal & (lhs[-1] > rhs[-1]))
+
+
+def _is_larger(lhs: Any, rhs: Any) -> Any:
+    """``lhs > rhs``, where NaN is larger than every number."""
+    if not lhs.dtype.is_float:
+        return lhs > rhs
+    return (lhs > rhs) | ((lhs != lhs) & (rhs == rhs))

@@ -1,0 +1,57 @@
+"""Wrong arguments of the language's functions."""
+
+import tilews.language as tl
+from support.kernel_errors import check
+
+
+def test_fragments_that_are_put_together_fit():
+    def shapes(A: tl.Tensor["M", tl.f16]):
+        return tl.cat((tl.zeros((8, 4), tl.f16), tl.zeros((8, 2), tl.f16)))  # HERE
+
+    def no_tuple(A: tl.Tensor["M", tl.f16]):
+        return tl.stack(tl.zeros((8, 4), tl.f16))  # HERE
+
+    def no_pair(A: tl.Tensor["M", tl.f16]):
+        return tl.split(tl.zeros((8, 4), tl.f16))  # HERE
+
+    def prime(A: tl.Tensor["M", tl.f16]):
+        return tl.flip(tl.zeros((8, 67), tl.f16))  # HERE
+
+    def no_power(A: tl.Tensor["M", tl.f16]):
+        return tl.sort(tl.zeros((8, 12), tl.f16))  # HERE
+
+    def three(A: tl.Tensor["M", tl.f16]):
+        return tl.topk(tl.zeros((8, 16), tl.f16), 3)  # HERE
+
+    fragments = "expected fragments of one shape, found (8, 4) and (8, 2)"
+    check(shapes, fragments, "repeat the smaller one with tl.broadcast_to")
+    check(no_tuple, "tl.stack: expected a tuple of fragments, found a fragment")
+    check(no_pair, "tl.split: expected a last extent of 2, found shape (8, 4)")
+    check(prime, "tl.flip: extent 67 has the prime factor 67, expected none above 64")
+    check(no_power, "tl.sort: the extent of axis 1 is a power of two, found 12")
+    check(three, "tl.topk: k is a power of two, found 3")
+
+
+def test_functions_of_bits_take_integers():
+    def real(A: tl.Tensor["M", tl.f16]):
+        return tl.popcount(tl.zeros((8, 4), tl.f16))  # HERE
+
+    def narrow(A: tl.Tensor["M", tl.f16]):
+        return tl.byte_perm(tl.iota((8,), 0, tl.i16), 0, 0x3210)  # HERE
+
+    def digit(A: tl.Tensor["M", tl.f16]):
+        return tl.byte_perm(tl.iota((8,)), 0, 0x1810)  # HERE
+
+    def counters(A: tl.Tensor["M", tl.f16]):
+        return tl.rand(0, tl.zeros((8,), tl.f32))  # HERE
+
+    def seed(A: tl.Tensor["M", tl.f16]):
+        return tl.rand(0.5, tl.iota((8,)))  # HERE
+
+    check(real, "tl.popcount takes integers, found f16")
+    check(narrow, "tl.byte_perm takes i32, found i16")
+    check(
+        digit, "tl.byte_perm: digit 2 of the selector 0x1810 is 8, expected at most 7"
+    )
+    check(counters, "expected a fragment or a scalar of integers")
+    check(seed, "expected a seed of up to 64 bits, found the Python value 0.5")
