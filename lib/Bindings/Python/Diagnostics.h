@@ -32,12 +32,31 @@ public:
     attached = false;
   }
 
-  const std::vector<std::string> &getLines() const { return lines; }
+  /// A diagnostic and its notes.
+  struct Message {
+    bool isError;
+    std::vector<std::string> lines;
+  };
 
+  const std::vector<Message> &getMessages() const { return messages; }
+
+  /// Returns the lines in the order of the diagnostics.
+  std::vector<std::string> getLines() const {
+    std::vector<std::string> lines;
+    for (const Message &message : messages)
+      lines.insert(lines.end(), message.lines.begin(), message.lines.end());
+    return lines;
+  }
+
+  /// Returns all lines, those of errors first: what failed comes before remarks
+  /// on what else the compiler did.
   std::string getText() const {
     std::string text;
-    for (const std::string &line : lines)
-      text += (text.empty() ? "" : "\n") + line;
+    for (bool isError : {true, false})
+      for (const Message &message : messages)
+        if (message.isError == isError)
+          for (const std::string &line : message.lines)
+            text += (text.empty() ? "" : "\n") + line;
     return text;
   }
 
@@ -55,11 +74,24 @@ private:
   }
 
   static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *self) {
-    static_cast<DiagnosticCollector *>(self)->add(diagnostic, "");
+    auto &messages = static_cast<DiagnosticCollector *>(self)->messages;
+    bool isError = mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError;
+    Message message{isError, {}};
+    add(diagnostic, "", message.lines);
+    // The driver of a conversion reports an operation that it could not convert,
+    // also where a pattern has said why.
+    bool isKnown =
+        !messages.empty() && messages.back().isError &&
+        message.lines.size() == 1 &&
+        message.lines[0].find("error: failed to legalize operation") !=
+            std::string::npos;
+    if (!isKnown)
+      messages.push_back(std::move(message));
     return mlirLogicalResultSuccess();
   }
 
-  void add(MlirDiagnostic diagnostic, const std::string &indent) {
+  static void add(MlirDiagnostic diagnostic, const std::string &indent,
+                  std::vector<std::string> &lines) {
     static constexpr const char *severities[] = {"error", "warning", "note",
                                                  "remark"};
     std::string place, message;
@@ -79,10 +111,10 @@ private:
                     severities[mlirDiagnosticGetSeverity(diagnostic)] + ": " +
                     message);
     for (intptr_t i = 0, n = mlirDiagnosticGetNumNotes(diagnostic); i < n; ++i)
-      add(mlirDiagnosticGetNote(diagnostic, i), indent + "  ");
+      add(mlirDiagnosticGetNote(diagnostic, i), indent + "  ", lines);
   }
 
-  std::vector<std::string> lines;
+  std::vector<Message> messages;
   MlirContext context;
   MlirDiagnosticHandlerID handler;
   bool attached = true;

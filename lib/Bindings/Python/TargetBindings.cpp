@@ -20,6 +20,7 @@
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,8 +121,11 @@ private:
     }
     if (failed)
       diagnostics.raise();
-    messages.insert(messages.end(), diagnostics.getLines().begin(),
-                    diagnostics.getLines().end());
+    // Phases are printed by running passes again, which report the same again.
+    for (const auto &message : diagnostics.getMessages())
+      if (reported.insert(message.lines).second)
+        messages.insert(messages.end(), message.lines.begin(),
+                        message.lines.end());
     return text;
   }
 
@@ -130,6 +134,8 @@ private:
   TilewsCompilation compilation{nullptr};
   std::mutex mutex;
   std::vector<std::string> messages;
+  /// Diagnostics that `messages` has.
+  std::set<std::vector<std::string>> reported;
 };
 } // namespace
 

@@ -99,6 +99,11 @@ def _is_ours(function: types.FunctionType) -> bool:
     return (function.__module__ or "").split(".")[0] == "tilews"
 
 
+def _is_ours_to_call(callee: Any) -> bool:
+    """Whether this is a function of the language."""
+    return isinstance(callee, types.FunctionType) and _is_ours(callee)
+
+
 class CallResolver:
     """Finds out how to call what an expression evaluated to, and calls it.
 
@@ -141,7 +146,20 @@ class CallResolver:
         elif isinstance(callee, types.FunctionType) and not _is_ours(callee):
             if contains_value(args) or contains_value(kwargs):
                 return self._inline(node, from_python(callee), args, kwargs)
+        if _is_ours_to_call(callee):
+            # Such as tl.reduce with a function of the kernel.
+            args = [self._as_callable(node, item) for item in args]
+            kwargs = {key: self._as_callable(node, x) for key, x in kwargs.items()}
         return self._call_python(callee, args, kwargs)
+
+    def _as_callable(self, node: ast.Call, item: Any) -> Any:
+        """A function of the kernel as one that Python can call; else the same."""
+        is_function = isinstance(item, (SourceFunction, InlineFunction)) or (
+            isinstance(item, types.FunctionType) and not _is_ours(item)
+        )
+        if not is_function:
+            return item
+        return lambda *args, **kwargs: self.call(node, item, list(args), kwargs)
 
     def _call_python(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Calls a function of the language, or a plain Python function."""

@@ -42,6 +42,9 @@ class SourceFunction:
     file: SourceFile
     scopes: Sequence[Mapping[str, Any]]
 
+    def __repr__(self) -> str:
+        return f"the function {self.name}"
+
     def lookup(self, name: str) -> Any:
         """The value of a free name.
 

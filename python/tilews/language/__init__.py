@@ -4,6 +4,9 @@
 
 from . import values as _values  # isort: skip (the others need its classes first)
 
+from .composed.joining import cat, flip, join, permute, split, stack
+from .composed.ordering import argmax, argmin, argsort, sort, topk
+from .composed.random import philox, rand, randint, randn
 from .control import (
     block_id,
     device_assert,
@@ -17,7 +20,6 @@ from .control import (
     static_range,
     use_swizzle,
 )
-from .joining import cat, flip, join, permute, split, stack
 from .layouts import with_layout
 from .math import (
     abs,
@@ -78,8 +80,6 @@ from .memory import (
     store,
     view,
 )
-from .ordering import argmax, argmin, argsort, sort, topk
-from .random import philox, rand, randint, randn
 from .reductions import (
     absmax,
     absmin,

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from .. import ir
 from ..dialects import tile
+from ..errors import LanguageError
+from .composed.combining import reduce_by, scan_by
+from .math import fmax, fmin
 from .shapes import as_scalar, check_axis, check_tile, expand_dims
 from .types import i1
-from .values import Scalar, Tile
+from .values import Scalar, Tile, describe
 
 _KINDS = ("sum", "max", "min", "absmax", "absmin", "and", "or", "xor", "any", "all")
+_PAIRWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda a, b: a + b,
+    "max": fmax,
+    "min": fmin,
+}
 
 
 def reduce(
-    value: Tile, kind: str, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+    value: Any,
+    kind: str | Callable[..., Any],
+    axis: int | None = None,
+    keepdims: bool = False,
+) -> Any:
     """Combines the elements along an axis, or all of them.
 
     Args:
-        value: a fragment.
+        value: a fragment; for a function, also a tuple of fragments of one shape.
         kind: sum, max, min, absmax, absmin, and, or, xor, any or all. Maxima and
-            minima pass over NaN; integers compare as signed.
+            minima pass over NaN; integers compare as signed. Or an associative
+            function of two values, ``combine(a, b)``, with `a` from smaller
+            coordinates than `b`; for a tuple of n fragments it takes 2 n values and
+            returns n.
         axis: the axis, negative ones counted from the last; None for all.
         keepdims: leave an extent of one in its place.
 
     Returns:
-        A fragment, or a scalar if no dimension is left.
+        A fragment, or a scalar if no dimension is left; a tuple for a tuple.
+
+    Raises:
+        LanguageError: `value` is no fragment, the axis is out of range, `kind` is
+            unknown, or the function does not return what it takes.
     """
-    what = f"tl.{kind}"
+    if callable(kind):
+        return reduce_by(value, kind, axis, keepdims)
+    what = f"tl.{kind}" if kind in _KINDS else "tl.reduce"
     value = check_tile(value, what)
     if kind not in _KINDS:
-        raise ValueError(f"tl.reduce: expected one of {', '.join(_KINDS)}: {kind!r}")
+        raise LanguageError(
+            f"tl.reduce: expected a function, or one of {', '.join(_KINDS)}, found "
+            f"{describe(kind)}"
+        )
     if kind in ("any", "all"):
         value = value.to(i1)
     attribute = ir.Attribute.parse(f"#tile.reduction<{kind}>")
@@ -105,40 +131,65 @@ def all(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | 
     return reduce(value, "all", axis, keepdims)
 
 
-def scan(value: Tile, kind: str, axis: int = 0, reverse: bool = False) -> Tile:
-    """The running sum, maximum or minimum along an axis.
+def scan(
+    value: Any,
+    kind: str | Callable[..., Any],
+    axis: int = 0,
+    reverse: bool = False,
+    exclusive: bool = False,
+    initial: Any = None,
+) -> Any:
+    """The combinations of all elements up to each element along an axis.
 
     Args:
-        value: a fragment.
-        kind: 'sum', 'max' or 'min'.
+        value: a fragment; for a function, also a tuple of fragments of one shape.
+        kind: 'sum', 'max' or 'min', or an associative function as for :func:`reduce`.
         axis: the dimension.
-        reverse: whether to start at the end of the axis.
+        reverse: whether to start at the end of the axis. A function then has as `a`
+            the value from larger coordinates.
+        exclusive: whether an element leaves itself out. Then `initial` comes first.
+        initial: what an exclusive scan starts with: a number, or one for each fragment
+            of the tuple; by default 0 for 'sum'.
 
     Returns:
-        A fragment of the same shape and type.
+        A fragment of the same shape and type; a tuple for a tuple.
 
     Raises:
-        LanguageError: `value` is no fragment, or the axis is out of range.
-        ValueError: `kind` is unknown.
+        LanguageError: as for :func:`reduce`; or `initial` is missing or not wanted.
     """
+    if exclusive and initial is None and kind == "sum":
+        initial = 0
+    if exclusive == (initial is None):
+        raise LanguageError(
+            "tl.scan: an exclusive scan takes initial=, and no other scan does",
+            "write for example tl.scan(x, 'max', exclusive=True, initial=-math.inf)",
+        )
+    if callable(kind) or exclusive:
+        combine = kind if callable(kind) else _PAIRWISE.get(kind, kind)
+        if callable(combine):
+            return scan_by(value, combine, axis, reverse, initial)
+        kind = combine
     value = check_tile(value, "tl.scan")
-    if kind not in ("sum", "max", "min"):
-        raise ValueError(f"tl.scan: expected 'sum', 'max' or 'min', found {kind!r}")
+    if kind not in _PAIRWISE:
+        raise LanguageError(
+            f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, found "
+            f"{describe(kind)}"
+        )
     axis = check_axis(axis, value.ndim, "tl.scan")
     attribute = ir.Attribute.parse(f"#tile.reduction<{kind}>")
     return Tile(tile.scan(attribute, value.ir, axis, reverse=reverse))
 
 
-def cumsum(value: Tile, axis: int = 0, reverse: bool = False) -> Tile:
+def cumsum(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
     """The running sum along an axis."""
     return scan(value, "sum", axis, reverse)
 
 
-def cummax(value: Tile, axis: int = 0, reverse: bool = False) -> Tile:
+def cummax(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
     """The running maximum along an axis."""
     return scan(value, "max", axis, reverse)
 
 
-def cummin(value: Tile, axis: int = 0, reverse: bool = False) -> Tile:
+def cummin(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
     """The running minimum along an axis."""
     return scan(value, "min", axis, reverse)

@@ -85,7 +85,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, dropout, in_place, plan, roles = blocks
+    code, recurrence, dropout, in_place, plan, roles = blocks
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
@@ -103,6 +103,12 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     runpy.run_path(str(path))["dropout"](x, y, 5, 0.75)
     kept = tl.rand(5, np.arange(1000)) >= 0.75
     assert 200 < kept.sum() < 300 and (y == np.where(kept, 4, 0)).all()
+
+    path = tmp_path / "recurrence.py"
+    path.write_text(header + recurrence)
+    a, b, h = np.full((2, 64), 0.5, np.float32), np.ones((2, 64), np.float32), x[:128]
+    runpy.run_path(str(path))["linear_recurrence"](a, b, h.reshape(2, 64))
+    assert (h[:3] == (1, 1.5, 1.75)).all() and h[63] == h[127] == 2
 
     # The same matmul with a plan that is given by hand.
     lines = code.splitlines(keepends=True)

@@ -55,3 +55,37 @@ def test_functions_of_bits_take_integers():
     )
     check(counters, "expected a fragment or a scalar of integers")
     check(seed, "expected a seed of up to 64 bits, found the Python value 0.5")
+
+
+def test_reductions_and_scans_with_a_function():
+    def kind(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f16), "product")  # HERE
+
+    def results(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f16), lambda a, b: (a, b))  # HERE
+
+    def prime(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((67,), tl.f16), lambda a, b: a + b)  # HERE
+
+    def shapes(A: tl.Tensor["M", tl.f16]):
+        pair = tl.zeros((8,), tl.f16), tl.zeros((4,), tl.f16)
+        tl.scan(pair, lambda a, b, c, d: (a, b))  # HERE
+
+    def initial(A: tl.Tensor["M", tl.f16]):
+        tl.scan(tl.zeros((8,), tl.f16), "max", exclusive=True)  # HERE
+
+    def unwanted(A: tl.Tensor["M", tl.f16]):
+        tl.scan(tl.zeros((8,), tl.f16), "max", initial=0)  # HERE
+
+    def initials(A: tl.Tensor["M", tl.f16]):
+        first = (0, 0)
+        x = tl.zeros((8,), tl.f16)
+        tl.scan(x, "sum", exclusive=True, initial=first)  # HERE
+
+    check(kind, "tl.reduce: expected a function, or one of sum, max, min, absmax")
+    check(results, "the function has to return f16 as it takes, found a fragment")
+    check(prime, "tl.reduce: extent 67 has the prime factor 67, expected none above 64")
+    check(shapes, "tl.scan: expected fragments of one shape, found (8,) and (4,)")
+    for kernel in (initial, unwanted):
+        check(kernel, "an exclusive scan takes initial=, and no other scan does")
+    check(initials, "tl.scan: expected 1 initial values, found 2")

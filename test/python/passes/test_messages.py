@@ -2,9 +2,21 @@
 
 import pytest
 
+import tilews
+import tilews.language as tl
 from kernels import role_copies
 from kernels.gemm import gemm
 from tilews import compiler, passes
+
+
+@tilews.kernel(threads=128)
+def fp8_matmul(A: tl.Tensor["64, 64", tl.e4m3], C: tl.Tensor["64, 64", tl.f32]):
+    acc = tl.zeros((64, 64), tl.f32)
+    shared = tl.alloc_shared((64, 64), tl.e4m3)
+    for _ in tl.range(2, num_stages=2):
+        tl.copy(A, shared)
+        acc = tl.gemm(shared, shared, acc)
+    C[0, 0] = acc
 
 
 def compile_with_remarks():
@@ -20,7 +32,8 @@ def test_messages_of_a_compilation():
         assert len([text for text in remarks if "tile-ws-0011" in text]) == 2
         assert compiled.ptx
         assert compiled.manifest
-        compiled.mlir("laid_out")  # Runs passes again, with the same remarks.
+        compiled.mlir("laid_out")  # Runs passes again, which report the same.
+    assert len(compiled.messages) == len(set(compiled.messages))
     assert [text for step in found for text in step] == compiled.messages
     assert all(found)
 
@@ -31,6 +44,14 @@ def test_messages_of_a_kernel_that_is_compiled_once():
         for _ in range(2):
             role_copies.in_a_loop.compile("sm_80", index_bitwidth=64).mlir()
     assert len([text for text in found if "tile-ws-0011" in text]) == 2
+
+
+def test_errors_come_before_remarks():
+    with pytest.raises(compiler.CompileError) as error:
+        fp8_matmul.compile("gfx942")
+    first, *others = str(error.value).splitlines()
+    assert first.endswith("error: cannot compute with 'f8E4M3FN' on gfx942")
+    assert others and all("remark: " in line for line in others)
 
 
 def test_messages_of_passes():

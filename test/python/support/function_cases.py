@@ -248,7 +248,77 @@ ORDER = [
     ),
 ]
 
-CASES = INDEXING + BITS + NUMBERS + ORDER
+
+def _compose(a1: Any, b1: Any, a2: Any, b2: Any) -> tuple[Any, Any]:
+    """The map x -> a1 x + b1, and after it x -> a2 x + b2; this does not commute."""
+    return a1 * a2, a2 * b1 + b2
+
+
+def _composed(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """The constants of all compositions along an axis, from its start."""
+    scales, constants = (np.moveaxis(a, axis, 0) for a in (x, y))
+    results = []
+    scale, constant = np.ones_like(scales[0]), np.zeros_like(scales[0])
+    for next_scale, next_constant in zip(scales, constants, strict=True):
+        scale, constant = _compose(scale, constant, next_scale, next_constant)
+        results.append(constant)
+    return np.moveaxis(np.stack(results), 0, axis)
+
+
+def _both(x: Any, y: Any, join: Callable[..., Any]) -> Any:
+    """48 columns, an extent that is no power of two."""
+    return join((x, y, y), 1)
+
+
+COMBINING = [
+    *(
+        FunctionCase(
+            f"reduce-by-{axis}",
+            lambda x, y, axis=axis: tl.reduce((x, y), _compose, axis, keepdims=True)[1],
+            lambda x, y, axis=axis: np.take(_composed(x, y, axis), [-1], axis),
+            np.int32,
+        )
+        for axis in (0, 1)
+    ),
+    *(
+        FunctionCase(
+            f"scan-by-{axis}",
+            lambda x, y, axis=axis: tl.scan((x, y), _compose, axis)[1],
+            lambda x, y, axis=axis: _composed(x, y, axis),
+            np.int32,
+        )
+        for axis in (0, 1)
+    ),
+    FunctionCase(
+        "reduce-all",
+        lambda x, y: tl.full((1, 1), tl.reduce(x, lambda a, b: a ^ b), x.dtype),
+        lambda x, y: np.bitwise_xor.reduce(x, axis=None, keepdims=True),
+        np.int32,
+    ),
+    FunctionCase(
+        "scan-reverse",
+        lambda x, y: tl.scan((x, y), _compose, 1, reverse=True)[1],
+        lambda x, y: _composed(x[:, ::-1], y[:, ::-1], 1)[:, ::-1],
+        np.int32,
+    ),
+    FunctionCase(
+        "exclusive-sum",
+        lambda x, y: tl.scan(_both(x, y, tl.cat), "sum", 1, exclusive=True),
+        lambda x, y: (
+            np.cumsum(_both(x, y, np.concatenate), 1) - _both(x, y, np.concatenate)
+        ).astype(np.int32),
+        np.int32,
+    ),
+    FunctionCase(
+        "exclusive-max",
+        lambda x, y: tl.scan(y, "max", 0, True, exclusive=True, initial=0.25),
+        lambda x, y: np.maximum.accumulate(
+            np.concatenate((y[1:], np.full((1, 16), 0.25, y.dtype)))[::-1]
+        )[::-1],
+    ),
+]
+
+CASES = INDEXING + BITS + NUMBERS + ORDER + COMBINING
 
 
 def run(case: FunctionCase, target: str = "cpu", **options: Any) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import LanguageError
-from .arithmetic import as_value, unify
-from .math import where
-from .shapes import check_axis, check_tile, expand_dims, iota, reshape, transpose
-from .values import Tile, describe
+from ...errors import LanguageError
+from ..arithmetic import as_value, unify
+from ..math import where
+from ..shapes import check_axis, check_tile, expand_dims, iota, reshape, transpose
+from ..values import Tile, describe
 
-#: The largest prime factor of an extent that :func:`flip` reverses.
-_MAX_FACTOR = 64
+#: The largest prime factor of an extent that is taken apart.
+MAX_FACTOR = 64
 
 
 def stack(values: Sequence[Any], axis: int = 0) -> Tile:
@@ -139,11 +139,11 @@ def _flip(value: Tile, axis: int) -> Tile:
     an axis of extent 2^b takes b exchanges of two halves.
     """
     shape, extent, outer = value.shape, value.shape[axis], 1
-    for factor in _prime_factors(extent):
-        if factor > _MAX_FACTOR:
+    for factor in prime_factors(extent):
+        if factor > MAX_FACTOR:
             raise LanguageError(
                 f"tl.flip: extent {extent} has the prime factor {factor}, expected "
-                f"none above {_MAX_FACTOR}",
+                f"none above {MAX_FACTOR}",
                 "flip while storing, with a fragment of indices",
             )
         inner = extent // outer // factor
@@ -163,7 +163,7 @@ def _digit(value: Tile, axis: int, number: int) -> Tile:
     return value[tuple(items)]
 
 
-def _prime_factors(number: int) -> list[int]:
+def prime_factors(number: int) -> list[int]:
     """The prime factors in ascending order, e.g. 12: [2, 2, 3]."""
     factors, factor = [], 2
     while number > 1:

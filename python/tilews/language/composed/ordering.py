@@ -8,14 +8,13 @@ from __future__ import annotations
 import math as python_math
 from typing import Any, NamedTuple
 
-from ..errors import LanguageError
-from .integers import check_integer
-from .joining import stack
-from .math import where
-from .reductions import any as any_of
-from .reductions import max as max_of
-from .reductions import min as min_of
-from .shapes import (
+from ...errors import LanguageError
+from ..integers import check_integer
+from ..math import where
+from ..reductions import any as any_of
+from ..reductions import max as max_of
+from ..reductions import min as min_of
+from ..shapes import (
     broadcast_to,
     check_axis,
     check_tile,
@@ -23,7 +22,8 @@ from .shapes import (
     iota,
     reshape,
 )
-from .values import Scalar, Tile
+from ..values import Scalar, Tile
+from .joining import stack
 
 
 def argmax(

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import LanguageError
-from .arithmetic import as_value, cast, is_number
-from .math import cos, log, sqrt, umulhi, ushr
-from .types import f32, i32, i64
-from .values import Scalar, Tile, Value, describe
+from ...errors import LanguageError
+from ..arithmetic import as_value, cast, is_number
+from ..math import cos, log, sqrt, umulhi, ushr
+from ..types import f32, i32, i64
+from ..values import Scalar, Tile, Value, describe
 
 _ROUNDS = 10
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

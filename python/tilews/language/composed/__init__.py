@@ -1,0 +1,1 @@
+"""Functions that are made of others, without operations of their own."""

@@ -1,0 +1,179 @@
+"""Reductions and scans with a function.
+
+The elements along an axis are combined in a tree: an extent of 2^n takes n steps, each
+of which combines all neighbouring pairs at once. An extent with an odd prime factor p
+takes p - 1 steps for that factor. The function is applied to whole fragments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import LanguageError
+from ..arithmetic import as_value
+from ..shapes import as_scalar, broadcast_to, check_axis, check_tile, reshape
+from ..values import Tile, Value, describe
+from .joining import MAX_FACTOR, flip, prime_factors, stack
+
+_Tiles = tuple[Tile, ...]
+_Combine = Callable[[_Tiles, _Tiles], _Tiles]
+
+
+def reduce_by(
+    value: Any, function: Callable[..., Any], axis: Any, keepdims: Any
+) -> Any:
+    """:func:`tl.reduce` with a function."""
+    what = "tl.reduce"
+    tiles = _check_tiles(value, what)
+    shape = tiles[0].shape
+    if axis is None:
+        tiles = tuple(reshape(tile, (math.prod(shape),)) for tile in tiles)
+        axis, kept = 0, (1,) * len(shape)
+    else:
+        axis = check_axis(axis, len(shape), what)
+        kept = (*shape[:axis], 1, *shape[axis + 1 :])
+    combine = _checked(function, tiles, what)
+    for factor in _factors(tiles[0].shape[axis], what):
+        parts = _digits(tiles, axis, factor)
+        tiles = parts[0]
+        for part in parts[1:]:
+            tiles = combine(tiles, part)
+    dropped = [extent for place, extent in enumerate(tiles[0].shape) if place != axis]
+    results = tuple(reshape(tile, kept if keepdims else dropped) for tile in tiles)
+    unpacked = tuple(tile if tile.shape else as_scalar(tile) for tile in results)
+    return unpacked if isinstance(value, (tuple, list)) else unpacked[0]
+
+
+def scan_by(
+    value: Any, function: Callable[..., Any], axis: Any, reverse: bool, initial: Any
+) -> Any:
+    """:func:`tl.scan` with a function; exclusive if `initial` is given."""
+    what = "tl.scan"
+    tiles = _check_tiles(value, what)
+    axis = check_axis(axis, tiles[0].ndim, what)
+    combine = _checked(function, tiles, what)
+    if reverse:
+        tiles = tuple(flip(tile, axis) for tile in tiles)
+    scanned = tiles if initial is None else _repeat(initial, tiles, what)
+    scanned = _scan(tiles, scanned, combine, axis, what)
+    if reverse:
+        scanned = tuple(flip(tile, axis) for tile in scanned)
+    return scanned if isinstance(value, (tuple, list)) else scanned[0]
+
+
+def _scan(
+    totals: _Tiles, scanned: _Tiles, combine: _Combine, axis: int, what: str
+) -> _Tiles:
+    """Scans blocks that grow to the whole axis.
+
+    Sklansky: Conditional-sum addition logic. IRE Transactions on Electronic Computers
+    9, 1960.
+
+    `scanned` has the scan within each block, and `totals` all elements of each block,
+    along an axis of blocks. A step joins p blocks: it combines the total of the blocks
+    before with what is scanned in each.
+    """
+    shape, size = totals[0].shape, 1
+    for factor in reversed(_factors(shape[axis], what)):
+        before = _digits(totals, axis, factor)
+        count = shape[axis] // size // factor
+        blocks = (*shape[:axis], count, factor, size, *shape[axis + 1 :])
+        parts = [
+            tuple(reshape(tile, blocks)[_at(axis + 1, place)] for tile in scanned)
+            for place in range(factor)
+        ]
+        total = before[0]
+        for place in range(1, factor):
+            spread = tuple(
+                broadcast_to(
+                    reshape(tile, (*shape[:axis], count, 1, *shape[axis + 1 :])),
+                    parts[place][0].shape,
+                )
+                for tile in total
+            )
+            parts[place] = combine(spread, parts[place])
+            total = combine(total, before[place])
+        scanned = tuple(
+            reshape(stack([part[n] for part in parts], axis + 1), shape)
+            for n in range(len(scanned))
+        )
+        totals, size = total, size * factor
+    return scanned
+
+
+def _check_tiles(value: Any, what: str) -> _Tiles:
+    """The value as a tuple of fragments of one shape."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    tiles = tuple(check_tile(item, what) for item in values)
+    shapes = dict.fromkeys(tile.shape for tile in tiles)
+    if len(shapes) != 1:
+        found = " and ".join(map(str, shapes)) or "no fragment"
+        raise LanguageError(f"{what}: expected fragments of one shape, found {found}")
+    return tiles
+
+
+def _checked(function: Callable[..., Any], tiles: _Tiles, what: str) -> _Combine:
+    """The function on tuples of fragments, with its results checked."""
+    dtypes = [tile.dtype for tile in tiles]
+
+    def combine(lhs: _Tiles, rhs: _Tiles) -> _Tiles:
+        found = function(*lhs, *rhs)
+        results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+        fits = len(results) == len(dtypes) and all(
+            isinstance(result, Value) and result.dtype == dtype
+            for result, dtype in zip(results, dtypes, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join(map(str, dtypes))
+            shown = ", ".join(map(describe, results))
+            raise LanguageError(
+                f"{what}: the function has to return {wanted} as it takes, found "
+                f"{shown}"
+            )
+        return tuple(
+            as_value(result, dtype, tile.shape)
+            for result, dtype, tile in zip(results, dtypes, lhs, strict=True)
+        )
+
+    return combine
+
+
+def _repeat(initial: Any, tiles: _Tiles, what: str) -> _Tiles:
+    """The initial values of an exclusive scan, as fragments."""
+    values = tuple(initial) if isinstance(initial, (tuple, list)) else (initial,)
+    if len(values) != len(tiles):
+        raise LanguageError(
+            f"{what}: expected {len(tiles)} initial values, found {len(values)}"
+        )
+    return tuple(
+        as_value(value, tile.dtype, tile.shape)
+        for value, tile in zip(values, tiles, strict=True)
+    )
+
+
+def _factors(extent: int, what: str) -> list[int]:
+    factors = prime_factors(extent)
+    if factors and factors[-1] > MAX_FACTOR:
+        raise LanguageError(
+            f"{what}: extent {extent} has the prime factor {factors[-1]}, expected "
+            f"none above {MAX_FACTOR}",
+            "load more elements with pad=, so that the extent is a power of two",
+        )
+    return factors
+
+
+def _digits(tiles: _Tiles, axis: int, factor: int) -> list[_Tiles]:
+    """For each of `factor` neighbours along an axis, these elements of each tile."""
+    shape = tiles[0].shape
+    groups = (*shape[:axis], shape[axis] // factor, factor, *shape[axis + 1 :])
+    grouped = [reshape(tile, groups) for tile in tiles]
+    return [
+        tuple(tile[_at(axis + 1, place)] for tile in grouped) for place in range(factor)
+    ]
+
+
+def _at(axis: int, place: int) -> tuple[Any, ...]:
+    """The index of one place along an axis."""
+    return (*(slice(None),) * axis, place)
