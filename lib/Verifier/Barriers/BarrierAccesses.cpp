@@ -105,10 +105,8 @@ Outcome BarrierAccesses::checkRead(const State &state, unsigned task,
     return fail(finding, op,
                 reads + getName(unwritten) +
                     " that nothing has been written to");
-  VectorClockRef clock = parts.knowledge.getTask(state, task);
-  if (PlaceSet unordered = clock.getMissing(ClockRows::OfThreads, places) |
-                           clock.getMissing(ClockRows::OfCopies, places) |
-                           getUnorderedUpdates(state, task, places))
+  if (PlaceSet unordered = parts.knowledge.getOpenWrites(state, task, places) |
+                           parts.knowledge.getOpenUpdates(state, task, places))
     return fail(finding, op,
                 reads + getName(unordered) +
                     " without waiting for what was written there");
@@ -152,30 +150,6 @@ bool BarrierAccesses::isByOneThread(const BarrierEvent &event) const {
   return role && role.getElected();
 }
 
-/// The places among `places` with atomic updates that do not happen-before the
-/// next step of `task`.
-PlaceSet BarrierAccesses::getUnorderedUpdates(const State &state, unsigned task,
-                                              PlaceSet places) const {
-  if (!model.hasAtomics)
-    return 0;
-  PlaceSet unordered = 0;
-  VectorClockRef clock = parts.knowledge.getTask(state, task);
-  for (unsigned other = 0; other < model.getNumTasks(); ++other)
-    unordered |=
-        clock.getMissing(parts.knowledge.getRows().getAtomics(other), places);
-  return unordered;
-}
-
-/// Whether all reads of `places` happen-before the next step of `task`.
-bool BarrierAccesses::isAfterReads(const State &state, unsigned task,
-                                   PlaceSet places) const {
-  VectorClockRef clock = parts.knowledge.getTask(state, task);
-  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
-    if (!clock.contains(parts.knowledge.getRows().getReads(reader), places))
-      return false;
-  return true;
-}
-
 /// Whether all accesses to `places` that must not overlap a write by `task`
 /// happen-before it. Copies by the same task must not if they are in
 /// `conflicts`.
@@ -186,8 +160,9 @@ bool BarrierAccesses::isOrderedBefore(const State &state, unsigned task,
   PlaceSet others = places & ~parts.history.getOwned(state, task);
   return clock.contains(ClockRows::OfThreads, others) &&
          clock.contains(ClockRows::OfCopies, others | conflicts.copies) &&
-         !getUnorderedUpdates(state, task, places) &&
-         isAfterReads(state, task, places);
+         clock.contains(ClockRows::OfLoads, others | conflicts.loads) &&
+         !parts.knowledge.getOpenUpdates(state, task, places) &&
+         !parts.knowledge.getOpenReads(state, task, places);
 }
 
 /// Whether the other threads of `task` have made their accesses to `places`
@@ -246,7 +221,7 @@ Outcome BarrierAccesses::write(State &state, unsigned task,
     parts.knowledge.forget(state, ClockRows::OfThreads, places, task);
   parts.history.takeOver(state, task, places);
   parts.fills.addWrite(state, access, places);
-  parts.copies.overwrite(state, places, task);
+  parts.copies.overwrite(state, task, places);
   parts.proxy.addWrite(
       state, isCopy ? ClockRows::OfCopies : ClockRows::OfThreads, places);
   if (isCopy)
@@ -271,10 +246,8 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
     return fail(finding, op,
                 updates + model.places.getName(unwritten) +
                     " that nothing has been written to");
-  VectorClockRef clock = parts.knowledge.getTask(state, task);
-  if (!clock.contains(ClockRows::OfThreads, places) ||
-      !clock.contains(ClockRows::OfCopies, places) ||
-      !isAfterReads(state, task, places))
+  if (parts.knowledge.getOpenWrites(state, task, places) ||
+      parts.knowledge.getOpenReads(state, task, places))
     return fail(finding, op,
                 updates + model.places.getName(places) +
                     " while others may still access it");
@@ -306,14 +279,12 @@ Outcome BarrierAccesses::checkSharing(const State &state, unsigned task,
                                       PlaceSet places, Finding &finding) const {
   if (!places)
     return Outcome::Done;
-  VectorClockRef clock = parts.knowledge.getTask(state, task);
   PlaceSet threads = parts.history.getReads(state, task) |
                      parts.history.getWrites(state, task) |
                      parts.history.getAtomics(state, task);
-  bool isFree = clock.contains(ClockRows::OfThreads, places) &&
-                clock.contains(ClockRows::OfCopies, places) &&
-                !getUnorderedUpdates(state, task, places) &&
-                isAfterReads(state, task, places) &&
+  bool isFree = !parts.knowledge.getOpenWrites(state, task, places) &&
+                !parts.knowledge.getOpenUpdates(state, task, places) &&
+                !parts.knowledge.getOpenReads(state, task, places) &&
                 !(places & parts.copies.getRunningReads(state, task)) &&
                 (isByOneThread(event) || !(places & threads));
   Operation *op = model.eventOps[event.number];
@@ -370,7 +341,7 @@ Outcome BarrierAccesses::checkLoad(State &state, unsigned task,
                                             writes, finding) != Outcome::Done)
     return Outcome::Wrong;
   PlaceSet others = places & ~parts.history.getOwned(state, task);
-  if (parts.proxy.getUnfenced(state, task, others | conflicts.stores))
+  if (parts.proxy.getUnfenced(state, task, others | conflicts.generic))
     return fail(finding, op,
                 writes + getName(places) +
                     " after ordinary writes, without a proxy fence");
@@ -392,11 +363,12 @@ Outcome BarrierAccesses::startLoad(State &state, unsigned task,
       checkLoad(state, task, event, access, places, slot, finding);
   if (outcome != Outcome::Done)
     return outcome;
-  parts.knowledge.forget(state, ClockRows::OfCopies, places);
+  parts.knowledge.forget(state, ClockRows::OfLoads, places);
   parts.history.takeOver(state, task, places);
   parts.fills.addWrite(state, access, places);
-  parts.copies.overwrite(state, places);
+  parts.copies.overwrite(state, task, places);
   parts.copies.startLoad(state, slot, places, event.bytes);
+  parts.knowledge.releasePhases(state, task, slot);
   parts.peers.send(state, task, slot, event.peers);
   return Outcome::Done;
 }

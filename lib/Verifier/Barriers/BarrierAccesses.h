@@ -16,9 +16,10 @@ namespace tilews::verifier {
 /// removed from the clocks of the other tasks.
 ///
 /// Example: `tile.store %t to %slot`, which is place 1, by task 2 of 3. The
-/// clock of task 2 must contain place 1 in the rows OfThreads and OfCopies,
-/// unless task 2 was the last to write there, and in the rows getReads(0), (1)
-/// and (2). Afterwards no other clock contains place 1 in OfThreads.
+/// clock of task 2 must contain place 1 in the rows OfThreads, OfCopies and
+/// OfLoads, unless task 2 was the last to write there, and in the rows
+/// getReads(0), (1) and (2). Afterwards no other clock contains place 1 in
+/// OfThreads.
 class BarrierAccesses {
 public:
   BarrierAccesses(const BarrierModel &model, const BarrierState &parts)
@@ -59,9 +60,6 @@ private:
   Outcome accessNeighbour(State &state, unsigned task,
                           const BarrierEvent &event, Finding &finding) const;
   bool isByOneThread(const BarrierEvent &event) const;
-  PlaceSet getUnorderedUpdates(const State &state, unsigned task,
-                               PlaceSet places) const;
-  bool isAfterReads(const State &state, unsigned task, PlaceSet places) const;
   bool isOrderedBefore(const State &state, unsigned task, PlaceSet places,
                        const Conflicts &conflicts) const;
   Outcome checkThreads(const State &state, unsigned task, mlir::Operation *op,

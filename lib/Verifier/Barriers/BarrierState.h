@@ -23,12 +23,12 @@ namespace tilews::verifier {
 ///
 /// Example: with two tasks, two places, and one barrier of one slot,
 ///
-///     knowledge  words 0 to 23   two clocks of tasks, two of the slot, 6 rows
-///     phases     words 24 to 31  2 of the barrier, 6 of the slot
-///     history    words 32 to 38  3 of each task, 1 of all
+///     knowledge  words 0 to 27   two clocks of tasks, two of the slot, 7 rows
+///     phases     words 28 to 35  2 of the barrier, 6 of the slot
+///     history    words 36 to 44  4 of each task, 1 of all
 ///     ...
 ///
-/// and `parts.phases.countUnseen(state, 1, {0, 0})` reads word 31.
+/// and `parts.phases.countUnseen(state, 1, {0, 0})` reads word 35.
 class BarrierState {
 public:
   BarrierState(const BarrierModel &model, const BarrierSelection &selection,

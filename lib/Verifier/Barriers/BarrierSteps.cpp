@@ -74,11 +74,10 @@ void BarrierSteps::releaseCopies(State &state, unsigned task,
   const ClockRows &rows = parts.knowledge.getRows();
   VectorClock clock = parts.knowledge.getTask(state, task);
   VectorClock arriving = parts.knowledge.getArriving(state, slot);
-  PlaceSet copies = parts.copies.getCopies(state, task);
-  arriving.learn(ClockRows::OfCopies, copies);
-  for (unsigned row = rows.getReads(0); row < rows.getNumOwn(); ++row)
-    arriving.learn(row, clock[row] & (rows.isOfSlots(row) ? ~uint64_t(0)
-                                                          : model.phasePlaces));
+  arriving.learn(ClockRows::OfCopies, parts.copies.getCopies(state, task));
+  for (unsigned row = rows.getExpected(0); row < rows.getNumOwn(); ++row)
+    arriving.learn(row, clock[row]);
+  parts.knowledge.releasePhases(state, task, slot);
   parts.fills.endFill(state, task);
 }
 
@@ -111,10 +110,14 @@ Outcome BarrierSteps::arrive(State &state, unsigned task, MBarrierArriveOp op,
   int64_t parity = parts.phases.getParity(state, slot);
   if (!parts.phases.complete(state, slot, op, finding))
     return Outcome::Wrong;
+  bool isComplete = parts.phases.getParity(state, slot) != parity;
+  if (isComplete && parts.copies.hasLoads(state, slot))
+    return fail(finding, op,
+                "a barrier may complete a phase before a copy has landed that "
+                "reports to it: the phase does not expect its bytes");
   // A single arrival by this thread completed the phase, so the end of the
   // phase is ordered before the task's next step.
-  if (count == 1 && op.getBy() == Agents::Thread &&
-      parts.phases.getParity(state, slot) != parity)
+  if (count == 1 && op.getBy() == Agents::Thread && isComplete)
     parts.knowledge.getTask(state, task)
         .learn(parts.knowledge.getRows().getCompleted(),
                selection.getPhaseBit(slot));

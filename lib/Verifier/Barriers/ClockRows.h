@@ -16,9 +16,12 @@ namespace tilews::verifier {
 ///
 ///     row             bit b   set if
 ///     OfThreads       place   the last write to b by threads is known
-///     OfCopies        place   the last write to b by copies is known
-///     getVisible(r)   place   the last writes to b of row r, one of the above,
-///                             are known, and the asynchronous proxy sees them
+///     OfCopies        place   the last copies to b by cp.async are known to
+///                             have landed
+///     OfLoads         place   the last TMA loads to b are known to have landed
+///     getVisible(r)   place   the last writes to b of row r, OfThreads or
+///                             OfCopies, are known, and the asynchronous proxy
+///                             sees them
 ///     getReads(t)     place   all reads of b by task t are known
 ///     getAtomics(t)   place   all atomic updates of b by task t are known
 ///     getCompleted()  slot    the last complete phase of slot b is known to be
@@ -42,8 +45,8 @@ namespace tilews::verifier {
 ///
 /// Example, two tasks and one place: the kernel stored to place 0 and then
 /// synchronized with task 1, which has read it since. The clock of the kernel
-/// is OfThreads {0}, OfCopies {0}, getReads(0) {0}, getReads(1) {}: it may read
-/// place 0, and may not write to it.
+/// is OfThreads {0}, OfCopies {0}, OfLoads {0}, getReads(0) {0}, getReads(1) {}:
+/// it may read place 0, and may not write to it.
 ///
 /// In kernels whose blocks reach into other blocks of the cluster the rows come
 /// twice. Those of the second half, `getPeer(row)`, say the same of the peers'
@@ -54,14 +57,14 @@ public:
   struct Kinds {
     bool visible, atomics, expected, peers;
   };
-  static constexpr unsigned OfThreads = 0, OfCopies = 1;
+  static constexpr unsigned OfThreads = 0, OfCopies = 1, OfLoads = 2;
 
   ClockRows(unsigned tasks, Kinds kinds) : tasks(tasks), kinds(kinds) {}
 
   const Kinds &getKinds() const { return kinds; }
-  unsigned getVisible(unsigned writes) const { return OfCopies + 1 + writes; }
+  unsigned getVisible(unsigned writes) const { return OfLoads + 1 + writes; }
   unsigned getReads(unsigned task) const {
-    return OfCopies + 1 + (kinds.visible ? 2 : 0) + task;
+    return OfLoads + 1 + (kinds.visible ? 2 : 0) + task;
   }
   unsigned getAtomics(unsigned task) const { return getReads(tasks) + task; }
   unsigned getCompleted() const {

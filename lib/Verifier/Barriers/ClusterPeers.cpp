@@ -110,13 +110,9 @@ bool ClusterPeers::checkReach(State &state, unsigned task, Operation *op,
 bool ClusterPeers::checkCopy(const State &state, unsigned task, Operation *op,
                              PlaceSet places, PlaceSet others,
                              Finding &finding) const {
-  const ClockRows &rows = knowledge.getRows();
-  VectorClockRef clock = knowledge.getTask(state, task);
-  bool isFree = clock.contains(rows.getPeer(ClockRows::OfThreads), others) &&
-                clock.contains(rows.getPeer(ClockRows::OfCopies), others);
-  for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
-    isFree &= clock.contains(rows.getPeer(rows.getReads(reader)), places);
-  if (isFree)
+  if (!knowledge.getOpenWrites(state, task, others, /*ofPeers=*/true) &&
+      !knowledge.getOpenUpdates(state, task, places, /*ofPeers=*/true) &&
+      !knowledge.getOpenReads(state, task, places, /*ofPeers=*/true))
     return true;
   finding = {op, model.taskNames[task] + " starts a copy to " +
                      model.places.getName(places) +

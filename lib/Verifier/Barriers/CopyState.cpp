@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A copy takes effect for its readers when its completion is ordered before
-// them, not when it was started. A started copy clears its bit in all clocks.
-// The bit returns to the waiting task's clock when its group was waited for, or
-// to the slot's clock when an arrival or its bytes complete it. Reads under way
+// them, not when it was started. A started copy clears its bit in all clocks:
+// in the row OfCopies if it is by cp.async, in OfLoads if it is a TMA load. The
+// bit returns to the waiting task's clock when its group was waited for, or to
+// the slot's clock when an arrival or its bytes complete it. Reads under way
 // are sets of places per task, against which the task's own writes are checked.
 //
 //===----------------------------------------------------------------------===//
@@ -61,13 +62,11 @@ void CopyState::startCopy(State &state, unsigned task, PlaceSet places) const {
       age = kOpenGroup;
 }
 
-void CopyState::overwrite(State &state, PlaceSet places,
-                          std::optional<unsigned> task) const {
+void CopyState::overwrite(State &state, unsigned task, PlaceSet places) const {
   for (unsigned other = 0; other < model.getNumTasks(); ++other)
     if (other != task)
       state[getWord(other, Copies)] &= ~places;
-  if (task)
-    places &= ~state[getWord(*task, Copies)];
+  places &= ~state[getWord(task, Copies)];
   for (auto [place, age] : llvm::enumerate(getAges(state)))
     if (places >> place & 1)
       age = kLanded;
@@ -126,13 +125,13 @@ int64_t CopyState::landLoads(State &state, BarrierSlot slot) const {
   // Another barrier's loads may write to the same places, and be under way.
   model.forEachSlot(
       [&](BarrierSlot other) { landed &= ~state[getWord(other, InFlight)]; });
-  knowledge.getArriving(state, slot).learn(ClockRows::OfCopies, landed);
+  knowledge.getArriving(state, slot).learn(ClockRows::OfLoads, landed);
   return std::exchange(state[getWord(slot, Landing)], 0);
 }
 
 bool CopyState::finish(const State &state, BarrierSlot slot,
                        Finding &finding) const {
-  if (!state[getWord(slot, InFlight)] && !state[getWord(slot, Landing)])
+  if (!hasLoads(state, slot))
     return true;
   finding = {MBarrierOp(model.getBarrier(slot).op),
              "the kernel may end before copies have landed that report to this "

@@ -58,10 +58,9 @@ public:
 
   /// `task` starts a copy to `places`.
   void startCopy(State &state, unsigned task, PlaceSet places) const;
-  /// `places` are written otherwise, and so no longer what copies of other
-  /// tasks than `task` wrote.
-  void overwrite(State &state, PlaceSet places,
-                 std::optional<unsigned> task = std::nullopt) const;
+  /// `task` writes to `places`, which so are no longer what copies of other
+  /// tasks wrote. Its own copies to them may still be under way.
+  void overwrite(State &state, unsigned task, PlaceSet places) const;
   /// The places that copies of `task` were the last to write. Each arrival by
   /// `copies` stands for all of them (PTX ISA, "cp.async.mbarrier.arrive").
   PlaceSet getCopies(const State &state, unsigned task) const {
@@ -82,6 +81,10 @@ public:
   /// A load to `places` begins, whose bytes `slot` counts.
   void startLoad(State &state, BarrierSlot slot, PlaceSet places,
                  int64_t bytes) const;
+  /// Whether a load is under way whose bytes `slot` counts.
+  bool hasLoads(const State &state, BarrierSlot slot) const {
+    return state[getWord(slot, InFlight)] || state[getWord(slot, Landing)];
+  }
   /// All loads that `slot` counts land: returns how many bytes they are, and
   /// the slot's clock contains their writes.
   int64_t landLoads(State &state, BarrierSlot slot) const;

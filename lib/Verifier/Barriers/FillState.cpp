@@ -47,7 +47,7 @@ FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
                                              const PlaceAccess &access,
                                              PlaceSet places) const {
   if (!first[access.buffer])
-    return {places, places, 0};
+    return {places, places, places, 0};
   Conflicts conflicts = {};
   const FillParts &fill = model.fills[access.buffer];
   const auto &buffer = model.places.getBuffers()[access.buffer];
@@ -64,7 +64,12 @@ FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
           (write == access.write && fill.isFresh(write) && !isEarlier);
       if (!isOpen || isPart)
         continue;
-      (fill.isCopy(write) ? conflicts.copies : conflicts.stores) |= place;
+      if (fill.isBy(write, FillParts::CpAsync))
+        conflicts.copies |= place;
+      if (fill.isBy(write, FillParts::Tma))
+        conflicts.loads |= place;
+      if (fill.isBy(write, FillParts::Threads | FillParts::CpAsync))
+        conflicts.generic |= place;
       if (fill.clash(access.write, write))
         conflicts.threads |= place;
     }
@@ -101,12 +106,16 @@ void FillState::settle(State &state) const {
       if (!(history.getOwned(state, task) & place) ||
           (history.getWrites(state, task) & place))
         continue;
-      bool hasLanded =
-          knowledge.getTask(state, task).contains(ClockRows::OfCopies, place);
-      bool isVisible = !proxy.getUnfenced(state, task, place);
+      VectorClockRef clock = knowledge.getTask(state, task);
+      unsigned open = 0;
+      if (proxy.getUnfenced(state, task, place))
+        open |= FillParts::Threads | FillParts::CpAsync;
+      if (!clock.contains(ClockRows::OfCopies, place))
+        open |= FillParts::CpAsync;
+      if (!clock.contains(ClockRows::OfLoads, place))
+        open |= FillParts::Tma;
       for (unsigned write = 0; write < fill.size(); ++write)
-        if (fill.isByTask(write, task) &&
-            (fill.isCopy(write) ? hasLanded : isVisible))
+        if (fill.isByTask(write, task) && !fill.isBy(write, open))
           state[word] &=
               ~(int64_t(1) << write | int64_t(1) << (write + kFills));
     }

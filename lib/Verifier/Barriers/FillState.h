@@ -32,10 +32,12 @@ public:
 
   /// Places where a write has conflicts with earlier writes of its task:
   struct Conflicts {
-    /// with a copy;
+    /// with copies by cp.async;
     PlaceSet copies;
-    /// with stores, if the write is a copy;
-    PlaceSet stores;
+    /// with TMA loads;
+    PlaceSet loads;
+    /// with writes through the generic proxy, stores or copies by cp.async;
+    PlaceSet generic;
     /// with writes by other threads of the task.
     PlaceSet threads;
   };

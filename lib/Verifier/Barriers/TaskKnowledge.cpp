@@ -35,6 +35,45 @@ void TaskKnowledge::forEachClock(State &state, FnT fn) const {
     fn(VectorClock(words, rows.size()));
 }
 
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+/// The places with accesses of one of the kinds from `begin` to `end`.
+PlaceSet TaskKnowledge::getOpen(const State &state, unsigned task,
+                                PlaceSet places, bool ofPeers, unsigned begin,
+                                unsigned end) const {
+  VectorClockRef clock = getTask(state, task);
+  PlaceSet open = 0;
+  for (unsigned row = begin; row < end; ++row)
+    open |= clock.getMissing(ofPeers ? rows.getPeer(row) : row, places);
+  return open;
+}
+
+PlaceSet TaskKnowledge::getOpenWrites(const State &state, unsigned task,
+                                      PlaceSet places, bool ofPeers) const {
+  return getOpen(state, task, places, ofPeers, ClockRows::OfThreads,
+                 ClockRows::OfLoads + 1);
+}
+
+PlaceSet TaskKnowledge::getOpenUpdates(const State &state, unsigned task,
+                                       PlaceSet places, bool ofPeers) const {
+  if (!rows.getKinds().atomics)
+    return 0;
+  return getOpen(state, task, places, ofPeers, rows.getAtomics(0),
+                 rows.getAtomics(model.getNumTasks()));
+}
+
+PlaceSet TaskKnowledge::getOpenReads(const State &state, unsigned task,
+                                     PlaceSet places, bool ofPeers) const {
+  return getOpen(state, task, places, ofPeers, rows.getReads(0),
+                 rows.getReads(model.getNumTasks()));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
 void TaskKnowledge::initialize(State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task)
     getTask(state, task).fill();
@@ -79,6 +118,16 @@ void TaskKnowledge::completePhase(State &state, BarrierSlot slot,
   arriving.clear();
 }
 
+void TaskKnowledge::releasePhases(State &state, unsigned task,
+                                  BarrierSlot slot) const {
+  VectorClockRef clock = getTask(std::as_const(state), task);
+  VectorClock arriving = getArriving(state, slot);
+  // The copy is no arrival after an expectation: those rows come last.
+  for (unsigned row = 0; row < rows.getExpected(0); ++row)
+    arriving.learn(row, clock[row] & (rows.isOfSlots(row) ? ~uint64_t(0)
+                                                          : model.phasePlaces));
+}
+
 void TaskKnowledge::synchronize(State &state) const {
   VectorClock all = getTask(state, 0);
   for (unsigned task = 1; task < model.getNumTasks(); ++task)
@@ -114,7 +163,7 @@ void TaskKnowledge::appendWords(SmallVectorImpl<unsigned> &words) const {
 }
 
 void TaskKnowledge::print(raw_ostream &os, const State &state) const {
-  os << "rows: writes of threads, writes of copies, "
+  os << "rows: writes of threads, of cp.async, of TMA loads, "
      << (rows.getKinds().visible ? "both if visible to the other proxy, " : "")
      << "reads of each task, "
      << (rows.getKinds().atomics ? "atomic updates of each task, " : "")

@@ -53,6 +53,23 @@ public:
     return {&state[getArrivingWord(slot) + rows.size()], rows.size()};
   }
 
+  //===--------------------------------------------------------------------===//
+  // The places among `places` with accesses, in the block or in its peers, that
+  // do not happen-before the next step of `task`
+  //===--------------------------------------------------------------------===//
+
+  PlaceSet getOpenWrites(const State &state, unsigned task, PlaceSet places,
+                         bool ofPeers = false) const;
+  /// Atomic updates.
+  PlaceSet getOpenUpdates(const State &state, unsigned task, PlaceSet places,
+                          bool ofPeers = false) const;
+  PlaceSet getOpenReads(const State &state, unsigned task, PlaceSet places,
+                        bool ofPeers = false) const;
+
+  //===--------------------------------------------------------------------===//
+  // Steps
+  //===--------------------------------------------------------------------===//
+
   /// Before the first step all clocks of tasks are full.
   void initialize(State &state) const;
   /// An event of kind `row` on `places`: no clock contains it any more, except
@@ -62,6 +79,10 @@ public:
   /// A phase of a slot completes: its bits in the rows `Completed` and
   /// `Awaited` are cleared, and waits join the clock of its arrivals.
   void completePhase(State &state, BarrierSlot slot, uint64_t phaseBit) const;
+  /// The present phase of a slot ends after a copy that `task` starts now, or
+  /// has started. So it ends after the phases and waits that are ordered before
+  /// the next step of `task`.
+  void releasePhases(State &state, unsigned task, BarrierSlot slot) const;
   /// All tasks of the block synchronize.
   void synchronize(State &state) const;
   /// Clears bits in the clocks of complete phases that all tasks which have yet
@@ -81,6 +102,8 @@ private:
     return first +
            (model.getNumTasks() + 2 * model.getIndex(slot)) * rows.size();
   }
+  PlaceSet getOpen(const State &state, unsigned task, PlaceSet places,
+                   bool ofPeers, unsigned begin, unsigned end) const;
   unsigned getNumClocks() const {
     return model.getNumTasks() + 2 * model.getNumSlots();
   }

@@ -141,21 +141,23 @@ bool FillParts::isFresh(Operation *op, ArrayRef<Range> ranges) {
 
 unsigned FillParts::add(Operation *op, unsigned task,
                         const SharedAccess &access) {
-  PartWrite write{task,
-                  hasInst(op, InstKind::Tma) || hasInst(op, InstKind::CpAsync),
-                  /*isFresh=*/false, Type(), getRanges(access)};
+  Writer writer = hasInst(op, InstKind::Tma)       ? Tma
+                  : hasInst(op, InstKind::CpAsync) ? CpAsync
+                                                   : Threads;
+  PartWrite write{task, writer, /*isFresh=*/false, Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
   if (write.ranges)
     write.isFresh = isFresh(op, *write.ranges);
   // Kernels may fill all of a buffer in any number of loops.
   auto same = llvm::find_if(writes, [&](const PartWrite &other) {
-    return !write.isFresh && (write.isCopy || write.stored) && write == other;
+    return !write.isFresh && (writer != Threads || write.stored) &&
+           write == other;
   });
   if (same != writes.end())
     return same - writes.begin();
   if (writes.size() == kMax + 1) {
-    writes[kMax].isCopy |= write.isCopy;
+    writes[kMax].writers |= writer;
     return kMax;
   }
   unsigned number = writes.size();
@@ -182,9 +184,9 @@ bool FillParts::overlap(unsigned a, unsigned b) const {
 
 bool FillParts::clash(unsigned a, unsigned b) const {
   const PartWrite &x = writes[a], &y = writes[b];
-  if (!overlap(a, b) || (a == b && (x.isFresh || x.isCopy || !x.ranges)))
+  if (!overlap(a, b) || (a == b && (x.isFresh || isCopy(a) || !x.ranges)))
     return false;
-  if (a != b && (x.isCopy || y.isCopy || !x.stored || x.stored != y.stored ||
+  if (a != b && (isCopy(a) || isCopy(b) || !x.stored || x.stored != y.stored ||
                  !x.ranges || !y.ranges))
     return true;
   // The elements are the same if no offset depends on a value.

@@ -26,6 +26,9 @@ namespace tilews::verifier {
 /// write 2 in one run of its loop do not overlap each other: it is `isFresh`.
 class FillParts {
 public:
+  /// What writes to memory. Each kind ends in a way of its own.
+  enum Writer : unsigned { Threads = 1, CpAsync = 2, Tma = 4 };
+
   /// Writes from this number on share it, and are taken to overlap all.
   static constexpr unsigned kMax = 31;
 
@@ -43,7 +46,11 @@ public:
   /// Whether each iteration of the loops around a write has bytes of its own.
   bool isFresh(unsigned write) const { return writes[write].isFresh; }
   /// Whether a copy makes the write, and not the threads of the task.
-  bool isCopy(unsigned write) const { return writes[write].isCopy; }
+  bool isCopy(unsigned write) const { return isBy(write, CpAsync | Tma); }
+  /// Whether one of `writers` makes the write.
+  bool isBy(unsigned write, unsigned writers) const {
+    return writes[write].writers & writers;
+  }
   bool isByTask(unsigned write, unsigned task) const {
     return writes[write].task == task || write == kMax;
   }
@@ -64,14 +71,16 @@ private:
   };
   struct PartWrite {
     unsigned task;
-    bool isCopy, isFresh;
+    /// A set of `Writer`: one, but for the write that stands for several.
+    unsigned writers;
+    bool isFresh;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored;
     /// None if the bytes are not known.
     std::optional<llvm::SmallVector<Range, 4>> ranges;
 
     bool operator==(const PartWrite &other) const {
-      return task == other.task && isCopy == other.isCopy &&
+      return task == other.task && writers == other.writers &&
              isFresh == other.isFresh && stored == other.stored &&
              ranges == other.ranges;
     }
