@@ -225,7 +225,15 @@ LogicalResult AccessChecker::check(Frame &frame, const Instruction &inst,
   Cells *cells = getCells(buffer);
   if (!cells)
     return success();
-  shadow.begin(makeEvent(frame.getAgent(), inst, mode, getMemory(buffer)));
+  Event event = makeEvent(frame.getAgent(), inst, mode, getMemory(buffer));
+  if (auto store = dyn_cast<tile::StoreOp>(inst.op)) {
+    event.first = memref.offset;
+    for (auto [offset, stride] : llvm::zip_equal(box.offsets, memref.strides))
+      event.first += offset * stride;
+    event.stored = store.getValue().getType();
+    event.dest = store.getDest().getType();
+  }
+  shadow.begin(std::move(event));
   Viewer viewer = getViewer(frame.getAgent());
   viewer.needsFence &= bool(buffer.cells);
   return forEachRow(memref, box, [&](const Row &row) {

@@ -35,7 +35,8 @@ static bool commute(const Event &a, const Event &b) {
 std::optional<Conflict> Shadow::checkAgainst(uint32_t number,
                                              const Viewer &viewer) {
   const Event &access = events.back(), &earlier = events[number];
-  if (&access == &earlier || commute(access, earlier))
+  if (&access == &earlier || commute(access, earlier) ||
+      access.isByThreadsOf(earlier))
     return std::nullopt;
   if (!viewer.sees(earlier))
     return Conflict{ConflictKind::Unordered, earlier};

@@ -46,6 +46,17 @@ struct Event {
   /// Identifies the buffer. Values of another buffer at the same bytes are no
   /// values of this one.
   const void *buffer = nullptr;
+  /// tile.store: the first element of its region, and the types of fragment and
+  /// memref. They say which thread writes which element.
+  int64_t first = 0;
+  mlir::Type stored, dest;
+
+  /// Whether one thread makes both writes of each element, in program order.
+  bool isByThreadsOf(const Event &other) const {
+    return stored && std::tie(agent, buffer, first, stored, dest) ==
+                         std::tie(other.agent, other.buffer, other.first,
+                                  other.stored, other.dest);
+  }
 };
 
 /// The view of the agent that makes an access.

@@ -13,6 +13,7 @@ from support.interpreting import (
     memref,
     run,
 )
+from tilews import sim
 
 
 def window(array, offsets, sizes, padding=0):
@@ -231,6 +232,29 @@ def test_scalar_atomic_returns_the_old_value(kind):
         expected = SCALAR_ATOMICS[kind](before, value)
         np.testing.assert_array_equal(memory, np.array([0, expected], memory.dtype))
         np.testing.assert_array_equal(old, np.array([before], memory.dtype))
+
+
+@pytest.mark.parametrize(
+    ("place", "is_right"), [("[0, 0]", True), ("[1, 0]", False), ("[%i, 0]", True)]
+)
+def test_one_thread_stores_an_element_twice(place, is_right):
+    """The layout of a fragment and the region say which thread stores an element."""
+    shared, out = f"memref<5x8xf32, {SHARED}>", np.zeros((5, 8), "f4")
+    body = f"""
+        %s = tile.alloc_shared : {shared}
+        %x = arith.constant dense<1.0> : tensor<4x8xf32>
+        %y = arith.constant dense<2.0> : tensor<4x8xf32>
+        tile.store %x to %s[0, 0] : tensor<4x8xf32> to {shared}
+        tile.store %y to %s{place} : tensor<4x8xf32> to {shared}
+        tile.barrier
+        tile.copy %s[0, 0] [4, 8] to %out[0, 0] : {shared} to {memref(out)}"""
+    args = [("out", memref(out), out), ("i", "index", 0)]
+    if is_right:
+        run(body, args, barriers="explicit")
+        np.testing.assert_array_equal(out, [[2] * 8] * 4 + [[0] * 8])
+        return
+    with pytest.raises(sim.SimulationError, match="a write of it by other threads"):
+        run(body, args, barriers="explicit")
 
 
 def test_atomics_and_bounds_in_shared_memory():
