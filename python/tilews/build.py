@@ -106,7 +106,7 @@ def _fill(
     builder: Builder, function: SourceFunction, specialization: Specialization
 ) -> None:
     """Builds the body of a kernel whose entry block is empty."""
-    values: dict[str, Any] = dict(specialization.constants)
+    values: dict[str, Any] = {}
     for argument, value in zip(
         specialization.arguments, builder.entry.arguments, strict=True
     ):
@@ -114,7 +114,7 @@ def _fill(
             values[argument.name] = Scalar(value, argument.dtype)
         else:
             values[argument.name] = Buffer(value, argument.name)
-    build_body(builder, function, values)
+    build_body(builder, function, specialization.parameters(values))
 
 
 def target_attribute(target: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from . import ir, sim
 from .errors import CompileError
+from .language.types import BY_MLIR
 from .runtime import LaunchError
+from .runtime.arrays import describe, fingerprint
 from .sim._launch import find_kernel, find_overlap
 from .specialize import Argument, Specialization
 
@@ -49,10 +52,11 @@ class InterpretedKernel:
     def __call__(
         self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
     ) -> None:
-        """Runs the kernel on numpy arrays, which it updates.
+        """Runs the kernel on arrays in host memory, which it updates.
 
         Args:
-            args: arrays and numbers, as the kernel declares them.
+            args: arrays of numpy, torch, or any with DLPack, and numbers, as the kernel
+                declares them. Nothing is copied. Arrays of JAX can only be read.
             grid: blocks in up to three dimensions; by default as the kernel says.
             stream: there are no streams on the CPU; has to be None.
 
@@ -67,6 +71,10 @@ class InterpretedKernel:
                 f"{self._name} takes {len(self._arguments)} arguments, found "
                 f"{len(args)}"
             )
+        args = [
+            arg if argument.shape is None else _as_numpy(arg, argument.name)
+            for arg, argument in zip(args, self._arguments, strict=True)
+        ]
         self._check(args)
         kernel = find_kernel(self._module, self._name)
         if overlap := find_overlap(kernel, args):
@@ -79,17 +87,43 @@ class InterpretedKernel:
         for argument, array in zip(self._arguments, args, strict=True):
             if argument.shape is None:
                 continue
-            if not isinstance(array, np.ndarray):
-                raise LaunchError(
-                    f"argument '{argument.name}': expected a numpy array, found "
-                    f"{type(array).__name__}"
-                )
             if array.ndim != len(argument.shape):
                 raise LaunchError(
                     f"argument '{argument.name}': expected {len(argument.shape)} "
                     f"dimensions, found {array.ndim}"
                 )
             _check_extents(argument, argument.shape, array, known)
+
+
+def _as_numpy(array: Any, name: str) -> np.ndarray:
+    """An array of any library in host memory as one of numpy with the same memory.
+
+    Raises:
+        LaunchError: it is no array, or on a GPU.
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    address, _ = fingerprint(array, name)
+    info = describe(array, name)
+    if info.device != "cpu":
+        raise LaunchError(
+            f"argument '{name}': the target 'cpu' takes arrays in host memory, found "
+            f"one on {info.device}:{info.index}"
+        )
+    if info.dtype not in BY_MLIR:
+        raise LaunchError(
+            f"argument '{name}': arrays of {info.dtype} are not supported"
+        )
+    dtype = BY_MLIR[info.dtype].numpy
+    if 0 in info.shape:
+        return np.empty(info.shape, dtype)
+    span = sum((n - 1) * step for n, step in zip(info.shape, info.strides, strict=True))
+    memory = (ctypes.c_char * ((span + 1) * dtype.itemsize)).from_address(address)
+    strides = [step * dtype.itemsize for step in info.strides]
+    result = np.ndarray(info.shape, dtype, memory, 0, strides)
+    # JAX's arrays have values that never change.
+    result.flags.writeable = not type(array).__module__.startswith("jax")
+    return result
 
 
 def _check_extents(

@@ -5,27 +5,42 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
+import typing
+from collections.abc import Mapping
 from typing import Any
 
-from .errors import KernelError, Place
+from .errors import KernelError, LanguageError, Place
+from .language.integers import check_integer
 from .language.types import DType, Tensor, constexpr
 
 #: Arguments of compile() and of calls that are no parameters.
 RESERVED = ("threads", "target", "index_bitwidth", "grid", "stream")
 
 
+#: The most tensors that one list holds.
+MAX_LIST = 64
+
+
 @dataclasses.dataclass(frozen=True)
 class TensorParameter:
-    """A parameter that is annotated with ``tl.Tensor[...]``."""
+    """A parameter that is annotated with ``tl.Tensor[...]``.
+
+    Attributes:
+        name: the name of the argument.
+        kind: the annotation.
+        default: the default value, which is None.
+        family: the name of the list that the tensor is in, or of the parameter.
+    """
 
     name: str
     kind: Tensor
+    default: Any = inspect.Parameter.empty
+    family: str = ""
 
     @property
     def dtype_name(self) -> str:
         """The name of the element type: as annotated, or the parameter's."""
-        dtype = self.kind.dtype
-        return dtype if isinstance(dtype, str) and dtype else self.name
+        return self.kind.dtype_name(self.family or self.name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +49,40 @@ class ScalarParameter:
 
     name: str
     dtype: DType
+    default: Any = inspect.Parameter.empty
+
+
+@dataclasses.dataclass(frozen=True)
+class ListParameter:
+    """A parameter that is annotated with ``list[tl.Tensor[...]]``.
+
+    Each tensor of the list is an argument of the kernel.
+    """
+
+    name: str
+    kind: Tensor
+    default: Any = inspect.Parameter.empty
+
+    def element(self, place: int) -> TensorParameter:
+        """One tensor of the list."""
+        return TensorParameter(f"{self.name}_{place}", self.kind, family=self.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class StructParameter:
+    """A parameter that is annotated with a dataclass of scalars.
+
+    Each field is an argument of the kernel.
+    """
+
+    name: str
+    type: type
+    fields: tuple[tuple[str, DType], ...]
+    default: Any = inspect.Parameter.empty
+
+    def element(self, field: str, dtype: DType) -> ScalarParameter:
+        """One field of the structure."""
+        return ScalarParameter(f"{self.name}_{field}", dtype)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +93,11 @@ class ConstantParameter:
     default: Any = inspect.Parameter.empty
 
 
-Parameter = TensorParameter | ScalarParameter | ConstantParameter
+#: A parameter that is one argument of the kernel, if it is any.
+Leaf = TensorParameter | ScalarParameter
+#: A parameter that stands for arguments of the kernel.
+RuntimeParameter = Leaf | ListParameter | StructParameter
+Parameter = RuntimeParameter | ConstantParameter
 
 
 def read_parameters(function: types.FunctionType) -> list[Parameter]:
@@ -77,23 +130,54 @@ def read_parameters(function: types.FunctionType) -> list[Parameter]:
         if kind is constexpr:
             parameters.append(ConstantParameter(name, parameter.default))
             continue
-        if not isinstance(kind, (Tensor, DType)):
+        made = _runtime_parameter(name, kind, parameter.default)
+        if made is None:
             raise KernelError(
                 f"parameter '{name}' has no kernel annotation",
                 hint='write tl.Tensor["M, N", tl.f16], a type such as tl.i32, or '
                 "tl.constexpr",
                 **place,
             )
-        if parameter.default is not parameter.empty:
-            raise KernelError(
-                f"parameter '{name}' has a default value, but is no tl.constexpr",
-                **place,
-            )
-        if isinstance(kind, Tensor):
-            parameters.append(TensorParameter(name, kind))
-        else:
-            parameters.append(ScalarParameter(name, kind))
+        if isinstance(made, str):
+            raise KernelError(f"parameter '{name}' {made}", **place)
+        parameters.append(made)
     return parameters
+
+
+def _runtime_parameter(
+    name: str, kind: Any, default: Any
+) -> RuntimeParameter | str | None:
+    """The parameter with an annotation; what is wrong with it; or None."""
+    has_default = default is not inspect.Parameter.empty
+    if isinstance(kind, Tensor):
+        if has_default and not (kind.optional and default is None):
+            return (
+                "is a tensor, whose only default value is None: "
+                'tl.Tensor["M", tl.f32] | None = None'
+            )
+        return TensorParameter(name, kind, default)
+    if isinstance(kind, DType):
+        if has_default and not isinstance(default, (bool, int, float)):
+            return f"is a scalar, but has the default value {default!r}"
+        return ScalarParameter(name, kind, default)
+    if typing.get_origin(kind) in (list, tuple):
+        (element, *others) = typing.get_args(kind)
+        if not isinstance(element, Tensor) or others not in ([], [Ellipsis]):
+            return "is a list, expected one of tensors: list[tl.Tensor[...]]"
+        if element.optional or has_default:
+            return "is a list of tensors, which are not optional and have no default"
+        return ListParameter(name, element)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        types = typing.get_type_hints(kind)
+        fields = [(field.name, types[field.name]) for field in dataclasses.fields(kind)]
+        wrong = [field for field, dtype in fields if not isinstance(dtype, DType)]
+        if wrong:
+            return (
+                f"is a {kind.__name__}, whose field '{wrong[0]}' is no scalar such as "
+                "tl.i32"
+            )
+        return StructParameter(name, kind, tuple(fields), default)
+    return None
 
 
 def _annotation(function: types.FunctionType, annotation: Any) -> Any:
@@ -110,20 +194,26 @@ class Signature:
     Example: ``tl.Tensor["M, K:16", "T"]`` names the extents ``M`` and ``K`` and the
     element type ``T``.
 
+    The *form* of a call says which arguments its parameters stand for: the number of
+    tensors of each list, and None for each optional tensor that is left out.
+
     Attributes:
         name: the kernel's name.
-        runtime: the parameters that become arguments of the kernel.
+        runtime: the parameters that stand for arguments of the kernel.
         constants: the parameters whose values are compiled in.
         extents: names of extents and strides.
         dtypes: names of element types.
         names: `extents` and `dtypes`; what a call may fix by name.
+        formed: the names of lists and optional tensors.
     """
 
     def __init__(self, name: str, parameters: list[Parameter]) -> None:
         self.name = name
         self.runtime = [p for p in parameters if not isinstance(p, ConstantParameter)]
         self.constants = [p for p in parameters if isinstance(p, ConstantParameter)]
-        tensors = [p for p in self.runtime if isinstance(p, TensorParameter)]
+        tensors = [
+            p for p in self.runtime if isinstance(p, (TensorParameter, ListParameter))
+        ]
         constant_names = {p.name for p in self.constants}
         self.extents = {
             extent
@@ -132,6 +222,111 @@ class Signature:
             if isinstance(extent, str)
         } - constant_names
         self.dtypes = {
-            p.dtype_name for p in tensors if not isinstance(p.kind.dtype, DType)
+            p.kind.dtype_name(p.name)
+            for p in tensors
+            if not isinstance(p.kind.dtype, DType)
         } - constant_names
         self.names = self.extents | self.dtypes
+        self.formed = {
+            p.name for p in tensors if isinstance(p, ListParameter) or p.kind.optional
+        }
+
+    def flatten(
+        self, values: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments of the kernel, and the form of the call.
+
+        Args:
+            values: the values of runtime parameters in a call, by name.
+
+        Raises:
+            TypeError: the value of a list or a structure is something else.
+        """
+        arguments: dict[str, Any] = {}
+        form: dict[str, Any] = {}
+        for parameter in self.runtime:
+            name = parameter.name
+            value = values.get(name, parameter.default)
+            if isinstance(parameter, ListParameter):
+                if not isinstance(value, (list, tuple)):
+                    raise TypeError(
+                        f"{self.name}: argument '{name}' is a list of tensors, found a "
+                        f"{type(value).__name__}"
+                    )
+                form[name] = len(value)
+                for place, item in enumerate(value):
+                    arguments[parameter.element(place).name] = item
+            elif isinstance(parameter, StructParameter):
+                arguments.update(self._fields(parameter, value))
+            elif value is None and name in self.formed:
+                form[name] = None
+            else:
+                arguments[name] = value
+        return arguments, form
+
+    def _fields(self, parameter: StructParameter, value: Any) -> dict[str, Any]:
+        """The arguments that a structure stands for."""
+        for field, _ in parameter.fields:
+            if not hasattr(value, field):
+                raise TypeError(
+                    f"{self.name}: argument '{parameter.name}' is a "
+                    f"{parameter.type.__name__} with the field '{field}', found a "
+                    f"{type(value).__name__}"
+                )
+        return {
+            parameter.element(field, dtype).name: getattr(value, field)
+            for field, dtype in parameter.fields
+        }
+
+    def leaves(self, form: Mapping[str, Any]) -> list[Leaf]:
+        """The arguments of the kernel for calls of a form.
+
+        Raises:
+            LanguageError: the number of tensors in a list is missing, or the form of an
+                optional tensor is not None.
+        """
+        leaves: list[Leaf] = []
+        for parameter in self.runtime:
+            name = parameter.name
+            if isinstance(parameter, ListParameter):
+                leaves += map(parameter.element, range(self._count(name, form)))
+            elif isinstance(parameter, StructParameter):
+                leaves += [parameter.element(*field) for field in parameter.fields]
+            elif name not in form or name not in self.formed:
+                leaves.append(parameter)
+            elif form[name] is not None:
+                raise LanguageError(
+                    f"{self.name}: '{name}' is an optional tensor, expected None to "
+                    f"leave it out, found {form[name]!r}"
+                )
+        return leaves
+
+    def _count(self, name: str, form: Mapping[str, Any]) -> int:
+        if name not in form:
+            raise LanguageError(
+                f"{self.name}: the number of tensors in '{name}' is not known",
+                f"give it: compile({name}=2)",
+            )
+        what = f"{self.name}: the number of tensors in '{name}'"
+        return check_integer(form[name], what, 1, MAX_LIST)
+
+    def assemble(
+        self, values: dict[str, Any], form: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The values of the parameters, from those of the kernel's arguments."""
+        assembled: dict[str, Any] = {}
+        for parameter in self.runtime:
+            name = parameter.name
+            if isinstance(parameter, ListParameter):
+                places = range(self._count(name, form))
+                elements = (parameter.element(place) for place in places)
+                assembled[name] = tuple(values[element.name] for element in elements)
+            elif isinstance(parameter, StructParameter):
+                # A constructor might check for Python numbers.
+                assembled[name] = object.__new__(parameter.type)
+                for field, dtype in parameter.fields:
+                    value = values[parameter.element(field, dtype).name]
+                    object.__setattr__(assembled[name], field, value)
+            else:
+                assembled[name] = values.get(name)
+        return assembled

@@ -18,13 +18,12 @@ import types
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from . import ir
 from .errors import KernelError, LanguageError
 from .language.integers import INT64_MAX, check_integer
 from .language.types import DType, dtype_of_array
 from .language.values import describe
+from .runtime.arrays import is_on_host
 from .signature import (
     ScalarParameter,
     Signature,
@@ -94,10 +93,19 @@ class Specialization:
     Attributes:
         arguments: the arguments of the kernel, in order.
         constants: the constexpr parameters by name, with their values.
+        form: what lists and optional tensors stand for, see :class:`Signature`.
+        signature: the parameters.
     """
 
     arguments: tuple[Argument, ...]
     constants: tuple[tuple[str, Any], ...]
+    form: tuple[tuple[str, Any], ...]
+    signature: Signature = dataclasses.field(compare=False)
+
+    def parameters(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The values of all parameters, from those of the arguments."""
+        assembled = self.signature.assemble(values, dict(self.form))
+        return {**dict(self.constants), **assembled}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +115,7 @@ class BoundCall:
     Attributes:
         arguments: the arrays and numbers that the kernel is launched with.
         bindings: the values of constexpr parameters, and of extents and element types
-            that the call gives by name.
+            that the call gives by name; and its form, see :class:`Signature`.
     """
 
     arguments: dict[str, Any]
@@ -128,8 +136,8 @@ class BoundCall:
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether all arrays are numpy's, so that the interpreter runs the kernel."""
-        return all(isinstance(array, np.ndarray) for array in self.arrays)
+        """Whether all arrays are in host memory, so that the interpreter runs."""
+        return all(map(is_on_host, self.arrays))
 
     @property
     def index_bitwidth(self) -> int:
@@ -198,7 +206,8 @@ class Specializer:
         for parameter in self.signature.constants:
             if parameter.name in arguments:
                 bindings[parameter.name] = arguments.pop(parameter.name)
-        return BoundCall(arguments, bindings)
+        flat, form = self.signature.flatten(arguments)
+        return BoundCall(flat, {**bindings, **form})
 
     def specialize(self, bindings: Mapping[str, Any]) -> Specialization:
         """The specialization for values that are given by name.
@@ -220,7 +229,7 @@ class Specializer:
                 name differ.
         """
         try:
-            dtypes = self._dtypes_of(call.arguments)
+            dtypes = self._dtypes_of(call)
         except LanguageError as error:
             raise self.error(error) from error
         return self._specialize({**dtypes, **call.bindings}, call.divisors())
@@ -243,17 +252,19 @@ class Specializer:
             values = self._complete(bindings)
             arguments = tuple(
                 self._argument(parameter, values, divisors.get(parameter.name))
-                for parameter in self.signature.runtime
+                for parameter in self.signature.leaves(values)
             )
         except LanguageError as error:
             raise self.error(error) from error
         constants = tuple((p.name, values[p.name]) for p in self.signature.constants)
-        return Specialization(arguments, constants)
+        form = tuple((n, values[n]) for n in sorted(self.signature.formed & {*values}))
+        return Specialization(arguments, constants, form, self.signature)
 
     def _complete(self, bindings: Mapping[str, Any]) -> dict[str, Any]:
         """The bindings with the defaults of constexpr parameters."""
         constants = self.signature.constants
-        known = {p.name for p in constants} | self.signature.names
+        known = {p.name for p in constants}
+        known |= self.signature.names | self.signature.formed
         for name in bindings:
             if name not in known:
                 raise LanguageError(
@@ -337,19 +348,19 @@ class Specializer:
             )
         return dtype
 
-    def _dtypes_of(self, arguments: Mapping[str, Any]) -> dict[str, DType]:
+    def _dtypes_of(self, call: BoundCall) -> dict[str, DType]:
         """The element types that annotations name, from the arrays of a call.
 
         Raises:
             LanguageError: arrays whose element types have one name differ.
         """
         found: dict[str, tuple[DType, str]] = {}
-        for parameter in self.signature.runtime:
+        for parameter in self.signature.leaves(call.bindings):
             if not isinstance(parameter, TensorParameter):
                 continue
             if isinstance(parameter.kind.dtype, DType):
                 continue
-            name, array = parameter.dtype_name, arguments[parameter.name]
+            name, array = parameter.dtype_name, call.arguments[parameter.name]
             if name not in self.signature.dtypes or not hasattr(array, "dtype"):
                 continue
             dtype = dtype_of_array(array)

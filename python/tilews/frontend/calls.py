@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterable
@@ -92,6 +93,8 @@ def contains_value(item: Any) -> bool:
         return any(map(contains_value, item))
     if isinstance(item, dict):
         return any(map(contains_value, item.values()))
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return any(map(contains_value, vars(item).values()))
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -86,7 +87,8 @@ DTYPES = (
     *(f64, f32, f16, bf16, e4m3, e5m2, e4m3fnuz, e5m2fnuz),
     *(i1, i4, i8, i16, i32, i64, index),
 )
-_BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES}
+#: Element types by their names in MLIR.
+BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES}
 _NUMPY = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
@@ -120,7 +122,7 @@ _ALIASES.update(
 
 def dtype_of_ir(type_: ir.Type) -> DType:
     """The element type that an MLIR type stands for."""
-    return _BY_MLIR[str(type_)]
+    return BY_MLIR[str(type_)]
 
 
 def dtype_of_array(array: Any) -> DType:
@@ -156,6 +158,9 @@ class Tensor:
     name, it is that of the array in the call. Tensors are row-major unless strides
     (in elements) are given: ``tl.Tensor["M, K", tl.f16, "ld, 1"]``.
 
+    ``tl.Tensor[...] | None`` may be None in a call, and then is None in the kernel;
+    ``list[tl.Tensor[...]]`` is a list of tensors of one type.
+
     Args:
         dims: extents, as a string or a tuple of names and numbers.
         dtype: a :class:`DType`, a name, or None.
@@ -176,6 +181,8 @@ class Tensor:
         self.dims = tuple(_parse_dim(part) for part in _split(dims))
         self.dtype = dtype
         self.strides = None
+        #: Whether a call may have None instead.
+        self.optional = False
         self.alignment = alignment
         if divisible is not None:
             _check_rank("divisors", divisible, self.dims)
@@ -200,9 +207,24 @@ class Tensor:
             )
         return cls(*items)
 
+    def __or__(self, other: None) -> Tensor:
+        """The annotation of a tensor that may be None."""
+        if other is not None:
+            return NotImplemented
+        optional = copy.copy(self)
+        optional.optional = True
+        return optional
+
+    __ror__ = __or__
+
+    def dtype_name(self, default: str) -> str:
+        """The name of the element type; `default` without one."""
+        return self.dtype if isinstance(self.dtype, str) and self.dtype else default
+
     def __repr__(self) -> str:
         dims = ", ".join(str(dim.extent) for dim in self.dims)
-        return f"tl.Tensor[{dims!r}, {self.dtype!r}]"
+        optional = " | None" if self.optional else ""
+        return f"tl.Tensor[{dims!r}, {self.dtype!r}]{optional}"
 
 
 def _split(dims: str | tuple[str | int, ...]) -> list[str]:

@@ -224,6 +224,21 @@ def describe(array: Any, name: str) -> ArrayInfo:
     return _read(array, name)[1]
 
 
+def is_on_host(array: Any) -> bool:
+    """Whether an array is in the memory of the CPU; false if it does not say."""
+    module = type(array).__module__.partition(".")[0]
+    if module == "numpy":
+        return True
+    if module == "torch":
+        return bool(array.device.type == "cpu")
+    if (device := getattr(array, "__dlpack_device__", None)) is None:
+        return False
+    try:
+        return _DLPACK_DEVICES.get(int(device()[0])) == "cpu"
+    except Exception:  # Whatever a foreign array raises; the launch then reports it.
+        return False
+
+
 def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
     if type(array).__module__.partition(".")[0] == "numpy" and hasattr(array, "ctypes"):
         return _numpy_info(array)

@@ -1,0 +1,150 @@
+"""Parameters that stand for no argument, or for several."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews.errors import KernelError
+
+RNG = np.random.default_rng(0)
+A = RNG.standard_normal((5, 16)).astype(np.float32)
+BIAS = RNG.standard_normal(16).astype(np.float32)
+
+
+@dataclasses.dataclass
+class Affine:
+    factor: tl.f32
+    shift: tl.f32
+
+    def __post_init__(self):
+        assert isinstance(self.factor, float)
+
+    def apply(self, x):
+        if self.shift > 100.0:
+            x = x * 0.0
+        return x * self.factor + self.shift
+
+
+@tilews.kernel
+def affine(
+    X: tl.Tensor["M, 16", "T"],
+    bias: tl.Tensor["16", tl.f32] | None,
+    Y: tl.Tensor["M, 16", "T"],
+    map: Affine,
+    more: tl.f32 = 0.5,
+):
+    row = tl.grid(X.shape[0])
+    y = map.apply(tl.load(X[row, 0], (1, 16))) + more
+    if bias is not None:
+        y = y + tl.load(bias)[None, :]
+    Y[row, 0] = y
+
+
+@pytest.mark.parametrize("bias", [None, BIAS])
+def test_optional_tensors_and_structures(bias):
+    y = np.zeros_like(A)
+    affine(A, bias, y, Affine(2.0, 3.0))
+    expected = 2 * A + 3.5 + (0 if bias is None else bias)
+    np.testing.assert_allclose(y, expected, 1e-6)
+    affine(A, bias, y, more=1.0, map=Affine(2.0, 300.0))
+    np.testing.assert_allclose(y, expected - 2 * A - 3.5 + 301, 1e-6)
+
+
+def test_arguments_of_a_compiled_kernel():
+    names = [
+        [argument["name"] for argument in compiled.manifest["arguments"]]
+        for compiled in (
+            affine.compile("sm_90a", T=tl.f32),
+            affine.compile("sm_90a", T=tl.f32, bias=None),
+            concatenate.compile("gfx942", T=tl.f32, Xs=2),
+        )
+    ]
+    scalars = ["map_factor", "map_shift", "more"]
+    assert names[0] == ["X", "bias", "Y", *scalars]
+    assert names[1] == ["X", "Y", *scalars]
+    assert names[2] == ["Xs_0", "Xs_1", "Y"]
+
+
+@tilews.kernel
+def concatenate(Xs: list[tl.Tensor["M, 16", "T"]], Y: tl.Tensor["N, 16", "T"]):
+    row = tl.grid(Xs[0].shape[0])
+    for place, X in enumerate(Xs):
+        Y[row + place * X.shape[0], 0] = tl.load(X[row, 0], (1, 16))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_lists_of_tensors(count, kind):
+    arrays = kind(A + n for n in range(count))
+    y = np.zeros((5 * count, 16), np.float32)
+    concatenate(arrays, y)
+    np.testing.assert_array_equal(y, np.concatenate(arrays))
+
+
+def test_calls_that_do_not_fit():
+    y = np.zeros_like(A)
+    for call, error, text in [
+        (lambda: concatenate(A, y), TypeError, "is a list of tensors, found a ndarray"),
+        (lambda: concatenate([], y), KernelError, "is an integer from 1 to 64, found"),
+        (
+            lambda: concatenate([A, A.astype(np.float16)], y),
+            KernelError,
+            "argument 'Xs_1' has the element type f16, but T is f32 in 'Xs_0'",
+        ),
+        (
+            lambda: affine(A, None, y, 3),
+            TypeError,
+            "'map' is a Affine with the field 'factor', found a int",
+        ),
+        (
+            lambda: affine(None, None, y, Affine(1.0, 2.0)),
+            tilews.runtime.LaunchError,
+            "argument 'X': expected an array",
+        ),
+        (
+            lambda: concatenate.compile("sm_90a", T=tl.f32),
+            KernelError,
+            r"the number of tensors in 'Xs' is not known(.|\n)*compile\(Xs=2\)",
+        ),
+        (
+            lambda: affine.compile("sm_90a", T=tl.f32, bias=True),
+            KernelError,
+            "'bias' is an optional tensor, expected None to leave it out, found True",
+        ),
+    ]:
+        with pytest.raises(error, match=text):
+            call()
+
+
+@dataclasses.dataclass
+class Python:
+    x: int
+
+
+def _annotated(annotation, default):
+    def kernel(x): ...
+
+    kernel.__annotations__["x"] = annotation
+    if default is not ...:
+        kernel.__defaults__ = (default,)
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "text"),
+    [
+        (tl.Tensor["M"], 3, "is a tensor, whose only default value is None"),
+        (tl.Tensor["M"], None, "is a tensor, whose only default value is None"),
+        (tl.f32, "a", "is a scalar, but has the default value 'a'"),
+        (list[tl.i32], ..., "is a list, expected one of tensors"),
+        (list[tl.Tensor["M"] | None], ..., "which are not optional"),
+        (list[tl.Tensor["M"]], (), "have no default"),
+        (Python, ..., "is a Python, whose field 'x' is no scalar such as tl.i32"),
+    ],
+)
+def test_annotations_that_mean_nothing(annotation, default, text):
+    with pytest.raises(KernelError, match=f"parameter 'x' .*{text}"):
+        tilews.kernel(_annotated(annotation, default))

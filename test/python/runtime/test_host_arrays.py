@@ -1,0 +1,94 @@
+"""The interpreter on arrays of other libraries, in host memory."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews.runtime import LaunchError
+
+
+@tilews.kernel
+def twice(X: tl.Tensor["M, N", "T", "s, t"], Y: tl.Tensor["M, N", "T"]):
+    M, N = X.shape
+    i, j = tl.grid(tl.cdiv(M, 8), tl.cdiv(N, 16))
+    x = tl.load(X[i * 8, j * 16], (8, 16)).to(tl.f32)
+    Y[i * 8, j * 16] = (x * 2.0).to(Y.dtype)
+
+
+class Exchanged:
+    """An array that has nothing but DLPack."""
+
+    def __init__(self, array, device=1):
+        self._array = array
+        self._device = device
+        self.dtype, self.shape = array.dtype, array.shape
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._device, 0
+
+
+def random(m=20, n=40):
+    return np.random.default_rng(1).standard_normal((m, n)).astype(np.float32)
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "cpu"}])
+def test_arrays_with_dlpack(options):
+    x, y = random(), np.zeros((20, 40), np.float32)
+    twice(Exchanged(x), Exchanged(y), **options)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_strides():
+    x, y = random(40, 20).T, np.zeros((20, 40), np.float32)
+    twice(Exchanged(x), Exchanged(y))
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_empty_arrays():
+    twice(Exchanged(random(0, 40)), Exchanged(random(0, 40)))
+
+
+def test_arrays_on_a_gpu_are_not_interpreted():
+    x = random()
+
+    class OnDevice(Exchanged):
+        @property
+        def __cuda_array_interface__(self):
+            data = (64, False)
+            return {"shape": x.shape, "typestr": "<f4", "data": data, "version": 3}
+
+    device = OnDevice(x, device=2)
+    with pytest.raises(LaunchError, match=r"'X': the target 'cpu' takes .* on cuda:0"):
+        twice(device, device, target="cpu")
+
+
+def test_types_that_kernels_do_not_have():
+    x = Exchanged(random().astype(np.complex64))
+    with pytest.raises(Exception, match="arrays of complex64 are not supported"):
+        twice(x, x)
+
+
+@pytest.mark.parametrize(
+    "name", ["float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"]
+)
+def test_torch(name):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x = torch.from_numpy(random()).to(getattr(torch, name))
+    y = torch.zeros_like(x)
+    twice(x, y)
+    assert torch.equal(y.float(), (2 * x.float()).to(x.dtype).float())
+
+
+def test_jax():
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    x = jax.numpy.asarray(random()).astype(jax.numpy.bfloat16)
+    y = np.zeros(x.shape, ml_dtypes.bfloat16)
+    twice(x, y)
+    np.testing.assert_array_equal(y, 2 * np.asarray(x))
+    with pytest.raises(Exception, match="writes to an argument that is read-only"):
+        twice(y, x)
