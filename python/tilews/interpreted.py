@@ -71,10 +71,10 @@ class InterpretedKernel:
                 f"{self._name} takes {len(self._arguments)} arguments, found "
                 f"{len(args)}"
             )
-        args = [
+        args = tuple(
             arg if argument.shape is None else _as_numpy(arg, argument.name)
             for arg, argument in zip(args, self._arguments, strict=True)
-        ]
+        )
         self._check(args)
         kernel = find_kernel(self._module, self._name)
         if overlap := find_overlap(kernel, args):
@@ -120,7 +120,7 @@ def _as_numpy(array: Any, name: str) -> np.ndarray:
     span = sum((n - 1) * step for n, step in zip(info.shape, info.strides, strict=True))
     memory = (ctypes.c_char * ((span + 1) * dtype.itemsize)).from_address(address)
     strides = [step * dtype.itemsize for step in info.strides]
-    result = np.ndarray(info.shape, dtype, memory, 0, strides)
+    result = np.ndarray(info.shape, dtype, memoryview(memory).cast("B"), 0, strides)
     # JAX's arrays have values that never change.
     result.flags.writeable = not type(array).__module__.startswith("jax")
     return result
