@@ -1,10 +1,12 @@
-"""Every kernel that a test compiles or runs passes on has to be proved."""
+"""Every kernel that a test compiles has to be proved, and free of undefined values."""
 
 import re
 
 import pytest
 
+from support import undefined_values
 from tilews import compiler
+from tilews._mlir_libs import _tilews
 
 
 def pytest_configure(config):
@@ -12,7 +14,6 @@ def pytest_configure(config):
         "markers",
         "unverified: the verifier may say that it cannot tell, or refuse a first plan",
     )
-    pytest.register_assert_rewrite("support")
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +24,17 @@ def proved(request):
         yield
     if not request.node.get_closest_marker("unverified"):
         assert not [text for text in messages if re.search("tile-verify-000[14]", text)]
+
+
+@pytest.fixture(autouse=True)
+def defined(monkeypatch):
+    """Fails a test that makes code of LLVM IR with undefined values."""
+    make = compiler.CompiledKernel._get
+
+    def check(self, output):
+        result = make(self, output)
+        if output != _tilews.Output.LLVM:
+            assert not undefined_values.find(self.llvm)
+        return result
+
+    monkeypatch.setattr(compiler.CompiledKernel, "_get", check)

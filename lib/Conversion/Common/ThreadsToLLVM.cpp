@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The last conversion: code of one thread to the LLVM dialect, by upstream's
-// patterns with the type converter of the tile conversion. One pattern is our
-// own. LLVM needs time quadratic in the length of a chain of insertelement to
+// patterns with the type converter of the tile conversion. Shifts, divisions and
+// conversions to integers have patterns of our own, which leave no result
+// undefined (TotalArithmetic.cpp). So have long vectors: LLVM needs time quadratic in the length of a chain of insertelement to
 // turn it into scalars, so vectors of more than 16 elements are built from
 // halves:
 //
@@ -90,6 +91,9 @@ struct ConvertThreadsToLLVMPass
     if (failed(checkIndexBitwidth(getOperation(), indexBitwidth)) ||
         failed(checkThreadCode(getOperation())))
       return signalPassFailure();
+    FailureOr<TargetInfo> info = TargetInfo::get(getOperation());
+    if (failed(info))
+      return signalPassFailure();
     MLIRContext *context = &getContext();
     TileTypeConverter converter(context, indexBitwidth);
     RewritePatternSet patterns(context);
@@ -105,6 +109,7 @@ struct ConvertThreadsToLLVMPass
                                            /*force32BitVectorIndices=*/true);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     patterns.add<FromManyElements>(converter, context, /*benefit=*/2);
+    populateTotalArithmeticPatterns(converter, *info, patterns);
     LLVMConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<arith::ArithDialect, cf::ControlFlowDialect,

@@ -10,7 +10,8 @@
 // their width afterwards. Elements are kept sign-extended: that keeps the
 // unsigned order, too, so unsigned comparisons of int64_t values compare narrow
 // integers correctly. What upstream calls poison has a value here: a shift by
-// the width or more shifts everything out. Division by zero is an error.
+// the width or more shifts everything out, a quotient by zero has all bits set,
+// and the remainder is the dividend.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,34 +85,26 @@ static void registerShiftOps(Registry &registry) {
       });
 }
 
-/// Registers a division. Division by zero and overflow are errors, so `fn` need
-/// not handle them.
-template <typename OpT, bool Signed, typename Fn>
+/// Registers a division. `fn` need not handle division by zero, nor that of the
+/// lowest integer by -1.
+template <typename OpT, bool Signed, bool Remainder, typename Fn>
 static void addDivision(Registry &registry, Fn fn) {
-  registry.add<OpT>([fn](Frame &frame, const Instruction &inst) {
-    unsigned width = inst.operandType.width;
-    int64_t lowest = wrapInteger(int64_t(1) << (width - 1), width);
-    const int64_t *a = frame.get(inst, 0).elements<int64_t>();
-    const int64_t *b = frame.get(inst, 1).elements<int64_t>();
-    for (int64_t i = 0, e = inst.resultTypes[0].countElements(); i < e; ++i) {
-      if (b[i] == 0)
-        return frame.fail(inst, "divides by zero");
-      if (Signed && b[i] == -1 && a[i] == lowest)
-        return frame.fail(inst, "divides " + Twine(lowest) +
-                                    " by -1, which overflows");
-    }
-    return mapElements<int64_t, int64_t, int64_t>(
-        frame, inst, [&](int64_t x, int64_t y) -> int64_t {
-          if (Signed)
-            return fn(x, y);
-          return fn(getUnsigned(x, width), getUnsigned(y, width));
-        });
-  });
+  addSized<OpT, int64_t, int64_t>(
+      registry, [fn](unsigned width, int64_t a, int64_t b) -> int64_t {
+        if (b == 0)
+          return Remainder ? a : -1;
+        if (!Signed)
+          return fn(getUnsigned(a, width), getUnsigned(b, width));
+        if (b == -1) // The quotient wraps to the width.
+          return Remainder ? 0 : 0 - uint64_t(a);
+        return fn(a, b);
+      });
 }
-template <typename ArithOpT, typename IndexOpT, bool Signed, typename Fn>
+template <typename ArithOpT, typename IndexOpT, bool Signed,
+          bool Remainder = false, typename Fn>
 static void addDivisions(Registry &registry, Fn fn) {
-  addDivision<ArithOpT, Signed>(registry, fn);
-  addDivision<IndexOpT, Signed>(registry, fn);
+  addDivision<ArithOpT, Signed, Remainder>(registry, fn);
+  addDivision<IndexOpT, Signed, Remainder>(registry, fn);
 }
 
 static void registerDivisionOps(Registry &registry) {
@@ -122,8 +115,8 @@ static void registerDivisionOps(Registry &registry) {
   };
   addDivisions<arith::DivSIOp, index::DivSOp, true>(registry, divide);
   addDivisions<arith::DivUIOp, index::DivUOp, false>(registry, divide);
-  addDivisions<arith::RemSIOp, index::RemSOp, true>(registry, remainder);
-  addDivisions<arith::RemUIOp, index::RemUOp, false>(registry, remainder);
+  addDivisions<arith::RemSIOp, index::RemSOp, true, true>(registry, remainder);
+  addDivisions<arith::RemUIOp, index::RemUOp, false, true>(registry, remainder);
   addDivisions<arith::CeilDivUIOp, index::CeilDivUOp, false>(registry,
                                                              ceilUnsigned);
   addDivisions<arith::CeilDivSIOp, index::CeilDivSOp, true>(

@@ -120,22 +120,17 @@ static void registerPowers(Registry &registry) {
       registry, [](double a, double b) { return std::pow(a, b); });
   addElementwise<math::FPowIOp, double, double, int64_t>(
       registry, [](double a, int64_t b) { return std::pow(a, double(b)); });
-  registry.add<math::IPowIOp>([](Frame &frame, const Instruction &inst) {
-    const int64_t *base = frame.get(inst, 0).elements<int64_t>();
-    const int64_t *power = frame.get(inst, 1).elements<int64_t>();
-    for (int64_t i = 0, e = inst.resultTypes[0].countElements(); i < e; ++i)
-      if (base[i] == 0 && power[i] < 0)
-        return frame.fail(inst, "raises zero to a negative power");
-    return mapElements<int64_t, int64_t, int64_t>(
-        frame, inst, [](int64_t a, int64_t b) -> int64_t {
-          if (b < 0) // The reciprocal, toward zero.
-            return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
-          uint64_t result = 1, square = a;
-          for (; b; b >>= 1, square *= square)
-            result *= b & 1 ? square : 1;
-          return result;
-        });
-  });
+  addElementwise<math::IPowIOp, int64_t, int64_t, int64_t>(
+      registry, [](int64_t a, int64_t b) -> int64_t {
+        if (b < 0 && a == 0) // 1 / 0
+          return -1;
+        if (b < 0) // The reciprocal, toward zero.
+          return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+        uint64_t result = 1, square = a;
+        for (; b; b >>= 1, square *= square)
+          result *= b & 1 ? square : 1;
+        return result;
+      });
 }
 
 static void registerBitOps(Registry &registry) {

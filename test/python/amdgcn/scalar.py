@@ -8,6 +8,7 @@ import numpy as np
 
 from .disassembly import Instruction, MachineError
 from .state import EXEC, NULL, VCC, Operand, Wave, read_scalar
+from .vector_ops import RELATIONS
 
 Step = Callable[[Wave], None]
 _MASK32, _MASK64 = (1 << 32) - 1, (1 << 64) - 1
@@ -25,6 +26,14 @@ def _bit_field(value: int, control: int, bits: int, signed: bool) -> int:
 
 def _leading_zeros(value: int, bits: int) -> int:
     return bits - value.bit_length() if value else -1
+
+
+def _trailing_zeros(value: int) -> int:
+    return (value & -value).bit_length() - 1
+
+
+def _reverse(value: int, bits: int) -> int:
+    return int(f"{value:0{bits}b}"[::-1], 2)
 
 
 #: Results that set the condition code to "not zero".
@@ -68,6 +77,8 @@ class ScalarCompiler:
             return self._move(inst, operands)
         if match := re.fullmatch(r"s_cmpk?_(\w\w)_([iu])(32|64)", name):
             return self._compare(match, operands)
+        if match := re.fullmatch(r"s_cmp_(\w+)_f32", name):
+            return self._compare_floats(match, operands)
         if match := re.fullmatch(r"s_bitcmp([01])_b(32|64)", name):
             return self._test_bit(match, operands)
         if match := re.fullmatch(r"s_cselect_b(32|64)", name):
@@ -138,6 +149,17 @@ class ScalarCompiler:
             x, y = a(wave), b(wave)
             if signed:
                 x, y = _signed(x, bits), _signed(y, bits)
+            wave.scc = int(relation(x, y))
+
+        return step
+
+    def _compare_floats(self, match: re.Match, operands: list[Operand]) -> Step:
+        relation = RELATIONS[match[1]]
+        sources = [read_scalar(operand, "f32") for operand in operands]
+
+        def step(wave: Wave) -> None:
+            bits = [source(wave) for source in sources]
+            x, y = np.array(bits, np.uint32).view(np.float32)
             wave.scc = int(relation(x, y))
 
         return step
@@ -214,7 +236,7 @@ class ScalarCompiler:
         bits = 64 if inst.name.endswith("64") else 32
         write = self._write(operands[0], bits)
         sources = [read_scalar(o, f"u{bits}") for o in operands[1:]]
-        if inst.name == "s_fmac_f32":
+        if inst.name == "s_fmac_f32" or inst.name.startswith("s_bitset"):
             sources.append(read_scalar(operands[0]))
         if inst.name.startswith(("s_addk", "s_mulk")):
             amount = _signed(operands[1].get_bits("u32") & 0xFFFF, 16) & _MASK32
@@ -305,6 +327,15 @@ _ARITHMETIC: dict[str, Callable] = {
     "s_sext_i32_i8": lambda c, a: (_signed(a & 0xFF, 8), None),
     "s_flbit_i32_b32": lambda c, a: (_leading_zeros(a, 32), None),
     "s_clz_i32_u32": lambda c, a: (_leading_zeros(a, 32), None),
+    "s_flbit_i32_b64": lambda c, a: (_leading_zeros(a, 64), None),
+    "s_clz_i32_u64": lambda c, a: (_leading_zeros(a, 64), None),
+    "s_ff1_i32_b32": lambda c, a: (_trailing_zeros(a), None),
+    "s_ctz_i32_b32": lambda c, a: (_trailing_zeros(a), None),
+    "s_bcnt1_i32_b32": lambda c, a: (a.bit_count(), a != 0),
+    "s_brev_b32": lambda c, a: (_reverse(a, 32), None),
+    "s_brev_b64": lambda c, a: (_reverse(a, 64), None),
+    "s_bitset0_b32": lambda c, a, d: (d & ~(1 << (a & 31)), None),
+    "s_bitset1_b32": lambda c, a, d: (d | 1 << (a & 31), None),
     "s_pack_ll_b32_b16": lambda c, a, b: (a & 0xFFFF | (b & 0xFFFF) << 16, None),
     "s_pack_lh_b32_b16": lambda c, a, b: (a & 0xFFFF | (b >> 16) << 16, None),
     "s_pack_hl_b32_b16": lambda c, a, b: (a >> 16 | (b & 0xFFFF) << 16, None),

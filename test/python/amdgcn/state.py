@@ -106,6 +106,10 @@ class Operand:
     def __init__(self, text: str) -> None:
         self.text = text
         self.negate = self.absolute = False
+        #: SDWA extends a part of the register by its sign.
+        self.is_signed = text.startswith("sext(")
+        if self.is_signed:
+            text = text[5:-1]
         if text.startswith("neg(") and text.endswith(")"):
             self.negate, text = True, text[4:-1]
         if re.match(r"^-[^0-9.]", text):

@@ -25,7 +25,7 @@ from .state import (
     write_half,
     write_vector,
 )
-from .vector_ops import Op, get_comparison
+from .vector_ops import Op, get_comparison, saturate
 
 Step = Callable[[Wave], None]
 
@@ -55,7 +55,9 @@ class VectorCompiler:
     def _compile_op(self, inst: Instruction, op: Op, operands: list[Operand]) -> Step:
         result, kinds_text, function = op
         kinds = kinds_text.split()
-        check_modifiers(inst, (*DPP, *SDWA, "op_sel"))
+        check_modifiers(inst, (*DPP, *SDWA, "op_sel", "clamp"))
+        if "clamp" in inst.modifiers:
+            function = saturate(inst.name, function)
         if len(operands) != len(kinds) + 1:
             raise MachineError(f"expected {len(kinds)} sources in '{inst.text}'")
         select = get_bits(inst, "op_sel", len(kinds) + 1, 0)
@@ -105,6 +107,9 @@ class VectorCompiler:
 
         def read(wave: Wave) -> np.ndarray:
             bits = raw(wave) >> np.uint32(shift) & np.uint32(mask)
+            if operand.is_signed:
+                sign = np.uint32((mask + 1) >> 1)
+                bits = (bits ^ sign) - sign
             return bits.astype(dtype).view(view)
 
         return read

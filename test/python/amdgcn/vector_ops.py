@@ -86,23 +86,27 @@ def _reverse(value: np.ndarray) -> np.ndarray:
     return result
 
 
-def _count_ones(value: np.ndarray, start: np.ndarray) -> np.ndarray:
-    ones = sum(value >> np.uint32(i) & np.uint32(1) for i in range(32))
-    return _u32(ones + start)
+def _leading_zeros(value: np.ndarray) -> np.ndarray:
+    """The zeros above the first one; -1 if there is none."""
+    exponent = np.frexp(value.astype(np.float64))[1]
+    return np.where(value == 0, -1, 32 - exponent).astype(np.int32)
 
 
-def _first_bit_low(value: np.ndarray) -> np.ndarray:
-    """The lowest bit that is one, as `v_ffbl_b32`; all ones for zero."""
+def _trailing_zeros(value: np.ndarray) -> np.ndarray:
+    """The zeros below the last one; -1 if there is none."""
     lowest = value & (~value + np.uint32(1))
-    place = np.log2(
-        lowest.astype(np.float64), where=lowest > 0, out=np.zeros(value.shape)
-    )
-    return np.where(lowest > 0, _u32(place), np.uint32(0xFFFFFFFF))
+    exponent = np.frexp(lowest.astype(np.float64))[1]
+    return np.where(value == 0, -1, exponent - 1).astype(np.int32)
 
 
-def _first_bit_high(value: np.ndarray) -> np.ndarray:
-    """The leading zeros, as `v_ffbh_u32`; all ones for zero."""
-    return _first_bit_low(_reverse(value))
+def _leading_signs(value: np.ndarray) -> np.ndarray:
+    """The bits above the first one that differs from the sign; -1 if none does."""
+    return _leading_zeros((value ^ (value >> np.int32(31))).view(np.uint32))
+
+
+def _count_ones(value: np.ndarray, more: np.ndarray) -> np.ndarray:
+    ones = np.unpackbits(value.view(np.uint8).reshape(-1, 4), axis=1).sum(axis=1)
+    return ones.astype(np.uint32) + more
 
 
 def _is_class(value: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -252,9 +256,6 @@ _INTEGER: dict[str, Op] = {
     "v_bfe_u32": ("u32", "u32 u32 u32", _extract),
     "v_bfe_i32": ("i32", "u32 u32 u32", _extract_signed),
     "v_perm_b32": ("u32", "u32 u32 u32", _permute),
-    "v_bcnt_u32_b32": ("u32", "u32 u32", _count_ones),
-    "v_ffbl_b32": ("u32", "u32", _first_bit_low),
-    "v_ffbh_u32": ("u32", "u32", _first_bit_high),
     "v_bfrev_b32": ("u32", "u32", _reverse),
     "v_alignbit_b32": ("u32", "u32 u32 u32", _align_bit),
     "v_min_u32": ("u32", "u32 u32", np.minimum),
@@ -265,6 +266,17 @@ _INTEGER: dict[str, Op] = {
     "v_add_u16": ("u16", "u16 u16", lambda a, b: a + b),
     "v_sub_u16": ("u16", "u16 u16", lambda a, b: a - b),
     "v_mul_lo_u16": ("u16", "u16 u16", lambda a, b: a * b),
+    "v_min_u16": ("u16", "u16 u16", np.minimum),
+    "v_max_u16": ("u16", "u16 u16", np.maximum),
+    "v_min_i16": ("i16", "i16 i16", np.minimum),
+    "v_max_i16": ("i16", "i16 i16", np.maximum),
+    "v_subrev_u16": ("u16", "u16 u16", lambda a, b: b - a),
+    "v_add_i16": ("i16", "i16 i16", lambda a, b: a + b),
+    "v_sub_i16": ("i16", "i16 i16", lambda a, b: a - b),
+    "v_ffbh_u32": ("i32", "u32", _leading_zeros),
+    "v_ffbh_i32": ("i32", "i32", _leading_signs),
+    "v_ffbl_b32": ("i32", "u32", _trailing_zeros),
+    "v_bcnt_u32_b32": ("u32", "u32 u32", _count_ones),
     "v_pack_b32_f16": ("u32", "f16 f16", _pack),
 }
 
@@ -294,6 +306,13 @@ _FLOAT: dict[str, Op] = {
     "v_cvt_f64_f32": ("f64", "f32", lambda a: a.astype(np.float64)),
     "v_cvt_f32_f64": ("f32", "f64", lambda a: a.astype(np.float32)),
     "v_cvt_f64_i32": ("f64", "i32", lambda a: a.astype(np.float64)),
+    "v_cvt_f64_u32": ("f64", "u32", lambda a: a.astype(np.float64)),
+    "v_cvt_i32_f64": ("i32", "f64", lambda a: _to_int(a, np.int32)),
+    "v_cvt_u32_f64": ("u32", "f64", lambda a: _to_int(a, np.uint32)),
+    "v_cvt_f16_i16": ("f16", "i16", lambda a: a.astype(np.float16)),
+    "v_cvt_f16_u16": ("f16", "u16", lambda a: a.astype(np.float16)),
+    "v_cvt_i16_f16": ("i16", "f16", lambda a: _to_int(a, np.int16)),
+    "v_cvt_u16_f16": ("u16", "f16", lambda a: _to_int(a, np.uint16)),
     "v_cvt_pkrtz_f16_f32": (
         "u32",
         "f32 f32",
@@ -375,12 +394,16 @@ def _make_float_ops() -> dict[str, Op]:
 
 #: Instructions that have another name on some chips.
 _ALIASES = {
-    "v_ctz_i32_b32": "v_ffbl_b32",
-    "v_clz_i32_u32": "v_ffbh_u32",
     "v_add_nc_u32": "v_add_u32",
     "v_sub_nc_u32": "v_sub_u32",
     "v_subrev_nc_u32": "v_subrev_u32",
     "v_add_nc_u16": "v_add_u16",
+    "v_subrev_nc_u16": "v_subrev_u16",
+    "v_add_nc_i16": "v_add_i16",
+    "v_sub_nc_i16": "v_sub_i16",
+    "v_clz_i32_u32": "v_ffbh_u32",
+    "v_cls_i32": "v_ffbh_i32",
+    "v_ctz_i32_b32": "v_ffbl_b32",
     "v_sub_nc_u16": "v_sub_u16",
     "v_lshlrev_b64_e64": "v_lshlrev_b64",
     "v_cvt_pk_rtz_f16_f32": "v_cvt_pkrtz_f16_f32",
@@ -398,7 +421,22 @@ def get_ops(chip: str) -> dict[str, Op]:
     return ops
 
 
-_RELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+def saturate(name: str, function: Callable[..., np.ndarray]) -> Callable:
+    """The function of an instruction with the modifier `clamp`.
+
+    Raises NotImplementedError unless it adds integers without sign.
+    """
+    if name not in ("v_add_u32", "v_add_nc_u32"):
+        raise NotImplementedError(f"{name} with clamp")
+
+    def clamped(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        total = function(a, b)
+        return np.where(total < a, np.uint32(0xFFFFFFFF), total)
+
+    return clamped
+
+
+RELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -420,9 +458,9 @@ _RELATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 def get_comparison(name: str) -> tuple[str, str, Callable[..., np.ndarray]] | None:
     """Operand types and relation of `v_cmp_lt_u32`, None for others."""
     parts = name.split("_")
-    if len(parts) != 4 or parts[1] not in ("cmp", "cmpx"):
+    if len(parts) != 4 or parts[0] != "v" or parts[1] not in ("cmp", "cmpx"):
         return None
     if parts[2] == "class":
         return parts[3], "u32", _is_class
-    relation = _RELATIONS.get(parts[2])
+    relation = RELATIONS.get(parts[2])
     return (parts[3], parts[3], relation) if relation else None

@@ -95,20 +95,6 @@ def test_shared_memory_is_fresh_in_every_iteration():
     fails(body, match="never written")
 
 
-@pytest.mark.parametrize("op", ["divsi", "divui", "remsi", "remui", "floordivsi"])
-def test_division_by_zero(op):
-    body = f"""
-      %a = arith.constant dense<[3, 4]> : tensor<2xi32>
-      %b = arith.constant dense<[1, 0]> : tensor<2xi32>
-      %c = arith.{op} %a, %b : tensor<2xi32>"""
-    fails(body, match=f"'arith.{op}' op divides by zero")
-
-
-def test_division_that_overflows():
-    args = [("a", "i32", -(2**31)), ("b", "i32", -1)]
-    fails("%c = arith.divsi %a, %b : i32", args, "which overflows")
-
-
 @pytest.mark.parametrize("step", [0, -2])
 def test_step_has_to_be_positive(step):
     body = CONSTANTS + "scf.for %i = %c0 to %c2 step %s {\n}"

@@ -134,6 +134,11 @@ void populateSimtMatmulPatterns(const TileTypeConverter &converter,
 void populateDebugPatterns(const TileTypeConverter &converter,
                            LoweringContext &lowering,
                            mlir::RewritePatternSet &patterns);
+/// Shifts, divisions and conversions to integers that have a result for all
+/// operands, as operations of LLVM.
+void populateTotalArithmeticPatterns(const mlir::LLVMTypeConverter &converter,
+                                     const TargetInfo &target,
+                                     mlir::RewritePatternSet &patterns);
 
 /// Looks at a kernel before it is converted and adds patterns of one target.
 using AddPatternsFn = llvm::function_ref<mlir::LogicalResult(

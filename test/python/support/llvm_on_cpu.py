@@ -1,0 +1,111 @@
+"""Runs the LLVM IR of a kernel for NVIDIA on the CPU: one block, thread by thread.
+
+Address spaces and attributes of the target are removed, and functions in C stand for
+NVIDIA's intrinsics, as the PTX ISA describes the instructions. A kernel must not
+exchange values between threads: there are no barriers and no shared memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+_CLANG = shutil.which("clang-22") or shutil.which("clang")
+
+#: From PTX's `cvt.rzi`: saturates. NaN becomes 0 from f32 to 32 bits; otherwise only
+#: the most significant bit is set.
+_CONVERSIONS = {
+    "f2i": ("int32_t", "float", "INT32_MIN", "INT32_MAX", "0"),
+    "f2ui": ("uint32_t", "float", "0", "UINT32_MAX", "0"),
+    "f2ll": ("int64_t", "float", "INT64_MIN", "INT64_MAX", "INT64_MIN"),
+    "f2ull": ("uint64_t", "float", "0", "UINT64_MAX", "1ull << 63"),
+    "d2i": ("int32_t", "double", "INT32_MIN", "INT32_MAX", "INT32_MIN"),
+    "d2ui": ("uint32_t", "double", "0", "UINT32_MAX", "1u << 31"),
+    "d2ll": ("int64_t", "double", "INT64_MIN", "INT64_MAX", "INT64_MIN"),
+    "d2ull": ("uint64_t", "double", "0", "UINT64_MAX", "1ull << 63"),
+}
+
+
+#: Rounds to bf16; not all runtime libraries have it.
+_TRUNCATE = """
+__bf16 __truncsfbf2(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  bits = x != x ? bits | 1u << 22 : bits + 0x7fff + (bits >> 16 & 1);
+  uint16_t high = bits >> 16;
+  __bf16 result;
+  __builtin_memcpy(&result, &high, 2);
+  return result;
+}"""
+
+
+def _stubs() -> str:
+    lines = [
+        "#include <stdint.h>",
+        _TRUNCATE,
+        "int32_t thread;",
+        "int32_t llvm_nvvm_read_ptx_sreg_tid_x(void) { return thread; }",
+        "int32_t llvm_nvvm_read_ptx_sreg_ctaid_x(void) { return 0; }",
+        # No thread reads what another one writes.
+        "void llvm_nvvm_barrier_cta_sync_aligned_all(int32_t id) {}",
+    ]
+    for name, (to, from_, low, high, nan) in _CONVERSIONS.items():
+        # The limits as numbers of the source: powers of two, so exact.
+        lines.append(
+            f"{to} llvm_nvvm_{name}_rz({from_} x) {{\n"
+            f"  if (x != x) return {nan};\n"
+            f"  if (x >= ({from_})({high} / 2 + 1) * 2) return {high};\n"
+            f"  if (x <= ({from_})({low})) return {low};\n"
+            f"  return ({to})x;\n}}"
+        )
+    return "\n".join(lines)
+
+
+def _retarget(text: str) -> str:
+    """The same functions for the CPU."""
+    text = re.sub(r"^target .*$", "", text, flags=re.M)
+    text = text.replace("ptx_kernel ", "")
+    text = re.sub(r" addrspace\(\d+\)", "", text)
+    text = re.sub(r"addrspacecast ptr (\S+) to ptr", r"bitcast ptr \1 to ptr", text)
+    text = re.sub(
+        r"@llvm\.nvvm\.[\w.]+", lambda match: match[0].replace(".", "_"), text
+    )
+    text = re.sub(r'"(target-cpu|target-features|nvvm\.\w+)"="[^"]*"', "", text)
+    # What no C function promises.
+    return text.replace(" speculatable", "")
+
+
+class KernelOnCpu:
+    """A kernel that takes pointers only.
+
+    `llvm` is the optimized LLVM IR, and `folder` is for temporary files.
+    """
+
+    def __init__(self, llvm: str, name: str, folder: Path) -> None:
+        if _CLANG is None:
+            pytest.skip("clang is not installed")
+        library = folder / f"{name}.so"
+        (folder / "kernel.ll").write_text(_retarget(llvm))
+        (folder / "stubs.c").write_text(_stubs())
+        sources = [str(folder / "kernel.ll"), str(folder / "stubs.c")]
+        subprocess.run(
+            [_CLANG, "-w", "-O1", "-shared", "-fPIC", "-o", str(library), *sources],
+            check=True,
+        )
+        self._library = ctypes.CDLL(str(library))
+        self._kernel = getattr(self._library, name)
+        self._thread = ctypes.c_int32.in_dll(self._library, "thread")
+
+    def __call__(self, threads: int, arrays: Sequence[np.ndarray]) -> None:
+        """Runs all threads of block 0."""
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        for thread in range(threads):
+            self._thread.value = thread
+            self._kernel(*pointers)
