@@ -128,6 +128,12 @@ def ConvertThreadsToLLVMPass
     elements in halves, because LLVM takes quadratic time for a chain of
     insertions.
 
+    Shifts, divisions and conversions to integers have a result for all operands
+    ([dialect.md](dialect.md) lists them), where upstream's conversions leave it
+    undefined. Operands that are constants in range need no code for this, and on
+    NVIDIA GPUs neither do `<<`, `arith.shrui` and conversions from f32 to 32 bits,
+    whose instructions have these results.
+
     ```mlir
     %y = math.sqrt %x : vector<4xf32>
     ```

@@ -19,6 +19,7 @@
 #include "tilews/Conversion/Common/Patterns.h"
 #include "tilews/Conversion/Common/ThreadCode.h"
 #include "tilews/Conversion/Passes.h"
+#include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -46,6 +47,32 @@ using namespace mlir;
 using namespace tilews;
 
 ALWAYS_ENABLED_STATISTIC(numHalved, "Long fragments made of halves");
+
+static bool isOfThread(Type type) {
+  if (auto memref = dyn_cast<MemRefType>(type))
+    return !tile::isShared(memref);
+  return !isa<TensorType>(type);
+}
+
+LogicalResult tilews::checkThreadCode(Operation *root) {
+  WalkResult result = root->walk([](Operation *op) {
+    bool fits = !isa_and_present<tile::TileDialect>(op->getDialect()) &&
+                llvm::all_of(op->getOperandTypes(), isOfThread) &&
+                llvm::all_of(op->getResultTypes(), isOfThread);
+    if (fits)
+      return WalkResult::advance();
+    op->emitError("is not code of one thread; run --convert-tile-to-nvvm or "
+                  "--convert-tile-to-rocdl before");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult tilews::checkIndexBitwidth(Operation *root, unsigned bits) {
+  if (bits == 32 || bits == 64)
+    return success();
+  return root->emitError("index-bitwidth is 32 or 64, found ") << bits;
+}
 
 namespace {
 /// Returns whether a vector of this length is built at once, not from halves.

@@ -32,7 +32,20 @@ def Tile_Dialect : Dialect {
       `memref.store` is performed once. Conditions and loop bounds are therefore
       the same for all threads.
 
-    `arith.truncf` to an fp8 type saturates, also for infinity, and keeps NaN.
+    Every operation of `arith`, `math` and `index` has a result for all operands,
+    also where upstream leaves it undefined (poison):
+
+    | operation | result |
+    |---|---|
+    | `arith.shli`, `arith.shrui` | counts have no sign; a count of the width or more gives 0 |
+    | `arith.shrsi` | counts have no sign; a count of the width or more leaves copies of the sign: 0 or -1 |
+    | `arith.divsi`, `arith.divui`, `arith.floordivsi`, `arith.ceildivsi`, `arith.ceildivui` | a quotient by 0 is -1: all bits are set. The lowest integer divided by -1 is itself |
+    | `arith.remsi`, `arith.remui` | the remainder of a division by 0 is the dividend; that of the lowest integer by -1 is 0 |
+    | `arith.fptosi`, `arith.fptoui` | rounds to zero and saturates; NaN becomes 0 |
+    | `arith.truncf` to an fp8 type | saturates, also for infinity, and keeps NaN |
+
+    Flags such as `overflow<nsw>`, `exact` and `fastmath<nnan>` are promises: a
+    result that breaks its promise is undefined. `ub.poison` is undefined, too.
 
     A kernel without layouts has sequential semantics: its operations are executed
     one after the other, as the reference interpreter does. Every later form of the
