@@ -31,6 +31,7 @@ from .. import ir
 from .._mlir_libs import _tilews
 from ..dialects import gpu, scf, tile
 from ..errors import CompileError
+from ..language.integers import INT32_MAX
 from ._channels import (
     Op,
     acquire,
@@ -314,7 +315,10 @@ def _restore(found: list[tuple[ir.Operation, dict[str, Any]]]) -> None:
 
 def _annotate(loop: ir.Operation, stages: Any, orders: Any) -> None:
     operations = operations_to_schedule(loop)
-    for name, numbers in (("stage", stages), ("order", orders)):
+    for name, numbers, high in (
+        ("stage", stages, 63),  # No channel has more slots.
+        ("order", orders, INT32_MAX),
+    ):
         if not isinstance(numbers, Sequence) or isinstance(numbers, str):
             raise CompileError(
                 f"{name}: expected a list of integers, found {numbers!r:.80}"
@@ -326,7 +330,7 @@ def _annotate(loop: ir.Operation, stages: Any, orders: Any) -> None:
                 f"{len(operations)} operations to schedule: {names}"
             )
         for op, number in zip(operations, numbers, strict=True):
-            number = check_integer(number, name, low=0, at=op.operation)
+            number = check_integer(number, name, low=0, high=high, at=op.operation)
             op.attributes[f"tile.{name}"] = _i32(number, loop.context)
 
 

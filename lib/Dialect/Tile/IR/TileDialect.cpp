@@ -158,6 +158,8 @@ static LogicalResult verifyPingPong(Operation *op, Attribute attr) {
   return success();
 }
 
+static constexpr int64_t kLastStage = 63; // No channel has more slots.
+
 static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
   auto number = dyn_cast<IntegerAttr>(attr.getValue());
   // The enclosing loop may have been canonicalized away, so it is not required.
@@ -168,6 +170,9 @@ static LogicalResult verifyStageOrOrder(Operation *op, NamedAttribute attr) {
     return op->emitError("'")
            << attr.getName().getValue()
            << "' expects a non-negative i32, found " << attr.getValue();
+  if (attr.getName() == TileDialect::kStage && number.getInt() > kLastStage)
+    return op->emitError("'tile.stage' expects at most ")
+           << kLastStage << ", found " << number.getInt();
   return success();
 }
 

@@ -175,6 +175,20 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
 
 // -----
 
+gpu.module @m [#nvvm.target<chip = "sm_80">] {
+  gpu.func @late(%x: memref<?xindex>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      // expected-error @below {{'tile.stage' expects at most 63, found 64}}
+      memref.store %i, %x[%c0] {tile.stage = 64 : i32} : memref<?xindex>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 !g = memref<?x?xf16>
 !s = memref<64x64xf16, #gpu.address_space<workgroup>>
 !t = tensor<64x64xf16>
