@@ -37,6 +37,15 @@ CORRECTIONS = (
         "        Returns the owner of the value",
     ),
     ("walk_order: WalkOrder)", "walk_order: WalkOrder = ...)"),
+    # cmake/mlir_python.patch adds them.
+    (
+        "    def walk(self, callback",
+        "    def _check_nested_uses(self) -> None: ...\n"
+        "    def _get_nested_objects(self) -> list[Operation]: ...\n"
+        "    def _invalidate_blocks(self) -> None: ...\n"
+        "    def _invalidate_nested(self) -> None: ...\n"
+        "    def walk(self, callback",
+    ),
     # `_mlir_libs/__init__.py` adds it.
     (
         "class _OperationBase:",

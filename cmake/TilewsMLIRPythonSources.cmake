@@ -11,3 +11,9 @@ if(_failed)
 endif()
 include("${_targets}")
 include(AddMLIRPython)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  "${CMAKE_CURRENT_LIST_DIR}/mlir_python.patch"
+  "${CMAKE_CURRENT_LIST_DIR}/mlir_python_targets.py")
+
+# Changed headers come before those of the installed MLIR.
+include_directories(BEFORE "${CMAKE_BINARY_DIR}/mlir-python/include")

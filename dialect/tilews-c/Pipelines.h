@@ -8,6 +8,7 @@
 #ifndef TILEWS_C_PIPELINES_H
 #define TILEWS_C_PIPELINES_H
 
+#include "mlir-c/IR.h"
 #include "mlir-c/Support.h"
 
 #ifdef __cplusplus
@@ -29,6 +30,11 @@ MLIR_CAPI_EXPORTED void tilewsForEachPipeline(
                      intptr_t numOptions, const TilewsPipelineOption *options,
                      void *userData),
     void *userData);
+
+/// Moves the operations and attributes of `from`, a module that is left empty,
+/// to `module`, whose own operations are erased.
+MLIR_CAPI_EXPORTED void tilewsReplaceModule(MlirModule module,
+                                            MlirOperation from);
 
 #ifdef __cplusplus
 }

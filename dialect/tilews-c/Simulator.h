@@ -136,6 +136,11 @@ MLIR_CAPI_EXPORTED MlirLogicalResult tilewsSimRun(
     MlirOperation kernel, intptr_t numArguments,
     const TilewsSimArgument *arguments, const TilewsSimOptions *options);
 
+/// Returns `operation` in a copy of the whole IR that it is in. The outermost
+/// operation of the copy belongs to the caller. So a kernel can run while other
+/// threads change the IR.
+MLIR_CAPI_EXPORTED MlirOperation tilewsSimCopy(MlirOperation operation);
+
 /// Calls `add` with each pair of arguments of a `gpu.func` that must not overlap
 /// in memory. The kernel writes the first and accesses the second.
 MLIR_CAPI_EXPORTED void tilewsSimFindDisjointArguments(

@@ -9,11 +9,15 @@
 // passed to the callback as "tilews-to-nvvm" with the options index-bitwidth,
 // chip and one-role, for example.
 //
+// A pipeline that fails leaves half changed IR. So Python runs it on a copy of
+// the module and, if it succeeds, moves the result to the module.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Pipelines.h"
 #include "tilews/Pipelines/Pipelines.h"
 
+#include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 
 using namespace tilews;
@@ -35,4 +39,13 @@ void tilewsForEachPipeline(void (*callback)(MlirStringRef, MlirStringRef,
     callback(wrapString(info.flag), wrapString(info.summary), options.size(),
              options.data(), userData);
   }
+}
+
+void tilewsReplaceModule(MlirModule module, MlirOperation from) {
+  mlir::ModuleOp target = unwrap(module);
+  auto source = mlir::cast<mlir::ModuleOp>(unwrap(from));
+  target->setAttrs(source->getAttrDictionary());
+  mlir::Block *body = target.getBody();
+  body->clear();
+  body->getOperations().splice(body->end(), source.getBody()->getOperations());
 }

@@ -149,6 +149,15 @@ MlirLogicalResult tilewsSimRun(MlirOperation kernel, intptr_t numArguments,
   return wrap(sim::runKernel(func, converted, launch));
 }
 
+MlirOperation tilewsSimCopy(MlirOperation operation) {
+  mlir::Operation *root = unwrap(operation);
+  while (mlir::Operation *parent = root->getParentOp())
+    root = parent;
+  mlir::IRMapping mapping;
+  root->clone(mapping);
+  return wrap(mapping.lookup(unwrap(operation)));
+}
+
 void tilewsSimFindDisjointArguments(MlirOperation kernel,
                                     void (*add)(intptr_t written,
                                                 intptr_t other, void *userData),

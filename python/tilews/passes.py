@@ -10,7 +10,9 @@ Each pass of ``docs/passes.md`` is a function here, named like its flag without
 
 ``help(passes.plan_pipeline)`` describes a pass, with IR before and after. Every
 function returns the warnings and remarks as a list of str. If a pass fails, the
-function raises :class:`~tilews.errors.CompileError` and leaves the module unchanged.
+function raises :class:`~tilews.errors.CompileError` and leaves the module unchanged:
+operations that were found in it can still be used. If no pass fails, the operations of
+the module are new: look for them again. Older ones raise RuntimeError.
 """
 
 from __future__ import annotations
@@ -55,18 +57,20 @@ def run(module: ir.Module, pipeline: str) -> Messages:
         CompileError: the text cannot be parsed, has an unknown pass or option, or a
             pass failed. The module is then unchanged.
         TypeError: `module` is no module.
+        ValueError: an operation that is not in the module uses a value of it.
     """
     if not isinstance(module, ir.Module):
         raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")
     with module.context:
         manager = _parse(pipeline)
-        # A failing pass can leave the module half changed.
-        copy = module.operation.clone()
-        try:
-            return _run(manager, module)
-        except CompileError:
-            _restore(module, copy)
-            raise
+        module.operation._check_nested_uses()
+        # A failing pass can leave its module half changed.
+        copy = module.operation.clone(ip=False)
+        messages = _run(manager, copy)
+        module.operation._invalidate_nested()
+        _tilews._replace_module(module, copy.operation)
+    _observers.report(messages)
+    return messages
 
 
 def expand(pipeline: str) -> list[str]:
@@ -86,7 +90,7 @@ def expand(pipeline: str) -> list[str]:
     return found
 
 
-def _run(manager: PassManager, module: ir.Module) -> Messages:
+def _run(manager: PassManager, module: ir.Operation | ir.OpView) -> Messages:
     context = module.context
     collector = _tilews.DiagnosticCollector(context)
     emits, context.emit_error_diagnostics = context.emit_error_diagnostics, True
@@ -97,16 +101,7 @@ def _run(manager: PassManager, module: ir.Module) -> Messages:
     finally:
         context.emit_error_diagnostics = emits
         collector.detach()
-    _observers.report(collector.lines)
     return collector.lines
-
-
-def _restore(module: ir.Module, copy: ir.Operation) -> None:
-    """Moves the operations of a copy back into a module."""
-    for op in list(module.body.operations):
-        op.operation.erase()
-    for op in list(copy.regions[0].blocks[0].operations):
-        module.body.append(op)
 
 
 def _parse(pipeline: str) -> PassManager:

@@ -11,6 +11,7 @@
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Nanobind.h"
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,17 @@ public:
     std::vector<std::string> lines;
   };
 
-  const std::vector<Message> &getMessages() const { return messages; }
+  /// Returns what was reported so far. Another thread may report at the same
+  /// time.
+  std::vector<Message> getMessages() const {
+    std::lock_guard<std::mutex> lock(mutex);
+    return messages;
+  }
 
   /// Returns the lines in the order of the diagnostics.
   std::vector<std::string> getLines() const {
     std::vector<std::string> lines;
-    for (const Message &message : messages)
+    for (const Message &message : getMessages())
       lines.insert(lines.end(), message.lines.begin(), message.lines.end());
     return lines;
   }
@@ -52,8 +58,9 @@ public:
   /// on what else the compiler did.
   std::string getText() const {
     std::string text;
+    std::vector<Message> found = getMessages();
     for (bool isError : {true, false})
-      for (const Message &message : messages)
+      for (const Message &message : found)
         if (message.isError == isError)
           for (const std::string &line : message.lines)
             text += (text.empty() ? "" : "\n") + line;
@@ -74,7 +81,9 @@ private:
   }
 
   static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *self) {
-    auto &messages = static_cast<DiagnosticCollector *>(self)->messages;
+    auto *collector = static_cast<DiagnosticCollector *>(self);
+    std::lock_guard<std::mutex> lock(collector->mutex);
+    std::vector<Message> &messages = collector->messages;
     bool isError = mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError;
     Message message{isError, {}};
     add(diagnostic, "", message.lines);
@@ -114,6 +123,7 @@ private:
       add(mlirDiagnosticGetNote(diagnostic, i), indent + "  ", lines);
   }
 
+  mutable std::mutex mutex;
   std::vector<Message> messages;
   MlirContext context;
   MlirDiagnosticHandlerID handler;

@@ -7,13 +7,15 @@
 //
 // Gives Python the table of pipelines: _tilews.pipelines() returns a tuple
 // (flag, summary, options) for each pipeline, and (name, type, summary) for
-// each option. tilews.passes makes its functions of them.
+// each option. tilews.passes makes its functions of them, and moves the results
+// of pipelines to their modules with _tilews._replace_module().
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Pipelines.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
+#include "mlir/Bindings/Python/NanobindAdaptors.h"
 
 namespace nb = nanobind;
 
@@ -41,4 +43,6 @@ static nb::list getPipelines() {
 void populatePipelines(nb::module_ &m) {
   m.def("pipelines", &getPipelines,
         "The named pipelines: flag, summary and options of each");
+  m.def("_replace_module", &tilewsReplaceModule, nb::arg("module"),
+        nb::arg("source"));
 }

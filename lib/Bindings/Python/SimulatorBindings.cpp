@@ -8,8 +8,10 @@
 // The raw interface of tilews.sim, which checks types and reads arrays. The
 // interpreter lock is released while a kernel runs, as blocks may run on other
 // threads, and taken again for each call of a Python function: prints, events
-// and progress. Arrays are passed as addresses with shapes and strides;
-// tilews.sim keeps them alive.
+// and progress. Those threads may change the module, so a copy of it runs. Arrays
+// are passed as addresses with shapes and strides; tilews.sim keeps them alive.
+// C++ code cannot pass on a Python exception: the first one of a called function
+// is kept, and raised at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+#include <unordered_map>
 
 namespace nb = nanobind;
 
@@ -58,39 +61,114 @@ static TilewsSimArgument convert(const Argument &argument) {
   return result;
 }
 
+namespace {
+/// The Python objects that receive what a run reports, and the first exception
+/// that one of them raised. The interpreter lock guards it.
+struct Receivers {
+  nb::object print, progress;
+  std::optional<nb::list> events, explored;
+  /// The operations of the kernel by those of the copy that runs.
+  std::unordered_map<void *, nb::object> originals;
+  std::optional<nb::python_error> error;
+
+  /// Calls `function`, unless an earlier call raised an exception.
+  template <typename Function>
+  static void call(void *receivers, Function function) {
+    nb::gil_scoped_acquire gil;
+    auto &self = *static_cast<Receivers *>(receivers);
+    if (self.error)
+      return;
+    try {
+      function(self);
+    } catch (nb::python_error &error) {
+      self.error.emplace(std::move(error));
+    }
+  }
+};
+
+/// The copy of a kernel that runs.
+class KernelCopy {
+public:
+  explicit KernelCopy(MlirOperation original)
+      : kernel(tilewsSimCopy(original)) {}
+  KernelCopy(const KernelCopy &) = delete;
+  ~KernelCopy() {
+    MlirOperation root = kernel;
+    for (MlirOperation op = root; !mlirOperationIsNull(op);
+         op = mlirOperationGetParentOperation(op))
+      root = op;
+    mlirOperationDestroy(root);
+  }
+
+  const MlirOperation kernel;
+};
+} // namespace
+
+static std::vector<MlirOperation> getOperations(MlirOperation kernel) {
+  std::vector<MlirOperation> operations;
+  mlirOperationWalk(
+      kernel,
+      [](MlirOperation op, void *list) {
+        static_cast<std::vector<MlirOperation> *>(list)->push_back(op);
+        return MlirWalkResultAdvance;
+      },
+      &operations, MlirWalkPreOrder);
+  return operations;
+}
+
+/// Maps the operations of a copy to Python objects of the original ones.
+static std::unordered_map<void *, nb::object>
+getOriginals(MlirOperation original, MlirOperation copy) {
+  std::unordered_map<void *, nb::object> originals;
+  std::vector<MlirOperation> copies = getOperations(copy);
+  std::vector<MlirOperation> operations = getOperations(original);
+  for (size_t i = 0; i < copies.size(); ++i)
+    originals[copies[i].ptr] = nb::cast(operations[i]);
+  return originals;
+}
+
 /// Passes the text that a kernel prints to a Python function.
-static void print(MlirStringRef text, void *function) {
-  nb::gil_scoped_acquire gil;
-  (*static_cast<nb::object *>(function))(nb::str(text.data, text.length));
+static void print(MlirStringRef text, void *receivers) {
+  Receivers::call(receivers, [&](Receivers &self) {
+    self.print(nb::str(text.data, text.length));
+  });
 }
 
-static void reportProgress(int64_t done, int64_t blocks, void *function) {
-  nb::gil_scoped_acquire gil;
-  (*static_cast<nb::object *>(function))(done, blocks);
+static void reportProgress(int64_t done, int64_t blocks, void *receivers) {
+  Receivers::call(receivers,
+                  [&](Receivers &self) { self.progress(done, blocks); });
 }
 
-/// Appends an event to a Python list, as a tuple.
-static void appendEvent(const TilewsSimEvent *event, void *list) {
-  nb::gil_scoped_acquire gil;
+static nb::tuple makeEvent(const TilewsSimEvent *event, Receivers &receivers) {
   nb::list accesses;
   for (intptr_t i = 0; i < event->numAccesses; ++i) {
     const TilewsSimBytes &bytes = event->accesses[i];
     accesses.append(nb::make_tuple(bytes.memory, bytes.first, bytes.last,
                                    bytes.isWritten != 0));
   }
-  static_cast<nb::list *>(list)->append(nb::make_tuple(
-      event->op, nb::str(event->role.data, event->role.length),
-      static_cast<unsigned>(event->unit), event->begin, event->end,
-      event->barrier, event->slot, event->phase, event->bytes, event->number,
-      event->work, nb::tuple(accesses)));
+  return nb::make_tuple(receivers.originals.at(event->op.ptr),
+                        nb::str(event->role.data, event->role.length),
+                        static_cast<unsigned>(event->unit), event->begin,
+                        event->end, event->barrier, event->slot, event->phase,
+                        event->bytes, event->number, event->work,
+                        nb::tuple(accesses));
+}
+
+/// Appends an event to a Python list, as a tuple.
+static void appendEvent(const TilewsSimEvent *event, void *receivers) {
+  Receivers::call(receivers, [&](Receivers &self) {
+    self.events->append(makeEvent(event, self));
+  });
 }
 
 /// Appends what a search did in a block to a Python list, as a tuple.
-static void appendExploration(const TilewsSimExploration *found, void *list) {
-  nb::gil_scoped_acquire gil;
-  static_cast<nb::list *>(list)->append(nb::make_tuple(
-      nb::make_tuple(found->block[0], found->block[1], found->block[2]),
-      found->runs, found->cutOff, found->traces, found->isExhausted));
+static void appendExploration(const TilewsSimExploration *found,
+                              void *receivers) {
+  Receivers::call(receivers, [&](Receivers &self) {
+    self.explored->append(nb::make_tuple(
+        nb::make_tuple(found->block[0], found->block[1], found->block[2]),
+        found->runs, found->cutOff, found->traces, found->isExhausted));
+  });
 }
 
 /// Runs a kernel; returns the text of the errors, empty if there was none.
@@ -125,28 +203,31 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   options.numOrdered = ordered.size();
   options.order = ordered.data();
   options.barriers = static_cast<TilewsSimBarriers>(barriers);
+  Receivers receivers{printFunction, progress, events, explored, {}, {}};
+  options.printUserData = options.recordUserData = options.exploredUserData =
+      options.progressUserData = &receivers;
   options.print = print;
-  options.printUserData = &printFunction;
   if (events) {
     options.record = appendEvent;
-    options.recordUserData = &*events;
     std::copy(recordedBlock.begin(), recordedBlock.end(),
               options.recordedBlock);
   }
-  if (explored) {
+  if (explored)
     options.explored = appendExploration;
-    options.exploredUserData = &*explored;
-  }
-  if (!progress.is_none()) {
+  if (!progress.is_none())
     options.progress = reportProgress;
-    options.progressUserData = &progress;
-  }
   DiagnosticCollector diagnostics(mlirOperationGetContext(kernel));
+  KernelCopy copy(kernel);
+  if (events)
+    receivers.originals = getOriginals(kernel, copy.kernel);
   MlirLogicalResult result;
   {
     nb::gil_scoped_release release;
-    result = tilewsSimRun(kernel, converted.size(), converted.data(), &options);
+    result =
+        tilewsSimRun(copy.kernel, converted.size(), converted.data(), &options);
   }
+  if (receivers.error)
+    throw std::move(*receivers.error);
   return mlirLogicalResultIsSuccess(result) ? "" : diagnostics.getText();
 }
 

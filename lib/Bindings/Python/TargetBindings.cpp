@@ -44,8 +44,9 @@ static void assign(MlirStringRef text, void *string) {
 
 namespace {
 /// The class `Compilation` of Python. Owns a compilation and a reference to its
-/// module, and by that to the context. Methods release the interpreter lock;
-/// failures raise CompileError.
+/// module, and by that to the context. Methods release the interpreter lock, so
+/// that other threads may change the module: a copy is compiled. Failures raise
+/// CompileError.
 class PyCompilation {
 public:
   PyCompilation(nb::object module, const std::string &chip,
@@ -55,10 +56,13 @@ public:
     auto handle = nb::cast<MlirModule>(module);
     context = mlirModuleGetContext(handle);
     std::vector<MlirStringRef> refs = toRefs(directories);
+    MlirModule copy = mlirModuleFromOperation(
+        mlirOperationClone(mlirModuleGetOperation(handle)));
     call([&](std::string &) {
       compilation =
-          tilewsCompilationCreate(handle, toRef(chip), indexBitwidth,
+          tilewsCompilationCreate(copy, toRef(chip), indexBitwidth,
                                   toRef(tilePasses), refs.size(), refs.data());
+      mlirModuleDestroy(copy);
       return compilation.ptr ? mlirLogicalResultSuccess()
                              : mlirLogicalResultFailure();
     });

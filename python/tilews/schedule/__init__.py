@@ -17,9 +17,11 @@ Others build a schedule by hand: :func:`make_channel`, :func:`make_cursor`,
 :func:`use_version` and :func:`carry_cursors` fit the kernel to them.
 
 What fails raises :class:`~tilews.errors.CompileError` and leaves the module as it
-was. Functions that return str return warnings and remarks. A loop that a function
-replaces can no longer be used, nor can operations that were found in it: look for
-them again.
+was. Functions that return str return warnings and remarks.
+
+The functions that replace operations say so. After such a function, operations, values
+and blocks that were found in the kernel before raise RuntimeError: look for them again.
+The kernel itself stays. Every operation keeps its module alive.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from ._channels import (
     make_channel,
     make_cursor,
     release,
+    replace_operations,
     slot,
     use_version,
     version_buffer,
@@ -145,13 +148,14 @@ def annotate_instructions(kernel: Op) -> Messages:
     Raises:
         CompileError: an operation cannot become the instruction in its ``tile.inst``.
     """
-    return _rewrite_kernel(_Kernel.ANNOTATE_INSTRUCTIONS, kernel)
+    operation = as_operation(kernel, "kernel")
+    return _tilews._rewrite_kernel(_Kernel.ANNOTATE_INSTRUCTIONS, operation)
 
 
 def channel_preludes(kernel: Op) -> Messages:
     """Gives buffers that TMA fills outside of pipelined loops channels of one slot.
 
-    Runs ``--tile-channel-preludes`` on the kernel.
+    Runs ``--tile-channel-preludes`` on the kernel, and replaces operations.
     """
     return _rewrite_kernel(_Kernel.CHANNEL_PRELUDES, kernel)
 
@@ -161,7 +165,7 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
 
     ``load`` fills the channels, ``math`` does the rest; ``tile.threads`` grows by
     the warps of ``load``. See ``--tile-specialize-warps``, which falls back to
-    :func:`keep_one_role`.
+    :func:`keep_one_role`. Replaces operations.
 
     Args:
         kernel: is changed.
@@ -193,14 +197,17 @@ def specialize(kernel: Op, *, registers: Mapping[str, int] | None = None) -> Mes
 
 
 def keep_one_role(kernel: Op) -> Messages:
-    """Lets all threads fill the channels of a kernel, without TMA."""
+    """Lets all threads fill the channels of a kernel, without TMA.
+
+    Replaces operations.
+    """
     return _rewrite_kernel(_Kernel.KEEP_ONE_ROLE, kernel)
 
 
 def defer_gemm_waits(kernel: Op) -> Messages:
     """Lets asynchronous matmuls of roles overlap with the next ones.
 
-    Runs ``--tile-defer-gemm-waits`` on the kernel.
+    Runs ``--tile-defer-gemm-waits`` on the kernel, and replaces operations.
     """
     return _rewrite_kernel(_Kernel.DEFER_GEMM_WAITS, kernel)
 
@@ -208,7 +215,8 @@ def defer_gemm_waits(kernel: Op) -> Messages:
 def ping_pong(kernel: Op) -> Messages:
     """Distributes the iterations of loops with ``tile.ping_pong`` over two roles.
 
-    The roles execute iterations alternately. Runs ``--tile-ping-pong`` on the kernel.
+    The roles execute iterations alternately. Runs ``--tile-ping-pong`` on the kernel,
+    and replaces operations.
 
     Returns:
         A remark with the reason for each loop that one role still executes alone.
@@ -217,7 +225,8 @@ def ping_pong(kernel: Op) -> Messages:
 
 
 def _rewrite_kernel(which: Any, kernel: Op) -> Messages:
-    return _tilews._rewrite_kernel(which, as_operation(kernel, "kernel"))
+    operation = as_operation(kernel, "kernel")
+    return replace_operations(operation, _tilews._rewrite_kernel, which, operation)
 
 
 def _verify(op: ir.Operation) -> None:
@@ -339,8 +348,9 @@ def multi_version_buffers(
 ) -> list[tile.ChannelOp]:
     """Gives the buffers of planned loops several versions, and channels for them.
 
-    The loops are replaced. In each iteration of the new loops, the operations that fill
-    the channels come before those that read them, and each side has its own cursor.
+    Replaces operations, among them the loops. In each iteration of the new loops, the
+    operations that fill the channels come before those that read them, and each side
+    has its own cursor.
     See ``--tile-multi-version``.
 
     Args:
@@ -359,8 +369,9 @@ def multi_version_buffers(
     operations = _loops(loops)
     if depth is not None:
         depth = check_integer(depth, "depth", high=64, at=operations[0])
-    channels = _tilews._multi_version_buffers(operations, depth or 0)
-    _invalidate(operations)
+    channels = replace_operations(
+        operations[0], _tilews._multi_version_buffers, operations, depth or 0
+    )
     return [channel.opview for channel in channels]
 
 
@@ -368,7 +379,7 @@ def expand_pipeline(loop: Op) -> Messages:
     """Turns a planned loop with channels into a software pipeline.
 
     The copies of an iteration then start while earlier iterations are computed. Waits
-    count groups of asynchronous copies. The loop is replaced. See
+    count groups of asynchronous copies. Replaces operations, among them the loop. See
     ``--tile-expand-pipeline``.
 
     Raises:
@@ -376,11 +387,4 @@ def expand_pipeline(loop: Op) -> Messages:
             operation in it has no stage.
     """
     operation = as_operation(loop, "loop")
-    messages = _tilews._expand_pipeline(operation)
-    _invalidate([operation])
-    return messages
-
-
-def _invalidate(operations: list[ir.Operation]) -> None:
-    for operation in operations:
-        operation._set_invalid()
+    return replace_operations(operation, _tilews._expand_pipeline, operation)

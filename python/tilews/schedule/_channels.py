@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from .. import ir
 from .._mlir_libs import _tilews
@@ -14,12 +14,15 @@ from ..language import integers
 #: An operation, or the view of it that its dialect has.
 Op = ir.Operation | ir.OpView
 
+Result = TypeVar("Result")
+
 
 def as_operation(value: Any, what: str) -> ir.Operation:
     """The operation of an operation or a view.
 
     Raises:
         TypeError: `value` is neither; `what` names the argument in the message.
+        RuntimeError: it was erased or replaced.
     """
     if not isinstance(value, (ir.Operation, ir.OpView)):
         raise TypeError(f"{what}: expected an operation, found {value!r:.80}")
@@ -28,16 +31,43 @@ def as_operation(value: Any, what: str) -> ir.Operation:
     return operation
 
 
+def replace_operations(
+    inside: ir.Operation, function: Callable[..., Result], *args: Any
+) -> Result:
+    """Calls a function that replaces operations of a kernel.
+
+    Args:
+        inside: the kernel, or an operation in it.
+        function: is called with `args`. What it returns stays valid; other operations,
+            values and blocks that were found in the kernel become invalid.
+
+    Raises:
+        ValueError: an operation outside of the kernel uses a value in it.
+    """
+    kernel = inside
+    while kernel.name != "gpu.func" and (parent := kernel.parent):
+        kernel = parent
+    kernel._check_nested_uses()
+    stale = kernel._get_nested_objects()
+    result = function(*args)
+    for operation in stale:
+        operation._set_invalid()
+    kernel._invalidate_blocks()
+    return result
+
+
 def as_value(value: Any, what: str) -> ir.Value:
     """A value, or the only result of an operation.
 
     Raises:
         TypeError: `value` is neither; `what` names the argument in the message.
+        RuntimeError: it was erased or replaced.
     """
     if isinstance(value, (ir.Operation, ir.OpView)) and len(value.results) == 1:
         return value.results[0]
     if not isinstance(value, ir.Value):
         raise TypeError(f"{what}: expected a value, found {value!r:.80}")
+    value.type  # noqa: B018 (raises if its operation was replaced)
     return value
 
 
@@ -282,8 +312,8 @@ def carry_cursors(kernel: Op, cursors: Sequence[ir.Value]) -> None:
 
     A schedule can be written as if each cursor were a variable that :func:`advance`
     changes. This function puts that into SSA form: every use gets the value of the
-    cursor at its place, and ``scf.for``, ``scf.if`` and ``scf.while`` carry it. Loops
-    and branches that carry a cursor are replaced.
+    cursor at its place, and ``scf.for``, ``scf.if`` and ``scf.while`` carry it.
+    Replaces operations, among them the loops and branches that carry a cursor.
 
     Args:
         kernel: the ``gpu.func``.
@@ -293,4 +323,5 @@ def carry_cursors(kernel: Op, cursors: Sequence[ir.Value]) -> None:
         CompileError: a value is no such cursor.
     """
     operation = as_operation(kernel, "kernel")
-    _tilews._carry_cursors(operation, [as_value(c, "cursors") for c in cursors])
+    values = [as_value(cursor, "cursors") for cursor in cursors]
+    replace_operations(operation, _tilews._carry_cursors, operation, values)

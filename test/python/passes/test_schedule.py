@@ -11,8 +11,6 @@ from tilews import CompileError, compiler, ir, passes, schedule, sim
 from tilews.dialects import tile
 
 BY_NAME = {case.name: case for case in pipelined_zoo.CASES}
-#: Operations do not keep their module alive.
-MODULES = []
 SHARED = "#gpu.address_space<workgroup>"
 
 
@@ -21,7 +19,6 @@ def build(name: str = "gemm-s3", target: str = "sm_90a") -> ir.Module:
     case = BY_NAME[name]
     module = case.kernel.build(target, **case.constants)
     passes.run(module, "tile-lower-persistent,canonicalize,cse")
-    MODULES.append(module)
     return module
 
 
