@@ -34,8 +34,13 @@ void AccessHistory::findUses() {
   for (const auto &[op, event] : model.events) {
     unsigned task = getTask(op);
     auto arrive = dyn_cast<MBarrierArriveOp>(op);
-    if (arrive && arrive.getBy() == Agents::Thread)
+    bool isByThread = arrive && arrive.getBy() == Agents::Thread;
+    if (isByThread)
       checkedReads[task] = checkedWrites[task] = ~PlaceSet(0);
+    if ((isByThread || event.barrierSlot) && model.hasWarps(task)) {
+      checkedWaits |= uint64_t(1) << task;
+      checkedReads[task] |= model.phasePlaces;
+    }
     if (event.neighbour.isWritten) {
       checkedReads[task] |= event.neighbour.sharing;
       checkedWrites[task] |= event.neighbour.sharing;
@@ -64,10 +69,19 @@ void AccessHistory::initialize(State &state) const {
     state[getWord(task, Owned)] = neverShared[task];
 }
 
+void AccessHistory::addWait(State &state, unsigned task, uint64_t phaseBit,
+                            PlaceSet place) const {
+  if (!(checkedWaits >> task & 1))
+    return;
+  state[getWord(task, UnsynchronizedWaits)] |= phaseBit;
+  addReads(state, task, place);
+}
+
 void AccessHistory::synchronize(State &state, unsigned task) const {
   state[getWord(task, UnsynchronizedReads)] = 0;
   state[getWord(task, UnsynchronizedWrites)] = 0;
   state[getWord(task, UnsynchronizedAtomics)] = 0;
+  state[getWord(task, UnsynchronizedWaits)] = 0;
 }
 
 void AccessHistory::takeOver(State &state, unsigned task,
@@ -100,6 +114,8 @@ void AccessHistory::print(raw_ostream &os, const State &state) const {
     VectorClockRef::printPlaces(os, getReads(state, task));
     os << ", unsynchronized writes ";
     VectorClockRef::printPlaces(os, getWrites(state, task));
+    os << ", unsynchronized waits ";
+    VectorClockRef::printPlaces(os, getWaits(state, task));
     os << ", wrote last ";
     VectorClockRef::printPlaces(os, getOwned(state, task));
     os << "\n";

@@ -61,6 +61,17 @@ public:
   void synchronizeAtomics(State &state, unsigned task, PlaceSet places) const {
     state[getWord(task, UnsynchronizedAtomics)] &= ~places;
   }
+  /// Slots, by their phase bits, that some warps of `task` have waited for, and
+  /// others perhaps not, since all of them synchronized.
+  uint64_t getWaits(const State &state, unsigned task) const {
+    return state[getWord(task, UnsynchronizedWaits)];
+  }
+  /// `task` waits for a slot; `place` stands for its phases, if any does.
+  void addWait(State &state, unsigned task, uint64_t phaseBit,
+               PlaceSet place) const;
+  void synchronizeWaits(State &state, unsigned task, uint64_t phaseBits) const {
+    state[getWord(task, UnsynchronizedWaits)] &= ~phaseBits;
+  }
   /// All threads of `task` synchronize.
   void synchronize(State &state, unsigned task) const;
 
@@ -86,6 +97,7 @@ private:
     UnsynchronizedReads,
     UnsynchronizedWrites,
     UnsynchronizedAtomics,
+    UnsynchronizedWaits,
     Owned,
     NumTaskRows
   };
@@ -100,6 +112,8 @@ private:
   /// By task: the reads, and the writes, whose synchronization a later step
   /// asks for, and the places that no other task writes.
   llvm::SmallVector<PlaceSet> checkedReads, checkedWrites, neverShared;
+  /// The tasks of several warps of which one thread may end a phase.
+  uint64_t checkedWaits = 0;
 };
 
 } // namespace tilews::verifier

@@ -368,7 +368,7 @@ Outcome BarrierAccesses::startLoad(State &state, unsigned task,
   parts.fills.addWrite(state, access, places);
   parts.copies.overwrite(state, task, places);
   parts.copies.startLoad(state, slot, places, event.bytes);
-  parts.knowledge.releasePhases(state, task, slot);
+  parts.releasePhases(state, task, slot, /*byOneThread=*/true);
   parts.peers.send(state, task, slot, event.peers);
   return Outcome::Done;
 }

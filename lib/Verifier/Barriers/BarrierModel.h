@@ -116,6 +116,8 @@ struct BarrierModel {
 
   unsigned getNumTasks() const { return taskNames.size(); }
   bool hasRoles() const { return getNumTasks() > 1; }
+  /// Whether warps of a task run apart.
+  bool hasWarps(unsigned task) const { return severalWarps >> task & 1; }
   /// Whether blocks of a cluster arrive at, or copy to, each other.
   bool hasPeers() const { return reaching != nullptr; }
   /// The rows that clocks need.
@@ -159,6 +161,8 @@ struct BarrierModel {
   /// Why the kernel cannot be checked, if it cannot.
   std::optional<Finding> obstacle;
   llvm::SmallVector<std::string> taskNames = {"the kernel"};
+  /// The tasks of more than one warp, one bit each.
+  uint64_t severalWarps = 0;
   SharedPlaces places;
   SharedOverlaps overlaps;
   /// By buffer: its writes, and which of them may overlap.

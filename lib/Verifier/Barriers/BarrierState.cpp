@@ -26,7 +26,7 @@ BarrierState::BarrierState(const BarrierModel &model,
       history(model, layout), proxy(model, knowledge),
       fills(model, knowledge, history, proxy, layout),
       copies(model, knowledge, history, layout),
-      peers(model, selection, knowledge, phases, layout),
+      peers(model, selection, knowledge, phases, layout), model(model),
       numWords(layout.getNumWords()) {
   gpu::GPUFuncOp kernel = model.kernel;
   Block &body = kernel.getBody().front();
@@ -50,6 +50,35 @@ void BarrierState::synchronize(State &state, unsigned task) const {
     knowledge.synchronize(state);
 }
 
+void BarrierState::releasePhases(State &state, unsigned task, BarrierSlot slot,
+                                 bool byOneThread) const {
+  const ClockRows &rows = knowledge.getRows();
+  VectorClock clock = knowledge.getTask(state, task);
+  VectorClock arriving = knowledge.getArriving(state, slot);
+  // The copy is no arrival after an expectation: those rows come last.
+  for (unsigned row = 0; row < rows.getExpected(0); ++row) {
+    uint64_t known = clock[row];
+    if (byOneThread)
+      known &= ~getUnsynchronized(state, task, row);
+    arriving.learn(row,
+                   rows.isOfSlots(row) ? known : known & model.phasePlaces);
+  }
+}
+
+uint64_t BarrierState::getUnsynchronized(const State &state, unsigned task,
+                                         unsigned row) const {
+  const ClockRows &rows = knowledge.getRows();
+  if (row == rows.getReads(task))
+    return history.getReads(state, task);
+  if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
+    return history.getWrites(state, task);
+  if (rows.getKinds().atomics && row == rows.getAtomics(task))
+    return history.getAtomics(state, task);
+  if (row == rows.getAwaited())
+    return history.getWaits(state, task);
+  return 0;
+}
+
 void BarrierState::reduce(State &state, bool inRoles) const {
   // No later step reads the clock of the kernel's body.
   if (inRoles && !continuesAfterRoles)
@@ -65,14 +94,7 @@ void BarrierState::dropKnown(State &state) const {
         return phases.countUnseen(state, task, slot) > 0;
       },
       [&](unsigned task, unsigned row) {
-        const ClockRows &rows = knowledge.getRows();
-        if (row == rows.getReads(task))
-          return history.getReads(state, task);
-        if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
-          return history.getWrites(state, task);
-        if (rows.getKinds().atomics && row == rows.getAtomics(task))
-          return history.getAtomics(state, task);
-        return PlaceSet(0);
+        return getUnsynchronized(state, task, row);
       });
 }
 

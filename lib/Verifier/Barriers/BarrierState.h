@@ -25,7 +25,7 @@ namespace tilews::verifier {
 ///
 ///     knowledge  words 0 to 27   two clocks of tasks, two of the slot, 7 rows
 ///     phases     words 28 to 35  2 of the barrier, 6 of the slot
-///     history    words 36 to 44  4 of each task, 1 of all
+///     history    words 36 to 46  5 of each task, 1 of all
 ///     ...
 ///
 /// and `parts.phases.countUnseen(state, 1, {0, 0})` reads word 35.
@@ -37,6 +37,15 @@ public:
   State getInitial() const;
   /// All threads of a task synchronize: those of the block if it is task 0.
   void synchronize(State &state, unsigned task) const;
+  /// The present phase of a slot ends after copies that `task` has started, or
+  /// one of its threads starts now. So it ends after the phases and waits that
+  /// are ordered before the next step of `task`.
+  void releasePhases(State &state, unsigned task, BarrierSlot slot,
+                     bool byOneThread) const;
+  /// The accesses of kind `row`, or the waits, that some threads of `task` have
+  /// made since all of them synchronized.
+  uint64_t getUnsynchronized(const State &state, unsigned task,
+                             unsigned row) const;
   /// Drops what no later step asks for. `inRoles`: the roles have begun, and
   /// the kernel's body waits for them to end.
   void reduce(State &state, bool inRoles) const;
@@ -54,6 +63,7 @@ public:
   const ClusterPeers peers;
 
 private:
+  const BarrierModel &model;
   unsigned numWords;
   /// Whether anything happens in the kernel's body after its roles.
   bool continuesAfterRoles = false;

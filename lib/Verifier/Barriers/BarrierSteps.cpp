@@ -30,29 +30,20 @@ using namespace tilews::verifier;
 //===----------------------------------------------------------------------===//
 
 /// Joins the clock of `task`, restricted to the slot's subjects, into the
-/// slot's. Omits accesses that other threads of the task, matmuls or copies may
-/// still make.
+/// slot's. Omits accesses and waits that other threads of the task, matmuls or
+/// copies may still make.
 void BarrierSteps::release(State &state, unsigned task, BarrierSlot slot,
                            bool byOneThread, uint32_t peers) const {
   const ClockRows &rows = parts.knowledge.getRows();
   VectorClock clock = parts.knowledge.getTask(state, task);
   VectorClock arriving = parts.knowledge.getArriving(state, slot);
   PlaceSet subjects = selection.getSubjects(slot);
-  PlaceSet hiddenReads = parts.copies.getRunningReads(state, task);
-  PlaceSet hiddenWrites = 0, hiddenUpdates = 0;
-  if (byOneThread) {
-    hiddenReads |= parts.history.getReads(state, task);
-    hiddenWrites = parts.history.getWrites(state, task);
-    hiddenUpdates = parts.history.getAtomics(state, task);
-  }
   for (unsigned row = 0; row < rows.size(); ++row) {
     uint64_t known = clock[row];
     if (row == rows.getReads(task))
-      known &= ~hiddenReads;
-    else if (row == ClockRows::OfThreads || row == ClockRows::OfCopies)
-      known &= ~hiddenWrites;
-    else if (model.hasAtomics && row == rows.getAtomics(task))
-      known &= ~hiddenUpdates;
+      known &= ~parts.copies.getRunningReads(state, task);
+    if (byOneThread)
+      known &= ~parts.getUnsynchronized(state, task, row);
     // Only rows of places are restricted to the subjects. What is known of
     // phases is passed on for all barriers.
     if (!rows.isOfSlots(row))
@@ -77,7 +68,7 @@ void BarrierSteps::releaseCopies(State &state, unsigned task,
   arriving.learn(ClockRows::OfCopies, parts.copies.getCopies(state, task));
   for (unsigned row = rows.getExpected(0); row < rows.getNumOwn(); ++row)
     arriving.learn(row, clock[row]);
-  parts.knowledge.releasePhases(state, task, slot);
+  parts.releasePhases(state, task, slot, /*byOneThread=*/false);
   parts.fills.endFill(state, task);
 }
 
@@ -199,6 +190,7 @@ void BarrierSteps::acquire(State &state, unsigned task, BarrierSlot slot,
   parts.history.synchronizeWrites(state, task,
                                   complete[ClockRows::OfThreads] &
                                       complete[ClockRows::OfCopies]);
+  parts.history.synchronizeWaits(state, task, complete[rows.getAwaited()]);
   if (model.hasAtomics)
     parts.history.synchronizeAtomics(state, task,
                                      complete[rows.getAtomics(task)]);
@@ -224,6 +216,8 @@ Outcome BarrierSteps::wait(State &state, unsigned task, MBarrierWaitOp op,
   if (unseen == 0) {
     if (parts.phases.getParity(state, slot) != parity) {
       parts.phases.observeAgain(state, task, slot);
+      parts.history.addWait(state, task, selection.getPhaseBit(slot),
+                            model.getPhasePlace(slot));
       return Outcome::Done;
     }
     Outcome outcome = completePresent(state, task, op, slot, parity, finding);
@@ -232,6 +226,8 @@ Outcome BarrierSteps::wait(State &state, unsigned task, MBarrierWaitOp op,
   }
   parts.phases.observe(state, task, slot);
   acquire(state, task, slot, op.getCluster());
+  parts.history.addWait(state, task, selection.getPhaseBit(slot),
+                        model.getPhasePlace(slot));
   return Outcome::Done;
 }
 

@@ -101,9 +101,13 @@ void BarrierModelBuilder::build() {
 void BarrierModelBuilder::findForm() {
   bool hasChannels = false, usesUnits = false, isAsync = false;
   gpu::GPUFuncOp kernel = model.kernel;
+  model.severalWarps = 1; // The kernel's body.
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto role = dyn_cast<RoleOp>(op))
+    if (auto role = dyn_cast<RoleOp>(op)) {
+      bool runsApart = role.getWarps() > 1 && !role.getElected();
+      model.severalWarps |= uint64_t(runsApart) << model.getNumTasks();
       model.taskNames.push_back(("role @" + role.getName()).str());
+    }
     model.isBarrierForm |= isa<MBarrierOp, CopyGroupWaitOp>(op);
     auto gemm = dyn_cast<GemmOp>(op);
     isAsync |= gemm && gemm.getAsync();

@@ -118,16 +118,6 @@ void TaskKnowledge::completePhase(State &state, BarrierSlot slot,
   arriving.clear();
 }
 
-void TaskKnowledge::releasePhases(State &state, unsigned task,
-                                  BarrierSlot slot) const {
-  VectorClockRef clock = getTask(std::as_const(state), task);
-  VectorClock arriving = getArriving(state, slot);
-  // The copy is no arrival after an expectation: those rows come last.
-  for (unsigned row = 0; row < rows.getExpected(0); ++row)
-    arriving.learn(row, clock[row] & (rows.isOfSlots(row) ? ~uint64_t(0)
-                                                          : model.phasePlaces));
-}
-
 void TaskKnowledge::synchronize(State &state) const {
   VectorClock all = getTask(state, 0);
   for (unsigned task = 1; task < model.getNumTasks(); ++task)

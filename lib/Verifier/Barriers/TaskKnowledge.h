@@ -79,10 +79,6 @@ public:
   /// A phase of a slot completes: its bits in the rows `Completed` and
   /// `Awaited` are cleared, and waits join the clock of its arrivals.
   void completePhase(State &state, BarrierSlot slot, uint64_t phaseBit) const;
-  /// The present phase of a slot ends after a copy that `task` starts now, or
-  /// has started. So it ends after the phases and waits that are ordered before
-  /// the next step of `task`.
-  void releasePhases(State &state, unsigned task, BarrierSlot slot) const;
   /// All tasks of the block synchronize.
   void synchronize(State &state) const;
   /// Clears bits in the clocks of complete phases that all tasks which have yet

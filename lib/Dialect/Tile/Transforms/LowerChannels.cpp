@@ -168,11 +168,20 @@ void ChannelLowering::lower(ImplicitLocOpBuilder &b, CopyOp op) {
 }
 
 /// Waits for the end of the previous phase, in which the slot was released.
+///
+/// Each warp of the role waits. If one thread alone commits, the other warps
+/// have to be here before: the slot may be filled and released meanwhile, and a
+/// warp that comes two phases late waits forever.
 void ChannelLowering::lower(ImplicitLocOpBuilder &b, AcquireOp op) {
+  const ChannelSignals &own = getSignals(op);
   CursorNumbers place = castCursor(b, op.getCursor());
   Value before = arith::XOrIOp::create(b, place.phase, constants.get(b, 1));
   MBarrierWaitOp::create(b, barriers.lookup(getChannel(op)).empty, place.slot,
-                         before, !getSignals(op).peers.empty());
+                         before, !own.peers.empty());
+  bool isByThread = own.byTma && !own.byCpAsync && !own.byStores;
+  if (isByThread && !isElected(op) &&
+      op->getParentOfType<RoleOp>().getWarps() > 1)
+    BarrierOp::create(b);
 }
 
 /// Each kind of producer arrives by itself: TMA by bytes, which one thread
