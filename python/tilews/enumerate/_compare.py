@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ir, passes, sim
 from ..errors import CompileError
+from ._contract import breaks_rule, find_broken_rule
 from ._grammar import Schedule
 from ._texts import make_text
 
@@ -46,9 +47,11 @@ class Disagreement:
         schedule: Its name.
         verdict: ``proved``, ``wrong`` or ``unsupported``.
         reason: The verifier's fault or obstacle, without numbers.
-        fault: What the simulator found, without numbers; empty if every run is right.
+        fault: What the simulator found, without numbers, or the rule that a proved
+            schedule breaks; empty if every run is right.
         inputs: The arguments for which it found that.
         is_exhausted: Whether all runs were made, up to the first fault.
+        breaks_rule: Whether the schedule breaks the rule of `reason`, by definition.
     """
 
     schedule: str
@@ -57,16 +60,22 @@ class Disagreement:
     fault: str = ""
     inputs: str = ""
     is_exhausted: bool = True
+    breaks_rule: bool = False
 
     @property
     def outcome(self) -> str:
-        """``agreed``, ``unsound``, ``false alarm``, ``unsupported`` or ``unknown``."""
+        """``agreed``, ``contract``, ``unsupported``, ``unknown``, or a disagreement.
+
+        Disagreements are ``unsound`` and ``false alarm``.
+        """
         if self.verdict == "unsupported":
             return "unsupported"
         if (self.verdict == "wrong") == bool(self.fault):
             return "agreed" if self.is_exhausted else "unknown"
         if self.fault:
             return "unsound"
+        if self.breaks_rule:
+            return "contract"
         return "false alarm" if self.is_exhausted else "unknown"
 
 
@@ -124,6 +133,11 @@ class Comparer:
                 kernel = sim.find_kernel(module, None)
                 for inputs in more:
                     found = self._simulate(kernel, inputs, found)
+            if verdict == "wrong" and not found.fault:
+                broken = breaks_rule(schedule, reason)
+                found = dataclasses.replace(found, breaks_rule=broken)
+            if verdict == "proved":
+                found = dataclasses.replace(found, fault=find_broken_rule(schedule))
             return found
 
     def _verify(self, module: ir.Module) -> tuple[str, str]:

@@ -34,8 +34,8 @@ class State:
         outcomes: How often each outcome was found, by family.
         verdicts: How often each verdict was given, by family.
         reasons: How often a schedule was not supported, by reason.
-        disagreements: For each outcome, reason and fault that disagree the number of
-            schedules, and those with the fewest operations.
+        examples: For each reason or fault of another outcome the number of schedules,
+            and those with the fewest operations.
     """
 
     grammar: str
@@ -45,7 +45,7 @@ class State:
     reasons: collections.Counter[str] = dataclasses.field(
         default_factory=collections.Counter
     )
-    disagreements: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    examples: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
     @staticmethod
     def load(path: pathlib.Path, grammar: str) -> State:
@@ -74,10 +74,10 @@ class State:
         self.verdicts.setdefault(family, collections.Counter())[found.verdict] += 1
         if found.verdict == "unsupported":
             self.reasons[found.reason] += 1
-        if found.outcome not in ("unsound", "false alarm", "unknown"):
+        if found.outcome in ("agreed", "unsupported"):
             return
         key = f"{found.outcome}: {found.reason or found.fault}"
-        entry = self.disagreements.setdefault(key, {"count": 0, "examples": []})
+        entry = self.examples.setdefault(key, {"count": 0, "examples": []})
         entry["count"] += 1
         example = f"{found.schedule} {found.inputs}".strip()
         entry["examples"] = sorted({*entry["examples"], example}, key=_size)[:_EXAMPLES]
@@ -85,11 +85,13 @@ class State:
     @property
     def is_agreed(self) -> bool:
         """Whether verifier and simulator disagree nowhere."""
-        return all(key.startswith("unknown") for key in self.disagreements)
+        return all(key.startswith(("unknown", "contract")) for key in self.examples)
 
     def report(self) -> str:
         """The counts as text."""
-        names = ("agreed", "unsupported", "unknown", "unsound", "false alarm")
+        names = (
+            "agreed", "contract", "unsupported", "unknown", "unsound", "false alarm"
+        )  # fmt: skip
         lines = [
             f"{self.next} schedules",
             "",
@@ -105,7 +107,7 @@ class State:
         if self.reasons:
             lines += ["", "unsupported"]
             lines += [f"  {count} {each}" for each, count in self.reasons.most_common()]
-        for key, entry in sorted(self.disagreements.items()):
+        for key, entry in sorted(self.examples.items()):
             lines += ["", f"{key} ({entry['count']})"]
             lines += [f"  {each}" for each in entry["examples"]]
         return "\n".join(lines)

@@ -71,9 +71,8 @@ _BARRIERS = {
     ],
 }
 _WARPS = 4
-#: How many arrivals at a barrier of full slots an operation makes, if not one. No
-#: schedule has both.
-_ARRIVALS = {"C0": _WARPS, "N0": 32}
+#: How many arrivals an operation makes.
+_ARRIVALS = {"A": 1, "B": 1, "C": _WARPS, "R": _WARPS, "N": 32}
 _HEAD = """\
 !slot = memref<16xf32, #gpu.address_space<workgroup>>
 !tile = tensor<16xf32>
@@ -102,7 +101,27 @@ def _split(operation: str, form: str) -> list[str]:
     return [letter + operation[1:] for letter in letters]
 
 
-def _simple(schedule: Schedule) -> list[list[str]]:
+def count_arrivals(letter: str, most: int = 32) -> int:
+    """How many arrivals at a barrier an operation makes, or `most` if it makes more."""
+    return min(_ARRIVALS.get(letter, 0), most)
+
+
+def count_of_phase(schedule: Schedule, barrier: str, most: int = 32) -> int:
+    """How many arrivals complete a phase of a barrier, such as ``full0``.
+
+    An operation makes `most` arrivals at most.
+    """
+    roles = split_operations(schedule)
+    if barrier.startswith("empty"):
+        consumers = sum("R" + barrier[-1] in role for role in roles)
+        return count_arrivals("R", most) * max(consumers, 1)
+    letters = {operation[0] for role in roles for operation in role} - {"R"}
+    # No schedule has arrivals both by warps and by copies.
+    return max(1, *(count_arrivals(letter, most) for letter in letters))
+
+
+def split_operations(schedule: Schedule) -> list[list[str]]:
+    """The operations of each role as simple ones: ``f0`` is ``F0`` and ``C0``."""
     return [
         [each for operation in role for each in _split(operation, schedule.form)]
         for role in schedule.roles
@@ -221,9 +240,7 @@ def _loop(
 def _declare(schedule: Schedule) -> tuple[list[str], list[str]]:
     """The types of channels or barriers, and the operations that make them."""
     types, lines = [], []
-    roles = _simple(schedule)
     for c, depth in enumerate(schedule.depths):
-        consumers = sum(f"R{c}" in role for role in roles) or 1
         types.append(
             f"!buffer{c} = memref<{depth}x16xf32, #gpu.address_space<workgroup>>"
         )
@@ -239,19 +256,20 @@ def _declare(schedule: Schedule) -> tuple[list[str], list[str]]:
                 f": !buffer{c} -> !channel{c}"
             )
             continue
-        arrivals = max(_ARRIVALS.get(each, 1) for role in roles for each in role)
         types.append(f"!b{c} = !tile.mbarrier<{depth}>")
         lines += [
             f"%depth{c} = arith.constant {depth} : i32",
-            f"%full{c} = tile.mbarrier {{count = {arrivals} : i64}} : !b{c}",
-            f"%empty{c} = tile.mbarrier {{count = {_WARPS * consumers} : i64}} : !b{c}",
+            f"%full{c} = tile.mbarrier "
+            f"{{count = {count_of_phase(schedule, f'full{c}')} : i64}} : !b{c}",
+            f"%empty{c} = tile.mbarrier "
+            f"{{count = {count_of_phase(schedule, f'empty{c}')} : i64}} : !b{c}",
         ]
     if schedule.form == "barriers":
         lines.append("tile.mbarrier_ready")
     return types, lines
 
 
-def _is_elected(operations: Operations | list[str], form: str) -> bool:
+def is_elected(operations: Operations | list[str], form: str) -> bool:
     """Whether one thread suffices for a role: it only waits, copies and arrives."""
     return form == "barriers" and all(each[0] in "EFBXA" for each in operations)
 
@@ -262,11 +280,11 @@ def make_text(schedule: Schedule) -> str:
     The innermost loops make `n` iterations; those around them, if any, `m`.
     """
     types, made = _declare(schedule)
-    roles = _simple(schedule)
+    roles = split_operations(schedule)
     lines = [*made, "tile.specialize {"]
     threads = 0
     for number, operations in enumerate(roles):
-        elected = _is_elected(operations, schedule.form)
+        elected = is_elected(operations, schedule.form)
         few = (
             elected
             or any(each[0] == "N" for each in operations)
