@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import os
 import pathlib
-import threading
 import time
 
 import click
@@ -130,17 +129,15 @@ def main(
         return
     options = Options(chips or CHIPS, reference_every, emit_every, rotates)
     counts: collections.Counter[str] = collections.Counter()
-    lock = threading.Lock()
     found: list[Finding] = []
 
     def progress(seed: int, findings: list[Finding]) -> None:
-        with lock:
-            counts["kernels"] += 1
-            for finding in findings:
-                counts[finding.kind] += 1
-                click.echo(str(finding))
-                if save and finding.kind != "invalid":
-                    found.append(finding)
+        counts["kernels"] += 1
+        for finding in findings:
+            counts[finding.kind] += 1
+            click.echo(str(finding))
+            if save and finding.kind != "invalid":
+                found.append(finding)
 
     start = time.monotonic()
     processes.run(seeds, options, jobs, progress)
