@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools test/lib unittests -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test test-assert build docs mutation scaling lint format nightly
+.PHONY: demo test test-assert build docs mutation random-mutation scaling lint format nightly
 .DEFAULT_GOAL := build
 
 demo: build
@@ -33,6 +33,14 @@ docs: build
 mutation: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
 	  test/python/kernels/mutation_corpus.py --table docs/mutation.md
+
+# More random mutants, and their outcomes in the page. Each run goes on where the last
+# one ended.
+COUNT ?= 10000
+random-mutation: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
+	  test/python/kernels/mutation/mutation_seeds.py --random --count $(COUNT) \
+	  --state docs/random-mutation.json --table docs/mutation.md
 
 # The table of exponents of compile times; takes minutes.
 scaling: build
@@ -63,7 +71,7 @@ format: .venv/installed
 	.venv/bin/ruff format
 
 # The checks that take hours, each also alone: make nightly-tidy.
-NIGHTLY := tidy includes sanitizers mutation enumeration scaling fuzz coverage
+NIGHTLY := tidy includes sanitizers mutation random-mutation enumeration scaling fuzz coverage
 .PHONY: $(NIGHTLY:%=nightly-%)
 nightly: $(NIGHTLY:%=nightly-%)
 
@@ -82,6 +90,9 @@ nightly-sanitizers: .venv/installed
 nightly-mutation: mutation
 	git diff --exit-code docs/mutation.md
 
+# Each day has inputs of its own.
+FIRST_SEED ?= $(shell date +%y%j)00000
+
 # Each night goes on where the last one ended. Where verifier and simulator disagree,
 # one of them is wrong.
 nightly-enumeration: build
@@ -90,8 +101,12 @@ nightly-enumeration: build
 
 nightly-scaling: scaling
 
-# Each day has inputs of its own.
-FIRST_SEED ?= $(shell date +%y%j)00000
+nightly-random-mutation: build
+	mkdir -p build/nightly
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.mutate \
+	  test/python/kernels/mutation/mutation_seeds.py --random --first $(FIRST_SEED) \
+	  --count 50000 --state build/nightly/random-mutation.json
+
 nightly-fuzz: build
 	mkdir -p build/nightly
 	PYTHONPATH=$(BUILD)/python_packages TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \

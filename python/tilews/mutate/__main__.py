@@ -14,9 +14,11 @@ import click
 from .. import ir
 from .._command_line import OutputFile, refuse_ignored
 from ..errors import CompileError
-from . import _report
+from . import _campaign, _report
 from ._judge import Judge, Subject, Verdict, judge_all
 from ._mutants import mutant, mutants
+from ._random import RandomMutants
+from ._tally import OUTCOMES
 
 
 def load_corpus(path: pathlib.Path) -> list[Subject]:
@@ -49,12 +51,8 @@ def load_corpus(path: pathlib.Path) -> list[Subject]:
     return subjects
 
 
-def _name(subject: Subject) -> str:
-    return f"{subject.name} {subject.target}"
-
-
 def _work(path: pathlib.Path, kernel: str, form: str) -> list[Verdict]:
-    subject = next(each for each in load_corpus(path) if _name(each) == kernel)
+    subject = next(each for each in load_corpus(path) if str(each) == kernel)
     return list(judge_all(subject, form))
 
 
@@ -117,6 +115,29 @@ def _of_file(path: pathlib.Path, emit: str | None) -> None:
 @click.option("--missed", is_flag=True, help="List the mutants that are not found.")
 @click.option("--table", type=OutputFile(), help="Write the table to a page.")
 @click.option(
+    "--random", is_flag=True, help="Mutants with several edits; ID is an index."
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Random mutants to judge, after those of the state.",
+)
+@click.option(
+    "--first",
+    type=click.IntRange(min=0),
+    default=0,
+    help="The index of the first of them, if there is no state yet.",
+)
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=pathlib.Path),
+    default="build/random-mutation.json",
+    show_default=True,
+    help="What was found of random mutants so far.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count(),
@@ -131,6 +152,10 @@ def main(
     judge: str | None,
     missed: bool,
     table: pathlib.Path | None,
+    random: bool,
+    count: int,
+    first: int,
+    state: pathlib.Path,
     jobs: int,
 ) -> None:
     """Break the synchronization of kernels, and check that the faults are found.
@@ -142,24 +167,20 @@ def main(
     \b
     tilews-mutate test/python/kernels/mutation_corpus.py --table docs/mutation.md
     tilews-mutate scheduled.mlir --emit drop:wait-16.0
+    tilews-mutate test/python/kernels/mutation/mutation_seeds.py --random --count 10000
     """
-    _check_options(source, emit, judge)
+    _check_options(source, emit, judge, random)
     try:
+        if random and (emit or judge):
+            _one_random(source, emit, judge)
+            return
+        if random:
+            _judge_random(source, first, count, state, table, jobs)
+            return
         if source.suffix == ".mlir":
             _of_file(source, emit)
             return
-        found = {
-            (_name(subject), name): (subject, module)
-            for subject in load_corpus(source)
-            if kernel in (None, _name(subject))
-            for name, module in subject.forms().items()
-            if form in (None, name)
-        }
-        if not found:
-            known = ", ".join(f"'{_name(each)}'" for each in load_corpus(source))
-            raise click.UsageError(
-                f"{source} has no kernel '{kernel or ''}' with this form, only: {known}"
-            )
+        found = _choose(source, kernel, form)
         if emit or judge:
             _one(found, emit, judge)
             return
@@ -172,25 +193,53 @@ def main(
         page = f"; {table} was not written" if table else ""
         raise click.ClickException("\n".join(refuted) + page)
     if table:
-        table.write_text(_report.render(results))
+        last = _report.get_random(table.read_text()) if table.exists() else ""
+        table.write_text(_report.with_random(_report.render(results), last))
     verifier, either = _report.scores(results)
     click.echo(f"found: {100 * either:.1f} %, verifier {100 * verifier:.1f} %")
 
 
-def _check_options(source: pathlib.Path, emit: str | None, judge: str | None) -> None:
+def _check_options(
+    source: pathlib.Path, emit: str | None, judge: str | None, random: bool
+) -> None:
     """Refuses other kinds of files, and options without an effect."""
     if source.suffix not in (".mlir", ".py"):
         raise click.UsageError(
             f"expected an .mlir file or a .py file with subjects, found '{source}'"
         )
     if source.suffix == ".mlir":
-        names = ("kernel", "form", "judge", "missed", "table", "jobs")
+        names = ("kernel", "form", "judge", "missed", "table", "random", "jobs")
         reason = "needs launches: give a .py file with subjects"
         refuse_ignored(dict.fromkeys(names, reason))
     if emit or judge:
         one = "emit" if emit else "judge"
-        others = ({"emit", "judge"} - {one}) | {"missed", "table", "jobs"}
+        others = {"emit", "judge"} - {one}
+        others |= {"missed", "table", "count", "first", "state", "jobs"}
         refuse_ignored(dict.fromkeys(others, f"does not go with --{one}"))
+    if random:
+        single = ("kernel", "form", "missed")
+        refuse_ignored(dict.fromkeys(single, "does not go with --random"))
+    else:
+        refuse_ignored(dict.fromkeys(("count", "first", "state"), "needs --random"))
+
+
+def _choose(
+    source: pathlib.Path, kernel: str | None, form: str | None
+) -> dict[tuple[str, str], tuple[Subject, ir.Module]]:
+    """The kernels and forms that the options mean; at least one."""
+    found = {
+        (str(subject), name): (subject, module)
+        for subject in load_corpus(source)
+        if kernel in (None, str(subject))
+        for name, module in subject.forms().items()
+        if form in (None, name)
+    }
+    if not found:
+        known = ", ".join(f"'{each}'" for each in load_corpus(source))
+        raise click.UsageError(
+            f"{source} has no kernel '{kernel or ''}' with this form, only: {known}"
+        )
+    return found
 
 
 def _judge_all(
@@ -223,6 +272,44 @@ def _one(
         click.echo(one.module)
     else:
         click.echo(_show(Judge(subject).judge(one)))
+
+
+def _one_random(source: pathlib.Path, emit: str | None, judge: str | None) -> None:
+    """Prints the random mutant with an index, or what is found in it."""
+    index = emit or judge or ""
+    if not index.isdecimal():
+        raise click.UsageError(
+            f"expected the index of a random mutant, found '{index}'"
+        )
+    mutants = RandomMutants(load_corpus(source))
+    chosen = mutants.draw(int(index))
+    if emit:
+        click.echo(chosen.edits[-1].module)
+        return
+    verdict, outcome, reason = mutants.explain(chosen)
+    click.echo(f"{chosen.subject} {chosen.form}")
+    click.echo(_show(verdict))
+    click.echo(f"  {outcome}: {OUTCOMES[outcome]}")
+    if reason:
+        click.echo(f"  {reason}")
+
+
+def _judge_random(
+    source: pathlib.Path,
+    first: int,
+    count: int,
+    state: pathlib.Path,
+    table: pathlib.Path | None,
+    jobs: int,
+) -> None:
+    """Judges the next random mutants. Fails if a tool shows a defect."""
+    tally = _campaign.run(load_corpus(source), state, count, jobs, first)
+    click.echo(tally.report())
+    if table:
+        page = table.read_text() if table.exists() else ""
+        table.write_text(_report.with_random(page, _report.render_random(tally)))
+    if tally.defects:
+        raise click.ClickException("\n".join(tally.defects))
 
 
 if __name__ == "__main__":

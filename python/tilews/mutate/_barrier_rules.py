@@ -1,4 +1,4 @@
-"""Rules by which mutants are equivalent: barriers, and groups of copies.
+"""Rules by which mutants are equivalent: barriers, arrivals, and groups of copies.
 
 With those of _rules.py these are all ``RULES``.
 """
@@ -9,9 +9,160 @@ from .. import ir, passes
 from ..errors import CompileError
 from . import _edits, _protocol
 from ._mutants import Mutant
-from ._rules import RULES, rule
+from ._protocol import BLOCKING, SIGNALING
+from ._rules import RULES, is_last_signal, rule
 
 __all__ = ["RULES"]
+
+
+@rule
+def _only_names(mutant: Mutant) -> bool:
+    """Two roles with equal numbers of warps and registers have exchanged their names.
+
+    Premises: all other attributes of the two roles are equal.
+    """
+    if mutant.mutation != "roles":
+        return False
+    roles = _edits.block_of(next(iter(_roles_of(mutant.op))))
+    sizes = {
+        tuple(
+            str(each.attributes[name]) if name in each.attributes else ""
+            for name in ("warps", "registers")
+        )
+        for each in roles
+    }
+    return len(roles) == 2 and len(sizes) == 1
+
+
+def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
+    return [each.operation for each in specialize.regions[0].blocks[0].operations]
+
+
+@rule
+def _expected_before_sent(mutant: Mutant) -> bool:
+    """The bytes of copies are expected before the copies are started.
+
+    The phase completes when all expected bytes have landed. So the arrival that expects
+    them can come before the copies as well as after them. It must not move before the
+    wait for the slot, because it could then arrive in the previous phase. Stores that
+    it moves before are published by another arrival that the phase needs, too.
+    Premises: the arrival expects bytes; it crossed only copies, signals of other
+    barriers, waits for slots of other buffers, and, if another arrival at the barrier
+    follows, stores.
+    """
+    op = mutant.op
+    if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
+        return False
+    if "bytes" not in op.attributes:
+        return False
+    block = _edits.block_of(op)
+    more = any(
+        each.name == op.name and each.operands[0] == op.operands[0]
+        for each in block[block.index(op) + 1 :]
+    )
+    return all(
+        _edits.is_pure(each)
+        or each.name == "tile.copy"
+        or (each.name in SIGNALING and each.operands[0] != op.operands[0])
+        or (each.name in BLOCKING and _is_of_other_slots(each, op))
+        or (more and each.name in ("tile.store", "tile.load"))
+        for each in _protocol.crossed_by(mutant) or ()
+    )
+
+
+def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
+    """Whether a wait and an arrival surely refer to different buffers."""
+    buffers, others = _protocol.buffers_of(wait), _protocol.buffers_of(op)
+    if not buffers or not others:
+        return False
+    return not any(each in others for each in buffers)
+
+
+@rule
+def _nobody_waits_for_it(mutant: Mutant) -> bool:
+    """A phase that no role waits for may complete later, or never.
+
+    All waits for the barrier are for the phase before the first one, so they are over
+    before the first arrival. Premises: none of them is in a loop; each is for a
+    release; each arrival at the barrier comes after a signal of the waiting role; and
+    no phase gets more arrivals than it counts.
+    """
+    op = mutant.op
+    if mutant.mutation == "count":
+        if mutant.variant != 0:  # A lower count makes the arrivals too many.
+            return False
+        barrier = op.results[0]
+    elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
+        if mutant.mutation == "agents" and not _has_less_arrivals(mutant):
+            return False
+        if mutant.mutation == "bytes" and mutant.variant not in (0, 2):
+            return False  # More bytes land than are expected.
+        barrier = op.operands[0]
+    else:
+        return False
+    waits = _protocol.using(BLOCKING, (barrier, ""), _edits.kernel_of(op))
+    arrivals = _protocol.using(SIGNALING, (barrier, ""), _edits.kernel_of(op))
+    looped = any(_protocol.loops_around(each) for each in waits)
+    free = all(_protocol.is_for_a_release(each) for each in waits)
+    return not looped and free and all(map(is_last_signal, arrivals))
+
+
+def _has_less_arrivals(mutant: Mutant) -> bool:
+    """Whether fewer threads arrive than in the original."""
+    after = _edits.walk(mutant.module.operation)[mutant.index]
+    order = ("thread", "warps", "threads")
+    agents, before = (
+        str(each.attributes["by"]).removeprefix("#tile.agents<").rstrip(">")
+        for each in (after, mutant.op)
+    )
+    if agents not in order or before not in order:
+        return False
+    return order.index(agents) < order.index(before)
+
+
+@rule
+def _never_looked_at(mutant: Mutant) -> bool:
+    """The cursor that a loop starts with is replaced before it is used.
+
+    The first iteration does not use it: all its uses are under a guard that is false at
+    first. Premises: the guard is another value that the loop carries and that starts as
+    false; each iteration yields another cursor; after the loop the cursor is only used
+    under the guard.
+    """
+    loop = mutant.op
+    if mutant.mutation != "restart":
+        return False
+    number = _edits.carried_state(loop, first=3)[mutant.variant // 2] - 3
+    body = loop.regions[0].blocks[0]
+    last = body.operations[len(body.operations) - 1].operation
+    carried = [body.arguments[1 + number], loop.results[number]]
+    return last.operands[number] != carried[0] and all(
+        _is_guarded(use.owner.operation, loop) for each in carried for use in each.uses
+    )
+
+
+def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether `op` is under a guard that `loop` carries and that starts as false."""
+    guard = _edits.parent(op)
+    if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
+        return False
+    condition = guard.operands[0]
+    maker = _edits.defining(condition)
+    if maker is None:
+        argument = ir.BlockArgument(condition)
+        if argument.owner != loop.regions[0].blocks[0] or argument.arg_number == 0:
+            return False
+        number = argument.arg_number - 1
+    elif maker == loop:
+        number = ir.OpResult(condition).result_number
+    else:
+        return False
+    first = _edits.defining(loop.operands[3 + number])
+    return (
+        first is not None
+        and first.name == "arith.constant"
+        and str(first.attributes["value"]) in ("false", "0 : i1")
+    )
 
 
 @rule

@@ -6,7 +6,8 @@ _barrier_rules.py read the IR. The rules of this file compare runs of the simula
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from .. import ir
@@ -14,7 +15,7 @@ from . import _edits, _protocol
 from ._barrier_rules import RULES
 from ._mutants import Mutant
 from ._order import Order
-from ._rules import original_of
+from ._rules import original_of, same_program
 
 
 class Runs(Protocol):
@@ -27,17 +28,47 @@ class Runs(Protocol):
         """Whether each launch of the module, with its channels, terminates."""
 
 
-def argue(mutant: Mutant, runs: Runs) -> str | None:
-    """The name of the rule by which a mutant is equivalent; None without one."""
+def argue(edits: Sequence[Mutant], runs: Runs) -> str | None:
+    """The name of the rule by which a mutant is equivalent; None without one.
+
+    Args:
+        edits: The mutant, edit by edit: each is a mutant of the one before it, the
+            first one of the original. Several edits are equivalent if the first of
+            them do nothing together, and rules cover the others. The rule is that of
+            the last one.
+        runs: The runs that rules look at.
+    """
+    # Up to here, edits undo what others did.
+    undone = next((n for n in range(len(edits), 1, -1) if _is_undone(edits[:n])), 0)
+    found = "same-program" if undone and _terminates(edits[undone - 1], runs) else None
+    for each in edits[undone:]:
+        found = _argue(each, runs)
+        if found is None:
+            return None
+    return found
+
+
+def _is_undone(edits: Sequence[Mutant]) -> bool:
+    """Whether several edits do nothing together."""
+    return same_program(dataclasses.replace(edits[0], module=edits[-1].module))
+
+
+def _argue(mutant: Mutant, runs: Runs) -> str | None:
+    """The name of the rule by which one edit of a right module keeps it right."""
     found = next((name for name, rule in RULES.items() if rule(mutant)), None)
     if found is None:
         of_runs = RULES_OF_RUNS.items()
         found = next(
             (name for name, rule in of_runs if rule(mutant, runs.orders)), None
         )
-    if found is not None and _has_one_sequence(mutant.module):
-        return found if runs.passes_transactions(mutant.module) else None
-    return found
+    return found if found is not None and _terminates(mutant, runs) else None
+
+
+def _terminates(mutant: Mutant, runs: Runs) -> bool:
+    """Whether the transactions of a module with one sequence of them terminate."""
+    return not _has_one_sequence(mutant.module) or runs.passes_transactions(
+        mutant.module
+    )
 
 
 def _has_one_sequence(module: ir.Module) -> bool:
@@ -105,6 +136,30 @@ def number_is_not_used(mutant: Mutant, orders: Orders) -> bool:
     return pairs is not None and all(one == other for one, other in pairs)
 
 
+def copied_for_nothing(mutant: Mutant, orders: Orders) -> bool:
+    """Copies were added whose slots are not used any more.
+
+    Original and mutant were run, and the bytes that each operation accesses were
+    recorded. The mutant does the accesses of the original and has more copies by
+    cp.async, which read zeros beyond the extents of global memory. No later operation
+    accesses the bytes that they write, and all earlier accesses to these bytes are
+    ordered before them. All other accesses are ordered as in `order-is-kept`. Premises:
+    the changed operation is a guard that is always true now, in a kernel without roles;
+    all launches were compared.
+    """
+    op = mutant.op
+    if (mutant.mutation, mutant.variant) != ("guard", 1):
+        return False
+    names = {each.name for each in _edits.walk(op)}
+    if _protocol.role_of(op) is not None or "tile.copy" not in names:
+        return False
+    pairs = _compare(mutant, None, orders)
+    return pairs is not None and all(
+        (rest := other.without_copies_besides(one)) is not None and one.is_kept_by(rest)
+        for one, other in pairs
+    )
+
+
 def _compare(
     mutant: Mutant, role: ir.Operation | None, orders: Orders
 ) -> list[tuple[Order, Order]] | None:
@@ -120,4 +175,5 @@ def _compare(
 RULES_OF_RUNS: dict[str, Callable[[Mutant, Orders], bool]] = {
     "order-is-kept": order_is_kept,
     "number-is-not-used": number_is_not_used,
+    "copied-for-nothing": copied_for_nothing,
 }

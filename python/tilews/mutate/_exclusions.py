@@ -6,6 +6,7 @@ docs/verifier.md documents each of them under "What is not checked".
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from . import _edits
 from ._mutants import Mutant
@@ -28,26 +29,28 @@ read returns some number.""",
 NONE = "no exclusion"
 
 
-def exclusion(mutant: Mutant, found: str) -> str:
+def exclusion(edits: Sequence[Mutant], found: str) -> str:
     """The exclusion that explains why the verifier proves a faulty mutant.
 
     Args:
-        mutant: a mutant that the verifier proves and the simulator rejects.
+        edits: a mutant that the verifier proves and the simulator rejects, edit by
+            edit.
         found: the simulator's message.
 
     Returns:
         A key of ``EXCLUSIONS``, or ``NONE``.
     """
-    names = {each.name for each in _edits.walk(mutant.module.operation)}
+    names = {each.name for each in _edits.walk(edits[-1].module.operation)}
+    changed = {each.op.name for each in edits}
     ordering = "nothing orders" in found or "proxy_fence" in found
-    of_barrier = mutant.op.name in ("tile.barrier", "tile.proxy_fence")
+    of_barrier = bool(changed & {"tile.barrier", "tile.proxy_fence"})
     if "scratch memory" in found:
         return "memory of one role"
     if "tile.role" in names and of_barrier and ordering:
         return "memory of one role"
     if "tile.channel" not in names and "has other values" in found:
         return "contents"
-    if mutant.op.name == "scf.if" and "is out of bounds" in found:
+    if "scf.if" in changed and "is out of bounds" in found:
         return "bounds"
     return NONE
 
@@ -56,6 +59,7 @@ def headline(found: str) -> str:
     """The first line of a simulator's message, without places and numbers."""
     text = found.strip().splitlines()[0]
     text = re.sub(r"^.*?(?:error: |\}: (?!.*error: ))", "", text)
+    text = re.sub(r"^schedule of @\w+ is wrong: ", "", text)
     text = re.sub(r" \(block .*\)$", "", text)
     text = re.sub(r" \([\d, ]+\)", "", text)
     return re.sub(r"\b\d+\b", "n", text)

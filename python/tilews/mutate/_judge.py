@@ -21,6 +21,10 @@ Arguments = Callable[[np.random.Generator], list[Any]]
 
 #: The most operations that a block may execute; the kernels of a corpus need fewer.
 _MAX_STEPS = 200_000
+#: The most orders that a search tries for one launch.
+_MAX_RUNS = 100
+#: What a replay says that cannot follow a counterexample.
+_DEPARTURE = "of the order that the run follows"
 #: Asynchronous operations complete as late as possible, at once, and at random.
 _TIMINGS: tuple[sim.RunOptions, ...] = (
     {"policy": "latest"},
@@ -49,18 +53,27 @@ class Subject:
     launches: Mapping[str, Arguments]
     tolerance: float = 0.0
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.target}"
+
     def forms(self) -> dict[str, ir.Module]:
-        """The kernel with its schedule in channels, and in barriers."""
+        """The kernel with its schedule in channels, if it has any, and in barriers."""
         module = self.build(self.target)
         found = {}
-        for step in passes.expand(f"tilews-to-nvvm{{chip={self.target}}}"):
+        for step in self._steps(module):
             flag = step.partition("{")[0]
-            if flag == "convert-tile-to-nvvm":
-                break
-            if flag == "tile-lower-channels":
+            if flag == "tile-lower-channels" and "tile.channel" in str(module):
                 found["channels"] = _copy(module)
             passes.run(module, step)
-        return {**found, "barriers" if found else "channels": module}
+        return {**found, "barriers": module}
+
+    def _steps(self, module: ir.Module) -> list[str]:
+        """The passes up to barriers in shared memory."""
+        if "tile.shared_bytes" in str(module):  # The kernel is scheduled and planned.
+            return ["tile-lower-channels"]
+        steps = passes.expand(f"tilews-to-nvvm{{chip={self.target}}}")
+        flags = [each.partition("{")[0] for each in steps]
+        return steps[: flags.index("convert-tile-to-nvvm")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,12 +133,24 @@ class Judge:
             self._launches.append((name, arguments, expected))
 
     def verify(self, module: ir.Module) -> tuple[str | None, bool]:
-        """What the verifier says against a module, and whether it proves it right."""
-        try:
-            remarks = passes.verify_schedule(_copy(module), report=True)
-        except CompileError as error:
-            return str(error), False
-        return None, any(" is proved" in each for each in remarks)
+        """What the verifier says against a module, and whether it proves it right.
+
+        As in the pipelines, it verifies a module with channels and what that module is
+        lowered to.
+
+        Args:
+            module: with channels or with barriers.
+        """
+        is_proved = True
+        for each in _forms_of(module):
+            if isinstance(each, CompileError):
+                return None, False
+            try:
+                remarks = passes.verify_schedule(_copy(each), report=True)
+            except CompileError as error:
+                return str(error), False
+            is_proved &= any(" is proved" in remark for remark in remarks)
+        return None, is_proved
 
     def simulate(self, module: ir.Module) -> str | None:
         """What is wrong when a module, or what it is lowered to, is run.
@@ -133,15 +158,39 @@ class Judge:
         Args:
             module: with channels or with barriers.
         """
-        found = self._simulate(module, _TIMINGS)
-        if found or "tile.channel" not in str(module):
-            return found
-        lowered = _copy(module)
-        try:
-            passes.run(lowered, "tile-lower-channels")
-        except CompileError as error:
-            return f"lowering channels: {error}"
-        return self._simulate(lowered, _TIMINGS)
+        for each in _forms_of(module):
+            if isinstance(each, CompileError):
+                return f"lowering channels: {each}"
+            if found := self._simulate(each, _TIMINGS):
+                return found
+        return None
+
+    def search(self, module: ir.Module) -> str | None:
+        """What is wrong in a run that is chosen to go wrong; None if none was found.
+
+        The runs are the verifier's counterexample, and all orders in which the roles
+        of small launches can run.
+
+        Args:
+            module: with channels or with barriers, which the verifier rejects.
+        """
+        for each in _forms_of(module):
+            if isinstance(each, CompileError):
+                return f"lowering channels: {each}"
+            try:
+                found = sim.find_counterexample(each)
+                if found is not None and found.events:
+                    sim.replay(_copy(each), found, max_steps=_MAX_STEPS)
+            except sim.SimulationError as error:
+                if _DEPARTURE not in str(error):
+                    return f"replay: {error}"
+            except CompileError:
+                pass  # An error without a run.
+            orders: sim.RunOptions = {"policy": "exhaustive", "runs": _MAX_RUNS}
+            fault = self._simulate(each, [orders])
+            if fault and "not exhausted" not in fault:
+                return fault
+        return None
 
     def passes_transactions(self, module: ir.Module) -> bool:
         """Whether each launch of a module runs to its end, its channels not lowered."""
@@ -212,12 +261,18 @@ class Judge:
             equal_nan=True,
         )
 
-    def judge(self, mutant: Mutant) -> Verdict:
-        """What is found of a mutant."""
-        found = self._judge(mutant.module, mutant.id, mutant.place, argue(mutant, self))
+    def judge(self, *edits: Mutant) -> Verdict:
+        """What is found of a mutant.
+
+        Args:
+            edits: The mutant. If it was edited several times, the result of each edit:
+                a mutant of the one before it.
+        """
+        id, place = " ".join(e.id for e in edits), "; ".join(e.place for e in edits)
+        found = self._judge(edits[-1].module, id, place, argue(edits, self))
         if not found.is_proved or found.simulator is None:
             return found
-        return dataclasses.replace(found, exclusion=exclusion(mutant, found.simulator))
+        return dataclasses.replace(found, exclusion=exclusion(edits, found.simulator))
 
     def judge_original(self, module: ir.Module) -> Verdict:
         """What is said against an original: false alarms."""
@@ -244,6 +299,20 @@ def judge_all(subject: Subject, form: str, step: int = 1) -> Iterator[Verdict]:
     yield judge.judge_original(original)
     for mutant in itertools.islice(mutants(original), 0, None, step):
         yield judge.judge(mutant)
+
+
+def _forms_of(module: ir.Module) -> Iterator[ir.Module | CompileError]:
+    """A module and, if it has channels, what they are lowered to."""
+    yield module
+    if "tile.channel" not in str(module):
+        return
+    lowered = _copy(module)
+    try:
+        passes.run(lowered, "tile-lower-channels")
+    except CompileError as error:
+        yield error
+        return
+    yield lowered
 
 
 def _copy(module: ir.Module) -> ir.Module:

@@ -115,6 +115,21 @@ def _apply(
         return copy if one.function(changed, variant) else None
 
 
+def try_edit(
+    module: ir.Module, one: MutationClass, index: int, variant: int
+) -> ir.Module | None:
+    """A changed copy of a module that the IR's verifier accepts; None without one.
+
+    Args:
+        module: a scheduled kernel.
+        one: a class that applies to the operation.
+        index: its place in the order in which the module is printed.
+        variant: the number of the change.
+    """
+    changed = _apply(module, one, index, variant)
+    return changed if changed is not None and _is_valid(changed) else None
+
+
 def _is_valid(module: ir.Module) -> bool:
     try:
         return module.operation.verify()

@@ -78,6 +78,33 @@ class Order:
             for later in self.accesses[here:there]
         )
 
+    def without_copies_besides(self, other: Order) -> Order | None:
+        """The order without copies that `other` has not, and that nothing uses.
+
+        Returns:
+            The order; None if it has other accesses besides, or if the copies conflict
+            with later accesses or with earlier ones that are not ordered before them.
+        """
+        kept: list[int] = []
+        for index, access in enumerate(self.accesses):
+            left = other.accesses[len(kept) :]
+            if left and access == left[0]:
+                kept.append(index)
+            elif access.op != "tile.copy" or not self._is_unused(index):
+                return None
+        done = [bisect.bisect_left(kept, self.done[index]) for index in kept]
+        return Order([self.accesses[index] for index in kept], done)
+
+    def _is_unused(self, index: int) -> bool:
+        """Whether no access may see that the one at `index` is made."""
+        access = self.accesses[index]
+        return not any(map(access.conflicts, self.accesses[index + 1 :])) and all(
+            done <= index or not earlier.conflicts(access)
+            for earlier, done in zip(
+                self.accesses[:index], self.done[:index], strict=True
+            )
+        )
+
 
 def read_order(events: Sequence[sim.Event], role: str) -> Order:
     """The order of a role's accesses in a run; role ``""`` is the whole block."""

@@ -219,6 +219,16 @@ def is_in_step(op: ir.Operation) -> bool:
     return len({is_for_a_release(each) for each in waits}) == 1
 
 
+def corresponding_loop(loop: ir.Operation, op: ir.Operation) -> ir.Operation | None:
+    """The loop of the role of `op` that corresponds to `loop`; None without one."""
+    role, other = role_of(loop), role_of(op)
+    if role is None or other is None:
+        return None
+    number = _transacting_loops(role).index(loop)
+    loops = _transacting_loops(other)
+    return loops[number] if number < len(loops) else None
+
+
 def _transacting_loops(role: ir.Operation) -> list[ir.Operation]:
     return [
         each

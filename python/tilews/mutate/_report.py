@@ -11,6 +11,7 @@ from ._classes import CLASSES
 from ._equivalent import RULES_OF_RUNS
 from ._exclusions import EXCLUSIONS, NONE, headline
 from ._judge import Verdict
+from ._tally import Tally
 
 #: Verdicts by kernel and form, such as ("gemm sm_90a", "barriers").
 Results = Mapping[tuple[str, str], list[Verdict]]
@@ -139,6 +140,29 @@ def render(results: Results) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+#: The title of the last section of the page, which random mutation writes.
+_RANDOM = "\n## Random mutants\n"
+
+
+def with_random(page: str, section: str) -> str:
+    """The page with another last section, or without one."""
+    table = page.partition(_RANDOM)[0]
+    return f"{table}{_RANDOM}\n{section}" if section else table
+
+
+def get_random(page: str) -> str:
+    """The last section of the page; empty if it has none."""
+    return page.partition(_RANDOM)[2].removeprefix("\n")
+
+
+def render_random(tally: Tally) -> str:
+    """The last section in Markdown."""
+    introduction = _RANDOM_MUTANTS.format(
+        total=f"{tally.total:,}", range=tally.range, date=tally.date
+    )
+    return f"{introduction}\n\n{tally.render()}\n"
+
+
 def _proved(results: Results) -> str:
     """The section on faults that the verifier wrongly proves to be none."""
     found: dict[str, list[tuple[str, Verdict]]] = collections.defaultdict(list)
@@ -198,6 +222,19 @@ although the simulator finds a fault. They should be faults that
 _NOT_EXCLUDED = """\
 No documented exclusion covers these. They are defects of the verifier, or of its
 documentation."""
+
+_RANDOM_MUTANTS = """\
+`make random-mutation` draws mutants with one to three edits, each on the result of the
+one before. An index determines the kernel and the edits. The kernels are those above,
+and more in `test/python/kernels/mutation/mutation_seeds.py`. The verifier, the
+simulator and the rules judge them as above; several edits are equivalent if a rule
+covers each of them, or if they make the same program.
+
+So far {total} mutants were judged, of indices {range}, the last one on
+{date}. To see one, and to judge it:
+
+    tilews-mutate test/python/kernels/mutation/mutation_seeds.py --random --emit 17
+    tilews-mutate test/python/kernels/mutation/mutation_seeds.py --random --judge 17"""
 
 _EQUIVALENT = """\
 A mutant counts as equivalent by a rule, never because nothing was found. Each rule is

@@ -31,7 +31,7 @@ def original_of(mutant: Mutant) -> ir.Module:
 
 
 @rule
-def _same_program(mutant: Mutant) -> bool:
+def same_program(mutant: Mutant) -> bool:
     """The compiler produces the same code for both.
 
     Channels were lowered to barriers in both. Then operations with effects were
@@ -64,6 +64,19 @@ def _there_is_one_slot(mutant: Mutant) -> bool:
     """
     found = _edits.slot_of(mutant.op) if mutant.op.name == "tile.slot" else None
     return found is not None and found[1] == 1
+
+
+@rule
+def _equal_cursors(mutant: Mutant) -> bool:
+    """Two cursors that were not advanced are equal.
+
+    The changed operation used the result of a `tile.cursor`, and uses a new one.
+    """
+    found = _edits.slot_of(mutant.op)
+    if (mutant.mutation, mutant.variant) != ("constant-cursor", 0) or found is None:
+        return False
+    cursor = _edits.defining(mutant.op.operands[found[0]])
+    return cursor is not None and cursor.name == "tile.cursor"
 
 
 _IDEMPOTENT = {
@@ -102,7 +115,9 @@ def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
     buffers = _protocol.buffers_of(op)
     if any(each.name in _edits.SYNCHRONIZING for each in _edits.walk(other)):
         if other.name == "tile.barrier":
-            return "proxy_fence" not in other.attributes
+            # A fence may cover more accesses than before, not less.
+            is_covered = (op.name in SIGNALING) == later
+            return "proxy_fence" not in other.attributes or is_covered
         if op.name == other.name == "tile.mbarrier_arrive":
             return True
         transaction = _protocol.barrier_of(other)
@@ -125,9 +140,10 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     channel, and an arrival with any arrival. A signal can move before a wait of another
     channel: the role that waits for the signal gets it earlier. A barrier of the role's
     own threads commutes with transactions, and so do operations that access none of the
-    slots that the transaction hands over. Premises: the operation is in a role; all
-    crossed operations are of these kinds; none of them accesses the channel's buffers,
-    or any buffer if these are unknown.
+    slots that the transaction hands over. If the barrier is a fence, a wait may come
+    before it, and a signal after it: the fence covers more accesses then. Premises: the
+    operation is in a role; all crossed operations are of these kinds; none of them
+    accesses the channel's buffers, or any buffer if these are unknown.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -139,7 +155,7 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     return all(_edits.is_pure(each) or _commutes(op, each, later) for each in crossed)
 
 
-def _is_last_signal(op: ir.Operation, crossed: Sequence[ir.Operation] = ()) -> bool:
+def is_last_signal(op: ir.Operation, crossed: Sequence[ir.Operation] = ()) -> bool:
     """Whether all waits for a signal are over when it is given.
 
     That has to hold before the operations that the signal `crossed`, too.
@@ -185,14 +201,43 @@ def _has_passed(
     return False
 
 
-def _changes_places(op: ir.Operation, other: ir.Operation) -> bool:
+def _changes_places(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
     """Whether a transaction can be exchanged with `other` of the same iteration."""
-    if other.name == "scf.if":
+    if other.name in ("scf.for", "scf.if"):
         inside = [each for each in _edits.walk(other)[1:] if not each.regions]
-        return all(_edits.is_pure(e) or _changes_places(op, e) for e in inside)
+        can_pass = other.name == "scf.if" or _passes_loop(op, other, later)
+        return can_pass and all(
+            _edits.is_pure(e) or _changes_places(op, e, later) for e in inside
+        )
     if other.name in BLOCKING | SIGNALING:
         return other.operands[0] != op.operands[0]
-    return _commutes(op, other, later=True)
+    return _commutes(op, other, later)
+
+
+def _passes_loop(op: ir.Operation, loop: ir.Operation, later: bool) -> bool:
+    """Whether a transaction can be exchanged with a loop that has transactions.
+
+    A fill may come after the loop only if the roles that wait for it do so after their
+    corresponding loops. Likewise, a role may wait for it before the loop only if it is
+    given before the corresponding loop.
+    """
+    role, barrier = _protocol.role_of(op), _protocol.barrier_of(op)
+    inside = [each for each in _edits.walk(loop) if each.name in BLOCKING]
+    if role is None or not inside or not all(map(_protocol.is_in_step, inside)):
+        return False
+    if (op.name in SIGNALING) != later:
+        return True
+    names = BLOCKING if op.name in SIGNALING else SIGNALING
+    partners = _protocol.using(names, barrier, _edits.kernel_of(op))
+    waits = partners if op.name in SIGNALING else [op]
+    if all(map(_protocol.is_for_a_release, waits)):
+        return True  # A wait for a release of an earlier iteration.
+    order = _edits.walk(_edits.kernel_of(op))
+    return all(
+        (order.index(each) > order.index(corresponding)) == later
+        for each in partners
+        if (corresponding := _protocol.corresponding_loop(loop, each)) is not None
+    )
 
 
 @rule
@@ -202,9 +247,11 @@ def _within_an_iteration(mutant: Mutant) -> bool:
     The iterations of the roles correspond. A fill needs releases of earlier iterations
     only; a release needs fills of its own iteration and earlier ones. So each role can
     finish its iteration in any order of its waits and signals, as long as accesses stay
-    between theirs. Premises: the roles correspond loop by loop, in barriers and in
-    direction; the transaction crossed no access to the channel's buffers, no other loop
-    and no transaction of the same barrier.
+    between theirs. It can also exchange a transaction with an inner loop, unless the
+    role then waits before the loop for a fill that another role gives after it.
+    Premises: the roles correspond loop by loop, in barriers and in direction; the
+    transaction crossed no access to the channel's buffers and no transaction of the
+    same barrier.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -212,7 +259,10 @@ def _within_an_iteration(mutant: Mutant) -> bool:
         return False
     if op.name not in BLOCKING | SIGNALING or not _protocol.is_in_step(op):
         return False
-    return all(_edits.is_pure(each) or _changes_places(op, each) for each in crossed)
+    later = mutant.mutation == "move-later"
+    return all(
+        _edits.is_pure(each) or _changes_places(op, each, later) for each in crossed
+    )
 
 
 @rule
@@ -231,7 +281,8 @@ def _acquired_for_nothing(mutant: Mutant) -> bool:
     block = _edits.block_of(op)
     crossed = block[: block.index(op)]
     return _protocol.is_in_step(op) and all(
-        _edits.is_pure(each) or _changes_places(op, each) for each in crossed
+        _edits.is_pure(each) or _changes_places(op, each, later=False)
+        for each in crossed
     )
 
 
@@ -248,6 +299,63 @@ def _the_next_release_comes_later(mutant: Mutant) -> bool:
         (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
         and _edits.depth(op.operands[0].type) > 1
         and _protocol.is_in_step(op)
+    )
+
+
+@rule
+def _another_channel_orders_it(mutant: Mutant) -> bool:
+    """The releases of another channel order the accesses.
+
+    Each iteration fills and releases a slot of the other channel, which has at most as
+    many slots. When a slot is filled again, the producer has waited for the release of
+    an earlier iteration in the other channel, after which nothing reads the slot.
+    Premises: a release was moved up over reads, or a wait for it down over copies; the
+    roles correspond as in `within-an-iteration`; in each iteration the producer waits
+    for the other channel before this one; its release follows this one.
+    """
+    op, crossed = mutant.op, _protocol.crossed_by(mutant) or ()
+    is_release = op.name == "tile.mbarrier_arrive"
+    if (mutant.mutation, op.name) not in (
+        ("move-earlier", "tile.mbarrier_arrive"),
+        ("move-later", "tile.mbarrier_wait"),
+    ):
+        return False
+    allowed = {"tile.gemm", "tile.load"} if is_release else {"tile.copy"}
+    if not all(_edits.is_pure(each) or each.name in allowed for each in crossed):
+        return False
+    if any("async" in each.attributes for each in crossed):
+        return False
+    if not _protocol.is_in_step(op):
+        return False
+    kernel, barrier = _edits.kernel_of(op), _protocol.barrier_of(op)
+    partners = _protocol.using(BLOCKING if is_release else SIGNALING, barrier, kernel)
+    releases, waits = ([op], partners) if is_release else (partners, [op])
+    if len(releases) != 1 or len(waits) != 1:
+        return False
+    if not _protocol.is_for_a_release(waits[0]) or not partners:
+        return False
+    return any(
+        _surrounds(other, releases[0], waits[0])
+        for other in _edits.walk(kernel)
+        if other.name == "tile.mbarrier_arrive" and other.operands[0] != op.operands[0]
+    )
+
+
+def _surrounds(other: ir.Operation, release: ir.Operation, wait: ir.Operation) -> bool:
+    """Whether another release follows `release` in each iteration, and the wait for it
+    precedes `wait`."""
+    found = _protocol.using(
+        BLOCKING, _protocol.barrier_of(other), _edits.kernel_of(other)
+    )
+    if len(found) != 1 or not _protocol.is_for_a_release(found[0]):
+        return False
+    order = _edits.walk(_edits.kernel_of(other))
+    loops = _protocol.loops_around(release)[:1], _protocol.loops_around(wait)[:1]
+    return (
+        _edits.depth(other.operands[0].type) <= _edits.depth(wait.operands[0].type)
+        and ([_edits.parent(other)], [_edits.parent(found[0])]) == loops
+        and order.index(other) > order.index(release)
+        and order.index(found[0]) < order.index(wait)
     )
 
 
@@ -281,16 +389,16 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
             for each in _edits.walk(op)[1:]
             if not _edits.is_pure(each) and each.name != "scf.if"
         ]
-        return all(_is_last_signal(each) for each in inside)
+        return all(is_last_signal(each) for each in inside)
     if mutant.mutation == "move-out" and _edits.parent(op).name == "scf.if":
-        return _is_last_signal(op)
+        return is_last_signal(op)
     crossed = _protocol.crossed_by(mutant)
     if mutant.mutation in ("move-earlier", "move-in"):
-        return _is_last_signal(op, crossed or ())
+        return is_last_signal(op, crossed or ())
     if op.name == "tile.gemm_wait" and crossed is not None:
         inside = [each for outer in crossed for each in _edits.walk(outer)]
-        return all(_edits.is_pure(e) or _is_last_signal(e) or e.regions for e in inside)
-    return mutant.mutation in _OF_ONE_SIGNAL and _is_last_signal(op)
+        return all(_edits.is_pure(e) or is_last_signal(e) or e.regions for e in inside)
+    return mutant.mutation in _OF_ONE_SIGNAL and is_last_signal(op)
 
 
 @rule
@@ -302,13 +410,13 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
     of the role for the same barrier is in a loop, and there are at most as many of them
     as slots.
     """
-    op = mutant.op
+    names = ("drop", "duplicate", "move-earlier", "move-later")
+    return mutant.mutation in names and _finds_a_free_slot(mutant.op)
+
+
+def _finds_a_free_slot(op: ir.Operation) -> bool:
     role = _protocol.role_of(op)
-    if op.name not in BLOCKING or role is None:
-        return False
-    if mutant.mutation not in ("drop", "duplicate", "move-earlier", "move-later"):
-        return False
-    if not _protocol.is_for_a_release(op):
+    if op.name not in BLOCKING or role is None or not _protocol.is_for_a_release(op):
         return False
     waits = _protocol.using(BLOCKING, _protocol.barrier_of(op), role)
     before = waits[: waits.index(op) + 1]
@@ -318,150 +426,24 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
 
 
 @rule
-def _only_names(mutant: Mutant) -> bool:
-    """Two roles with equal numbers of warps and registers have exchanged their names.
+def _returns_at_once(mutant: Mutant) -> bool:
+    """A wait for the phase before the first one returns at once at any barrier.
 
-    Premises: all other attributes of the two roles are equal.
-    """
-    if mutant.mutation != "roles":
-        return False
-    roles = _edits.block_of(next(iter(_roles_of(mutant.op))))
-    sizes = {
-        tuple(
-            str(each.attributes[name]) if name in each.attributes else ""
-            for name in ("warps", "registers")
-        )
-        for each in roles
-    }
-    return len(roles) == 2 and len(sizes) == 1
-
-
-def _roles_of(specialize: ir.Operation) -> list[ir.Operation]:
-    return [each.operation for each in specialize.regions[0].blocks[0].operations]
-
-
-@rule
-def _expected_before_sent(mutant: Mutant) -> bool:
-    """The bytes of copies are expected before the copies are started.
-
-    The phase completes when all expected bytes have landed. So the arrival that expects
-    them can come before the copies as well as after them. It must not move before the
-    wait for the slot, because it could then arrive in the previous phase. Stores that
-    it moves before are published by another arrival that the phase needs, too.
-    Premises: the arrival expects bytes; it crossed only copies, signals of other
-    barriers, waits for slots of other buffers, and, if another arrival at the barrier
-    follows, stores.
+    Premises: those of `slots-are-free-at-first`; the role itself makes all arrivals at
+    the other barrier, after the wait. So the first phase of that barrier is still
+    incomplete.
     """
     op = mutant.op
-    if op.name != "tile.mbarrier_arrive" or mutant.mutation != "move-earlier":
+    if mutant.mutation != "other-channel" or not _finds_a_free_slot(op):
         return False
-    if "bytes" not in op.attributes:
+    changed = _edits.walk(mutant.module.operation)[mutant.index]
+    if changed.name != op.name or not _protocol.is_for_a_release(changed):
         return False
-    block = _edits.block_of(op)
-    more = any(
-        each.name == op.name and each.operands[0] == op.operands[0]
-        for each in block[block.index(op) + 1 :]
+    arrivals = _protocol.using(
+        SIGNALING, _protocol.barrier_of(changed), _edits.kernel_of(changed)
     )
     return all(
-        _edits.is_pure(each)
-        or each.name == "tile.copy"
-        or (each.name in SIGNALING and each.operands[0] != op.operands[0])
-        or (each.name in BLOCKING and _is_of_other_slots(each, op))
-        or (more and each.name in ("tile.store", "tile.load"))
-        for each in _protocol.crossed_by(mutant) or ()
-    )
-
-
-def _is_of_other_slots(wait: ir.Operation, op: ir.Operation) -> bool:
-    """Whether a wait and an arrival surely refer to different buffers."""
-    buffers, others = _protocol.buffers_of(wait), _protocol.buffers_of(op)
-    if not buffers or not others:
-        return False
-    return not any(each in others for each in buffers)
-
-
-@rule
-def _nobody_waits_for_it(mutant: Mutant) -> bool:
-    """A phase that no role waits for may complete later, or never.
-
-    All waits for the barrier are for the phase before the first one, so they are over
-    before the first arrival. Premises: none of them is in a loop; each is for a
-    release; each arrival at the barrier comes after a signal of the waiting role; and
-    no phase gets more arrivals than it counts.
-    """
-    op = mutant.op
-    if mutant.mutation == "count":
-        if mutant.variant != 0:  # A lower count makes the arrivals too many.
-            return False
-        barrier = op.results[0]
-    elif op.name == "tile.mbarrier_arrive" and mutant.mutation in ("agents", "bytes"):
-        if mutant.mutation == "agents" and not _has_less_arrivals(mutant):
-            return False
-        if mutant.mutation == "bytes" and mutant.variant not in (0, 2):
-            return False  # More bytes land than are expected.
-        barrier = op.operands[0]
-    else:
-        return False
-    waits = _protocol.using(BLOCKING, (barrier, ""), _edits.kernel_of(op))
-    arrivals = _protocol.using(SIGNALING, (barrier, ""), _edits.kernel_of(op))
-    looped = any(_protocol.loops_around(each) for each in waits)
-    free = all(_protocol.is_for_a_release(each) for each in waits)
-    return not looped and free and all(map(_is_last_signal, arrivals))
-
-
-def _has_less_arrivals(mutant: Mutant) -> bool:
-    """Whether fewer threads arrive than in the original."""
-    after = _edits.walk(mutant.module.operation)[mutant.index]
-    order = ("thread", "warps", "threads")
-    agents, before = (
-        str(each.attributes["by"]).removeprefix("#tile.agents<").rstrip(">")
-        for each in (after, mutant.op)
-    )
-    if agents not in order or before not in order:
-        return False
-    return order.index(agents) < order.index(before)
-
-
-@rule
-def _never_looked_at(mutant: Mutant) -> bool:
-    """The cursor that a loop starts with is replaced before it is used.
-
-    The first iteration does not use it: all its uses are under a guard that is false at
-    first. Premises: the guard is another value that the loop carries and that starts as
-    false; each iteration yields another cursor; after the loop the cursor is only used
-    under the guard.
-    """
-    loop = mutant.op
-    if mutant.mutation != "restart":
-        return False
-    number = _edits.carried_state(loop, first=3)[mutant.variant // 2] - 3
-    body = loop.regions[0].blocks[0]
-    last = body.operations[len(body.operations) - 1].operation
-    carried = [body.arguments[1 + number], loop.results[number]]
-    return last.operands[number] != carried[0] and all(
-        _is_guarded(use.owner.operation, loop) for each in carried for use in each.uses
-    )
-
-
-def _is_guarded(op: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether `op` is under a guard that `loop` carries and that starts as false."""
-    guard = _edits.parent(op)
-    if guard.name != "scf.if" or op.block != guard.regions[0].blocks[0]:
-        return False
-    condition = guard.operands[0]
-    maker = _edits.defining(condition)
-    if maker is None:
-        argument = ir.BlockArgument(condition)
-        if argument.owner != loop.regions[0].blocks[0] or argument.arg_number == 0:
-            return False
-        number = argument.arg_number - 1
-    elif maker == loop:
-        number = ir.OpResult(condition).result_number
-    else:
-        return False
-    first = _edits.defining(loop.operands[3 + number])
-    return (
-        first is not None
-        and first.name == "arith.constant"
-        and str(first.attributes["value"]) in ("false", "0 : i1")
+        _protocol.role_of(each) == _protocol.role_of(changed)
+        and not _protocol.may_follow(changed, each)
+        for each in arrivals
     )

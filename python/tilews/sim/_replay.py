@@ -191,6 +191,7 @@ def replay(
     *,
     record: list[Event] | None = None,
     seed: int = 0,
+    max_steps: int = 0,
 ) -> list[Any]:
     """Runs a kernel up to the fault of a counterexample, and on from there.
 
@@ -199,6 +200,7 @@ def replay(
         counterexample: The steps to take first.
         record: A list that gets the events, as for :func:`run`.
         seed: The seed of array elements that the counterexample does not fix.
+        max_steps: The most operations of a block, as for :func:`run`.
 
     Returns:
         The arguments after the run, if the kernel terminates in spite of the fault.
@@ -213,5 +215,14 @@ def replay(
     order = [(each["task"], each["op"]) for each in counterexample.events]
     schedule = counterexample.schedule or "0,0,0:"
     grid = counterexample.grid
-    run(kernel, None, arguments, grid, schedule=schedule, order=order, record=record)
+    run(
+        kernel,
+        None,
+        arguments,
+        grid,
+        schedule=schedule,
+        order=order,
+        record=record,
+        max_steps=max_steps,
+    )
     return arguments

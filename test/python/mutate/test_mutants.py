@@ -243,7 +243,7 @@ def test_wrong_usage(tmp_path, arguments, code, message):
 def test_equivalent_mutants_are_argued(module, prefix, rule):
     for each in mutate.mutants(module, [prefix.partition(":")[0]]):
         if re.sub(r"-\d+\.", ".", each.id) == prefix:
-            assert argue(each, NoRuns()) == rule
+            assert argue([each], NoRuns()) == rule
 
 
 def test_accesses_that_conflict_have_to_stay_in_order():
@@ -273,7 +273,7 @@ def test_what_runs_argue_goes_wrong_nowhere():
     classes = ("drop", "restart", "select")
     rules = collections.Counter()
     for each in mutate.mutants(subject.forms()["barriers"], classes):
-        rule = argue(each, judge)
+        rule = argue([each], judge)
         if rule in RULES_OF_RUNS:
             rules[rule] += 1
             assert judge.simulate(each.module) is None, each.id
@@ -344,6 +344,80 @@ def test_what_no_rule_may_call_equivalent(kernel, form, ids):
             assert verdict.outcome != "refuted", each.id
             assert verdict.simulator is None or verdict.equivalent is None
     assert count
+
+
+def get_subject(name):
+    return next(each for each in mutation_corpus.SUBJECTS if str(each) == name)
+
+
+@pytest.mark.parametrize(
+    "kernel, form, prefix, rule",
+    [
+        ("attention sm_90a", "channels", "constant-cursor:commit.0", "equal-cursors"),
+        (
+            "attention sm_90a",
+            "barriers",
+            "other-channel:mbarrier_wait.0",
+            "returns-at-once",
+        ),
+        ("nested sm_90a", "channels", "move-earlier:wait.0", "within-an-iteration"),
+        ("nested sm_90a", "channels", "move-later:release.2", "out-of-the-way"),
+        ("attention sm_80", "barriers", "guard:if.1", "copied-for-nothing"),
+        (
+            "guarded-part sm_90a",
+            "barriers",
+            "move-earlier:mbarrier_arrive.0",
+            "another-channel-orders-it",
+        ),
+        (
+            "guarded-part sm_90a",
+            "barriers",
+            "move-later:mbarrier_wait.0",
+            "another-channel-orders-it",
+        ),
+    ],
+)
+def test_rules_for_what_no_run_shows(kernel, form, prefix, rule):
+    subject = get_subject(kernel)
+    judge = mutate.Judge(subject)
+    rules = set()
+    for each in mutate.mutants(subject.forms()[form], [prefix.partition(":")[0]]):
+        if re.sub(r"-\d+\.", ".", each.id) == prefix:
+            found = judge.judge(each)
+            rules.add(found.equivalent)
+            assert found.simulator is None or found.equivalent is None
+    assert rule in rules
+
+
+def test_two_moves_that_only_deadlock_together():
+    """A wait before the inner loop, for a fill that now comes after that loop."""
+    subject = get_subject("nested sm_90a")
+    module = subject.forms()["channels"]
+    judge = mutate.Judge(subject)
+    wait = "move-earlier:wait-30.0"
+    commit = "move-later:commit-49.0"
+    for id in (wait, commit):
+        assert judge.judge(mutate.mutant(module, id)).equivalent
+    first = mutate.mutant(module, wait)
+    found = judge.judge(first, mutate.mutant(first.module, commit))
+    assert found.outcome == "verifier" and "never returns" in found.simulator
+
+
+def test_copies_that_nothing_uses_are_left_out():
+    write, other = ((0, 0, 16, True),), ((0, 16, 32, True),)
+    store = OrderedAccess("tile.store", write, False)
+    load = OrderedAccess("tile.load", ((0, 0, 16, False),), False)
+    copy = OrderedAccess("tile.copy", other, True)
+    order = Order([store, load], [1, 2])
+    assert Order([store, copy, load], [2, 3, 3]).without_copies_besides(order) == order
+    # A load reads what the copy writes; a store is not ordered before it.
+    later = Order([store, load], [1, 2])
+    bad = OrderedAccess("tile.copy", write, True)
+    assert Order([store, bad, load], [1, 3, 3]).without_copies_besides(later) is None
+    assert Order([store, load, bad], [1, 3, 3]).without_copies_besides(later) is None
+    assert Order([store, load, bad], [1, 2, 3]).without_copies_besides(later)
+    # Another store is no copy.
+    assert Order([store, store, load], [1, 2, 3]).without_copies_besides(order) is None
 
 
 ROLES = ("sides", "exchanged", "other-role", "roles")
