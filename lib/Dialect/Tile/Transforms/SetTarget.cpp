@@ -12,7 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Support/TargetInfo.h"
 
@@ -40,28 +39,10 @@ struct SetTargetPass : tile::impl::SetTargetPassBase<SetTargetPass> {
     LogicalResult result = chip.empty()
                                ? LogicalResult(TargetInfo::get(getOperation()))
                                : TargetInfo::set(getOperation(), chip);
-    if (failed(result) || failed(checkThreads()))
+    if (failed(result))
       return signalPassFailure();
     LDBG() << (chip.empty() ? "keeps the target" : "sets the target ") << chip;
     numSet += !chip.empty();
-  }
-
-private:
-  /// Blocks consist of whole warps: 64 threads on some chips, 32 on others.
-  LogicalResult checkThreads() {
-    FailureOr<TargetInfo> target = TargetInfo::get(getOperation());
-    if (failed(target))
-      return failure();
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      auto threads =
-          kernel->getAttrOfType<IntegerAttr>(tile::TileDialect::kThreads);
-      if (threads && threads.getInt() % target->warpSize != 0)
-        return kernel.emitError()
-               << "has blocks of " << threads.getInt() << " threads, but "
-               << target->chip << " runs them in waves of " << target->warpSize
-               << ": expected a multiple of " << target->warpSize;
-    }
-    return success();
   }
 };
 } // namespace
