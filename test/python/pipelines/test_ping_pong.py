@@ -115,9 +115,8 @@ def test_function_makes_the_roles():
 def test_role_alone_says_why():
     case = next(c for c in ping_pong.CASES if c.name == "odd-tiles")
     module = case.kernel.build("sm_80", **case.constants)
-    kernel = schedule.find_kernel(module)
     passes.run(module, "tile-lower-persistent")
-    (remark,) = schedule.ping_pong(kernel)
+    (remark,) = schedule.ping_pong(schedule.find_kernel(module))
     assert "tile-pp-0001" in remark
     check(case, module)
     assert "tile.ping_pong" not in str(module)
