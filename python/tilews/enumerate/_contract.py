@@ -28,14 +28,15 @@ _MAX_STATES = 50_000
 #: Two warps, or two threads, stand for all of a role.
 _APART = 2
 
-#: What an operation of a transaction needs a slot to be, and makes it.
+#: What an operation makes of a slot, and whether the role must have the slot before. An
+#: acquire or a wait for a slot that the role has returns at once.
 _STEPS = {
-    "A": ("free", "owned"),
-    "F": ("owned", "owned"),
-    "C": ("owned", "free"),
-    "W": ("free", "owned"),
-    "L": ("owned", "owned"),
-    "R": ("owned", "free"),
+    "A": ("owned", False),
+    "F": ("owned", True),
+    "C": ("free", True),
+    "W": ("owned", False),
+    "L": ("owned", True),
+    "R": ("free", True),
 }
 
 Slot = tuple[str, int]
@@ -86,10 +87,10 @@ def breaks_transactions(schedule: Schedule) -> bool:
     for role in _iterate(schedule, _enough(schedule)):
         slots: dict[tuple[str, Slot], str] = {}
         for letter, (name, number), _ in role:
-            before, after = _STEPS[letter]
+            after, needs_slot = _STEPS[letter]
             side = "producer" if letter in "AFC" else "consumer"
             slot = side, (name[-1], number)
-            if slots.get(slot, "free") != before:
+            if needs_slot and slots.get(slot, "free") != "owned":
                 return True
             slots[slot] = after
     return False

@@ -117,7 +117,7 @@ def count_of_phase(schedule: Schedule, barrier: str, most: int = 32) -> int:
         return count_arrivals("R", most) * max(consumers, 1)
     letters = {operation[0] for role in roles for operation in role} - {"R"}
     # No schedule has arrivals both by warps and by copies.
-    return max(1, *(count_arrivals(letter, most) for letter in letters))
+    return max([1, *(count_arrivals(letter, most) for letter in letters)])
 
 
 def split_operations(schedule: Schedule) -> list[list[str]]:

@@ -38,6 +38,7 @@ RIGHT = [
     "barriers/2/none/flat/E0K0N0-W0L0R0",
     "barriers/2/none/flat/E0S0C0-W0G0R0",
     "barriers/2/all/flat/E0f0-w0R0-w0R0",
+    "stores/1/none/flat/A0A0C0-W0W0R0",
     # The second wait is for the same phase, which ends after the copy.
     "barriers/1/none/flat/E0B0E0F0-W0R0",
     # A store that is repeated: each of its elements has one thread.
