@@ -13,17 +13,23 @@ from ._mutants import Mutant
 
 EXCLUSIONS = {
     "memory of one role": """\
-The fault is in scratch memory, or in a buffer without a channel that only one role
-uses. `--tile-insert-barriers` places the barriers for these by its own analysis. This
-counts changed barriers and fences of a role, and any fault in scratch memory.""",
+The fault is in scratch memory, or in a buffer without a channel that only one role, or
+a kernel without roles, uses with ordinary accesses. `--tile-insert-barriers` places the
+barriers for these by its own analysis. This counts changed barriers and fences of such
+accesses, and any fault in scratch memory.""",
     "contents": """\
 The fault is in the contents of a tile. After `--tile-lower-channels` no transaction
 says which contents a slot should have; only conflicting accesses can be checked. In the
-form with barriers, this counts results with other values.""",
+form with barriers, this counts results with other values, and reads of a buffer to
+which nothing was written. In the form with channels, it counts results with other
+values after a change of guards or numbers of iterations, with which the transactions
+are right, and after a change of which slot is read among those that the role holds.""",
     "bounds": """\
 A scalar is read from beyond the extents of its memory. The verifier assumes that such a
 read returns some number.""",
 }
+
+_ORDERING = {"tile.barrier", "tile.mbarrier_ready", "tile.proxy_fence"}
 
 #: The verifier proves the mutant right, and no exclusion explains why.
 NONE = "no exclusion"
@@ -42,17 +48,30 @@ def exclusion(edits: Sequence[Mutant], found: str) -> str:
     """
     names = {each.name for each in _edits.walk(edits[-1].module.operation)}
     changed = {each.op.name for each in edits}
-    ordering = "nothing orders" in found or "proxy_fence" in found
-    of_barrier = bool(changed & {"tile.barrier", "tile.proxy_fence"})
     if "scratch memory" in found:
         return "memory of one role"
-    if "tile.role" in names and of_barrier and ordering:
-        return "memory of one role"
-    if "tile.channel" not in names and "has other values" in found:
+    if changed & _ORDERING and ("nothing orders" in found or "proxy_fence" in found):
+        # Without roles and copies no other memory is accessed.
+        if "tile.role" in names or "tile.copy" not in names:
+            return "memory of one role"
+    has_contents = "has other values" in found or "was never written" in found
+    if has_contents and "tile.channel" not in names:
+        return "contents"
+    if "has other values" in found and _computes_otherwise(edits):
         return "contents"
     if "scf.if" in changed and "is out of bounds" in found:
         return "bounds"
     return NONE
+
+
+def _computes_otherwise(edits: Sequence[Mutant]) -> bool:
+    """Whether an edit changes what the kernel computes besides its transactions."""
+    return any(
+        each.mutation == "turns"
+        or each.mutation.startswith("guard")
+        or each.op.name == "tile.slot"
+        for each in edits
+    )
 
 
 def headline(found: str) -> str:

@@ -110,7 +110,7 @@ def buffers_of(op: ir.Operation) -> list[ir.Value] | None:
         return None
     if maker.name == "tile.channel":
         return list(maker.operands) or None
-    return _buffers_by_mbarrier(_edits.kernel_of(op)).get(op.operands[0])
+    return _buffers_by_mbarrier(_edits.kernel_of(op)).get(op.operands[0]) or None
 
 
 def _buffers_by_mbarrier(kernel: ir.Operation) -> dict[ir.Value, list[ir.Value]]:
@@ -253,7 +253,7 @@ def is_ordered_by_channels(op: ir.Operation) -> bool:
             return False
         if each.name == "tile.atomic":
             return False
-        if each.name == "tile.copy" and not _is_shared(each.operands[0].type):
+        if each.name == "tile.copy":
             return False
         if "tile.offset" in each.attributes:
             return False

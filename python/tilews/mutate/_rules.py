@@ -110,6 +110,16 @@ def _twice_is_once(mutant: Mutant) -> bool:
     return any(each.name in SIGNALING for each in _edits.walk(role))
 
 
+def _drains_or_fences(barrier: ir.Operation) -> bool:
+    return any(each in barrier.attributes for each in ("drain_copies", "proxy_fence"))
+
+
+def _is_of_a_thread(op: ir.Operation) -> bool:
+    """Whether one thread arrives for others, which it has synchronized with before."""
+    by = str(op.attributes["by"]) if "by" in op.attributes else ""
+    return op.name == "tile.mbarrier_arrive" and by == "#tile.agents<thread>"
+
+
 def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
     """Whether a transaction `op` can be exchanged with `other`."""
     buffers = _protocol.buffers_of(op)
@@ -117,7 +127,7 @@ def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
         if other.name == "tile.barrier":
             # A fence may cover more accesses than before, not less.
             is_covered = (op.name in SIGNALING) == later
-            return "proxy_fence" not in other.attributes or is_covered
+            return is_covered or not (_drains_or_fences(other) or _is_of_a_thread(op))
         if op.name == other.name == "tile.mbarrier_arrive":
             return True
         transaction = _protocol.barrier_of(other)
@@ -125,8 +135,10 @@ def _commutes(op: ir.Operation, other: ir.Operation, later: bool) -> bool:
             return False
         if (op.name in BLOCKING) == (other.name in BLOCKING):
             return True
-        # A signal may come earlier than a wait, not later.
-        return (op.name in BLOCKING) == later
+        # A signal may come earlier than a wait, not later. Barriers without a channel
+        # may pace each other.
+        is_channel = op.name != "tile.mbarrier_arrive" != other.name
+        return is_channel and (op.name in BLOCKING) == later
     if other.name == "scf.while" or _edits.is_terminator(other):
         return False
     return not _protocol.touches(other, buffers)
@@ -137,13 +149,14 @@ def _out_of_the_way(mutant: Mutant) -> bool:
     """A transaction was exchanged with operations that do not depend on it.
 
     In a role, a wait can be exchanged with a wait, a signal with a signal of another
-    channel, and an arrival with any arrival. A signal can move before a wait of another
-    channel: the role that waits for the signal gets it earlier. A barrier of the role's
-    own threads commutes with transactions, and so do operations that access none of the
-    slots that the transaction hands over. If the barrier is a fence, a wait may come
-    before it, and a signal after it: the fence covers more accesses then. Premises: the
-    operation is in a role; all crossed operations are of these kinds; none of them
-    accesses the channel's buffers, or any buffer if these are unknown.
+    channel, and an arrival with any arrival. A signal of a channel can move before a
+    wait of another one: the role that waits for the signal gets it earlier. A barrier
+    of the role's own threads commutes with transactions, and so do operations that
+    access none of the slots that the transaction hands over. A barrier that fences or
+    drains covers more accesses if a wait comes before it, or a signal after it; so does
+    any barrier before an arrival of one thread. Premises: the operation is in a role;
+    all crossed operations are of these kinds; none of them accesses the channel's
+    buffers, or any buffer if these are unknown.
     """
     crossed = _protocol.crossed_by(mutant)
     op = mutant.op
@@ -292,13 +305,31 @@ def _the_next_release_comes_later(mutant: Mutant) -> bool:
 
     One role releases the slots in rotation. The next slot was filled in an earlier
     iteration, so its release comes. The channel behaves like one with a slot less.
-    Premises: those of `within-an-iteration`, and the channel has at least two slots.
+    Premises: those of `within-an-iteration`; the channel has at least two slots; a
+    consumer releases each slot in the block that waits for it.
     """
     op = mutant.op
     return (
         (mutant.mutation, mutant.variant, op.name) == ("slot", 0, "tile.acquire")
         and _edits.depth(op.operands[0].type) > 1
         and _protocol.is_in_step(op)
+        and _holds_one_slot(op)
+    )
+
+
+def _holds_one_slot(op: ir.Operation) -> bool:
+    """Whether consumers of a channel release each slot in the block that waits for it,
+    so they hold one slot at a time."""
+    users = [
+        each
+        for each in _edits.walk(_edits.kernel_of(op))
+        if each.name in ("tile.release", "tile.wait")
+        and each.operands[0] == op.operands[0]
+    ]
+    waits = [each for each in users if each.name == "tile.wait"]
+    return all(
+        any(e.block == each.block and e.operands[1] == each.operands[1] for e in waits)
+        for each in users
     )
 
 
@@ -391,7 +422,7 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
         ]
         return all(is_last_signal(each) for each in inside)
     if mutant.mutation == "move-out" and _edits.parent(op).name == "scf.if":
-        return is_last_signal(op)
+        return is_last_signal(op, [_edits.parent(op)])
     crossed = _protocol.crossed_by(mutant)
     if mutant.mutation in ("move-earlier", "move-in"):
         return is_last_signal(op, crossed or ())
@@ -407,11 +438,17 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
 
     The first waits for releases, one for each slot, return at once. So their places do
     not matter, and they can be left out. Premises: neither this wait nor an earlier one
-    of the role for the same barrier is in a loop, and there are at most as many of them
-    as slots.
+    of the role for the same barrier is in a loop; there are at most as many of them as
+    slots; the wait does not move after a signal of its role, which may fill the slot.
     """
     names = ("drop", "duplicate", "move-earlier", "move-later")
-    return mutant.mutation in names and _finds_a_free_slot(mutant.op)
+    if mutant.mutation not in names or not _finds_a_free_slot(mutant.op):
+        return False
+    crossed = _protocol.crossed_by(mutant) or ()
+    inside = [each for outer in crossed for each in _edits.walk(outer)]
+    return mutant.mutation != "move-later" or not any(
+        each.name in SIGNALING for each in inside
+    )
 
 
 def _finds_a_free_slot(op: ir.Operation) -> bool:

@@ -40,7 +40,16 @@ two_slots
 """.split()
 #: The numbers that these kernels are called with, such as two trip counts.
 _NUMBERS = ((5, 3), (1, 4), (0, 2), (4, 0), (7, 1))
-#: Their dynamic extents: enough for these numbers, and promised to be divisible.
+#: The launches: with masks at random, all true and all false, and with larger integers
+#: and other extents. The extents are enough for these numbers, and divisible.
+_VARIANTS = {
+    "": _NUMBERS,
+    "enabled": _NUMBERS[:2],
+    "disabled": _NUMBERS[:1],
+    "larger": ((5, 3), (12, 2)),
+    "fewer": ((7, 3),),
+}
+_EXTENTS = {"larger": 192, "fewer": 64}
 _EXTENT = 128
 _DTYPES = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "index": np.int64}
 
@@ -71,14 +80,20 @@ def _types_of_text(text: str) -> list[str]:
     return _types_of(sim.find_kernel(ir.Module.parse(text, ir.Context()), None))
 
 
-def _make_argument(type_: str, numbers: list[int], random: np.random.Generator):
+def _make_argument(
+    type_: str, variant: str, numbers: list[int], random: np.random.Generator
+):
     """An argument of a type; integers are taken from `numbers`."""
     if "memref" not in type_:
         return numbers.pop(0) if type_ == "index" else 2.0
     extents, dtype = re.match(r"memref<((?:[\d?]+x)*)(\w+)", type_).groups()
-    shape = [_EXTENT if e == "?" else int(e) for e in extents.split("x")[:-1]]
+    extent = _EXTENTS.get(variant, _EXTENT)
+    shape = [extent if e == "?" else int(e) for e in extents.split("x")[:-1]]
     if dtype == "i1":
-        return random.integers(0, 4, shape) < 2
+        return (random.integers(0, 4, shape) < 2) & (variant != "disabled")
+    if dtype in ("i32", "index"):
+        low, high = {"larger": (0, 16), "disabled": (0, 1)}.get(variant, (-3, 4))
+        return random.integers(low, high, shape).astype(_DTYPES[dtype])
     return random.integers(-3, 4, shape).astype(_DTYPES[dtype])
 
 
@@ -88,20 +103,28 @@ def _enable(argument):
     return np.ones_like(argument) if is_mask else argument
 
 
+def _disable(argument):
+    """A mask of flags that enables nothing; another argument itself."""
+    is_mask = getattr(argument, "dtype", None) in (bool,)
+    return np.zeros_like(argument) if is_mask else argument
+
+
 def _of_file(name: str) -> Subject:
     text = (_INPUTS / f"{name}.mlir").read_text()
 
-    def arguments(numbers: tuple[int, ...], enabled: bool, random) -> list:
+    def arguments(variant: str, numbers: tuple[int, ...], random) -> list:
         left = list(numbers)
-        made = [_make_argument(each, left, random) for each in _types_of_text(text)]
-        return list(map(_enable, made)) if enabled else made
+        made = [
+            _make_argument(each, variant, left, random) for each in _types_of_text(text)
+        ]
+        return list(map(_enable, made)) if variant == "enabled" else made
 
     launches = {
-        f"{' '.join(map(str, each))}{' enabled' * enabled}": functools.partial(
-            arguments, each, enabled
+        " ".join(map(str, [*each, variant])).strip(): functools.partial(
+            arguments, variant, each
         )
-        for enabled in (False, True)
-        for each in _NUMBERS[: 2 if enabled else None]
+        for variant, chosen in _VARIANTS.items()
+        for each in chosen
     }
     chip = re.search(r'chip = "(\w+)"', text)[1]
     return Subject(f"lit-{name}", functools.partial(_read, text), chip, launches)
@@ -129,6 +152,7 @@ def _of_roles() -> Iterator[Subject]:
         if is_masked:
             first = launches["136 48 208"]
             launches["enabled"] = lambda r, first=first: list(map(_enable, first(r)))
+            launches["disabled"] = lambda r, first=first: list(map(_disable, first(r)))
         yield Subject(kernel.__name__, kernel.build, HOPPER, launches)
 
 
@@ -146,12 +170,12 @@ def _matmul(is_masked: bool, m: int, n: int, k: int, random: np.random.Generator
 
 #: Some cases of each kernel, and fewer columns of their tiles, or fewer iterations.
 _CASES = {
-    "view-raw-bytes": (128, 64, 0),
-    "view-prelude": (128, 64, 0),
-    "view-parts": (128, 64, 0),
-    "mask-of-a-tile": (80, 32, 0),
-    "mask-and-tile": (80, 32, 0),
-    "any-of-a-tile": (80, 32, 0),
+    "view-raw-bytes": (256, 192, 128, 64, 0),
+    "view-prelude": (256, 192, 128, 64, 0),
+    "view-parts": (192, 128, 64, 0),
+    "mask-of-a-tile": (80, 48, 32, 16, 0),
+    "mask-and-tile": (80, 48, 32, 16, 0),
+    "any-of-a-tile": (80, 48, 32, 16, 0),
     "mask-of-an-iteration": (),
     "guarded-by-sum": (3, 1, 0),
     "bounded-by-sum": (3, 1, 0),
@@ -178,8 +202,9 @@ def _of_cases() -> Iterator[Subject]:
 
 
 def _shorten(case: PipelinedCase, size: int, random: np.random.Generator) -> list:
-    """Arguments with fewer columns of the tiles, or with a smaller number."""
-    arguments = case.arguments(random)
+    """Arguments with fewer columns of the tiles, or with a smaller number, and with
+    masks that enable everything."""
+    arguments = list(map(_enable, case.arguments(random)))
     if any(isinstance(each, int) for each in arguments):
         return [size if isinstance(each, int) else each for each in arguments]
     halves = [each for each in arguments if each.dtype == np.float16]
