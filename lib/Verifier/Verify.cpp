@@ -15,15 +15,19 @@
 //   3. The whole kernel is proved, with tasks that may block.
 //   4. A counterexample is searched for small inputs (Explorer).
 //
-// Each proof tries coarse abstractions first: paths that differ in
-// happens-before knowledge only are joined, and loop-carried numbers are not
-// related. Each is refined if the proof fails.
+// Where a proof fails and a finer one may succeed, a quick search comes first:
+// most faults show in a few runs, and fine proofs of wrong schedules take long.
+//
+// Each proof tries coarse abstractions first: guards whose conditions are taken
+// together are decided as one, paths that differ in happens-before knowledge
+// only are joined, and loop-carried numbers are not related. Each is refined if
+// the proof fails.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/BarrierRules.h"
 #include "Verifier/Channels/ChannelRules.h"
-#include "Verifier/Engine/Explorer.h"
+#include "Verifier/Counterexamples/Explorer.h"
 #include "Verifier/Engine/Prover.h"
 #include "Verifier/GlobalOrder.h"
 
@@ -51,81 +55,146 @@ static ScheduleVerdict makeVerdict(ScheduleVerdict::Kind kind,
 }
 
 namespace {
-/// The attempts at a proof of one kernel so far.
-struct Attempt {
-  ProofEffort effort = {};
-  /// The obstacle at which one of them had too many states.
-  std::optional<Finding> exhausted = {};
+/// The check of one kernel by the rules of the form that it is in.
+class KernelCheck {
+public:
+  KernelCheck(gpu::GPUFuncOp kernel, Rules &rules)
+      : kernel(kernel), rules(rules), budget(kernel) {}
+
+  ScheduleVerdict run();
+
+private:
+  /// The events that are proved together: of one unit, or all.
+  struct Selection {
+    std::optional<unsigned> unit = {};
+    bool isLean = false;
+  };
+
+  void select(const Selection &selection);
+  std::optional<Finding> prove(const TaskProgram &program,
+                               const Selection &selection,
+                               ArrayRef<unsigned> order = {},
+                               std::optional<unsigned> *waiting = nullptr);
+  bool proveUnits();
+  ScheduleVerdict checkWhole();
+  bool findFault(bool isQuick);
+
+  gpu::GPUFuncOp kernel;
+  Rules &rules;
+  ProofBudget budget;
+  ProofEffort effort;
+  /// The obstacle at which the budget was spent.
+  std::optional<Finding> exhausted;
+  /// The search for a counterexample, why there is none, and what it has found.
+  std::optional<TaskProgram> searched;
+  std::optional<Finding> obstacle;
+  std::optional<Explorer> explorer;
+  std::optional<Counterexample> fault;
 };
 } // namespace
 
+void KernelCheck::select(const Selection &selection) {
+  if (selection.unit)
+    rules.select(*selection.unit, selection.isLean);
+  else
+    rules.selectAll();
+}
+
+/// Goes on with the search for a counterexample: in a part of the scenarios, or
+/// in all of them. Selects all events.
+bool KernelCheck::findFault(bool isQuick) {
+  rules.selectAll();
+  if (!searched) {
+    searched.emplace(kernel, rules);
+    obstacle = searched->build(/*withAllAssertions=*/true);
+    if (!obstacle && !rules.getLimit())
+      explorer.emplace(*searched, rules);
+  }
+  if (explorer && !fault)
+    fault = explorer->run(isQuick);
+  return fault.has_value();
+}
+
+/// Refines the coarsest abstraction that the failed attempt of `prover` has made
+/// use of; false if there is none.
+static bool refine(ProverOptions &options, const Prover &prover,
+                   bool mayJoinKnowledge) {
+  if (options.joinsGuards && prover.haveGuardsJoined()) {
+    options.joinsGuards = false;
+  } else if (prover.hasLostKnowledge()) {
+    options.joinsKnowledge = false;
+  } else if (!options.relatesCounts && prover.hasCounts()) {
+    options.relatesCounts = true;
+    options.joinsKnowledge = mayJoinKnowledge;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 /// Tries to prove the schedule; returns the obstacle, or nullopt. Tries coarse
-/// abstractions first: paths that differ in happens-before knowledge only are
-/// joined, loop-carried numbers are not related. Refines each if the proof
-/// fails. With `waiting`, tasks run in the fixed `order` and must never block;
-/// `*waiting` is then the task that did.
-static std::optional<Finding>
-prove(const TaskProgram &program, const Rules &rules, ArrayRef<unsigned> order,
-      Attempt &attempt, std::optional<unsigned> *waiting = nullptr) {
+/// abstractions first, and refines them if the proof fails and a quick search
+/// finds no fault. With `waiting`, tasks run in the
+/// fixed `order` and must never block; `*waiting` is then the task that did.
+std::optional<Finding> KernelCheck::prove(const TaskProgram &program,
+                                          const Selection &selection,
+                                          ArrayRef<unsigned> order,
+                                          std::optional<unsigned> *waiting) {
   std::optional<Finding> finding;
   ProverOptions options;
   options.mayWait = !waiting;
+  options.isLean = selection.isLean;
   options.order.assign(order.begin(), order.end());
-  for (bool relatesCounts : {false, true}) {
-    options.relatesCounts = relatesCounts;
-    options.joinsKnowledge = !rules.getKnowledge().empty();
-    std::optional<Prover> prover;
-    std::optional<Finding> found;
-    do {
-      prover.emplace(program, rules, options);
-      found = prover->run();
-      attempt.effort += prover->getEffort();
-      LDBG() << "attempt"
-             << (options.joinsKnowledge ? ", joining knowledge" : "")
-             << (relatesCounts ? ", relating counts" : "") << ": "
-             << (found ? found->text : "proved");
-    } while (std::exchange(options.joinsKnowledge, false) &&
-             prover->hasLostKnowledge());
+  options.joinsKnowledge = !rules.getKnowledge().empty();
+  for (;;) {
+    Prover prover(program, rules, budget, options);
+    std::optional<Finding> found = prover.run();
+    effort += prover.getEffort();
+    LDBG() << "attempt" << (options.joinsKnowledge ? ", joining knowledge" : "")
+           << (options.relatesCounts ? ", relating counts" : "") << ": "
+           << (found ? found->text : "proved");
     if (!found)
       return std::nullopt;
-    if (!relatesCounts) {
+    if (!options.relatesCounts) {
       finding = found;
-      if (prover->isExhausted())
-        attempt.exhausted = found;
       if (waiting)
-        *waiting = prover->getWaiting();
+        *waiting = prover.getWaiting();
     }
-    if (found->isCertain || prover->isExhausted() || prover->getWaiting() ||
-        !prover->hasCounts())
-      break;
+    if (prover.isExhausted())
+      exhausted = finding;
+    // A guard of which too little is known may let a task wait as well.
+    bool mustWait = prover.getWaiting() &&
+                    !(options.joinsGuards && prover.haveGuardsJoined());
+    if (found->isCertain || prover.isExhausted() || mustWait ||
+        !refine(options, prover, !rules.getKnowledge().empty()) ||
+        findFault(/*isQuick=*/true))
+      return finding;
+    select(selection);
   }
-  return finding;
 }
 
 /// Proves the whole kernel, or searches for a counterexample: an obstacle to a
-/// proof need not be a fault. Skips the proof if one of a unit had too many
-/// states.
-static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
-                             Attempt &attempt) {
-  ScheduleVerdict verdict;
-  std::optional<Finding> finding = attempt.exhausted;
-  if (!finding)
-    finding = prove(program, rules, /*order=*/{}, attempt);
-  if (finding && finding->isCertain) {
-    verdict = makeVerdict(ScheduleVerdict::Kind::Counterexample, *finding);
-  } else if (finding) {
-    TaskProgram asserting(program.getKernel(), rules);
-    if (auto obstacle = asserting.build(/*withAllAssertions=*/true))
-      return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
-    if (auto found = Explorer(asserting, rules).run()) {
-      verdict =
-          makeVerdict(ScheduleVerdict::Kind::Counterexample, found->finding);
-      verdict.inputs = std::move(found->inputs);
-      verdict.trace = std::move(found->trace);
-    } else {
-      verdict = makeVerdict(ScheduleVerdict::Kind::Unsupported, *finding);
-    }
-  }
+/// proof need not be a fault. Skips the proof if there is a fault, or if the
+/// budget is spent.
+ScheduleVerdict KernelCheck::checkWhole() {
+  using Kind = ScheduleVerdict::Kind;
+  if (std::optional<Finding> limit = rules.getLimit())
+    return makeVerdict(Kind::Unsupported, *limit);
+  TaskProgram program(kernel, rules);
+  if (std::optional<Finding> unclear = program.build())
+    return makeVerdict(Kind::Unsupported, *unclear);
+  std::optional<Finding> finding = exhausted;
+  if (!finding && !fault)
+    finding = prove(program, {});
+  if (!finding && !fault)
+    return {};
+  if (finding && finding->isCertain)
+    return makeVerdict(Kind::Counterexample, *finding);
+  if (!findFault(/*isQuick=*/false))
+    return makeVerdict(Kind::Unsupported, obstacle ? *obstacle : *finding);
+  ScheduleVerdict verdict = makeVerdict(Kind::Counterexample, fault->finding);
+  verdict.inputs = std::move(fault->inputs);
+  verdict.trace = std::move(fault->trace);
   return verdict;
 }
 
@@ -135,12 +204,12 @@ static ScheduleVerdict check(const TaskProgram &program, const Rules &rules,
 /// blocks, and which depends on control flow only, not on the unit. In that
 /// order the whole schedule runs to its end, too. So it does in any other order
 /// (docs/verifier-proof.md).
-static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
+bool KernelCheck::proveUnits() {
   SmallVector<unsigned> order;
   unsigned unit = 0, proved = 0, moves = 0;
   bool isLean = true;
   while (proved < rules.getNumUnits()) {
-    rules.select(unit, isLean);
+    select({unit, isLean});
     TaskProgram program(kernel, rules);
     if (rules.getLimit() || program.build())
       return false;
@@ -148,15 +217,19 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
       order.push_back(task);
     std::optional<unsigned> waiting;
     LDBG() << "unit " << unit << (isLean ? ", lean" : "");
-    if (!prove(program, rules, order, attempt, &waiting)) {
+    std::optional<Finding> finding =
+        prove(program, {unit, isLean}, order, &waiting);
+    if (!finding) {
       ++proved;
       unit = (unit + 1) % rules.getNumUnits();
       isLean = true;
       continue;
     }
-    if (attempt.exhausted)
+    if (exhausted || fault)
       return false;
     if (!waiting && isLean && rules.getNumUnits() > 1) {
+      if (!finding->isCertain && findFault(/*isQuick=*/true))
+        return false;
       isLean = false;
       continue;
     }
@@ -172,21 +245,11 @@ static bool proveUnits(gpu::GPUFuncOp kernel, Rules &rules, Attempt &attempt) {
   return true;
 }
 
-/// Checks a kernel by `rules`, those of the form that it is in.
-static ScheduleVerdict check(gpu::GPUFuncOp kernel, Rules &rules) {
-  ScheduleVerdict verdict;
-  Attempt attempt;
-  bool isProved = proveUnits(kernel, rules, attempt);
+ScheduleVerdict KernelCheck::run() {
+  bool isProved = proveUnits();
   rules.selectAll();
-  if (!isProved) {
-    if (std::optional<Finding> limit = rules.getLimit())
-      return makeVerdict(ScheduleVerdict::Kind::Unsupported, *limit);
-    TaskProgram program(kernel, rules);
-    if (std::optional<Finding> obstacle = program.build())
-      return makeVerdict(ScheduleVerdict::Kind::Unsupported, *obstacle);
-    verdict = check(program, rules, attempt);
-  }
-  verdict.effort = attempt.effort;
+  ScheduleVerdict verdict = isProved ? ScheduleVerdict() : checkWhole();
+  verdict.effort = effort;
   verdict.links = rules.getNumLinks();
   kernel.walk([&](Operation *op) { verdict.events += rules.isEvent(op); });
   return verdict;
@@ -217,13 +280,14 @@ static ScheduleVerdict checkForm(gpu::GPUFuncOp kernel) {
   if (barriers.getObstacle())
     return makeVerdict(Kind::Unsupported, *barriers.getObstacle());
   if (!barriers.isEmpty())
-    return check(kernel, barriers);
+    return KernelCheck(kernel, barriers).run();
   ChannelRules channels(kernel);
   if (!channels.getErrors().empty())
     return makeVerdict(Kind::Counterexample, channels.getErrors().front());
   if (channels.getObstacle())
     return makeVerdict(Kind::Unsupported, *channels.getObstacle());
-  return channels.isEmpty() ? ScheduleVerdict() : check(kernel, channels);
+  return channels.isEmpty() ? ScheduleVerdict()
+                            : KernelCheck(kernel, channels).run();
 }
 
 ScheduleVerdict verifier::verifySchedule(gpu::GPUFuncOp kernel) {

@@ -53,9 +53,8 @@ public:
     case Kind::Not:
       return get(operands[0]) == 0;
     case Kind::And:
-      return get(operands[0]) != 0 && get(operands[1]) != 0;
-    case Kind::Or:
-      return get(operands[0]) != 0 || get(operands[1]) != 0;
+      return llvm::all_of(operands,
+                          [&](Expr operand) { return get(operand) != 0; });
     }
     return 0;
   }

@@ -35,10 +35,11 @@ struct RandomPath {
     for (Expr atom : make.getAtoms())
       chosen[atom] = make.getNumber(-kBound, kBound);
     Evaluator evaluate(table, chosen);
+    bool joinsGuards = make.getNumber(0, 1);
     for (unsigned i = 0; i < numConditions; ++i) {
       Expr condition = make.getCondition();
       while (!facts.decide(table, condition)) {
-        Expr part = facts.findUndecided(table, condition);
+        Expr part = facts.findUndecided(table, condition, joinsGuards);
         bool holds = evaluate.get(part) != 0;
         facts.assume(table, part, holds);
         assumed.push_back({part, holds});

@@ -24,7 +24,8 @@ using namespace tilews::verifier;
 
 AccessHistory::AccessHistory(const BarrierModel &model, StateLayout &layout)
     : model(model), first(layout.reserve(model.getNumTasks() * NumTaskRows)),
-      written(layout.reserve(1)), checkedReads(model.getNumTasks(), 0),
+      written(layout.reserve(1)), begun(layout.reserve(1)),
+      checkedReads(model.getNumTasks(), 0),
       checkedWrites(model.getNumTasks(), 0),
       neverShared(model.getNumTasks(), ~PlaceSet(0)) {
   findUses();
@@ -65,23 +66,25 @@ void AccessHistory::findUses() {
 }
 
 void AccessHistory::initialize(State &state) const {
-  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+  for (unsigned task = 0; task < model.getNumTasks(); ++task) {
+    synchronize(state, task);
     state[getWord(task, Owned)] = neverShared[task];
+  }
 }
 
 void AccessHistory::addWait(State &state, unsigned task, uint64_t phaseBit,
                             PlaceSet place) const {
   if (!(checkedWaits >> task & 1))
     return;
-  state[getWord(task, UnsynchronizedWaits)] |= phaseBit;
+  state[getWord(task, SynchronizedWaits)] &= ~phaseBit;
   addReads(state, task, place);
 }
 
 void AccessHistory::synchronize(State &state, unsigned task) const {
-  state[getWord(task, UnsynchronizedReads)] = 0;
-  state[getWord(task, UnsynchronizedWrites)] = 0;
-  state[getWord(task, UnsynchronizedAtomics)] = 0;
-  state[getWord(task, UnsynchronizedWaits)] = 0;
+  state[getWord(task, SynchronizedReads)] = ~PlaceSet(0);
+  state[getWord(task, SynchronizedWrites)] = ~PlaceSet(0);
+  state[getWord(task, SynchronizedAtomics)] = ~PlaceSet(0);
+  state[getWord(task, SynchronizedWaits)] = ~uint64_t(0);
 }
 
 void AccessHistory::takeOver(State &state, unsigned task,
@@ -89,23 +92,38 @@ void AccessHistory::takeOver(State &state, unsigned task,
   for (unsigned other = 0; other < model.getNumTasks(); ++other)
     state[getWord(other, Owned)] &= ~places;
   state[getWord(task, Owned)] |= places;
+  noteWritten(state, places);
+}
+
+void AccessHistory::noteWritten(State &state, PlaceSet places) const {
   state[written] |= places;
+  for (unsigned i = 0; i < model.places.getBuffers().size(); ++i)
+    if (PlaceSet all = model.places.getAll(i); all & places)
+      state[begun] |= all;
 }
 
 PlaceSet AccessHistory::getUnwritten(const State &state,
                                      PlaceSet places) const {
   PlaceSet unwritten = places & ~(state[written] & ~model.neverWritten);
   for (auto [i, buffer] : llvm::enumerate(model.places.getBuffers()))
-    if (buffer.versions == 1 || !(model.places.getAll(i) & state[written]))
+    if (buffer.versions == 1 || !(model.places.getAll(i) & state[begun]))
       unwritten &= ~model.places.getAll(i) | model.neverWritten;
   return unwritten;
 }
 
 void AccessHistory::reduce(State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
-    state[getWord(task, UnsynchronizedReads)] &= checkedReads[task];
-    state[getWord(task, UnsynchronizedWrites)] &= checkedWrites[task];
+    synchronizeReads(state, task, ~checkedReads[task]);
+    synchronizeWrites(state, task, ~checkedWrites[task]);
   }
+}
+
+void AccessHistory::appendWords(SmallVectorImpl<unsigned> &words) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    for (TaskRow row : {SynchronizedReads, SynchronizedWrites,
+                        SynchronizedAtomics, SynchronizedWaits})
+      words.push_back(getWord(task, row));
+  words.push_back(written);
 }
 
 void AccessHistory::print(raw_ostream &os, const State &state) const {

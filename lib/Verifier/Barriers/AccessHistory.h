@@ -30,47 +30,48 @@ public:
   void initialize(State &state) const;
 
   /// Places that some threads of `task` have read, written, or updated
-  /// atomically since all of them synchronized.
+  /// atomically since all of them synchronized. The words hold the other places,
+  /// so that paths join by the intersection, as they do for clocks.
   PlaceSet getReads(const State &state, unsigned task) const {
-    return state[getWord(task, UnsynchronizedReads)];
+    return ~state[getWord(task, SynchronizedReads)];
   }
   PlaceSet getWrites(const State &state, unsigned task) const {
-    return state[getWord(task, UnsynchronizedWrites)];
+    return ~state[getWord(task, SynchronizedWrites)];
   }
   PlaceSet getAtomics(const State &state, unsigned task) const {
-    return state[getWord(task, UnsynchronizedAtomics)];
+    return ~state[getWord(task, SynchronizedAtomics)];
   }
   void addReads(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedReads)] |= places;
+    state[getWord(task, SynchronizedReads)] &= ~places;
   }
   void addWrites(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedWrites)] |= places;
+    state[getWord(task, SynchronizedWrites)] &= ~places;
   }
   void addAtomics(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedAtomics)] |= places;
-    state[written] |= places;
+    state[getWord(task, SynchronizedAtomics)] &= ~places;
+    noteWritten(state, places);
   }
   /// All threads of `task` wait for a barrier that all of them had arrived at
   /// after these reads, writes, or atomic updates.
   void synchronizeReads(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedReads)] &= ~places;
+    state[getWord(task, SynchronizedReads)] |= places;
   }
   void synchronizeWrites(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedWrites)] &= ~places;
+    state[getWord(task, SynchronizedWrites)] |= places;
   }
   void synchronizeAtomics(State &state, unsigned task, PlaceSet places) const {
-    state[getWord(task, UnsynchronizedAtomics)] &= ~places;
+    state[getWord(task, SynchronizedAtomics)] |= places;
   }
   /// Slots, by their phase bits, that some warps of `task` have waited for, and
   /// others perhaps not, since all of them synchronized.
   uint64_t getWaits(const State &state, unsigned task) const {
-    return state[getWord(task, UnsynchronizedWaits)];
+    return ~state[getWord(task, SynchronizedWaits)];
   }
   /// `task` waits for a slot; `place` stands for its phases, if any does.
   void addWait(State &state, unsigned task, uint64_t phaseBit,
                PlaceSet place) const;
   void synchronizeWaits(State &state, unsigned task, uint64_t phaseBits) const {
-    state[getWord(task, UnsynchronizedWaits)] &= ~phaseBits;
+    state[getWord(task, SynchronizedWaits)] |= phaseBits;
   }
   /// All threads of `task` synchronize.
   void synchronize(State &state, unsigned task) const;
@@ -90,14 +91,17 @@ public:
 
   /// Drops what no later step asks for.
   void reduce(State &state) const;
+  /// Adds the words that hold knowledge to `words`: what the threads of a task
+  /// have synchronized, and the places that were written.
+  void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:
   enum TaskRow : unsigned {
-    UnsynchronizedReads,
-    UnsynchronizedWrites,
-    UnsynchronizedAtomics,
-    UnsynchronizedWaits,
+    SynchronizedReads,
+    SynchronizedWrites,
+    SynchronizedAtomics,
+    SynchronizedWaits,
     Owned,
     NumTaskRows
   };
@@ -105,10 +109,12 @@ private:
     return first + task * NumTaskRows + row;
   }
   void findUses();
+  void noteWritten(State &state, PlaceSet places) const;
 
   const BarrierModel &model;
-  /// The first word, and the word of all places ever written.
-  unsigned first, written;
+  /// The first word, the word of all places ever written, and the word of all
+  /// places of the buffers that anything was written to.
+  unsigned first, written, begun;
   /// By task: the reads, and the writes, whose synchronization a later step
   /// asks for, and the places that no other task writes.
   llvm::SmallVector<PlaceSet> checkedReads, checkedWrites, neverShared;

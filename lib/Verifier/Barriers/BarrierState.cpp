@@ -101,6 +101,7 @@ void BarrierState::dropKnown(State &state) const {
 SmallVector<unsigned> BarrierState::findKnowledge() const {
   SmallVector<unsigned> words;
   knowledge.appendWords(words);
+  history.appendWords(words);
   peers.appendWords(words);
   copies.appendWords(words);
   return words;

@@ -43,13 +43,20 @@ void InductionVariables::add(bool isCounted) {
 }
 
 bool InductionVariables::note(Expr condition) {
+  using Kind = ExpressionTable::Kind;
   ExpressionTable &table = context.table;
   bool isNew = false;
+  Kind kind = table.getKind(condition);
+  if (kind == Kind::Not || kind == Kind::And)
+    for (Expr part : SmallVector<Expr>(table.getOperands(condition)))
+      isNew |= note(part);
+  if (kind == Kind::Not)
+    return isNew;
   for (Variable &variable : variables) {
     if (!variable.isCounted || !table.mentions(condition, variable.atom))
       continue;
     isNew |= variable.asked.add(table, condition, variable.atom);
-    if (table.getKind(condition) == ExpressionTable::Kind::Atom)
+    if (!table.isComparison(condition))
       continue;
     for (auto [atom, factor] : table.getTerms(table.getOperands(condition)[0]))
       if (table.getName(atom)[0] == AtomKind::Quotient &&

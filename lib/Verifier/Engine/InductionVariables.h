@@ -40,8 +40,8 @@ public:
     return variables[group].asked;
   }
 
-  /// Notes an open condition with all variables that it depends on; returns
-  /// whether that is new.
+  /// Notes an open condition, and its parts, with all variables that it depends
+  /// on; returns whether that is new.
   bool note(Expr condition);
 
   /// The variable begins with `first`, or takes a step.

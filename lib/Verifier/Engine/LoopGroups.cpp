@@ -255,6 +255,8 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   Expr lower = peeling.getLower(path, loop);
   Expr upper = values.get(path, loop.getUpperBound());
   Expr trips = table.add(upper, lower, -1);
+  if (!context.begin(loop))
+    return context.giveUp();
   if (!conditions.checkUniform(loop, trips))
     return Progress::Failed;
   for (Operation *member : group.loops)
@@ -411,6 +413,8 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   Expr step = values.get(path, loop.getStep());
   Expr left = table.add(values.get(path, loop.getUpperBound()), sum, -1);
   bool isCounted = inductions.isCounted(group.number);
+  if (!context.begin(loop))
+    return context.giveUp();
   bool goesOn =
       !isCounted ||
       conditions.decide(path, table.getPositive(table.add(left, step, -1)));

@@ -37,7 +37,7 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
                             bool isAsserted) {
   ExpressionTable &table = context.table;
   path.facts.assume(table, part, holds);
-  if (table.getKind(part) == ExpressionTable::Kind::Atom)
+  if (!table.isComparison(part))
     return;
   Expr sum = table.getOperands(part)[0];
   Interval interval = path.facts.getInterval(table, sum);
@@ -111,7 +111,7 @@ Expr PathConditions::simplify(const Path &path, Expr sum) {
 
 Expr PathConditions::simplifyPart(const Path &path, Expr part) {
   ExpressionTable &table = context.table;
-  if (table.getKind(part) == ExpressionTable::Kind::Atom)
+  if (!table.isComparison(part))
     return part;
   Expr sum = simplify(path, table.getOperands(part)[0]);
   return table.getKind(part) == ExpressionTable::Kind::Zero
@@ -132,21 +132,16 @@ bool PathConditions::require(Path &path, Expr condition, bool holds) {
   condition = path.facts.resolve(table, condition);
   if (std::optional<bool> known = path.facts.decide(table, condition))
     return *known == holds;
+  // Where only one part of a conjunction is open, this is that part.
+  condition = path.facts.simplify(table, condition);
   Kind kind = table.getKind(condition);
-  if (kind != Kind::Not && kind != Kind::And && kind != Kind::Or) {
-    assume(path, condition, holds, /*isAsserted=*/true);
-    return true;
-  }
-  SmallVector<Expr, 2> operands(table.getOperands(condition));
+  SmallVector<Expr> operands(table.getOperands(condition));
   if (kind == Kind::Not)
     return require(path, operands[0], !holds);
-  if (holds == (kind == Kind::And))
-    return require(path, operands[0], holds) &&
-           require(path, operands[1], holds);
-  // One of two parts: the open one, if the other is known to be of no help.
-  for (auto [a, b] : {std::pair(0, 1), std::pair(1, 0)})
-    if (path.facts.decide(table, operands[a]))
-      return require(path, operands[b], holds);
+  if (kind == Kind::And && holds)
+    return llvm::all_of(operands,
+                        [&](Expr part) { return require(path, part); });
+  assume(path, condition, holds, /*isAsserted=*/true);
   return true;
 }
 
@@ -157,7 +152,10 @@ bool PathConditions::decide(Path &path, Expr condition) {
     condition = path.facts.resolve(table, condition);
     if (std::optional<bool> known = path.facts.decide(table, condition))
       return *known;
-    Expr part = path.facts.findUndecided(table, condition);
+    Expr part =
+        path.facts.findUndecided(table, condition, context.mayJoinGuards());
+    if (table.getKind(part) == ExpressionTable::Kind::And)
+      context.joinGuards();
     if (inductions.note(part)) {
       LDBG_OS([&](raw_ostream &os) {
         os << "start over, as conditions ask for ";
@@ -177,8 +175,7 @@ bool PathConditions::decide(Path &path, Expr condition) {
       continue;
     }
     // (n + 1) % 4 becomes n % 4 + 1 or n % 4 - 3.
-    bool isAtom = table.getKind(part) == ExpressionTable::Kind::Atom;
-    Expr sum = isAtom ? 0 : table.getOperands(part)[0];
+    Expr sum = table.isComparison(part) ? table.getOperands(part)[0] : 0;
     if (sum && table.getRemainderOf(sum) && decidePart(path, sum)) {
       if (context.startsOver())
         return false;

@@ -140,12 +140,11 @@ Progress PathSearch::advanceTogether(Path &path) {
 /// iteration have not been compared yet.
 Progress PathSearch::endIteration(Path &path, Progress progress) {
   bool hasLeftLoop = std::exchange(path.hasLeftLoop, false);
-  size_t words = path.values.size() + path.state.size();
   if (progress == Progress::Iterated)
-    return context.countState(words) ? visit(path) : Progress::Made;
+    return context.countState(path) ? visit(path) : context.giveUp();
   if (!hasLeftLoop || progress != Progress::Made)
     return progress;
-  return context.countWords(words) ? visit(path) : Progress::Made;
+  return context.countComparison(path) ? visit(path) : context.giveUp();
 }
 
 /// Ends a path whose state was visited before by another one. Where knowledge

@@ -22,6 +22,12 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::verifier;
 
+void ProofContext::fork(Path path) {
+  budget.countFork(place);
+  budget.spend(path.values.size() + path.state.size());
+  forks.push_back(std::move(path));
+}
+
 Path ProofContext::takeFork() {
   Path path = std::move(forks.back());
   forks.pop_back();

@@ -9,6 +9,7 @@
 #define TILEWS_LIB_VERIFIER_ENGINE_PROOFCONTEXT_H
 
 #include "Verifier/Engine/Path.h"
+#include "Verifier/Engine/ProofBudget.h"
 
 #include "tilews/Verifier/ScheduleVerdict.h"
 
@@ -25,15 +26,29 @@ namespace tilews::verifier {
 /// two names, and `startOver` is called.
 class ProofContext {
 public:
-  ProofContext(const TaskProgram &program, const Rules &rules)
-      : program(program), rules(rules) {}
+  ProofContext(const TaskProgram &program, const Rules &rules,
+               ProofBudget &budget, bool mayJoinGuards)
+      : program(program), rules(rules), budget(budget),
+        guardsMayJoin(mayJoinGuards) {}
 
   const TaskProgram &program;
   const Rules &rules;
   ExpressionTable table;
 
+  /// The next steps of a path are those of `op`; false if this is one step too
+  /// many.
+  bool begin(mlir::Operation *op) {
+    place = op;
+    return budget.spend(1);
+  }
+  /// Whether the conditions of several guards may be decided as one; notes that
+  /// they were. Less is then known about each of them.
+  bool mayJoinGuards() const { return guardsMayJoin; }
+  void joinGuards() { guardsJoined = true; }
+  bool haveGuardsJoined() const { return guardsJoined; }
+
   /// Leaves a path to be searched later. The last one is taken first.
-  void fork(Path path) { forks.push_back(std::move(path)); }
+  void fork(Path path);
   bool hasForks() const { return !forks.empty(); }
   Path takeFork();
 
@@ -54,36 +69,31 @@ public:
   const std::optional<Finding> &getObstacle() const { return obstacle; }
   bool hasBrokenRule() const { return isRuleBroken; }
 
-  /// Counts a state of `words` words that a path comes to, over all searches;
-  /// false if these are too many.
-  bool countState(size_t words) {
+  /// Counts a state that `path` comes to; false if the budget is spent.
+  bool countState(const Path &path) {
     ++effort.states;
-    return countWords(words);
+    return countComparison(path);
   }
-  /// The same for a state that a path is compared at, after a loop.
-  bool countWords(size_t words) {
-    numWords += words;
-    return !hasTooManyStates();
+  /// The same for a state after a loop.
+  bool countComparison(const Path &path) {
+    return budget.spend(path.values.size() + path.state.size());
   }
   void countJoin() { ++effort.joins; }
   void countWidening() { ++effort.widenings; }
   void countQuestion() { ++effort.questions; }
   const ProofEffort &getEffort() const { return effort; }
-  bool hasTooManyStates() const {
-    return effort.states > kMaxStates || numWords > kMaxWords;
-  }
+  bool isExhausted() const { return budget.isSpent(); }
+  /// Gives up, as the budget is spent; returns `Failed`.
+  Progress giveUp() { return fail(budget.describe()); }
 
 private:
-  /// More states than any schedule has that is written with some care.
-  static constexpr unsigned kMaxStates = 200000;
-  /// The time that a state takes grows with its size. This is three seconds.
-  static constexpr size_t kMaxWords = 40000000;
-
+  ProofBudget &budget;
+  mlir::Operation *place = nullptr;
   std::vector<Path> forks;
   std::optional<Finding> obstacle;
   ProofEffort effort;
-  size_t numWords = 0;
   bool mustRestart = false, isRuleBroken = false;
+  bool guardsMayJoin, guardsJoined = false;
 };
 
 } // namespace tilews::verifier

@@ -29,14 +29,16 @@ using namespace tilews::verifier;
 static constexpr unsigned kMaxSearches = 256;
 
 Prover::Prover(const TaskProgram &program, const Rules &rules,
-               ProverOptions chosen)
-    : options(std::move(chosen)), context(program, rules), values(context),
+               ProofBudget &budget, ProverOptions chosen)
+    : options(std::move(chosen)),
+      context(program, rules, budget, options.joinsGuards), values(context),
       inductions(context), conditions(context, inductions, values),
       evaluator(context, inductions, values, conditions),
+      guards(context, values, evaluator, options.isLean),
       carried(context, values, inductions, options.relatesCounts),
       peeling(context, values, conditions),
       loops(context, values, conditions, inductions, carried, peeling),
-      machine(context, values, conditions, evaluator, peeling,
+      machine(context, values, conditions, evaluator, guards, peeling,
               options.mayWait) {
   if (options.order.empty())
     for (unsigned task = 0; task < program.getTasks().size(); ++task)

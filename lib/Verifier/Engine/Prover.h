@@ -19,6 +19,10 @@ struct ProverOptions {
   /// Whether a task may block. If not, the order must depend on control flow
   /// alone, and a task that blocks is an obstacle.
   bool mayWait = true;
+  /// Events that only add happens-before knowledge may be left out.
+  bool isLean = false;
+  /// The conditions of several guards are decided as one.
+  bool joinsGuards = true;
   /// Loop-carried numbers that differ by small constants have one name, so that
   /// facts relate the counts of several roles.
   bool relatesCounts = false;
@@ -40,7 +44,8 @@ struct ProverOptions {
 /// together.
 class Prover {
 public:
-  Prover(const TaskProgram &program, const Rules &rules, ProverOptions options);
+  Prover(const TaskProgram &program, const Rules &rules, ProofBudget &budget,
+         ProverOptions options);
 
   /// Returns the obstacle to a proof, which need not be a fault of the
   /// schedule.
@@ -49,13 +54,15 @@ public:
   /// Whether a rule was broken after a join had cleared bits of knowledge. The
   /// rule may hold on each of the joined paths.
   bool hasLostKnowledge() const { return hasLost && context.hasBrokenRule(); }
+  /// Whether conditions of several guards were decided as one.
+  bool haveGuardsJoined() const { return context.haveGuardsJoined(); }
   /// Whether loops carry numbers that may be related.
   bool hasCounts() const { return carried.hasCounts(); }
   /// The task that blocked although none may.
   std::optional<unsigned> getWaiting() const { return machine.getWaiting(); }
   const ProofEffort &getEffort() const { return context.getEffort(); }
-  /// Whether the search was given up because of too many states.
-  bool isExhausted() const { return context.hasTooManyStates(); }
+  /// Whether the search was given up because the budget is spent.
+  bool isExhausted() const { return context.isExhausted(); }
 
 private:
   ProverOptions options;
@@ -64,6 +71,7 @@ private:
   InductionVariables inductions;
   PathConditions conditions;
   ScalarEvaluator evaluator;
+  Guards guards;
   CarriedValues carried;
   LoopPeeling peeling;
   LoopGroups loops;

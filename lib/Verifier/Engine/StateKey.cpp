@@ -124,8 +124,8 @@ std::string StateKey::get(Path &path) {
       appendTo(key, reinterpret_cast<int64_t>(frame.next));
   }
   const std::vector<unsigned> &live = liveness.get(path, key);
+  context.rules.reduce(path.state, path.rolesBegun);
   State state = path.state;
-  context.rules.reduce(state, path.rolesBegun);
   if (!joinsKnowledge)
     context.rules.dropKnown(state);
   SmallVector<int64_t> bases = rotateLinks(path, state);

@@ -29,7 +29,8 @@ public:
   StateKey(ProofContext &context, const PathValues &values,
            const InductionVariables &inductions, bool joinsKnowledge);
 
-  /// The key of `path`, which forgets facts about values that are dead.
+  /// The key of `path`, which forgets facts about values that are dead, and what
+  /// no later step depends on.
   std::string get(Path &path);
 
 private:

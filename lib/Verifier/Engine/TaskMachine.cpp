@@ -26,16 +26,8 @@ using namespace tilews;
 using namespace tilews::tile;
 using namespace tilews::verifier;
 
-/// A bound on the runtime of a proof, far above what the schedules in the tests
-/// need.
-static constexpr unsigned kMaxSteps = 4000000;
-
 Progress TaskMachine::advance(Path &path, unsigned task) {
   bool made = false;
-  if (context.hasTooManyStates() || ++numSteps > kMaxSteps)
-    return context.fail(
-        context.program.getKernel(),
-        "the kernel's loops and conditions have too many states");
   for (;;) {
     auto &frames = path.tasks[task];
     if (frames.empty())
@@ -58,6 +50,8 @@ Progress TaskMachine::advance(Path &path, unsigned task) {
 
 /// Performs the next operation of a task; `None` if the task has to wait there.
 Progress TaskMachine::perform(Path &path, unsigned task, Operation *op) {
+  if (!context.begin(op))
+    return context.giveUp();
   auto &frames = path.tasks[task];
   if (isa<gpu::ReturnOp>(op)) {
     frames.pop_back();
@@ -168,6 +162,16 @@ Progress TaskMachine::specialize(Path &path, Operation *op) {
 
 Progress TaskMachine::enterBranch(Path &path, unsigned task, scf::IfOp branch) {
   Expr condition = values.get(path, branch.getCondition());
+  if (!path.facts.decide(context.table, condition)) {
+    if (guards.compute(path, branch)) {
+      path.tasks[task].back().next = branch->getNextNode();
+      return Progress::Made;
+    }
+    if (!context.startsOver())
+      condition = guards.getWhole(path, branch);
+    if (context.startsOver())
+      return Progress::Failed;
+  }
   if (!conditions.checkUniform(branch, condition))
     return Progress::Failed;
   bool holds = conditions.decide(path, condition);

@@ -8,6 +8,7 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_TASKMACHINE_H
 #define TILEWS_LIB_VERIFIER_ENGINE_TASKMACHINE_H
 
+#include "Verifier/Engine/Guards.h"
 #include "Verifier/Engine/LoopPeeling.h"
 #include "Verifier/Engine/ScalarEvaluator.h"
 
@@ -27,9 +28,10 @@ public:
   /// Without `mayWait`, a task that has to wait is an obstacle.
   TaskMachine(ProofContext &context, const PathValues &values,
               PathConditions &conditions, ScalarEvaluator &evaluator,
-              LoopPeeling &peeling, bool mayWait)
+              Guards &guards, LoopPeeling &peeling, bool mayWait)
       : context(context), values(values), conditions(conditions),
-        evaluator(evaluator), peeling(peeling), mayWait(mayWait) {}
+        evaluator(evaluator), guards(guards), peeling(peeling),
+        mayWait(mayWait) {}
 
   /// Runs a task as far as it can go alone; `None` if it performs no operation.
   Progress advance(Path &path, unsigned task);
@@ -49,10 +51,10 @@ private:
   const PathValues &values;
   PathConditions &conditions;
   ScalarEvaluator &evaluator;
+  Guards &guards;
   LoopPeeling &peeling;
   bool mayWait;
   std::optional<unsigned> waiting;
-  unsigned numSteps = 0;
 };
 
 } // namespace tilews::verifier

@@ -16,7 +16,9 @@
 //     the first coefficient is positive: max(a, n) is a + max(n - a, 0);
 //   * compared sums have no common factor: 2 * i - 3 > 0 is i - 1 > 0;
 //   * `a - b == 0` has a positive first coefficient, as b == a is a == b;
-//   * constants are folded in conditions, and two negations cancel.
+//   * constants are folded in conditions, and two negations cancel;
+//   * a conjunction has its parts in the order of their numbers, and `a or b`
+//     is not (not a and not b).
 //
 // Each node lists the variables that it depends on, so that a substitution
 // leaves subtrees without the variable as they are.
@@ -25,11 +27,8 @@
 
 #include "Verifier/Symbolic/Expressions.h"
 
-#include "mlir/IR/OperationSupport.h"
-#include "mlir/IR/Value.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <numeric>
 
@@ -244,10 +243,27 @@ Expr ExpressionTable::getNot(Expr condition) {
 }
 
 Expr ExpressionTable::getBoth(Expr a, Expr b, bool isAnd) {
-  for (auto [x, y] : {std::pair(a, b), std::pair(b, a)})
-    if (std::optional<int64_t> value = getConstantValue(x))
-      return (*value != 0) == isAnd ? y : x;
-  return intern(isAnd ? Kind::And : Kind::Or, {}, {a, b});
+  return isAnd ? getConjunction({a, b})
+               : getNot(getConjunction({getNot(a), getNot(b)}));
+}
+
+Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
+  SmallVector<Expr> parts;
+  for (Expr condition : conditions)
+    if (getKind(condition) == Kind::And)
+      llvm::append_range(parts, getOperands(condition));
+    else if (getConstantValue(condition).value_or(0) == 0)
+      parts.push_back(condition);
+  llvm::sort(parts);
+  parts.erase(llvm::unique(parts), parts.end());
+  for (Expr part : parts)
+    if (getConstantValue(part) ||
+        (getKind(part) == Kind::Not &&
+         llvm::is_contained(parts, getOperands(part)[0])))
+      return getConstant(false);
+  if (parts.size() < 2)
+    return parts.empty() ? getConstant(true) : parts.front();
+  return intern(Kind::And, {}, parts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,147 +366,37 @@ Expr ExpressionTable::substituteInTerm(Expr term, Expr atom, Expr by) {
 Expr ExpressionTable::substitute(Expr e, Expr atom, Expr by) {
   if (!contains(e, atom))
     return e;
-  if (getKind(e) == Kind::Linear) {
-    Expr sum = getConstant(getOffset(e));
-    for (auto [term, factor] : getTerms(e))
-      sum = add(sum, substituteInTerm(term, atom, by), factor);
-    return sum;
-  }
-  SmallVector<Expr> operands(getOperands(e));
-  for (Expr &operand : operands)
-    operand = substitute(operand, atom, by);
-  switch (getKind(e)) {
-  case Kind::Positive:
-    return getPositive(operands[0]);
-  case Kind::Zero:
-    return getZero(operands[0]);
-  case Kind::Not:
-    return getNot(operands[0]);
-  case Kind::And:
-  case Kind::Or:
-    return getBoth(operands[0], operands[1], getKind(e) == Kind::And);
-  default:
-    return operands.empty()
-               ? e
-               : getAtom(SmallVector<int64_t>(getName(e)), operands);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Printing
-//===----------------------------------------------------------------------===//
-
-/// The word of an atom's name that is a pointer.
-template <typename T>
-static T *getPointer(ArrayRef<int64_t> name, unsigned word) {
-  return reinterpret_cast<T *>(name[word]);
-}
-
-void ExpressionTable::printAtom(Expr atom, raw_ostream &os) const {
-  ArrayRef<int64_t> name = getName(atom);
-  switch (name[0]) {
-  case AtomKind::OutsideValue:
-  case AtomKind::OpaqueValue:
-    os << "value" << atom;
-    break;
-  case AtomKind::PureResult:
-  case AtomKind::Element:
-    os << OperationName::getFromOpaquePointer(getPointer<void>(name, 1)) << "#"
-       << atom;
-    break;
-  case AtomKind::OpaqueResult:
-    os << getPointer<Operation>(name, 1)->getName() << "#" << atom;
-    break;
-  case AtomKind::ThreadPlace:
-    os << "thread";
-    break;
-  case AtomKind::Induction:
-    os << "i" << name[1];
-    break;
-  case AtomKind::Carried:
-    os << "carried" << name[1] << "." << name[2];
-    break;
-  case AtomKind::LoopResult:
-    os << "result" << name[1] << "." << name[2];
-    break;
-  case AtomKind::Quotient:
-    os << "floor" << name[1];
-    break;
-  case AtomKind::PositivePart:
-    os << "max0";
-    break;
-  case AtomKind::KnownQuotient:
-    os << "value" << name[2] << "/" << name[1];
-    break;
-  case AtomKind::Extent:
-    os << "extent" << atom;
-    break;
-  case AtomKind::LargeSum:
-    os << "large" << atom;
-    break;
-  case AtomKind::ProductOfSums:
-    os << "product";
-    break;
-  default:
-    os << "atom" << atom;
-  }
-  if (getOperands(atom).empty())
-    return;
-  os << "(";
-  llvm::interleaveComma(getOperands(atom), os,
-                        [&](Expr operand) { print(operand, os); });
-  os << ")";
-}
-
-void ExpressionTable::printSum(Expr sum, raw_ostream &os) const {
-  bool isFirst = true;
-  auto sign = [&](int64_t number) {
-    if (!isFirst)
-      os << (number < 0 ? " - " : " + ");
-    else if (number < 0)
-      os << "-";
-    isFirst = false;
-    return std::abs(number);
-  };
-  for (auto [atom, factor] : getTerms(sum)) {
-    if (int64_t size = sign(factor); size != 1)
-      os << size << "*";
-    printAtom(atom, os);
-  }
-  if (int64_t offset = getOffset(sum); isFirst || offset != 0)
-    os << sign(offset);
-}
-
-void ExpressionTable::print(Expr e, raw_ostream &os) const {
-  if (e == 0) {
-    os << "none";
-    return;
-  }
-  auto printOperand = [&](unsigned number) {
-    print(getOperands(e)[number], os);
-  };
+  auto known = substituted.find({e, {atom, by}});
+  if (known != substituted.end())
+    return known->second;
+  SmallVector<Expr> operands;
+  if (getKind(e) != Kind::Linear)
+    for (Expr operand : SmallVector<Expr>(getOperands(e)))
+      operands.push_back(substitute(operand, atom, by));
+  Expr result = e;
   switch (getKind(e)) {
   case Kind::Linear:
-    return printSum(e, os);
-  case Kind::Atom:
-    return printAtom(e, os);
+    result = getConstant(getOffset(e));
+    for (auto [term, factor] : getTerms(e))
+      result = add(result, substituteInTerm(term, atom, by), factor);
+    break;
   case Kind::Positive:
+    result = getPositive(operands[0]);
+    break;
   case Kind::Zero:
-    printOperand(0);
-    os << (getKind(e) == Kind::Zero ? " == 0" : " > 0");
-    return;
+    result = getZero(operands[0]);
+    break;
   case Kind::Not:
-    os << "!(";
-    printOperand(0);
-    os << ")";
-    return;
+    result = getNot(operands[0]);
+    break;
   case Kind::And:
-  case Kind::Or:
-    os << "(";
-    printOperand(0);
-    os << (getKind(e) == Kind::And ? ") && (" : ") || (");
-    printOperand(1);
-    os << ")";
-    return;
+    result = getConjunction(operands);
+    break;
+  case Kind::Atom:
+    if (!operands.empty())
+      result = getAtom(SmallVector<int64_t>(getName(e)), operands);
+    break;
   }
+  substituted[{e, {atom, by}}] = result;
+  return result;
 }

@@ -11,6 +11,7 @@
 #include "Verifier/Symbolic/Interval.h"
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -87,8 +88,9 @@ public:
     /// A sum is 0.
     Zero,
     Not,
-    And,
-    Or
+    /// A conjunction of two or more, in the order of their numbers. A
+    /// disjunction is the negation of one.
+    And
   };
   using Terms = llvm::SmallVector<std::pair<Expr, int64_t>, 2>;
 
@@ -116,8 +118,13 @@ public:
   Expr getNot(Expr condition);
   /// Conjunction, or disjunction.
   Expr getBoth(Expr a, Expr b, bool isAnd);
+  Expr getConjunction(llvm::ArrayRef<Expr> conditions);
 
   Kind getKind(Expr e) const { return nodes[e].kind; }
+  /// Whether `e` compares a sum with 0.
+  bool isComparison(Expr e) const {
+    return getKind(e) == Kind::Positive || getKind(e) == Kind::Zero;
+  }
   std::optional<int64_t> getConstantValue(Expr e) const;
   /// The terms of a sum, in the order of their atoms.
   Terms getTerms(Expr sum) const;
@@ -176,8 +183,6 @@ private:
               bool isNatural = false);
   Interval findBounds(Expr e) const;
   Interval findBoundsOfAtom(Expr atom) const;
-  void printAtom(Expr atom, llvm::raw_ostream &os) const;
-  void printSum(Expr sum, llvm::raw_ostream &os) const;
 
   void addToBuckets(Expr expr);
   Expr &getBucket(uint64_t number) {
@@ -189,6 +194,9 @@ private:
   /// hash or in one of the next ones, and at least half of the buckets are
   /// free. No other table is read as often.
   std::vector<Expr> buckets;
+  /// By expression, atom and sum: the results of `substitute`. All paths rename
+  /// the same facts in each iteration.
+  llvm::DenseMap<std::pair<Expr, std::pair<Expr, Expr>>, Expr> substituted;
 };
 
 } // namespace tilews::verifier

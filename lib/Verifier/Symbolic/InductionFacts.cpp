@@ -64,13 +64,18 @@ void InductionFacts::keepElements(Expr atom) {
 // Entering a loop
 //===----------------------------------------------------------------------===//
 
-/// Whether `e` is computed from an element of a memory.
-static bool readsMemory(const ExpressionTable &table, Expr e) {
-  bool isAtom = table.getKind(e) == Kind::Atom;
-  return (isAtom && table.getName(e)[0] == AtomKind::Element) ||
-         llvm::any_of(table.getOperands(e), [&](Expr operand) {
-           return readsMemory(table, operand);
-         });
+/// Whether `e` is computed from the result of a load or another operation, which
+/// `variable` is an operand of.
+static bool hasResultFor(const ExpressionTable &table, Expr e, Expr variable) {
+  if (!table.mentions(e, variable))
+    return false;
+  if (table.getKind(e) == Kind::Atom)
+    if (int64_t kind = table.getName(e)[0];
+        kind == AtomKind::Element || kind == AtomKind::PureResult)
+      return true;
+  return llvm::any_of(table.getOperands(e), [&](Expr operand) {
+    return hasResultFor(table, operand, variable);
+  });
 }
 
 void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
@@ -84,7 +89,7 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
     entered.setTruth(flag, *holds);
     entered.eraseTruth(former);
   };
-  auto enterSum = [&](Expr sum, Expr former) {
+  auto enterSum = [&](Expr sum, Expr former, bool isRenamed) {
     if (table.getConstantValue(sum))
       return;
     Interval interval = facts.getFact(table, former);
@@ -93,19 +98,21 @@ void InductionFacts::enter(Expr first, Expr step, int64_t iterations,
     if (table.getConstantValue(former))
       return;
     enterFlag(table.getZero(sum), table.getZero(former));
-    if (readsMemory(table, former))
+    if (isRenamed)
       entered.setInterval(table, former, {});
   };
-  for (Expr subject : asked.getSubjects())
+  for (Expr subject : asked.getSubjects()) {
+    bool isRenamed = hasResultFor(table, subject, variable);
     for (int64_t k = -iterations; k <= iterations; ++k) {
       Expr moved = table.add(table.getInteger(variable), step, -k);
       Expr now = table.substitute(subject, variable, moved);
       Expr former = table.substitute(now, variable, first);
-      if (table.getKind(subject) == Kind::Atom)
-        enterFlag(now, former);
+      if (table.getKind(subject) == Kind::Linear)
+        enterSum(now, former, isRenamed);
       else
-        enterSum(now, former);
+        enterFlag(now, former);
     }
+  }
   facts = std::move(entered);
 }
 

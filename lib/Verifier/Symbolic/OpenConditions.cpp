@@ -45,7 +45,7 @@ struct Split {
 
 bool OpenConditions::add(ExpressionTable &table, Expr condition,
                          Expr variable) {
-  if (table.getKind(condition) == ExpressionTable::Kind::Atom)
+  if (!table.isComparison(condition))
     return subjects.insert(condition).second;
   Expr sum = table.getOperands(condition)[0];
   bool isNew = subjects.insert(sum).second;

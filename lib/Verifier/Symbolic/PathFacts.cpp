@@ -90,14 +90,19 @@ std::optional<bool> PathFacts::decide(ExpressionTable &table,
     std::optional<bool> inner = decide(table, operands[0]);
     return inner ? std::optional(!*inner) : std::nullopt;
   }
-  case Kind::And:
-  case Kind::Or: {
-    bool decisive = table.getKind(condition) == Kind::Or;
-    std::optional<bool> a = decide(table, operands[0]);
-    std::optional<bool> b = decide(table, operands[1]);
-    if (a == decisive || b == decisive)
-      return decisive;
-    return a && b ? std::optional(!decisive) : std::nullopt;
+  case Kind::And: {
+    bool allHold = true;
+    for (Expr operand : operands) {
+      std::optional<bool> known = decide(table, operand);
+      if (known == false)
+        return false;
+      allHold &= known.has_value();
+    }
+    if (allHold || isExcluded(table, condition))
+      return allHold;
+    // A conjunction that does not hold is known without what was implied.
+    Expr open = simplify(table, condition);
+    return open == condition ? std::nullopt : decide(table, open);
   }
   default:
     break;
@@ -136,15 +141,70 @@ std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
   return decideBy(bounds, kind);
 }
 
-Expr PathFacts::findUndecided(ExpressionTable &table, Expr condition) const {
+/// Whether a conjunction of fewer or as many parts is known not to hold.
+bool PathFacts::isExcluded(ExpressionTable &table, Expr conjunction) const {
+  ArrayRef<Expr> parts = table.getOperands(conjunction);
+  return llvm::any_of(truths, [&](const std::pair<const Expr, bool> &fact) {
+    return table.getKind(fact.first) == Kind::And &&
+           llvm::includes(parts, table.getOperands(fact.first));
+  });
+}
+
+Expr PathFacts::simplify(ExpressionTable &table, Expr condition) const {
   Kind kind = table.getKind(condition);
+  SmallVector<Expr> operands(table.getOperands(condition));
   if (kind == Kind::Not)
-    return findUndecided(table, table.getOperands(condition)[0]);
-  if (kind != Kind::And && kind != Kind::Or)
+    return table.getNot(simplify(table, operands[0]));
+  if (kind != Kind::And)
     return condition;
-  SmallVector<Expr, 2> operands(table.getOperands(condition));
-  return findUndecided(table,
-                       decide(table, operands[0]) ? operands[1] : operands[0]);
+  for (Expr &operand : operands) {
+    std::optional<bool> known = decide(table, operand);
+    operand = known ? table.getConstant(*known) : simplify(table, operand);
+  }
+  return table.getConjunction(operands);
+}
+
+bool verifier::isFlag(const ExpressionTable &table, Expr condition) {
+  if (table.getKind(condition) == Kind::Atom)
+    return true;
+  if (!table.isComparison(condition))
+    return llvm::all_of(table.getOperands(condition),
+                        [&](Expr part) { return isFlag(table, part); });
+  bool hasElement = false;
+  for (auto [atom, factor] : table.getTerms(table.getOperands(condition)[0])) {
+    int64_t kind = table.getName(atom)[0];
+    // Other elements may be bounds of loops.
+    hasElement |= kind == AtomKind::Element &&
+                  llvm::any_of(table.getOperands(atom), [&](Expr index) {
+                    return table.getConstantValue(index) ||
+                           !table.getVariables(index).empty();
+                  });
+    // Facts relate loop-carried values to elements.
+    if (kind == AtomKind::Carried || kind == AtomKind::LoopResult)
+      return false;
+  }
+  return hasElement;
+}
+
+/// The first part that is no negation, no conjunction, and no flag unless
+/// `takesFlags`; 0 if there is none.
+static Expr findPart(const ExpressionTable &table, Expr condition,
+                     bool takesFlags) {
+  if (table.isComparison(condition) || table.getKind(condition) == Kind::Atom)
+    return takesFlags || !isFlag(table, condition) ? condition : 0;
+  for (Expr part : table.getOperands(condition))
+    if (Expr found = findPart(table, part, takesFlags))
+      return found;
+  return 0;
+}
+
+Expr PathFacts::findUndecided(ExpressionTable &table, Expr condition,
+                              bool joinsGuards) const {
+  condition = simplify(table, condition);
+  if (Expr part = findPart(table, condition, /*takesFlags=*/!joinsGuards))
+    return part;
+  return table.getKind(condition) == Kind::Not ? table.getOperands(condition)[0]
+                                               : condition;
 }
 
 void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
@@ -153,13 +213,44 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
     table.print(part, os);
   });
   Kind kind = table.getKind(part);
-  if (kind != Kind::Positive && kind != Kind::Zero) {
-    truths[part] = holds;
+  SmallVector<Expr> operands(table.getOperands(part));
+  if (kind == Kind::Not)
+    return assume(table, operands[0], !holds);
+  if (kind == Kind::And && holds) {
+    for (Expr operand : operands)
+      assume(table, operand, true);
     return;
   }
+  if (table.isComparison(part))
+    assumeComparison(table, part, holds);
+  else
+    truths[part] = holds;
+  propagate(table);
+}
+
+/// Applies what is known to the conjunctions that do not hold: of one with a
+/// single open part, this part does not hold.
+void PathFacts::propagate(ExpressionTable &table) {
+  SmallVector<Expr> conjunctions;
+  for (auto [condition, holds] : truths)
+    if (table.getKind(condition) == Kind::And)
+      conjunctions.push_back(condition);
+  for (Expr conjunction : conjunctions) {
+    Expr rest = simplify(table, conjunction);
+    if (rest == conjunction || !truths.erase(conjunction))
+      continue;
+    if (table.getKind(rest) == Kind::And)
+      truths[rest] = false;
+    else if (!table.getConstantValue(rest))
+      assume(table, rest, false);
+  }
+}
+
+void PathFacts::assumeComparison(ExpressionTable &table, Expr part,
+                                 bool holds) {
   Expr sum = table.getOperands(part)[0];
   Interval interval = getInterval(table, sum);
-  if (kind == Kind::Positive) {
+  if (table.getKind(part) == Kind::Positive) {
     if (holds)
       interval.low = std::max<int64_t>(interval.low, 1);
     else

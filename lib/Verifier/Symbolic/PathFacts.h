@@ -34,9 +34,14 @@ class PathFacts {
 public:
   /// The value of `condition`, if the facts imply it.
   std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
-  /// A part of the undecided `condition` whose value it depends on, without
-  /// negation, conjunction and disjunction.
-  Expr findUndecided(ExpressionTable &table, Expr condition) const;
+  /// `condition` without the parts of conjunctions that the facts imply.
+  Expr simplify(ExpressionTable &table, Expr condition) const;
+  /// A part of the undecided `condition` whose value it depends on: no negation,
+  /// and no conjunction, or with `joinsGuards` one of flags, such as elements of
+  /// memory. One path for all values where `mask[i] && other[i]` does not hold
+  /// is enough if nothing else asks for one of them.
+  Expr findUndecided(ExpressionTable &table, Expr condition,
+                     bool joinsGuards) const;
   /// The value of an undecided part that two facts imply together: n - 2 * s is
   /// not positive if n - s is not and s is positive.
   std::optional<bool> infer(ExpressionTable &table, Expr part) const;
@@ -86,12 +91,21 @@ public:
 
 private:
   Interval inferInterval(ExpressionTable &table, Expr sum) const;
+  bool isExcluded(ExpressionTable &table, Expr conjunction) const;
+  void propagate(ExpressionTable &table);
+  void assumeComparison(ExpressionTable &table, Expr part, bool holds);
 
   std::map<Expr, Interval> intervals;
+  /// Of atoms, comparisons with 0, and conjunctions that do not hold.
   std::map<Expr, bool> truths;
   /// What atoms are equal to. The sums have no defined atoms.
   std::map<Expr, Expr> definitions;
 };
+
+/// Whether facts about other conditions imply nothing about `condition`: it is a
+/// flag, or compares an element that a loop reads, or consists of such
+/// conditions.
+bool isFlag(const ExpressionTable &table, Expr condition);
 
 /// Prints the bounds as "[0, 5]", without those that are infinite.
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const Interval &interval);

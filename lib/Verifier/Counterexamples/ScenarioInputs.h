@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_SCENARIOINPUTS_H
-#define TILEWS_LIB_VERIFIER_ENGINE_SCENARIOINPUTS_H
+#ifndef TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_SCENARIOINPUTS_H
+#define TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_SCENARIOINPUTS_H
 
 #include "Verifier/Engine/TaskProgram.h"
 
@@ -89,4 +89,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_SCENARIOINPUTS_H
+#endif // TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_SCENARIOINPUTS_H

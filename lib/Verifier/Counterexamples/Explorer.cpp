@@ -18,7 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/Explorer.h"
+#include "Verifier/Counterexamples/Explorer.h"
 
 #include "Verifier/Symbolic/FoldIntegers.h"
 
@@ -37,21 +37,29 @@ using namespace tilews::verifier;
 /// Events of a task, and steps of all scenarios.
 static constexpr size_t kMaxEvents = 2000;
 static constexpr unsigned kMaxSteps = 300000;
+/// The last of the random scenarios of a quick search.
+static constexpr uint64_t kMaxQuickSeed = 20;
 
 Explorer::Explorer(const TaskProgram &program, const Rules &rules)
-    : program(program), rules(rules), inputs(program) {}
-
-std::optional<Counterexample> Explorer::run() {
+    : program(program), rules(rules), inputs(program) {
   // Few iterations first: short traces are easy to read.
   for (int64_t number : {1, 2, 3, 4, 5, 6, 8, 11, 0})
-    if (auto found = tryScenario({number, 0}))
-      return found;
+    scenarios.push_back({number, 0});
   for (int64_t number : inputs.getLimits())
-    if (auto found = tryScenario({number, 0}))
+    scenarios.push_back({number, 0});
+  for (uint64_t seed = 1; seed < 200; ++seed)
+    scenarios.push_back({-1, seed});
+}
+
+std::optional<Counterexample> Explorer::run(bool isQuick) {
+  for (; numTried < scenarios.size(); ++numTried) {
+    const ScenarioInputs::Scenario &scenario = scenarios[numTried];
+    if (scenario.seed > (isQuick ? kMaxQuickSeed : UINT64_MAX) ||
+        (scenario.seed > 0 && steps >= kMaxSteps))
+      break;
+    if (auto found = tryScenario(scenario))
       return found;
-  for (uint64_t seed = 1; seed < 200 && steps < kMaxSteps; ++seed)
-    if (auto found = tryScenario({-1, seed}))
-      return found;
+  }
   return std::nullopt;
 }
 

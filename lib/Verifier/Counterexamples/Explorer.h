@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
-#define TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
+#ifndef TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_EXPLORER_H
+#define TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_EXPLORER_H
 
-#include "Verifier/Engine/ScenarioInputs.h"
+#include "Verifier/Counterexamples/ScenarioInputs.h"
 
 namespace tilews::verifier {
 
@@ -33,7 +33,8 @@ class Explorer {
 public:
   Explorer(const TaskProgram &program, const Rules &rules);
 
-  std::optional<Counterexample> run();
+  /// Goes on with the search, for a part of the scenarios if it `isQuick`.
+  std::optional<Counterexample> run(bool isQuick);
 
 private:
   struct TraceEvent {
@@ -68,6 +69,9 @@ private:
   const TaskProgram &program;
   const Rules &rules;
   ScenarioInputs inputs;
+  /// The scenarios, and how many have been tried.
+  std::vector<ScenarioInputs::Scenario> scenarios;
+  size_t numTried = 0;
   std::vector<int64_t> values;
   std::vector<char> defined;
   unsigned steps = 0;
@@ -75,4 +79,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_EXPLORER_H
+#endif // TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_EXPLORER_H

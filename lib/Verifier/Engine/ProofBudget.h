@@ -1,0 +1,45 @@
+//===- ProofBudget.h - The work that proofs may take ------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_PROOFBUDGET_H
+#define TILEWS_LIB_VERIFIER_ENGINE_PROOFBUDGET_H
+
+#include "Verifier/Engine/Rules.h"
+
+namespace tilews::verifier {
+
+/// The work of all attempts at a proof of one kernel. It is counted, not timed,
+/// so that a verdict depends on the kernel alone: an executed operation is one
+/// step, and a path that forks or is compared with others is one step for each
+/// word that it has.
+class ProofBudget {
+public:
+  explicit ProofBudget(mlir::Operation *kernel) : kernel(kernel) {}
+
+  /// Counts `more` steps; false if these are too many in all.
+  bool spend(size_t more) {
+    steps += more;
+    return !isSpent();
+  }
+  bool isSpent() const { return steps > kMaxSteps; }
+  /// Counts a path that forks at `op`.
+  void countFork(mlir::Operation *op) { ++forks[op]; }
+  /// Says that the budget is spent, and where paths forked most often.
+  Finding describe() const;
+
+private:
+  /// Some ten times what the schedules of the tests take.
+  static constexpr size_t kMaxSteps = 20000000;
+
+  mlir::Operation *kernel;
+  size_t steps = 0;
+  llvm::DenseMap<mlir::Operation *, unsigned> forks;
+};
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_PROOFBUDGET_H
