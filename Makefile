@@ -6,7 +6,7 @@ PYTEST_ARGS ?= -n auto
 BUILD := build/dev
 SOURCES = $(shell find cmake dialect lib tools test/lib unittests -name '*.cpp' -o -name '*.h')
 
-.PHONY: demo test test-assert build docs mutation random-mutation scaling lint format nightly
+.PHONY: demo test test-assert build docs mutation random-mutation scaling verdicts lint format nightly
 .DEFAULT_GOAL := build
 
 demo: build
@@ -45,6 +45,10 @@ random-mutation: build
 # The table of exponents of compile times; takes minutes.
 scaling: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m benchmarks.scaling --table
+
+# The slowest verdicts on schedules; takes minutes.
+verdicts: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m benchmarks.verdicts
 
 $(BUILD)/build.ninja: | .venv/installed
 	cmake --preset dev

@@ -1,0 +1,1 @@
+"""How long verdicts on schedules take."""

@@ -1,0 +1,71 @@
+"""Proofs of guarded kernels take few states, and no verdict takes long."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.verdicts import __main__ as command
+from benchmarks.verdicts import guarded_kernels, timed
+from tilews import ir, passes
+
+
+def lower(name, stages, chip="sm_80"):
+    """A guarded kernel with barriers in place of channels."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(guarded_kernels.kernel(name, stages))
+    for step in passes.expand(f"tilews-to-nvvm{{chip={chip}}}"):
+        passes.run(module, step)
+        if step == "tile-lower-channels":
+            break
+    return module
+
+
+def count_states(name, stages):
+    verdict, states = timed.judge(lower(name, stages))
+    assert verdict == "proved"
+    return states
+
+
+@pytest.mark.parametrize("name", guarded_kernels.BODIES)
+def test_states_of_guarded_kernels(name):
+    """A guard of several conditions takes as many states as one of a single mask; each
+    buffer is proved alone."""
+    units = {"nested masks": 3, "three masks": 6}.get(name, 1)
+    # What is known of two distances is a part of the states.
+    factor = 3 if name == "sliding window" else 1.5
+    assert count_states(name, 5) <= factor * units * count_states("mask", 5)
+
+
+@pytest.mark.parametrize("name", ["one of three masks", "nested masks"])
+def test_another_guard_of_the_reads_is_wrong(name):
+    module = lower(name, 3)
+    # The last load of a mask guards a read.
+    start, _, end = str(module).rpartition("memref.load %arg3")
+    with module.context:
+        other = ir.Module.parse(f"{start}memref.load %arg1{end}")
+        assert timed.judge(other)[0] == "wrong"
+
+
+@pytest.mark.unverified
+def test_a_proof_that_takes_too_long_says_why():
+    (remark,) = passes.verify_schedule(lower("three masks", 11), report=True)
+    assert "tile-verify-0001" in remark
+    assert re.search(
+        r"the proof was given up after 20 million steps: paths forked most often at "
+        r"this condition, \d+ times, and each iteration between a decision and its use "
+        r"multiplies the states",
+        remark,
+    )
+
+
+def test_command(monkeypatch):
+    monkeypatch.setattr(timed, "STAGES", (2,))
+    bodies = {"mask": guarded_kernels.BODIES["mask"]}
+    monkeypatch.setattr(guarded_kernels, "BODIES", bodies)
+    arguments = ["--only", "guarded", "--slowest", "1"]
+    result = CliRunner().invoke(command.main, arguments, catch_exceptions=False)
+    assert re.search(
+        r"guarded: \d+ verdicts in .* s, 0 of them unsupported", result.output
+    )
+    assert len(re.findall(r"^\| \d", result.output, re.MULTILINE)) == 1
