@@ -13,13 +13,19 @@
 //
 //   gemm.mlir -> gemm.tile.mlir, gemm.target.mlir, gemm.ll, gemm.ptx
 //
+// A model in Promela is made from the kernel as it is, without compiling it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
 #include "tilews/Target/Compile.h"
+#include "tilews/Target/Promela.h"
 #include "tilews/Version.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -35,13 +41,25 @@ using namespace tilews;
 namespace cl = llvm::cl;
 
 namespace {
-enum class Format { MLIR, LLVM, PTX, Cubin, Asm, Object, HSACO, Manifest };
+enum class Format {
+  MLIR,
+  LLVM,
+  PTX,
+  Cubin,
+  Asm,
+  Object,
+  HSACO,
+  Manifest,
+  Promela
+};
 
 /// The values of the command line options.
 struct Request {
   std::string input, output, chip, kernel, saveTemps;
   Format format;
   unsigned indexBitwidth;
+  std::optional<int64_t> bound;
+  std::vector<std::string> values;
 };
 
 struct Options {
@@ -61,13 +79,15 @@ struct Options {
           clEnumValN(Format::Asm, "asm", "assembly: PTX or GCN"),
           clEnumValN(Format::Object, "object", "AMD: relocatable object"),
           clEnumValN(Format::HSACO, "hsaco", "AMD: loadable code object"),
-          clEnumValN(Format::Manifest, "manifest", "launch manifest (JSON)"))};
+          clEnumValN(Format::Manifest, "manifest", "launch manifest (JSON)"),
+          clEnumValN(Format::Promela, "promela",
+                     "the schedule as a model for Spin"))};
   cl::opt<std::string> chip{
       "chip", cl::value_desc("name"), cl::cat(category),
       cl::desc("Chip, such as sm_90a or gfx942 (default: the gpu.module's)")};
   cl::opt<std::string> kernel{
       "kernel", cl::value_desc("name"), cl::cat(category),
-      cl::desc("Kernel of the manifest (default: the only one)")};
+      cl::desc("Kernel of the manifest or model (default: the only one)")};
   cl::opt<unsigned> indexBitwidth{
       "index-bitwidth", cl::init(32), cl::cat(category),
       cl::desc("Width of index arithmetic, 32 (default) or 64; 64 is needed "
@@ -75,10 +95,25 @@ struct Options {
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("directory"), cl::cat(category),
       cl::desc("Also write every intermediate form into this directory")};
+  cl::list<std::string> values{
+      "value", cl::value_desc("name=number"), cl::cat(category),
+      cl::desc("promela: the value of an argument, of an extent such as A_0 or "
+               "a name of tile.symbols, of grid_x or block_x; for elements "
+               "of memory several, name=1:0:1. Others are chosen")};
+  cl::opt<int64_t> bound{
+      "bound", cl::value_desc("number"), cl::init(-1), cl::cat(category),
+      cl::desc("promela: the largest number that is chosen, and of tiles "
+               "in an extent (default: twice the slots of a channel, plus 1)")};
 
   /// Copies the values, because lld resets every cl::opt when it runs.
   Request get() const {
-    return {input, output, chip, kernel, saveTemps, format, indexBitwidth};
+    Request request{
+        input,         output,       chip,
+        kernel,        saveTemps,    format,
+        indexBitwidth, std::nullopt, {values.begin(), values.end()}};
+    if (bound.getNumOccurrences())
+      request.bound = bound;
+    return request;
   }
 };
 } // namespace
@@ -115,6 +150,8 @@ static FailureOr<std::string> makeOutput(Compilation &compilation,
     return compilation.get(Output::Binary);
   case Format::Manifest:
     return compilation.getManifest(request.kernel);
+  case Format::Promela:
+    break; // needs no compilation
   }
   llvm_unreachable("unknown format");
 }
@@ -171,6 +208,73 @@ static LogicalResult saveTemps(Compilation &compilation,
   return success();
 }
 
+/// Reads "name=1:0:1" into `options`.
+static LogicalResult addValue(StringRef text, PromelaOptions &options) {
+  auto [name, numbers] = text.split('=');
+  std::vector<int64_t> values;
+  bool isRead = !name.empty() && !numbers.empty();
+  for (StringRef number : llvm::split(numbers, ':'))
+    isRead &= !number.getAsInteger(10, values.emplace_back());
+  if (!isRead) {
+    llvm::errs() << "error: --value expects name=number, found " << text
+                 << "\n";
+    return failure();
+  }
+  options.values[name.str()] = std::move(values);
+  return success();
+}
+
+/// Finds the kernel that the request names, or the only one.
+static FailureOr<gpu::GPUFuncOp> findKernel(Block &file, StringRef name) {
+  SmallVector<gpu::GPUFuncOp> kernels;
+  std::string names;
+  for (Operation &op : file)
+    op.walk([&](gpu::GPUFuncOp func) {
+      if (!func.isKernel())
+        return;
+      names += (names.empty() ? "" : ", ") + func.getName().str();
+      if (name.empty() || func.getName() == name)
+        kernels.push_back(func);
+    });
+  if (kernels.size() == 1)
+    return kernels.front();
+  llvm::errs() << "error: expected one kernel"
+               << (name.empty() ? "" : " of the name given by --kernel")
+               << (kernels.empty() ? "" : "; choose one by --kernel")
+               << ", found " << (names.empty() ? "none" : names) << "\n";
+  return failure();
+}
+
+/// Writes the model of a kernel as it is in the file, with its names.
+static LogicalResult writePromela(const std::shared_ptr<llvm::SourceMgr> &file,
+                                  MLIRContext &context,
+                                  const Request &request) {
+  PromelaOptions options;
+  options.bound = request.bound;
+  if (options.bound && (*options.bound < 0 || *options.bound > 100)) {
+    llvm::errs() << "error: --bound expects 0 to 100, found " << *options.bound
+                 << "\n";
+    return failure();
+  }
+  for (const std::string &value : request.values)
+    if (failed(addValue(value, options)))
+      return failure();
+  Block block;
+  AsmParserState names;
+  ParserConfig config(&context);
+  // Bytecode has no names.
+  bool isText = !isBytecode(*file->getMemoryBuffer(file->getMainFileID()));
+  if (failed(isText ? parseAsmSourceFile(*file, &block, config, &names)
+                    : parseSourceFile(file, &block, config)))
+    return failure();
+  FailureOr<gpu::GPUFuncOp> kernel = findKernel(block, request.kernel);
+  if (failed(kernel))
+    return failure();
+  FailureOr<std::string> model =
+      exportPromela(*kernel, options, isText ? &names : nullptr);
+  return failed(model) ? failure() : writeFile(request.output, *model);
+}
+
 static LogicalResult translate(const Request &request) {
   if (request.indexBitwidth != 32 && request.indexBitwidth != 64) {
     llvm::errs() << "error: --index-bitwidth expects 32 or 64, found "
@@ -192,6 +296,8 @@ static LogicalResult translate(const Request &request) {
   sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(*sources, &context);
   context.printOpOnDiagnostic(false);
+  if (request.format == Format::Promela)
+    return writePromela(sources, context, request);
 
   auto module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
@@ -221,6 +327,9 @@ int tilewsTranslateMain(int argc, char **argv) {
       "Compiles the gpu.module of an .mlir file, in any phase, to device "
       "code.\n\n"
       "  tilews-translate gemm.mlir --chip=sm_90a --to=cubin -o gemm.cubin\n"
-      "  tilews-opt ... | tilews-translate --to=ptx\n");
+      "  tilews-opt ... | tilews-translate --to=ptx\n\n"
+      "With --to=promela it writes the schedule of a kernel, as it is in the "
+      "file, as a model for Spin (docs/promela.md).\n\n"
+      "  tilews-translate scheduled.mlir --to=promela --value n=3 -o n.pml\n");
   return failed(translate(options.get()));
 }
