@@ -75,7 +75,7 @@ format: .venv/installed
 	.venv/bin/ruff format
 
 # The checks that take hours, each also alone: make nightly-tidy.
-NIGHTLY := tidy includes sanitizers mutation random-mutation enumeration scaling fuzz coverage
+NIGHTLY := tidy includes sanitizers mutation random-mutation enumeration spin scaling fuzz coverage
 .PHONY: $(NIGHTLY:%=nightly-%)
 nightly: $(NIGHTLY:%=nightly-%)
 
@@ -102,6 +102,11 @@ FIRST_SEED ?= $(shell date +%y%j)00000
 nightly-enumeration: build
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.enumerate \
 	  --count 200000 --jobs $$(nproc) --state build/nightly/enumeration.json
+
+# Spin on all kernels with a verdict of the verifier.
+nightly-spin: build
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python \
+	  test/python/support/spin_corpus.py --jobs $$(nproc)
 
 nightly-scaling: scaling
 

@@ -1,0 +1,200 @@
+"""Spin's opinion on schedules, also on a sample of those that the verifier judges."""
+
+import itertools
+import pathlib
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from kernels import pipelined_zoo
+from support import spin_corpus
+from tilews import spin
+from tilews.errors import CompileError
+from tilews.spin.__main__ import main
+
+INPUTS = pathlib.Path(__file__).parents[2] / "lit/Verifier/Inputs"
+TWO_SLOTS = (INPUTS / "two_slots.mlir").read_text()
+GUARDED = (INPUTS / "guarded.mlir").read_text()
+
+needs_spin = pytest.mark.skipif(
+    not shutil.which("spin"), reason="Spin is not installed"
+)
+#: Both forms; copies by TMA and by cp.async; several warps; wrong ones of each.
+SAMPLE = [
+    "barriers/arrivals:other_warps_are_slow",
+    "barriers/arrivals:producer_of_four_warps",
+    "barriers/arrivals:all_warps_arrive",
+    "barriers/arrivals:expected_before_the_slot_is_free",
+    "barriers/fills:one_half_by_tma",
+    "barriers/fills:no_arrival_by_copies",
+    "barriers/fills:leaves_its_copies_pending",
+    "barriers/arrivals:waits_again_after_the_release",
+    "channels/transactions:missing_wait",
+]
+
+
+@needs_spin
+def test_a_right_schedule():
+    found = spin.check(TWO_SLOTS, bound=3)
+    assert (found.outcome, found.bound) == ("right", 3)
+    assert found.states > 100
+
+
+def without(text: str, place: str) -> str:
+    """The kernel without the line that has `place` in it."""
+    lines = text.splitlines()
+    kept = [line for line in lines if place not in line]
+    assert len(kept) == len(lines) - 1
+    return "\n".join(kept)
+
+
+@needs_spin
+def test_a_broken_rule_has_a_place():
+    found = spin.check(without(TWO_SLOTS, "tile.mbarrier_wait %full"))
+    assert found.outcome == "wrong" and found.reason.startswith("broken rule: ")
+    assert found.place.endswith("%x = tile.load %a : !slot -> !tile")
+
+
+@needs_spin
+def test_a_deadlock_has_the_places_of_all_who_wait():
+    found = spin.check(without(TWO_SLOTS, "tile.mbarrier_arrive %empty"))
+    assert (found.outcome, found.reason) == ("wrong", "deadlock")
+    assert "math waits at" in found.place and "load waits at" in found.place
+
+
+@needs_spin
+def test_given_inputs():
+    """The consumer of an iteration more waits forever, unless there is none."""
+    wrong = TWO_SLOTS.replace("%c0 to %n", "%c0 to %c1", 1)
+    assert spin.check(wrong, values={"n": 1}).outcome == "right"
+    assert spin.check(wrong, values={"n": 0}).outcome == "wrong"
+    elements = {"n": 3, "mask": [1, 0, 1]}
+    assert spin.check(GUARDED, values=elements).outcome == "right"
+
+
+@needs_spin
+@pytest.mark.parametrize(
+    ("model", "outcome", "reason"),
+    [
+        ("init { skip }", "right", ""),
+        ("init { assert(false) }", "wrong", "broken rule: 0"),
+        ("byte x; init { x == 1 }", "wrong", "deadlock"),
+        ("init { syntax", "unknown", "spin: "),
+        (
+            "chan q = [1] of { byte }; init { q!1; assert(nfull(q)) }",
+            "unknown",
+            "a queue of the model is too short",
+        ),
+    ],
+)
+def test_outcomes_of_models(model, outcome, reason):
+    found = spin.explore(model)
+    assert found.outcome == outcome and found.reason.startswith(reason)
+
+
+#: Some 2^30 states.
+_LONG = """
+short x, y;
+active proctype p() {
+  do :: x < 32000 -> x++ :: y < 32000 -> y++ :: else -> break od
+}
+"""
+
+
+@needs_spin
+def test_searches_have_limits():
+    found = spin.explore(_LONG, seconds=1)
+    assert found.outcome == "unknown" and found.is_exhausted
+    assert found.reason == "more than 1 seconds"
+    found = spin.explore(_LONG, megabytes=20)
+    assert found.outcome == "unknown" and found.is_exhausted
+
+
+@needs_spin
+def test_smaller_bounds_are_tried(monkeypatch):
+    tried = []
+
+    def explore(model, **_):
+        tried.append("0 .. 1)" in model)
+        return spin.SpinVerdict("right" if tried[-1] else "unknown", "out of memory")
+
+    monkeypatch.setattr("tilews.spin._check.explore", explore)
+    assert spin.check(TWO_SLOTS).bound == 1
+    assert tried == [False, False, False, True]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> dict[str, spin_corpus.CorpusKernel]:
+    return {kernel.name: kernel for kernel in spin_corpus.edited()}
+
+
+@needs_spin
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_sample_agrees(corpus, name):
+    _, found = spin_corpus.judge(corpus[name])
+    assert found.outcome == "agreed", found
+
+
+@needs_spin
+def test_schedules_of_passes():
+    """The channel form and the barrier form of the first kernel."""
+    for kernel in itertools.islice(spin_corpus.made(), 2):
+        _, found = spin_corpus.judge(kernel)
+        assert found.outcome == "agreed", found
+
+
+def test_lists_name_cases(corpus):
+    names = {*corpus, *(case.name for case in pipelined_zoo.CASES)}
+    listed = {*spin_corpus.DIFFERENCES, *spin_corpus.VALUES}
+    assert {name.split("-sm_")[0] for name in listed} <= names
+
+
+def test_missing_spin(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    with pytest.raises(spin.MissingSpin, match="spin is not installed; on Debian"):
+        spin.explore("init { skip }")
+
+
+def test_kernels_without_a_model():
+    with pytest.raises(CompileError, match="about other blocks of a cluster"):
+        spin.export_model((INPUTS / "shared_copies.mlir").read_text())
+
+
+@needs_spin
+def test_command(tmp_path):
+    right, wrong = tmp_path / "right.mlir", tmp_path / "wrong.mlir"
+    right.write_text(TWO_SLOTS)
+    wrong.write_text(without(TWO_SLOTS, "tile.mbarrier_wait %full"))
+
+    def run(*arguments: object):
+        return CliRunner().invoke(main, [str(each) for each in arguments])
+
+    found = run(right, "--bound", 2)
+    assert found.exit_code == 0, found.output
+    lines = found.output.splitlines()
+    assert lines[:2] == ["agreed", "verifier: proved"]
+    assert lines[2].startswith("spin: right")
+    found = run(wrong, "--value", "n=1")
+    assert found.exit_code == 1
+    assert "verifier: wrong" in found.output and "spin: wrong" in found.output
+    found = run(right, "--value", "n")
+    assert found.exit_code == 2 and "expected NAME=NUMBER, found 'n'" in found.output
+
+
+@pytest.mark.parametrize(
+    ("verdict", "spins", "outcome"),
+    [
+        ("proved", "right", "agreed"),
+        ("wrong", "wrong", "agreed"),
+        ("proved", "wrong", "missed by the verifier"),
+        ("wrong", "right", "missed by Spin"),
+        ("unsupported", "right", "open"),
+        ("proved", "unknown", "open"),
+        ("wrong", "declined", "open"),
+    ],
+)
+def test_outcomes_of_comparisons(verdict, spins, outcome):
+    found = spin.Comparison(verdict, "", spin.SpinVerdict(spins))
+    assert found.outcome == outcome
+    assert str(found).startswith(outcome)
