@@ -7,7 +7,7 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from kernels import pipelined_zoo
+from kernels import pipelined_zoo, scheduled
 from support import spin_corpus
 from tilews import spin
 from tilews.errors import CompileError
@@ -145,8 +145,8 @@ def test_schedules_of_passes():
 
 
 def test_lists_name_cases(corpus):
-    names = {*corpus, *(case.name for case in pipelined_zoo.CASES)}
-    listed = {*spin_corpus.DIFFERENCES, *spin_corpus.VALUES}
+    names = {*corpus, *(case.name for case in (*pipelined_zoo.CASES, *scheduled.ALL))}
+    listed = {*spin_corpus.DIFFERENCES, *spin_corpus.OPTIONS}
     assert {name.split("-sm_")[0] for name in listed} <= names
 
 
