@@ -146,6 +146,16 @@ const ModelInput *ModelInputs::findExtent(BlockArgument argument,
   input.unit = std::max(findTile(same), divisor);
   input.rest = input.unit > divisor ? divisor : 0;
   input.most = bound;
+  // An extent of the same name may be static.
+  for (BlockArgument other : kernel.getArguments()) {
+    auto type = dyn_cast<MemRefType>(other.getType());
+    for (int64_t i = 0; type && i < type.getRank(); ++i)
+      if (!type.isDynamicDim(i) && getExtentName(other, i) == wish) {
+        input.least = input.most = type.getDimSize(i);
+        input.unit = 1;
+        input.rest = 0;
+      }
+  }
   return add(key, wish, input);
 }
 

@@ -31,6 +31,7 @@ bool infeasible;
 #define ceildiv(a, b) ((a) > 0 -> ((a) - 1) / (b) + 1 : (a) / (b))
 #define least(a, b) ((a) < (b) -> (a) : (b))
 #define most(a, b) ((a) > (b) -> (a) : (b))
+#define wrap(a, half) ((((a) + (half)) & (2 * (half) - 1)) - (half))
 #define below(a, b) (((a) < 0) == ((b) < 0) -> (a) < (b) : (b) < 0)
 
 /* An element of memory is chosen when it is read first. */

@@ -14,6 +14,8 @@
 //
 // A cursor is the number of a transaction modulo twice the number of slots.
 // Elements of memory are the same for all who read them, so they are arrays.
+// Variables have the values of signed integers, and narrow ones wrap around. A
+// flag is 0 or 1, where a signed operation takes 1 for -1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +54,31 @@ static StringRef getOperator(Operation *op) {
       .Default([](auto) { return ""; });
 }
 
+/// Returns `number` as a signed integer of a type that is narrower than int.
+static std::string wrap(const std::string &number, Type type) {
+  if (!type.isInteger() || type.isInteger(1) ||
+      type.getIntOrFloatBitWidth() >= 32)
+    return number;
+  int64_t half = int64_t(1) << (type.getIntOrFloatBitWidth() - 1);
+  return "wrap(" + number + ", " + std::to_string(half) + ")";
+}
+
+/// Returns `number`, a signed integer of `type`, without its sign.
+static std::string dropSign(const std::string &number, Type type) {
+  if (!type.isInteger() || type.isInteger(1) ||
+      type.getIntOrFloatBitWidth() >= 32)
+    return number;
+  int64_t mask = (int64_t(1) << type.getIntOrFloatBitWidth()) - 1;
+  return "(" + number + " & " + std::to_string(mask) + ")";
+}
+
 std::string ThreadText::getComparison(Operation *op) {
   auto compare = cast<arith::CmpIOp>(op);
   std::string a = get(compare.getLhs()), b = get(compare.getRhs());
+  if (compare.getLhs().getType().isInteger(1)) {
+    a = "-(" + a + ")";
+    b = "-(" + b + ")";
+  }
   using P = arith::CmpIPredicate;
   switch (compare.getPredicate()) {
   case P::eq:
@@ -113,6 +137,12 @@ FailureOr<std::string> ThreadText::getFormula(Operation *op) {
   SmallVector<std::string> names;
   for (Value operand : op->getOperands())
     names.push_back(get(operand));
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp, arith::MinUIOp,
+          arith::MaxUIOp>(op))
+    for (std::string &name : names)
+      name = dropSign(name, op->getResult(0).getType());
+  if (isa<arith::ShRUIOp>(op))
+    names[0] = dropSign(names[0], op->getResult(0).getType());
   bool isFlag =
       op->getNumResults() == 1 && op->getResult(0).getType().isInteger(1);
   if (StringRef symbol = getOperator(op); !symbol.empty()) {
@@ -125,12 +155,14 @@ FailureOr<std::string> ThreadText::getFormula(Operation *op) {
     return getComparison(op);
   if (isa<arith::SelectOp>(op))
     return "(" + names[0] + " -> " + names[1] + " : " + names[2] + ")";
-  if (isa<arith::ExtSIOp>(op) && op->getOperand(0).getType().isInteger(1))
+  if (isa<arith::ExtSIOp, arith::IndexCastOp>(op) &&
+      op->getOperand(0).getType().isInteger(1))
     return "-" + names[0];
+  if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op))
+    return dropSign(names[0], op->getOperand(0).getType());
   if (isa<arith::TruncIOp>(op) && isFlag)
     return names[0] + " & 1";
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return names[0];
   if (auto cursor = dyn_cast<AdvanceOp>(op))
     return "(" + names[0] + " + 1) % " +
@@ -171,7 +203,7 @@ LogicalResult ThreadText::writeScalar(Operation *op) {
     return op->emitError("is not exported to Promela: events depend on its "
                          "value, which the model does not compute");
   }
-  define(op->getResult(0), *formula);
+  define(op->getResult(0), wrap(*formula, op->getResult(0).getType()));
   return success();
 }
 
@@ -228,5 +260,7 @@ LogicalResult ThreadText::writeElement(Operation *op) {
   out.step("element(" + input.name + ", " + (inside.empty() ? "true" : inside) +
            ", " + place + ", " + std::to_string(input.most) + ", " + name +
            ")");
+  if (std::string value = wrap(name, load.getType()); value != name)
+    out.step(name + " = " + value);
   return success();
 }

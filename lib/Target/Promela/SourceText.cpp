@@ -45,7 +45,7 @@ static constexpr StringLiteral kReserved =
     "ready room run see seen select set_priority short show skip slot slot_t "
     "stores taken timeout tma trace true typedef unix unless unsigned until "
     "until_all_landed until_landed wait_for_all_copies wait_for_copies "
-    "wait_for_matmuls wait_for_stores xr xs";
+    "wait_for_matmuls wait_for_stores wait_late wrap xr xs";
 
 static bool isReserved(StringRef word) {
   return llvm::is_contained(llvm::split(kReserved, ' '), word);

@@ -159,11 +159,13 @@ LogicalResult ThreadText::writeLoop(scf::ForOp loop) {
   }
   assign(inits);
   std::string counter = reader.getSource().getName(loop.getInductionVar());
+  // Without progress the loop has no end, and its runs do not count.
+  std::string guard = !number || *number <= 0 ? "!infeasible && " : "";
   std::string test = loop.getUnsignedCmp()
                          ? "below(" + counter + ", " + upper + ")"
                          : counter + " < " + upper;
   out.line("do");
-  out.open(":: " + test + " ->");
+  out.open(":: " + guard + test + " ->");
   if (failed(writeBlock(*loop.getBody())))
     return failure();
   assign(yields);

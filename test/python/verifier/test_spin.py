@@ -20,7 +20,7 @@ GUARDED = (INPUTS / "guarded.mlir").read_text()
 needs_spin = pytest.mark.skipif(
     not shutil.which("spin"), reason="Spin is not installed"
 )
-#: Both forms; copies by TMA and by cp.async; several warps; wrong ones of each.
+#: Both forms; copies by TMA and by cp.async; several warps; narrow integers; extents.
 SAMPLE = [
     "barriers/arrivals:other_warps_are_slow",
     "barriers/arrivals:producer_of_four_warps",
@@ -30,7 +30,14 @@ SAMPLE = [
     "barriers/fills:no_arrival_by_copies",
     "barriers/fills:leaves_its_copies_pending",
     "barriers/arrivals:waits_again_after_the_release",
+    "barriers/exclusions:step_of_zero",
     "channels/transactions:missing_wait",
+    "loops/integers:counts_from_an_unsigned_flag",
+    "loops/integers:extended_with_and_without_sign",
+    "loops/integers:one_role_truncates",
+    "loops/integers:signed_comparison_of_flags",
+    "loops/integers:sum_of_bytes_wraps",
+    "loops/premises:static_extent",
 ]
 
 
