@@ -174,6 +174,7 @@ const ModelInput *ModelInputs::find(Value value) {
       return it->second.get();
     ModelInput input{"", "argument " + std::to_string(argument.getArgNumber())};
     input.unit = isFlag ? 1 : findTile({value});
+    input.rest = input.unit > 1 ? 1 : 0;
     input.most = isFlag ? 1 : bound;
     return add(key, wish, input);
   }

@@ -38,6 +38,7 @@ SAMPLE = [
     "loops/integers:signed_comparison_of_flags",
     "loops/integers:sum_of_bytes_wraps",
     "loops/premises:static_extent",
+    "loops/trip-counts:rounded_down",
 ]
 
 
