@@ -19,6 +19,7 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Target/Compile.h"
 #include "tilews/Target/Promela.h"
 #include "tilews/Version.h"
@@ -34,7 +35,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -156,22 +156,12 @@ static FailureOr<std::string> makeOutput(Compilation &compilation,
   llvm_unreachable("unknown format");
 }
 
-static LogicalResult writeFile(StringRef path, StringRef content) {
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &error);
-  if (!file) {
-    llvm::errs() << "error: " << error << "\n";
+static LogicalResult write(StringRef path, StringRef content) {
+  if (llvm::Error error = writeFile(path, content)) {
+    llvm::errs() << "error: cannot write " << toString(std::move(error))
+                 << "\n";
     return failure();
   }
-  file->os() << content;
-  file->os().flush();
-  if (file->os().has_error()) {
-    llvm::errs() << "error: cannot write " << path << ": "
-                 << file->os().error().message() << "\n";
-    file->os().clear_error();
-    return failure();
-  }
-  file->keep();
   return success();
 }
 
@@ -197,7 +187,7 @@ static LogicalResult saveTemps(Compilation &compilation,
   auto save = [&](FailureOr<std::string> content, const Twine &extension) {
     SmallString<128> path(request.saveTemps);
     llvm::sys::path::append(path, stem + extension);
-    return success(succeeded(content) && succeeded(writeFile(path, *content)));
+    return success(succeeded(content) && succeeded(write(path, *content)));
   };
   for (StringRef phase : {"tile", "target"})
     if (failed(save(compilation.print(phase), "." + phase + ".mlir")))
@@ -313,7 +303,7 @@ static LogicalResult translate(const Request &request) {
   FailureOr<std::string> output = makeOutput(**compilation, request);
   if (failed(output))
     return failure();
-  return writeFile(request.output, *output);
+  return write(request.output, *output);
 }
 
 int tilewsTranslateMain(int argc, char **argv) {

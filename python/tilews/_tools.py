@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from . import _tool_path
+from ._support import tool_path
 
 
 def run(tool: str, arguments: Sequence[str]) -> NoReturn:
     """Becomes the tool. It finds an assembler of the Python environment as well."""
     path = pathlib.Path(__file__).parent / "bin" / tool
-    search = [os.environ.get("PATH", os.defpath), *_tool_path.directories()]
+    search = [os.environ.get("PATH", os.defpath), *tool_path.directories()]
     environment = {**os.environ, "PATH": os.pathsep.join(search)}
     os.execve(path, [tool, *arguments], environment)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
+from ._support import files
 
 if TYPE_CHECKING:
     from .compiler import CompiledKernel
@@ -163,10 +164,11 @@ def compile_command(
         launchable = form in ("ptx", "cubin", "asm", "hsaco")
         if output == "-":
             sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
         elif launchable:
             compiled.save(output, form)
         else:
-            pathlib.Path(output).write_bytes(content)
+            files.write(output, content)
         if verbose:
             _report(compiled)
     except (CompileError, OSError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import pathlib
 import threading
@@ -10,13 +11,15 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from . import _observers, _tool_path, ir
+from . import _observers, ir
 from ._mlir_libs import _tilews
 from ._observers import on_messages
+from ._support import files, tool_path
 from .errors import CompileError
 from .runtime import LoadedKernel
 
 __all__ = [
+    "FORMS",
     "PHASES",
     "CompileError",
     "CompiledKernel",
@@ -26,6 +29,9 @@ __all__ = [
     "on_messages",
     "targets",
 ]
+
+FORMS = ("ptx", "cubin", "asm", "object", "hsaco", "llvm")
+"""The forms of device code that :meth:`CompiledKernel.save` writes."""
 
 PHASES = ("tile", "planned", "laid_out", "barriers", "target")
 """The phases of the IR that :meth:`CompiledKernel.mlir` prints."""
@@ -186,16 +192,29 @@ class CompiledKernel:
             form: ``ptx``, ``cubin``, ``asm``, ``object``, ``hsaco`` or ``llvm``; the
                 binary by default.
 
+        The manifest has the hash of the code, which :func:`tilews.runtime.load` checks.
+        If something fails, files that were there before stay as they were.
+
         Raises:
-            CompileError: the chip has no such form, or generating it fails.
+            CompileError: the chip has no such form, generating it fails, or `path`
+                ends in ``.json``.
             OSError: a file cannot be written.
         """
+        if form not in (None, *FORMS):
+            raise CompileError(
+                f"form: expected one of {', '.join(FORMS)}, found {form!r}"
+            )
         content = getattr(self, form or "binary")
         data = content.encode() if isinstance(content, str) else content
-        manifest = json.dumps(self.manifest, indent=2) + "\n"
+        manifest = {**self.manifest, "code_sha256": hashlib.sha256(data).hexdigest()}
         path = pathlib.Path(path)
-        path.write_bytes(data)
-        path.with_suffix(".json").write_text(manifest)
+        beside = path.with_suffix(".json")
+        if beside == path:
+            raise CompileError(
+                f"cannot write code to '{path}', because its manifest has that name: "
+                "choose another suffix"
+            )
+        files.write_all({path: data, beside: json.dumps(manifest, indent=2) + "\n"})
 
 
 # --- entry points --------------------------------------------------------------
@@ -207,7 +226,7 @@ def find_ptxas() -> str | None:
     It is looked for on PATH, in ``CUDA_HOME`` or ``CUDA_PATH``, and in the Python
     package ``nvidia-cuda-nvcc``.
     """
-    return _tilews.find_ptxas(_tool_path.directories())
+    return _tilews.find_ptxas(tool_path.directories())
 
 
 def targets() -> list[dict[str, Any]]:
@@ -261,7 +280,7 @@ def compile_module(
     if index_bitwidth not in (32, 64):
         raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
     compilation = _tilews.Compilation(
-        module, target or "", index_bitwidth, pipeline or "", _tool_path.directories()
+        module, target or "", index_bitwidth, pipeline or "", tool_path.directories()
     )
     return CompiledKernel(compilation, kernel)
 

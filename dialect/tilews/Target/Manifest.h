@@ -40,6 +40,8 @@
 //                     Extents and strides are expressions as for the grid, and
 //                     {"stride": [argument, dimension]}, in elements
 //   resources         registers, spills and so on, null if not known
+//   code_sha256       of the file with the code, in hexadecimal digits; added
+//                     where both are written together
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,6 +10,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from .._support import files
 from ._compare import Disagreement
 from ._grammar import Family
 
@@ -63,9 +64,7 @@ class State:
     def save(self, path: pathlib.Path) -> None:
         """Writes the file. An interruption leaves the old one or the new one."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".new")
-        temporary.write_text(json.dumps(vars(self), indent=1) + "\n")
-        temporary.replace(path)
+        files.write(path, json.dumps(vars(self), indent=1) + "\n")
 
     def add(self, family: str, found: Disagreement) -> None:
         """Counts a schedule."""

@@ -10,6 +10,7 @@ import time
 import click
 
 from .._command_line import refuse_ignored
+from .._support import files
 from ..build import target_attribute
 from ..errors import CompileError
 from . import processes
@@ -162,12 +163,12 @@ def _save(folder: pathlib.Path, program: Program, finding: Finding) -> None:
     """Writes a finding's kernel as Python and as IR, and what is wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{finding.seed}-{finding.kind}"
-    stem.with_suffix(".txt").write_text(f"{finding}\n")
-    stem.with_suffix(".py").write_text(program.text)
+    files.write(stem.with_suffix(".txt"), f"{finding}\n")
+    files.write(stem.with_suffix(".py"), program.text)
     chip = finding.step.rpartition(" ")[2]
     if chip and finding.kind != "build":
         module = with_target(program.kernel().build(), chip)
-        stem.with_suffix(".mlir").write_text(str(module))
+        files.write(stem.with_suffix(".mlir"), str(module))
 
 
 main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from .._support import files
 
 if TYPE_CHECKING:  # This module is imported by the layouts.
     from .._mlir_libs._tilews.layout import FragmentLayout, Layout
@@ -154,13 +157,15 @@ def _write_png(grid: Grid, title: str, path: Path) -> None:
     drawn = axes.table(grid.texts, cellColours=colors, loc="center", cellLoc="center")
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(6)
-    FigureCanvasAgg(figure).print_png(str(path))
+    image = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(image)
+    files.write(path, image.getvalue())
 
 
 def _write(grid: Grid, title: str, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.suffix == ".svg":
-        target.write_text(to_svg(grid, title))
+        files.write(target, to_svg(grid, title))
     elif target.suffix == ".png":
         _write_png(grid, title, target)
     else:

@@ -13,6 +13,7 @@ import click
 
 from .. import ir
 from .._command_line import OutputFile, refuse_ignored
+from .._support import files
 from ..errors import CompileError
 from . import _campaign, _report
 from ._judge import Judge, Subject, Verdict, judge_all
@@ -194,7 +195,7 @@ def main(
         raise click.ClickException("\n".join(refuted) + page)
     if table:
         last = _report.get_random(table.read_text()) if table.exists() else ""
-        table.write_text(_report.with_random(_report.render(results), last))
+        files.write(table, _report.with_random(_report.render(results), last))
     verifier, either = _report.scores(results)
     click.echo(f"found: {100 * either:.1f} %, verifier {100 * verifier:.1f} %")
 
@@ -307,7 +308,7 @@ def _judge_random(
     click.echo(tally.report())
     if table:
         page = table.read_text() if table.exists() else ""
-        table.write_text(_report.with_random(page, _report.render_random(tally)))
+        files.write(table, _report.with_random(page, _report.render_random(tally)))
     if tally.defects:
         raise click.ClickException("\n".join(tally.defects))
 

@@ -7,6 +7,7 @@ import json
 import pathlib
 from typing import Any
 
+from .._support import files
 from ._random import MAX_EDITS, RandomFinding
 
 #: What may be found of a mutant.
@@ -62,9 +63,7 @@ class Tally:
     def save(self, path: pathlib.Path) -> None:
         """Writes the file. An interruption leaves the old one or the new one."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(".new")
-        temporary.write_text(json.dumps(vars(self), indent=1, sort_keys=True) + "\n")
-        temporary.replace(path)
+        files.write(path, json.dumps(vars(self), indent=1, sort_keys=True) + "\n")
 
     def add(self, found: RandomFinding) -> None:
         """Counts a mutant."""

@@ -6,6 +6,7 @@ manifest. The drivers come with the extras ``tilews[cuda]`` and ``tilews[hip]``.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import threading
@@ -101,9 +102,16 @@ class LoadedKernel:
             image: a cubin or PTX, or an HSACO.
 
         Raises:
-            LaunchError: if the manifest is of another version.
+            LaunchError: if the manifest is of another version, or of other code.
         """
         self._launcher = Launcher(manifest)
+        expected = manifest.get("code_sha256")
+        found = hashlib.sha256(image).hexdigest()
+        if expected is not None and expected != found:
+            raise LaunchError(
+                f"code_sha256: the manifest is of another file, with the hash "
+                f"{expected}; found code with the hash {found}"
+            )
         self._manifest = manifest
         self._image = image
         self._backend = _backend(self._launcher.vendor)
@@ -161,7 +169,7 @@ def load(
 
     Raises:
         OSError: if a file cannot be read.
-        LaunchError: if the manifest is not one.
+        LaunchError: if the manifest is not one, or of other code.
     """
     path = pathlib.Path(path)
     manifest = path.with_suffix(".json") if manifest is None else pathlib.Path(manifest)

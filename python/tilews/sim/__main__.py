@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import ir
 from .._command_line import OutputFile, refuse_ignored
+from .._support import files
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
@@ -288,7 +289,7 @@ def _recording(path: pathlib.Path | None) -> Iterator[list[Event] | None]:
     finally:
         if path is not None:
             lines = [dataclasses.asdict(event) for event in events]
-            path.write_text(json.dumps(lines, indent=1) + "\n")
+            files.write(path, json.dumps(lines, indent=1) + "\n")
 
 
 def _count(explored: list[Exploration]) -> str:

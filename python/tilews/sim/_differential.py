@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from .._support import files
 from ..errors import CompileError
 from ..passmanager import PassManager
 from ..pipeline_text import flag_of, inside, split
@@ -192,5 +193,5 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     paths = (folder / f"{number:02}-before.mlir", folder / f"{number:02}-after.mlir")
     for path, text in zip(paths, (before, after), strict=True):
-        path.write_text(text + "\n")
+        files.write(path, text + "\n")
     return paths

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, passes
+from .._support import files
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._events import Event
@@ -83,7 +84,7 @@ class Counterexample:
     def save(self, path: str | pathlib.Path) -> None:
         """Writes a file that :meth:`load` reads."""
         text = json.dumps(dataclasses.asdict(self), indent=1)
-        pathlib.Path(path).write_text(text + "\n")
+        files.write(path, text + "\n")
 
     @staticmethod
     def load(path: str | pathlib.Path) -> Counterexample:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .. import ir
+from .._support import files
 from . import _latencies
 from ._events import Event
 from ._launch import find_kernel, run
@@ -136,7 +137,7 @@ class Trace:
 
     def save(self, path: str | pathlib.Path) -> None:
         """Writes the trace for https://ui.perfetto.dev or chrome://tracing."""
-        pathlib.Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        files.write(path, json.dumps(self.to_json(), indent=1) + "\n")
 
 
 def _to_events(spans: Sequence[Span]) -> Iterable[dict[str, Any]]:

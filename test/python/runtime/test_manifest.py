@@ -1,5 +1,6 @@
 """Device code from MLIR, its resource figures and its manifest."""
 
+import hashlib
 import threading
 
 import pytest
@@ -84,7 +85,7 @@ def test_without_ptxas_there_is_ptx_and_no_figures(monkeypatch):
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(compiler._tool_path, "directories", lambda: [])
+    monkeypatch.setattr(compiler.tool_path, "directories", lambda: [])
     kernel = compile_kernel("sm_90a")
     with pytest.raises(
         CompileError, match=r"ptxas not found on PATH.*nvidia-cuda-nvcc"
@@ -231,4 +232,6 @@ def test_save_writes_the_manifest_beside_the_object(tmp_path):
     kernel = compile_kernel()
     kernel.save(tmp_path / "scale.hsaco")
     assert (tmp_path / "scale.hsaco").read_bytes() == kernel.hsaco
-    assert load(tmp_path / "scale.hsaco").manifest == kernel.manifest
+    manifest = dict(load(tmp_path / "scale.hsaco").manifest)
+    assert manifest.pop("code_sha256") == hashlib.sha256(kernel.hsaco).hexdigest()
+    assert manifest == kernel.manifest

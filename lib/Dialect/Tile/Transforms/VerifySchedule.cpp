@@ -17,15 +17,14 @@
 
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/SavedKernels.h"
+#include "tilews/Support/Files.h"
 #include "tilews/Verifier/ScheduleVerdict.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace tilews::tile {
 #define GEN_PASS_DEF_VERIFYSCHEDULEPASS
@@ -172,14 +171,12 @@ private:
   }
 
   void save(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {
-    std::string error;
-    auto file = openOutputFile(counterexample, &error);
-    if (!file) {
-      kernel.emitError("the counterexample cannot be written: ") << error;
-      return;
-    }
-    writeCounterexample(file->os(), kernel, verdict);
-    file->keep();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    writeCounterexample(os, kernel, verdict);
+    if (llvm::Error error = writeFile(counterexample, text))
+      kernel.emitError("the counterexample cannot be written: ")
+          << toString(std::move(error));
   }
 
   bool check(gpu::GPUFuncOp kernel, const ScheduleVerdict &verdict) const {

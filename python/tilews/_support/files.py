@@ -1,0 +1,63 @@
+"""Writing files: a reader finds the old content or the new one, never a part."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import secrets
+import stat
+from collections.abc import Mapping
+
+Content = str | bytes
+
+
+def write(path: str | os.PathLike[str], content: Content) -> None:
+    """Writes one file: see :func:`write_all`."""
+    write_all({path: content})
+
+
+def write_all(contents: Mapping[str | os.PathLike[str], Content]) -> None:
+    """Writes files, none of them before there is room for all.
+
+    The content goes to a new file in the same folder, which then gets the name. So a
+    full disk, a signal or an error leaves the old files. A device or a pipe is written
+    directly, and a symbolic link stays one.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    with contextlib.ExitStack() as cleanup:
+        renames = []
+        for name, content in contents.items():
+            data = content.encode() if isinstance(content, str) else content
+            path = pathlib.Path(os.path.realpath(name))
+            if path.exists() and not path.is_file():
+                path.write_bytes(data)
+                continue
+            try:
+                new = _write_beside(path, data)
+            except OSError as error:
+                # The user knows the file by this name.
+                raise OSError(error.errno, error.strerror, str(name)) from None
+            cleanup.callback(new.unlink, missing_ok=True)
+            renames.append((new, path))
+        for new, path in renames:
+            new.replace(path)
+
+
+def _write_beside(path: pathlib.Path, data: bytes) -> pathlib.Path:
+    """Writes a new file beside `path`, with the permissions that `path` has or gets."""
+    new = path.with_name(f".tilews-{secrets.token_hex(8)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        new.unlink()
+        raise
+    return new

@@ -1,0 +1,158 @@
+"""Outputs are written as a whole: a failure leaves the files that were there."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tilews import runtime
+from tilews._support import files
+from tilews.compiler import CompileError, compile_file
+
+KERNEL = """
+gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
+  llvm.func @nothing() attributes {rocdl.kernel, tile.arguments = []} {
+    llvm.return
+  }
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "kernel.mlir"
+    path.write_text(KERNEL)
+    return path
+
+
+def limit_files():
+    """Lets the disk seem full after 100 bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+
+def tilews(*arguments, cwd, limit=None):
+    return subprocess.run(
+        [sys.executable, "-m", "tilews", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+
+
+def native(tool, *arguments, cwd, limit=None):
+    return subprocess.run(
+        [tool, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+
+
+def listing(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("tool", ["tilews", "tilews-translate"])
+@pytest.mark.parametrize("failure", ["full disk", "parse error", "folder"])
+def test_failures_leave_the_old_files(tool, failure, source, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for name in ("kernel.s", "kernel.json"):
+        (folder / name).write_text("old")
+    before = listing(folder)
+    if failure == "parse error":
+        source.write_text("nonsense")
+    limit = limit_files if failure == "full disk" else None
+    output = folder / ("no/kernel.s" if failure == "folder" else "kernel.s")
+    if tool == "tilews":
+        result = tilews("compile", source, "-o", output, cwd=folder, limit=limit)
+        assert "Error: " in result.stderr and "Traceback" not in result.stderr
+    else:
+        result = native(tool, source, "--to=asm", "-o", output, cwd=folder, limit=limit)
+        if failure != "full disk":  # That is a signal.
+            assert "error: " in result.stderr
+    assert result.returncode != 0
+    assert listing(folder) == before
+
+
+def test_a_signal_leaves_the_old_file(source, tmp_path):
+    output = tmp_path / "kernel.json"
+    output.write_text("old")
+    names = {path.name for path in tmp_path.iterdir()}
+    code = (
+        "import os, signal, sys\n"
+        "from tilews._support import files\n"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGINT)\n"
+        "files.write(sys.argv[1], 'new')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, output], capture_output=True)
+    assert done.returncode in (-signal.SIGINT, 1, 130)
+    assert output.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
+def test_all_files_or_none(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(OSError, match="nowhere/b"):
+        files.write_all({tmp_path / "a": "new", tmp_path / "nowhere/b": "new"})
+    assert listing(tmp_path) == {"a": b"old"}
+
+
+def test_links_permissions_and_devices_stay(tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "file").chmod(0o640)
+    (tmp_path / "link").symlink_to("file")
+    files.write(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    files.write(tmp_path / "other", "new")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o666 & ~mask
+    files.write("/dev/null", "new")
+    with pytest.raises(OSError):
+        files.write("/dev/full", "new")
+
+
+def test_translate_keeps_links_and_writes_to_devices(source, tmp_path):
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    arguments = (source, "--to=asm", "-o")
+    assert not native("tilews-translate", *arguments, "link", cwd=tmp_path).returncode
+    assert (tmp_path / "link").is_symlink()
+    assert ".amdhsa_kernel" in (tmp_path / "file").read_text()
+    done = native("tilews-translate", *arguments, "/dev/stdout", cwd=tmp_path)
+    assert ".amdhsa_kernel" in done.stdout
+    done = native("tilews-translate", *arguments, "/dev/full", cwd=tmp_path)
+    assert "No space left" in done.stderr and done.returncode == 1
+
+
+def test_the_manifest_does_not_overwrite_the_code(source, tmp_path):
+    output = tmp_path / "kernel.json"
+    result = tilews("compile", source, "--to", "asm", "-o", output, cwd=tmp_path)
+    assert "its manifest has that name" in result.stderr
+    assert result.returncode == 1 and not output.exists()
+    assert not tilews("compile", source, "-o", output, cwd=tmp_path).returncode
+    assert '"kernel": "nothing"' in output.read_text()
+
+
+def test_a_manifest_belongs_to_its_code(source, tmp_path):
+    kernel = compile_file(source)
+    kernel.save(tmp_path / "a.hsaco")
+    assert runtime.load(tmp_path / "a.hsaco").manifest["kernel"] == "nothing"
+    other = kernel.hsaco.replace(b"nothing", b"another")
+    (tmp_path / "a.hsaco").write_bytes(other)
+    with pytest.raises(runtime.LaunchError, match=r"code_sha256.*another file"):
+        runtime.load(tmp_path / "a.hsaco")
+
+
+def test_unknown_forms_are_refused(source, tmp_path):
+    with pytest.raises(CompileError, match=r"expected one of ptx, .*found 'manifest'"):
+        compile_file(source).save(tmp_path / "a.hsaco", "manifest")
+    assert not (tmp_path / "a.hsaco").exists()
