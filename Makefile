@@ -120,6 +120,8 @@ nightly-fuzz: build
 	mkdir -p build/nightly
 	PYTHONPATH=$(BUILD)/python_packages TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \
 	  test/fuzz/fuzz.py --first $(FIRST_SEED) --count 100000 --save build/nightly/fuzz
+	TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \
+	  test/fuzz/manifests.py --first $(FIRST_SEED) --count 1000000
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.fuzz --rotate \
 	  --seeds $(FIRST_SEED):$$(($(FIRST_SEED) + 2000)) --save build/nightly/kernels \
 	  | tee build/nightly/kernels.txt

@@ -1,5 +1,6 @@
-"""A short run of the fuzzer; see fuzz.py for longer ones."""
+"""Short runs of the fuzzers; see fuzz.py and manifests.py for longer ones."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import manifests
 from fuzz import DESCRIPTIONS, fuzz, watch
 from text_mutator import Mutator, read_seeds
 
@@ -37,3 +39,16 @@ def test_inputs_are_repeatable():
     first = [Mutator(seeds).make(n) for n in range(50)]
     assert first == [Mutator(seeds).make(n) for n in range(50)]
     assert len(set(first)) > 25
+
+
+@pytest.mark.parametrize("numbers", [range(10000), range(10000, 20000)], ids=str)
+def test_manifests_are_refused_or_launched(numbers):
+    outcomes, findings = manifests.fuzz(numbers)
+    assert not findings, "\n".join(findings)
+    for outcome in ("manifest", "arguments", "launched"):
+        assert outcomes[outcome] > len(numbers) // 500, outcomes
+
+
+def test_seeds_of_manifests_as_they_are():
+    for seed in manifests.SEEDS:
+        assert manifests.launch(json.loads(seed)) == "launched"

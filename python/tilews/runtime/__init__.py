@@ -7,7 +7,6 @@ manifest. The drivers come with the extras ``tilews[cuda]`` and ``tilews[hip]``.
 from __future__ import annotations
 
 import hashlib
-import json
 import pathlib
 import threading
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 from .launch import Launcher
 from .launch_errors import BackendError, LaunchError
+from .manifest import read_manifest
 
 __all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
 
@@ -102,7 +102,8 @@ class LoadedKernel:
             image: a cubin or PTX, or an HSACO.
 
         Raises:
-            LaunchError: if the manifest is of another version, or of other code.
+            LaunchError: if something is wrong in the manifest, or if it is of other
+                code.
         """
         self._launcher = Launcher(manifest)
         expected = manifest.get("code_sha256")
@@ -112,7 +113,7 @@ class LoadedKernel:
                 f"code_sha256: the manifest is of another file, with the hash "
                 f"{expected}; found code with the hash {found}"
             )
-        self._manifest = manifest
+        self._manifest = self._launcher.manifest
         self._image = image
         self._backend = _backend(self._launcher.vendor)
         self._functions: dict[int, Any] = {}
@@ -169,12 +170,8 @@ def load(
 
     Raises:
         OSError: if a file cannot be read.
-        LaunchError: if the manifest is not one, or of other code.
+        LaunchError: if something is wrong in the manifest, or if it is of other code.
     """
     path = pathlib.Path(path)
     manifest = path.with_suffix(".json") if manifest is None else pathlib.Path(manifest)
-    try:
-        content = json.loads(manifest.read_text())
-    except json.JSONDecodeError as error:
-        raise LaunchError(f"{manifest} is no launch manifest: {error}") from error
-    return LoadedKernel(content, path.read_bytes())
+    return LoadedKernel(read_manifest(manifest), path.read_bytes())

@@ -8,6 +8,7 @@ read the addresses.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +17,10 @@ from typing import Any
 
 from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .launch_errors import LaunchError
+from .manifest import check_manifest
 from .overlaps import Distance, byte_span, describe_overlap, find_distances
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
-
-FORMAT = 1
-"""The version of the manifest that this module reads."""
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 _MAX_PLANS = 256
@@ -172,13 +171,15 @@ class Plan:
 class Launcher:
     """Checks and packs the arguments of one kernel."""
 
-    def __init__(self, manifest: Mapping[str, Any]) -> None:
-        if manifest.get("format") != FORMAT:
-            raise LaunchError(
-                f"expected a launch manifest of format {FORMAT}, found "
-                f"{manifest.get('format')!r}: compile the kernel with this version"
-            )
-        self.manifest = manifest
+    def __init__(self, manifest: dict[str, Any]) -> None:
+        """Takes a launch manifest.
+
+        Raises:
+            LaunchError: something is wrong in it.
+        """
+        check_manifest(manifest)
+        # What was checked stays as it is.
+        self.manifest = manifest = copy.deepcopy(manifest)
         self.kernel: str = manifest["kernel"]
         self.arguments: list[dict[str, Any]] = manifest["arguments"]
         self.vendor: str = manifest["target"]["vendor"]

@@ -128,11 +128,12 @@ def make_tensor_map(
                 f"{recipe['dims'][dimension]}"
             )
         fitting.append(stride)
-    if max(extents) > _MAX_EXTENT:
-        raise LaunchError(
-            f"argument '{name}': expected extents of at most 2^32, which TMA takes, "
-            f"found {max(extents)}"
-        )
+    for extent in extents:
+        if not 0 < extent <= _MAX_EXTENT:
+            raise LaunchError(
+                f"argument '{name}': expected extents of 1 to 2^32, which TMA takes, "
+                f"found {extent}"
+            )
     return TensorMap(
         recipe["dtype"],
         extents,

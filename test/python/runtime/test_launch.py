@@ -4,7 +4,6 @@ import ctypes
 import struct
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -12,92 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.launches import Device, FakeArray, buffer, make_manifest, prepare
 from tilews import runtime
 from tilews.runtime import BackendError, LaunchError
 from tilews.runtime.arrays import ArrayInfo, describe, row_major
 from tilews.runtime.launch import Launcher, evaluate
 
 CEIL_M = {"op": "ceildiv", "args": [{"extent": [0, 0]}, 128]}
-
-
-def buffer(name, dtype="f16", shape=("M", "K"), **options):
-    return {
-        "name": name,
-        "kind": "buffer",
-        "dtype": dtype,
-        "shape": list(shape),
-        "strides": None,
-        "divisible": [1] * len(shape),
-        "alignment": 16,
-        **options,
-    }
-
-
-def make_manifest(arguments, grid=(1, 1, 1), **options):
-    parameters = []
-    for i, argument in enumerate(arguments):
-        if argument["kind"] == "scalar":
-            parameters.append(
-                {"kind": "scalar", "argument": i, "dtype": argument["dtype"]}
-            )
-            continue
-        parameters.append(
-            {"kind": "pointer", "argument": i, "dtype": argument["dtype"]}
-        )
-        for kind, extents in (
-            ("extent", argument["shape"]),
-            ("stride", argument["strides"] or ()),
-        ):
-            parameters += [
-                {"kind": kind, "argument": i, "dimension": d, "dtype": "i32"}
-                for d, extent in enumerate(extents)
-                if not isinstance(extent, int)
-            ]
-    return {
-        "format": 1,
-        "kernel": "k",
-        "target": {"chip": "sm_90a", "vendor": "nvidia", "warp_size": 32},
-        "index_bitwidth": 32,
-        "arguments": arguments,
-        "parameters": parameters,
-        "grid": list(grid) if grid else None,
-        "block": [128, 1, 1],
-        "cluster": None,
-        "shared_bytes": 0,
-        "tensor_maps": [],
-        "resources": None,
-        **options,
-    }
-
-
-@dataclass
-class Device:
-    id: int = 0
-
-
-@dataclass
-class FakeArray:
-    """An array on an imaginary GPU."""
-
-    shape: tuple = (256, 64)
-    typestr: str = "<f2"
-    strides: tuple | None = None
-    pointer: int = 1 << 20
-    device: Device = field(default_factory=Device)
-
-    @property
-    def __cuda_array_interface__(self):
-        return {
-            "data": (self.pointer, False),
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.typestr,
-            "version": 3,
-        }
-
-
-def prepare(manifest, *args, grid=None):
-    return Launcher(manifest).prepare(args, grid)
 
 
 # --- packing -------------------------------------------------------------------
@@ -443,7 +363,9 @@ def test_missing_package_names_the_extra(monkeypatch, vendor, package, extra):
     start = backend._driver if vendor == "nvidia" else backend._runtime
     start.cache_clear()
     kind = "cuda" if vendor == "nvidia" else "hip"
-    manifest = make_manifest([], target={"chip": "c", "vendor": vendor})
+    manifest = make_manifest(
+        [], target={"chip": "c", "vendor": vendor, "warp_size": 32}
+    )
     with pytest.raises(BackendError, match=f"pip install '{extra}'"):
         runtime.LoadedKernel(manifest, b"")()
     assert kind in backend.__name__

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kernels import zoo
+from tilews.runtime.manifest import check_manifest
 
 
 def compile_case(case: zoo.ZooCase, target: str):
@@ -18,6 +19,7 @@ def compile_case(case: zoo.ZooCase, target: str):
 def test_compiles(case, target):
     compiled = compile_case(case, target)
     assert compiled.asm
+    check_manifest(compiled.manifest)
 
 
 @pytest.mark.parametrize("target", ["sm_89", "sm_90a"])
