@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from .errors import CompileError
 from .language.types import BY_MLIR
 from .runtime import LaunchError
 from .runtime.arrays import describe, fingerprint
+from .runtime.scalars import read_grid, scalar_packer
 from .sim._launch import find_kernel, find_overlap
 from .specialize import Argument, Specialization
 
@@ -50,7 +52,7 @@ class InterpretedKernel:
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
     def __call__(
-        self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
+        self, *args: Any, grid: int | Sequence[int] | None = None, stream: Any = None
     ) -> None:
         """Runs the kernel on arrays in host memory, which it updates.
 
@@ -72,14 +74,17 @@ class InterpretedKernel:
                 f"{len(args)}"
             )
         args = tuple(
-            arg if argument.shape is None else _as_numpy(arg, argument.name)
+            _as_numpy(arg, argument.name)
+            if argument.shape is not None
+            else _as_number(arg, argument)
             for arg, argument in zip(args, self._arguments, strict=True)
         )
         self._check(args)
         kernel = find_kernel(self._module, self._name)
         if overlap := find_overlap(kernel, args):
             raise LaunchError(overlap)
-        sim.run(self._module, self._name, args, grid)
+        blocks = None if grid is None else read_grid(grid, self._name)
+        sim.run(self._module, self._name, args, blocks)
 
     def _check(self, args: Sequence[Any]) -> None:
         """Checks what the types of the kernel's arguments do not say."""
@@ -95,16 +100,26 @@ class InterpretedKernel:
             _check_extents(argument, argument.shape, array, known)
 
 
+def _as_number(value: Any, argument: Argument) -> int | float:
+    """A scalar argument as a number of Python.
+
+    Raises:
+        LaunchError: the argument's type does not hold it.
+    """
+    scalar_packer(argument.dtype.mlir)(value, argument.name)
+    return float(value) if argument.dtype.is_float else operator.index(value)
+
+
 def _as_numpy(array: Any, name: str) -> np.ndarray:
     """An array of any library in host memory as one of numpy with the same memory.
 
     Raises:
         LaunchError: it is no array, or on a GPU.
     """
-    if isinstance(array, np.ndarray):
-        return array
     address, _ = fingerprint(array, name)
     info = describe(array, name)
+    if isinstance(array, np.ndarray):
+        return array
     if info.device != "cpu":
         raise LaunchError(
             f"argument '{name}': the target 'cpu' takes arrays in host memory, found "

@@ -133,7 +133,9 @@ def number_attribute(number: float, dtype: DType) -> ir.Attribute:
             "convert the other operand with .to(tl.f32)",
         )
     number, bits = int(number), dtype.bits
-    if not -(1 << (bits - 1)) <= number < (1 << bits):
+    # An index has a sign: a bound of 2**63 would be below 0.
+    unsigned_bits = bits - 1 if dtype.is_index else bits
+    if not -(1 << (bits - 1)) <= number < (1 << unsigned_bits):
         raise LanguageError(f"{number} does not fit {dtype}")
     if number >= 1 << (bits - 1) and not dtype.is_bool:
         number -= 1 << bits

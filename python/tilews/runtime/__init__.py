@@ -126,7 +126,7 @@ class LoadedKernel:
         return self._manifest
 
     def __call__(
-        self, *args: Any, grid: Sequence[int] | None = None, stream: Any = None
+        self, *args: Any, grid: int | Sequence[int] | None = None, stream: Any = None
     ) -> None:
         """Checks the arguments and starts the kernel; does not wait for its end.
 

@@ -7,6 +7,7 @@ others through ``__cuda_array_interface__`` or DLPack. Nothing is copied.
 from __future__ import annotations
 
 import ctypes
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,8 @@ class ArrayInfo:
         strides: in elements.
         device: ``cpu``, ``cuda`` or ``hip``.
         index: which device of that kind.
+        is_read_only: whether its library says that it must not be written.
+        stream: the stream whose work fills it; None if nothing has to be awaited.
     """
 
     dtype: str
@@ -75,6 +78,8 @@ class ArrayInfo:
     strides: tuple[int, ...]
     device: str
     index: int
+    is_read_only: bool = False
+    stream: int | None = None
 
 
 def _dtype_name(dtype: Any) -> str:
@@ -108,7 +113,24 @@ def _strides_in_elements(
 ) -> tuple[int, ...]:
     if strides is None:
         return row_major(shape)
+    if len(strides) != len(shape) or any(stride % itemsize for stride in strides):
+        raise ValueError(
+            f"expected {len(shape)} strides that are multiples of the element size, "
+            f"{itemsize} bytes, found {strides}"
+        )
     return tuple(stride // itemsize for stride in strides)
+
+
+def _check_native(dtype: Any) -> None:
+    if not dtype.isnative:
+        raise ValueError(f"its elements are byte-swapped ('{dtype.str}')")
+
+
+def _check_extents(shape: tuple[int, ...], pointer: int) -> None:
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"expected extents of at least 0, found shape {shape}")
+    if not pointer and 0 not in shape:
+        raise ValueError(f"the address of an array of shape {shape} is null")
 
 
 def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
@@ -116,12 +138,22 @@ def _cuda_interface_info(array: Any) -> tuple[int, ArrayInfo]:
 
     interface = array.__cuda_array_interface__
     dtype = numpy.dtype(interface["typestr"])
-    shape = tuple(interface["shape"])
+    _check_native(dtype)
+    if interface.get("mask") is not None:
+        raise ValueError("it has a mask; fill it first")
+    stream = interface.get("stream")
+    if stream is not None and operator.index(stream) <= 0:
+        raise ValueError(f"expected a stream of at least 1, found {stream}")
+    shape = tuple(map(operator.index, interface["shape"]))
+    pointer, is_read_only = interface["data"]
+    pointer = operator.index(pointer or 0)
+    _check_extents(shape, pointer)
     strides = _strides_in_elements(interface.get("strides"), shape, dtype.itemsize)
     device = getattr(array, "device", None)
     index = getattr(device, "id", 0)
-    info = ArrayInfo(_dtype_name(dtype), shape, strides, "cuda", index)
-    return interface["data"][0] or 0, info
+    name = _dtype_name(dtype)
+    read_only = bool(is_read_only)
+    return pointer, ArrayInfo(name, shape, strides, "cuda", index, read_only, stream)
 
 
 # --- DLPack --------------------------------------------------------------------
@@ -168,6 +200,8 @@ def _dlpack_info(array: Any) -> tuple[int, ArrayInfo]:
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
     code = (tensor.code, tensor.bits)
+    pointer = (tensor.data or 0) + tensor.byte_offset
+    _check_extents(shape, pointer)
     info = ArrayInfo(
         _DLPACK_DTYPES.get(code, f"DLPack type {code}"),
         shape,
@@ -175,7 +209,7 @@ def _dlpack_info(array: Any) -> tuple[int, ArrayInfo]:
         _DLPACK_DEVICES.get(tensor.device_type, f"device {tensor.device_type}"),
         tensor.device_id,
     )
-    return (tensor.data or 0) + tensor.byte_offset, info
+    return pointer, info
 
 
 # --- all of them ---------------------------------------------------------------
@@ -192,9 +226,13 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _numpy_info(array: Any) -> tuple[int, ArrayInfo]:
+    _check_native(array.dtype)
+    if hasattr(array, "mask"):
+        raise ValueError("it has a mask; fill it first")
     strides = _strides_in_elements(array.strides, array.shape, array.itemsize)
+    is_read_only = not array.flags.writeable
     return array.ctypes.data, ArrayInfo(
-        _dtype_name(array.dtype), array.shape, strides, "cpu", 0
+        _dtype_name(array.dtype), array.shape, strides, "cpu", 0, is_read_only
     )
 
 
@@ -241,7 +279,10 @@ def is_on_host(array: Any) -> bool:
 
 def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
     if type(array).__module__.partition(".")[0] == "numpy" and hasattr(array, "ctypes"):
-        return _numpy_info(array)
+        try:
+            return _numpy_info(array)
+        except ValueError as error:
+            raise LaunchError(f"argument '{name}': {error}") from None
     # JAX fills its arrays on streams of its own.
     if wait := getattr(array, "block_until_ready", None):
         wait()

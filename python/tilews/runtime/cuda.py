@@ -162,6 +162,8 @@ class CudaFunction:
             BackendError: if the driver refuses.
         """
         self._activate()
+        for producer in plan.producers:
+            self._wait_for(producer, stream)
         for tensor_map in plan.tensor_maps:
             tensor_map.update(plan.values[tensor_map.slot], self._encode)
         if self._cluster != (1, 1, 1):
@@ -178,6 +180,19 @@ class CudaFunction:
         )
         if status != 0:
             _check("the launch", (status,))
+
+    def _wait_for(self, producer: int, stream: int) -> None:
+        """Orders what comes on `stream` after what is on `producer` now."""
+        if producer == (stream or 1):  # 1 names the default stream, as 0 does.
+            return
+        driver = self._driver
+        flags = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
+        event = _check("cuEventCreate", driver.cuEventCreate(flags))
+        try:
+            _check("cuEventRecord", driver.cuEventRecord(event, producer))
+            _check("cuStreamWaitEvent", driver.cuStreamWaitEvent(stream, event, 0))
+        finally:
+            driver.cuEventDestroy(event)
 
     def _encode(self, tensor_map: TensorMap, pointer: int) -> bytes:
         """The bytes of a tensor map of the array at ``pointer``.

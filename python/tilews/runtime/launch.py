@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +18,10 @@ from .arrays import ArrayInfo, describe, element_bits, fingerprint, row_major
 from .launch_errors import LaunchError
 from .manifest import check_manifest
 from .overlaps import Distance, byte_span, describe_overlap, find_distances
+from .scalars import read_grid, scalar_packer
 from .tensor_maps import BYTES as TENSOR_MAP_BYTES
 from .tensor_maps import TensorMap, align, make_tensor_map
 
-_MAX_GRID = (2**31 - 1, 65535, 65535)
 _MAX_PLANS = 256
 
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
@@ -76,67 +75,6 @@ def _scalars_in(expression: Any) -> set[int]:
     return set().union(*map(_scalars_in, expression["args"]))
 
 
-# --- scalars -------------------------------------------------------------------
-
-
-def _pack_integer(bits: int) -> Callable[[Any, str], int]:
-    lowest, highest = -(1 << max(bits - 1, 0)), (1 << bits) - 1
-
-    def pack(value: Any, name: str) -> int:
-        try:
-            number = value.__index__()
-        except (AttributeError, TypeError):
-            raise LaunchError(
-                f"argument '{name}': expected an integer, found {value!r}"
-            ) from None
-        if not lowest <= number <= highest:
-            raise LaunchError(
-                f"argument '{name}': expected an integer of {bits} bits, found {number}"
-            )
-        return number & highest
-
-    return pack
-
-
-def _pack_float(dtype: str) -> Callable[[Any, str], int]:
-    def pack(value: Any, name: str) -> int:
-        try:
-            number = float(value)
-            if dtype in ("f16", "f32", "f64"):
-                codes = {"f16": ("e", "H"), "f32": ("f", "I"), "f64": ("d", "Q")}
-                code, integer = codes[dtype]
-                bits: int = struct.unpack(integer, struct.pack(code, number))[0]
-                return bits
-        except (TypeError, ValueError):
-            raise LaunchError(
-                f"argument '{name}': expected a number, found {value!r}"
-            ) from None
-        except OverflowError:
-            raise LaunchError(
-                f"argument '{name}': expected a number that {dtype} holds, found "
-                f"{value!r}"
-            ) from None
-        import ml_dtypes
-        import numpy
-
-        types = {
-            "bf16": ml_dtypes.bfloat16,
-            "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-            "f8E5M2": ml_dtypes.float8_e5m2,
-            "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-            "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-        }
-        return int.from_bytes(numpy.array(number, types[dtype]).tobytes(), "little")
-
-    return pack
-
-
-def _scalar_packer(dtype: str) -> Callable[[Any, str], int]:
-    if dtype.startswith("i"):
-        return _pack_integer(int(dtype[1:]))
-    return _pack_float(dtype)
-
-
 # --- plans ---------------------------------------------------------------------
 
 
@@ -152,6 +90,7 @@ class Plan:
         parameters_address: the address of `parameters`.
         tensor_maps: what the driver has to encode before the launch.
         distances: between pointers, at which arrays overlap that must not.
+        producers: streams whose work the launch has to wait for.
     """
 
     grid: tuple[int, int, int]
@@ -161,6 +100,7 @@ class Plan:
     parameters_address: int
     tensor_maps: list[TensorMap]
     distances: list[Distance]
+    producers: list[int]
 
     @property
     def is_empty(self) -> bool:
@@ -200,7 +140,7 @@ class Launcher:
                 i,
                 p["argument"],
                 self.arguments[p["argument"]]["name"],
-                _scalar_packer(p["dtype"]),
+                scalar_packer(p["dtype"]),
             )
             for i, p in enumerate(parameters)
             if p["kind"] == "scalar"
@@ -216,9 +156,12 @@ class Launcher:
             (order[written], order[other])
             for written, other in manifest.get("disjoint") or ()
         ]
+        self._written = {written for written, _ in manifest.get("disjoint") or ()}
         self._plans: dict[Any, Plan] = {}
 
-    def prepare(self, args: Sequence[Any], grid: Sequence[int] | None = None) -> Plan:
+    def prepare(
+        self, args: Sequence[Any], grid: int | Sequence[int] | None = None
+    ) -> Plan:
         """Checks ``args`` and fills in the plan for them.
 
         The plan is used again by the next call with like arguments: launch it before
@@ -237,8 +180,9 @@ class Launcher:
                 f"kernel '{self.kernel}': expected {len(self.arguments)} arguments "
                 f"({', '.join(a['name'] for a in self.arguments)}), found {len(args)}"
             )
+        blocks = None if grid is None else read_grid(grid, self.kernel)
         pointers = []
-        key: list[Any] = [tuple(grid) if grid is not None else None]
+        key: list[Any] = [blocks]
         for _, position, _, name in self._alignments:
             pointer, like = fingerprint(args[position], name)
             pointers.append(pointer)
@@ -248,11 +192,11 @@ class Launcher:
             for slot, position, name, pack in self._scalars
         ]
         for position in self._grid_scalars:
-            key.append(args[position])
+            key.append(args[position].__index__())
         whole = tuple(key)
         plan = self._plans.get(whole)
         if plan is None:
-            plan = self._make_plan(args, grid)
+            plan = self._make_plan(args, blocks)
             if len(self._plans) >= _MAX_PLANS:
                 self._plans.clear()
             self._plans[whole] = plan
@@ -284,13 +228,20 @@ class Launcher:
             spans.append((pointer + begin, pointer + end))
         return LaunchError(describe_overlap(self._disjoint, spans, names))
 
-    def _make_plan(self, args: Sequence[Any], grid: Sequence[int] | None) -> Plan:
+    def _make_plan(
+        self, args: Sequence[Any], grid: tuple[int, int, int] | None
+    ) -> Plan:
         infos = {
             position: describe(args[position], argument["name"])
             for _, position, argument in self._arrays
         }
         for position, info in infos.items():
             self._check_array(self.arguments[position], info)
+            if info.is_read_only and position in self._written:
+                raise LaunchError(
+                    f"argument '{self.arguments[position]['name']}': expected an array "
+                    "that may be written, found a read-only one"
+                )
         self._check_symbols(infos)
         device = self._check_devices(infos)
         parameters = self.manifest["parameters"]
@@ -319,6 +270,7 @@ class Launcher:
                 self._disjoint,
                 [_get_span(infos[position]) for _, position, _ in self._arrays],
             ),
+            sorted({info.stream for info in infos.values() if info.stream}),
         )
 
     def _make_tensor_maps(self, infos: Mapping[int, ArrayInfo]) -> list[TensorMap]:
@@ -446,24 +398,17 @@ class Launcher:
         self,
         args: Sequence[Any],
         infos: Mapping[int, ArrayInfo],
-        grid: Sequence[int] | None,
+        blocks: tuple[int, int, int] | None,
     ) -> tuple[int, int, int]:
-        if grid is None and self._grid is None:
+        if blocks is None and self._grid is None:
             raise LaunchError(
                 f"kernel '{self.kernel}' has no grid of its own: pass grid=(x, y, z)"
             )
-        if grid is None:
+        if blocks is None:
             shapes = {position: info.shape for position, info in infos.items()}
             scalars = {i: args[i].__index__() for i in self._grid_scalars}
-            blocks = [evaluate(e, shapes, scalars) for e in self._grid]
-        else:
-            blocks = [*(int(extent) for extent in grid), 1, 1][: max(3, len(grid))]
-        if len(blocks) != 3 or not all(
-            0 <= b <= most for b, most in zip(blocks, _MAX_GRID, strict=False)
-        ):
-            raise LaunchError(
-                f"kernel '{self.kernel}': expected a grid of at most {_MAX_GRID} "
-                f"blocks, found {tuple(blocks)}"
+            blocks = read_grid(
+                [evaluate(e, shapes, scalars) for e in self._grid], self.kernel
             )
         cluster = self.manifest["cluster"] or (1, 1, 1)
         if any(b % c for b, c in zip(blocks, cluster, strict=True)):
@@ -471,7 +416,7 @@ class Launcher:
                 f"kernel '{self.kernel}': expected a grid of whole clusters of "
                 f"{tuple(cluster)} blocks, found {tuple(blocks)}"
             )
-        return (blocks[0], blocks[1], blocks[2])
+        return blocks
 
 
 def _get_span(info: ArrayInfo) -> tuple[int, int]:

@@ -17,7 +17,10 @@ import numpy as np
 
 from .. import ir
 from .._mlir_libs import _tilews
+from ..runtime.launch_errors import LaunchError
 from ..runtime.overlaps import Span, byte_span, describe_overlap
+from ..runtime.scalars import scalar_packer
+from ..runtime.schema import show
 from ._events import Event, make_event
 from ._grid import find_grid
 from ._options import Exploration, RunOptions, Settings, get_grid
@@ -265,12 +268,17 @@ def _convert(index: int, arg: Any, declared: ir.Type | None) -> Any:
     """An argument as the native module takes it."""
     if isinstance(arg, np.ndarray):
         return _convert_array(index, arg, declared)
+    if isinstance(declared, ir.FloatType):
+        try:
+            scalar_packer(str(declared))(arg, str(index))
+        except LaunchError as error:
+            raise TypeError(str(error)) from None
     if isinstance(arg, (bool, np.bool_)):
         return int(arg)
     if isinstance(arg, (int, np.integer)):
         value = int(arg)
         if not -(2**63) <= value < 2**64:
-            raise TypeError(f"argument {index}: {value} does not fit 64 bits")
+            raise TypeError(f"argument {index}: {show(value)} does not fit 64 bits")
         return value - 2**64 if value >= 2**63 else value
     if isinstance(arg, float) or (
         isinstance(arg, np.generic) and not np.iscomplexobj(arg)

@@ -1,0 +1,121 @@
+"""Numbers of a call: scalar arguments and the grid."""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .launch_errors import LaunchError
+from .schema import show
+
+_MAX_GRID = (2**31 - 1, 65535, 65535)
+# Without "<", struct makes large numbers infinite.
+_CODES = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
+
+
+def scalar_packer(dtype: str) -> Callable[[Any, str], int]:
+    """The function from a scalar argument and its name to the bits of its parameter.
+
+    It raises a LaunchError if the argument is no number, or one that the type does not
+    hold: nothing wraps around or becomes infinite.
+    """
+    if dtype.startswith("i"):
+        return _pack_integer(64 if dtype == "index" else int(dtype[1:]))
+    return _pack_float(dtype)
+
+
+def _pack_integer(bits: int) -> Callable[[Any, str], int]:
+    lowest, highest = -(1 << max(bits - 1, 0)), (1 << bits) - 1
+
+    def pack(value: Any, name: str) -> int:
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise LaunchError(
+                f"argument '{name}': expected an integer, found {show(value)}"
+            ) from None
+        if not lowest <= number <= highest:
+            raise LaunchError(
+                f"argument '{name}': expected an integer of {bits} bits, found "
+                f"{show(number)}"
+            )
+        return number & highest
+
+    return pack
+
+
+def _pack_float(dtype: str) -> Callable[[Any, str], int]:
+    def pack(value: Any, name: str) -> int:
+        # float() also reads texts.
+        if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+            raise LaunchError(
+                f"argument '{name}': expected a number, found {show(value)}"
+            )
+        try:
+            return _float_bits(float(value), dtype)
+        except (TypeError, ValueError):
+            raise LaunchError(
+                f"argument '{name}': expected a number, found {show(value)}"
+            ) from None
+        except OverflowError:
+            raise LaunchError(
+                f"argument '{name}': expected a number that {dtype} holds, found "
+                f"{show(value)}"
+            ) from None
+
+    return pack
+
+
+def _float_bits(number: float, dtype: str) -> int:
+    """The bits of a number that is rounded to a type.
+
+    Raises:
+        OverflowError: the type does not hold it.
+    """
+    if dtype in _CODES:
+        code, integer = _CODES[dtype]
+        bits: int = struct.unpack(integer, struct.pack(code, number))[0]
+        return bits
+    import ml_dtypes
+    import numpy
+
+    types = {
+        "bf16": ml_dtypes.bfloat16,
+        "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+        "f8E5M2": ml_dtypes.float8_e5m2,
+        "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+        "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    }
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        rounded = numpy.array(number).astype(types[dtype])
+    if not math.isnan(number) and float(rounded) != number:
+        if not math.isfinite(number) or not math.isfinite(float(rounded)):
+            raise OverflowError
+    return int.from_bytes(rounded.tobytes(), "little")
+
+
+def read_grid(grid: int | Iterable[int], kernel: str) -> tuple[int, int, int]:
+    """Blocks in x, y and z, of one to three given numbers.
+
+    Raises:
+        LaunchError: these are no integers, or a device cannot launch as many.
+    """
+    try:
+        blocks = [*map(operator.index, grid if isinstance(grid, Iterable) else [grid])]
+    except TypeError:
+        raise LaunchError(
+            f"kernel '{kernel}': expected a grid of one to three integers, found "
+            f"{show(grid)}"
+        ) from None
+    x, y, z = [*blocks, 1, 1, 1][:3]
+    if not 1 <= len(blocks) <= 3 or not all(
+        0 <= number <= most for number, most in zip((x, y, z), _MAX_GRID, strict=True)
+    ):
+        raise LaunchError(
+            f"kernel '{kernel}': expected a grid of at most {_MAX_GRID} blocks, found "
+            f"({', '.join(map(show, blocks))})"
+        )
+    return (x, y, z)

@@ -1,0 +1,230 @@
+"""Arguments that no kernel takes: the same errors by launcher and interpreter."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from support.launches import FakeArray, buffer, make_manifest, prepare
+from tilews import runtime, sim
+from tilews.runtime import LaunchError, cuda
+from tilews.runtime.scalars import scalar_packer
+
+A = buffer("A", shape=["M"], dtype="f32")
+KERNEL = make_manifest(
+    [
+        A,
+        {"name": "s", "kind": "scalar", "dtype": "f32"},
+        {"name": "n", "kind": "scalar", "dtype": "i32"},
+    ],
+    grid=[1, 1, 1],
+)
+
+
+@tilews.kernel
+def scale(A: tl.Tensor["M", tl.f32], s: tl.f32, n: tl.i32):
+    x = tl.grid(1)
+    A[x] = tl.load(A[x], (64,)) * s + n.to(tl.f32)
+
+
+def launch(s=1.0, n=1, grid=None, **array):
+    """The values of a launch without a GPU."""
+    array = FakeArray(**{"shape": (64,), "typestr": "<f4", **array})
+    return prepare(KERNEL, array, s, n, grid=grid)
+
+
+def interpret(s=1.0, n=1, grid=None, array=None):
+    array = np.ones(64, np.float32) if array is None else array
+    scale(array, s, n, target="cpu", grid=grid)
+    return array
+
+
+@pytest.mark.parametrize("run", [launch, interpret])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"s": 1e39}, "'s': expected a number that f32 holds, found 1e\\+39"),
+        ({"s": -3.4028235677973366e38}, "'s': expected a number that f32 holds"),
+        ({"s": np.float64(1e300)}, "'s': expected a number that f32 holds"),
+        ({"s": 10**400}, "'s': expected a number that f32 holds"),
+        ({"s": 10**5000}, "'s': expected a number that f32 holds"),
+        ({"s": "1"}, "'s': expected a number, found '1'"),
+        ({"s": 1j}, "'s': expected a number, found 1j"),
+        ({"s": None}, "'s': expected a number, found None"),
+        ({"n": 2**32}, "'n': expected an integer of 32 bits, found 4294967296"),
+        ({"n": -(2**31) - 1}, "'n': expected an integer of 32 bits"),
+        ({"n": 10**5000}, "'n': expected an integer of 32 bits"),
+        ({"n": 1.0}, r"'n': expected an integer, found 1\.0"),
+        (
+            {"grid": (1.5,)},
+            r"a grid of one to three integers, found \(1\.5,\)",
+        ),
+        ({"grid": 1.5}, r"expected a grid of one to three integers, found 1\.5"),
+        ({"grid": "1"}, "expected a grid of one to three integers"),
+        ({"grid": ()}, r"expected a grid of at most .* found \(\)"),
+        ({"grid": (1, 1, 1, 1)}, "expected a grid of at most"),
+        ({"grid": (-1,)}, "expected a grid of at most"),
+        ({"grid": (10**5000,)}, "expected a grid of at most"),
+    ],
+    ids=lambda value: None if isinstance(value, dict) else value[:50],
+)
+def test_refused_numbers(run, arguments, message):
+    with pytest.raises(LaunchError, match=message):
+        run(**arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"s": np.array(2.0)},
+        {"s": 3},
+        {"n": np.array(3)},
+        {"n": True},
+        {"n": 2**32 - 1},
+        {"grid": 1},
+        {"grid": np.array([1, 1])},
+        {"grid": range(1, 2)},
+        {"s": math.inf},
+        {"s": math.nan},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("run", [launch, interpret])
+def test_numbers_that_fit(run, arguments):
+    run(**arguments)
+
+
+def test_the_simulator_refuses_numbers_that_become_infinite():
+    with pytest.raises(TypeError, match="expected a number that f32 holds"):
+        sim.run(scale.build(), "scale", [np.ones(64, np.float32), 1e39, 1], (1,))
+
+
+@pytest.mark.parametrize(
+    "dtype, largest", [("bf16", 3.3e38), ("f8E4M3FN", 448), ("f8E5M2FNUZ", 57344)]
+)
+def test_narrow_types(dtype, largest):
+    pack = scalar_packer(dtype)
+    assert pack(largest, "s") and pack(math.nan, "s")
+    with pytest.raises(LaunchError, match=f"that {dtype} holds"):
+        pack(largest * 2, "s")
+
+
+# --- arrays --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        ({"typestr": ">f4"}, "'A': .* byte-swapped"),
+        ({"more": {"mask": FakeArray()}}, "'A': .* it has a mask"),
+        ({"strides": (6,)}, "'A': .* multiples of the element size, 4 bytes"),
+        ({"strides": (4, 4)}, "'A': .* expected 1 strides"),
+        ({"pointer": 0}, "'A': .* is null"),
+        ({"pointer": None}, "'A': .* is null"),
+        ({"shape": (-64,)}, "'A': .* expected extents of at least 0"),
+        ({"shape": (1.5,)}, "'A': expected an array"),
+        ({"more": {"data": 5}}, "'A': expected an array"),
+        ({"more": {"stream": 0}}, "'A': .* a stream of at least 1, found 0"),
+    ],
+    ids=str,
+)
+def test_refused_arrays(array, message):
+    with pytest.raises(LaunchError, match=message):
+        launch(**array)
+
+
+def test_null_is_fine_without_elements():
+    assert launch(shape=(0,), pointer=0).values[0] == 0
+
+
+ODD = np.lib.stride_tricks.as_strided(np.zeros(99, np.float32), (64,), (6,))
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        (np.ones(64, ">f4"), "'A': its elements are byte-swapped"),
+        (np.ma.masked_array(np.ones(64, np.float32), True), "'A': it has a mask"),
+        (ODD, "'A': expected 1 strides that are multiples"),
+    ],
+    ids=["swapped", "masked", "odd"],
+)
+def test_refused_arrays_of_numpy(array, message):
+    with pytest.raises(LaunchError, match=message):
+        interpret(array=array)
+
+
+def test_read_only_arrays_are_read():
+    manifest = make_manifest([A, buffer("B", shape=["M"])], disjoint=[[0, 1]])
+    read_only = {"more": {"data": (1 << 30, True)}}
+    prepare(manifest, FakeArray((64,), "<f4"), FakeArray((64,), **read_only))
+    with pytest.raises(LaunchError, match=r"'A': .* may be written, found a read"):
+        prepare(manifest, FakeArray((64,), "<f4", **read_only), FakeArray((64,)))
+
+
+# --- streams -------------------------------------------------------------------
+
+
+def test_a_launch_waits_for_the_streams_of_producers():
+    assert launch().producers == []
+    assert launch(more={"stream": 7}).producers == [7]
+
+
+class FakeDriver:
+    """Writes down what it is asked to do."""
+
+    class CUevent_flags:
+        CU_EVENT_DISABLE_TIMING = 2
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append((name, *arguments))
+            return (0, "event") if name == "cuEventCreate" else (0,)
+
+        return call
+
+
+@pytest.mark.parametrize("stream, producer", [(5, 5), (0, 1), (1, 1)])
+def test_nothing_waits_for_its_own_stream(stream, producer):
+    function = object.__new__(cuda.CudaFunction)
+    function._driver = FakeDriver()
+    function._wait_for(producer, stream)
+    assert not function._driver.calls
+
+
+def test_a_stream_waits_for_another_by_an_event():
+    function = object.__new__(cuda.CudaFunction)
+    function._driver = FakeDriver()
+    function._wait_for(7, 5)
+    assert function._driver.calls == [
+        ("cuEventCreate", 2),
+        ("cuEventRecord", "event", 7),
+        ("cuStreamWaitEvent", 5, "event", 0),
+        ("cuEventDestroy", "event"),
+    ]
+
+
+# --- loops ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stop", [2**63, 2**64, -(2**63) - 1])
+def test_bounds_beyond_index(stop):
+    @tilews.kernel
+    def count(A: tl.Tensor["M", tl.f32]):
+        x = tl.grid(1)
+        for _ in tl.range(0, stop):
+            A[x] = tl.load(A[x], (64,))
+
+    with pytest.raises(tilews.CompileError, match=f"{stop} does not fit index"):
+        count.build()
+
+
+def test_grids_of_a_loaded_kernel():
+    kernel = runtime.LoadedKernel(KERNEL, b"image")
+    with pytest.raises(LaunchError, match="one to three integers"):
+        kernel(FakeArray((64,), "<f4"), 1.0, 1, grid=(1.5,))
