@@ -83,9 +83,10 @@ private:
 
 std::optional<std::string>
 tilews::findPtxas(ArrayRef<std::string> directories) {
-  if (auto path = llvm::sys::findProgramByName("ptxas"))
-    return *path;
   SmallVector<std::string> candidates;
+  if (auto path = llvm::sys::Process::GetEnv("PATH"))
+    for (StringRef directory : llvm::split(*path, llvm::sys::EnvPathSeparator))
+      candidates.push_back(directory.str());
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
     if (auto home = llvm::sys::Process::GetEnv(variable)) {
       SmallString<128> bin(*home);
@@ -93,9 +94,12 @@ tilews::findPtxas(ArrayRef<std::string> directories) {
       candidates.push_back(bin.str().str());
     }
   candidates.append(directories.begin(), directories.end());
+  // An empty or a relative directory would be the current one, or in it: a
+  // kernel's folder could bring a program that tilews executes.
   for (const std::string &directory : candidates)
-    if (auto path = llvm::sys::findProgramByName("ptxas", {directory}))
-      return *path;
+    if (llvm::sys::path::is_absolute(directory))
+      if (auto path = llvm::sys::findProgramByName("ptxas", {directory}))
+        return *path;
   return std::nullopt;
 }
 

@@ -163,6 +163,8 @@ def compile_command(
         content = _content(compiled, form)
         launchable = form in ("ptx", "cubin", "asm", "hsaco")
         if output == "-":
+            if sys.stdout is None:  # Python's way to say that it is closed.
+                raise click.ClickException("cannot write the code: stdout is closed")
             sys.stdout.buffer.write(content)
             sys.stdout.buffer.flush()
         elif launchable:
@@ -193,7 +195,10 @@ def targets_command() -> None:
             str(target["max_shared_bytes"] // 1024),
             " ".join(f for f in features if target[f]),
         )
-    Console().print(table)
+    try:
+        Console().print(table)
+    except OSError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def _forward(tool: str, arguments: tuple[str, ...]) -> None:

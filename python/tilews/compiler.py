@@ -184,6 +184,16 @@ class CompiledKernel:
         """Runs the kernel: see :meth:`tilews.runtime.LoadedKernel.__call__`."""
         self._loaded(*args, grid=grid, stream=stream)
 
+    def __copy__(self) -> CompiledKernel:
+        return self  # Nothing that a user sees of it changes.
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledKernel:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the code and the manifest: a :class:`tilews.runtime.LoadedKernel`."""
+        return self._loaded.__reduce__()
+
     def save(self, path: str | pathlib.Path, form: str | None = None) -> None:
         """Writes device code, and the launch manifest beside it.
 
@@ -294,6 +304,28 @@ def _text(error: ir.MLIRError) -> str:
     return "\n".join(lines)
 
 
+def parse_file(path: str | pathlib.Path, context: ir.Context) -> ir.Module:
+    """Parses an ``.mlir`` file.
+
+    Raises:
+        CompileError: with the messages of the parser.
+        OSError: the file cannot be read.
+    """
+    pathlib.Path(path).open("rb").close()  # The parser would not say why.
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise CompileError(
+            f"cannot parse {str(path)!a}: expected a file name in UTF-8; "
+            "rename the file"
+        ) from None
+    try:
+        with context:
+            return ir.Module.parseFile(str(path), context)
+    except ir.MLIRError as error:
+        raise CompileError(_text(error)) from None
+
+
 def compile_file(
     path: str | pathlib.Path, target: str | None = None, **options: Any
 ) -> CompiledKernel:
@@ -304,13 +336,7 @@ def compile_file(
         OSError: the file cannot be read.
     """
     start = time.perf_counter()
-    pathlib.Path(path).open("rb").close()  # The parser would not say why.
-    context = ir.Context()
-    with context:
-        try:
-            module = ir.Module.parseFile(str(path), context)
-        except ir.MLIRError as error:
-            raise CompileError(_text(error)) from None
+    module = parse_file(path, ir.Context())
     parse_time = 1e3 * (time.perf_counter() - start)
     compiled = compile_module(module, target, **options)
     compiled._parse_time = parse_time

@@ -85,6 +85,9 @@ class Kernel:
         self._compiled: MakeCache[Executable] = MakeCache(MAX_COMPILED)
         self._called: MakeCache[Executable] = MakeCache(MAX_CALLS)
 
+    def __reduce__(self) -> str:
+        return self.python.__qualname__  # As functions: pickled as its name.
+
     # ===--- For values that are given by name ---=== #
 
     def build(self, target: str | None = None, **bindings: Any) -> ir.Module:
@@ -166,6 +169,7 @@ class Kernel:
 
         Raises:
             CompileError: the kernel cannot be built for these arguments.
+            TypeError: its parameters do not take these arguments.
             LaunchError: an argument does not fit the kernel; nothing was started.
         """
         call = self._specializer.bind(args, kwargs)
@@ -189,6 +193,7 @@ class Kernel:
 
         Raises:
             CompileError: the kernel cannot be built for these arguments.
+            TypeError: its parameters do not take these arguments.
         """
         call = self._specializer.bind(args, kwargs)
         return self._compile_call(call, target, threads)
@@ -208,6 +213,7 @@ class Kernel:
 
         Raises:
             KernelError: the kernel cannot be built for these arguments.
+            TypeError: its parameters do not take these arguments.
         """
         call = self._specializer.bind(args, kwargs)
         specialization = self._specializer.specialize_call(call)

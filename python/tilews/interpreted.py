@@ -51,6 +51,18 @@ class InterpretedKernel:
             )
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
+    def __copy__(self) -> InterpretedKernel:
+        return self  # Nothing that a user sees of it changes.
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InterpretedKernel:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "a kernel for the target 'cpu' cannot be pickled, because it has no code: "
+            "pickle the @tilews.kernel, or the text of mlir()"
+        )
+
     def __call__(
         self, *args: Any, grid: int | Sequence[int] | None = None, stream: Any = None
     ) -> None:

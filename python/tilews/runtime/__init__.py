@@ -120,6 +120,15 @@ class LoadedKernel:
         # A plan is shared by the calls that have like arguments.
         self._lock = threading.Lock()
 
+    def __copy__(self) -> LoadedKernel:
+        return self  # Nothing that a user sees of it changes.
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LoadedKernel:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (LoadedKernel, (self._manifest, self._image))
+
     @property
     def manifest(self) -> dict[str, Any]:
         """The launch manifest."""

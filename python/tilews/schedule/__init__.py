@@ -106,6 +106,7 @@ def find_kernel(module: ir.Module, name: str | None = None) -> gpu.GPUFuncOp:
 
     Raises:
         CompileError: there is none, or there are several.
+        TypeError: `module` is no module.
     """
     if not isinstance(module, ir.Module):
         raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import json
 import pathlib
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ import numpy as np
 from .. import ir
 from .._command_line import OutputFile, refuse_ignored
 from .._support import files
+from ..compiler import parse_file
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
@@ -138,16 +140,17 @@ class _Command:
             click.ClickException: the kernel fails, or its results differ.
             ValueError, TypeError: an option does not fit the kernel.
         """
-        files = {
+        outputs = {
             name: OutputFile().convert(path, None, None)
             for name, path in _parse_pairs(self.out, "NAME=FILE").items()
         }
-        with ir.Context(), ir.Location.unknown():
-            module = ir.Module.parseFile(self.file)
+        context = ir.Context()
+        with context, ir.Location.unknown():
+            module = parse_file(self.file, context)
             if self.counterexample is not None:
                 _run_replay(module, Counterexample.load(self.counterexample))
                 return
-            arguments = self._make_arguments(module, files)
+            arguments = self._make_arguments(module, outputs)
             if self.pipeline is not None:
                 self._run_differential(module, arguments, self.pipeline)
                 return
@@ -156,8 +159,13 @@ class _Command:
             before = arguments[name]
             if isinstance(value, np.ndarray) and not np.array_equal(value, before):
                 click.echo(f"{name}: {value.dtype}{list(value.shape)}\n{value}")
-        for name, path in files.items():
-            np.save(path, results[name])
+        for name, path in outputs.items():
+            content = io.BytesIO()
+            np.save(content, results[name])
+            # As np.save names files.
+            files.write(
+                path if path.suffix == ".npy" else f"{path}.npy", content.getvalue()
+            )
 
     def _make_arguments(
         self, module: ir.Module, files: dict[str, pathlib.Path]

@@ -127,10 +127,14 @@ def _make_array(
 ) -> np.ndarray:
     """Integers from -3 to 3: sums of them are exact."""
     dtype = _get_dtype(type_)
-    if dtype == np.bool_:
-        return random.integers(0, 2, shape).astype(dtype)
-    low = 0 if dtype.kind == "u" else -3
-    return random.integers(low, 4, shape).astype(dtype)
+    low, high = (0, 2) if dtype == np.bool_ else (0 if dtype.kind == "u" else -3, 4)
+    try:
+        return random.integers(low, high, shape).astype(dtype)
+    except (MemoryError, ValueError):
+        raise ValueError(
+            f"a random array of {type_} with the extents {shape} does not fit the "
+            "memory: give smaller extents"
+        ) from None
 
 
 def _load(text: str, type_: ir.MemRefType) -> np.ndarray:

@@ -164,7 +164,12 @@ def _print(text: str) -> None:
 
 
 def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
-    """The gpu.func that `module_or_func` is or holds."""
+    """The gpu.func that `module_or_func` is or holds.
+
+    Raises:
+        TypeError: it is neither a module nor a ``gpu.func``.
+        ValueError: it has no such kernel, or several.
+    """
     root = getattr(module_or_func, "operation", module_or_func)
     if not isinstance(root, ir.Operation):
         raise TypeError(

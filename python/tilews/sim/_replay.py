@@ -103,7 +103,7 @@ class Counterexample:
                 read.get("schedule"),
                 tuple(read.get("grid", (1, 1, 1))),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"{path} is no counterexample: {error}") from None
 
     def make_arguments(self, kernel: ir.Operation, seed: int = 0) -> list[Any]:

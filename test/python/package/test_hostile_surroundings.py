@@ -1,0 +1,184 @@
+"""File names, streams, programs and inputs of commands: no tracebacks."""
+
+import ast
+import copy
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from tilews import compiler, runtime
+
+KERNEL = """
+gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
+  llvm.func @nothing() attributes {rocdl.kernel, tile.arguments = []} {
+    llvm.return
+  }
+}
+"""
+COPY = """
+gpu.module @kernels {
+  gpu.func @copy(%a: memref<?xi32> {tile.name = "a"}) kernel {
+    gpu.return
+  }
+}
+"""
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@tilews.kernel
+def double(A: tl.Tensor["M", tl.f32]):
+    x = tl.grid(1)
+    A[x] = tl.load(A[x], (64,)) * 2.0
+
+
+def run(module, *arguments, cwd, shell="", **options):
+    """A command; `shell` redirects its streams."""
+    command = [sys.executable, "-m", module, *map(os.fspath, arguments)]
+    script = ["/bin/sh", "-c", f'exec "$@" {shell}', "sh", *command]
+    return subprocess.run(script, cwd=cwd, capture_output=True, **options)
+
+
+def assert_refused(result, message):
+    assert result.returncode in (1, 2)
+    assert b"Traceback" not in result.stderr
+    assert message in result.stderr
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "kernel.mlir"
+    path.write_text(KERNEL.replace("", ""))
+    return path
+
+
+# --- file names and streams ----------------------------------------------------
+
+
+def test_names_that_are_not_utf8(source, tmp_path):
+    odd = tmp_path / os.fsdecode(b"kernel\xff")
+    done = run("tilews", "compile", source, "-o", f"{odd}.hsaco", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert runtime.load(f"{odd}.hsaco").manifest["kernel"] == "nothing"
+    renamed = source.rename(f"{odd}.mlir")
+    for module, *words in (("tilews", "compile"), ("tilews.sim",)):
+        result = run(module, *words, renamed, cwd=tmp_path)
+        assert_refused(result, b"expected a file name in UTF-8")
+
+
+@pytest.mark.parametrize(
+    "shell, message", [(">&-", b"stdout is closed"), (">/dev/full", b"No space left")]
+)
+def test_stdout_that_takes_nothing(shell, message, source, tmp_path):
+    result = run("tilews", "compile", source, "--to", "asm", cwd=tmp_path, shell=shell)
+    assert_refused(result, message)
+
+
+def test_a_list_for_a_full_disk(tmp_path):
+    result = run("tilews", "targets", cwd=tmp_path, shell=">/dev/full")
+    assert_refused(result, b"No space left")
+
+
+# --- inputs of tilews-sim ------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"{}", b"[]", b"5"])
+def test_replays_of_other_files(text, source, tmp_path):
+    (tmp_path / "replay.json").write_bytes(text)
+    result = run("tilews.sim", source, "--replay", "replay.json", cwd=tmp_path)
+    assert_refused(result, b"is no counterexample")
+
+
+@pytest.mark.parametrize("extent", [10**14, 10**18, 10**30])
+def test_extents_beyond_the_memory(extent, tmp_path):
+    (tmp_path / "copy.mlir").write_text(COPY)
+    result = run("tilews.sim", "copy.mlir", "--dim", f"a.0={extent}", cwd=tmp_path)
+    assert_refused(result, b"does not fit the memory")
+
+
+# --- ptxas ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "variables, folder",
+    [
+        ({"PATH": ""}, "."),
+        ({"PATH": "."}, "."),
+        ({"PATH": ":/usr/bin:"}, "."),
+        ({"PATH": "tools"}, "tools"),
+        ({"CUDA_HOME": ""}, "bin"),
+        ({"CUDA_PATH": "cuda"}, "cuda/bin"),
+        ({}, "nvidia/cu13/bin"),
+    ],
+)
+def test_programs_of_the_current_directory_are_not_found(variables, folder, tmp_path):
+    ptxas = tmp_path / folder / "ptxas"
+    ptxas.parent.mkdir(parents=True, exist_ok=True)
+    ptxas.write_text("#!/bin/sh\ntouch executed\n")
+    ptxas.chmod(0o755)
+    (tmp_path / "find.py").write_text(
+        "from tilews.compiler import find_ptxas\nprint(find_ptxas())\n"
+    )
+    environment = {**os.environ, "PATH": "/usr/bin", **variables}
+    found = run("find", cwd=tmp_path, env=environment, text=True)
+    assert found.returncode == 0, found.stderr
+    path = pathlib.Path(found.stdout.strip())
+    assert found.stdout == "None\n" or tmp_path not in (tmp_path / path).parents
+
+
+# --- copies of kernels ---------------------------------------------------------
+
+
+def test_kernels_are_copied_and_pickled_by_their_files(source):
+    compiled = compiler.compile_file(source)
+    assert copy.deepcopy(compiled) is compiled
+    for kernel in (compiled, compiled._loaded):
+        again = pickle.loads(pickle.dumps(kernel))
+        assert isinstance(again, runtime.LoadedKernel)
+        assert again.manifest == compiled.manifest
+        assert again._image == compiled.hsaco
+    assert copy.deepcopy(again) is again
+
+
+def test_kernels_in_python_are_pickled_as_their_names():
+    assert pickle.loads(pickle.dumps(double)) is double
+    assert copy.deepcopy(double) is double
+
+
+def test_interpreted_kernels_say_why_not():
+    interpreted = double.compile("cpu", M=64)
+    assert copy.deepcopy(interpreted) is interpreted
+    with pytest.raises(TypeError, match="has no code"):
+        pickle.dumps(interpreted)
+    array = np.ones(64, np.float32)
+    copy.copy(interpreted)(array)
+    assert array[0] == 2
+
+
+# --- documents -----------------------------------------------------------------
+
+
+def functions_that_raise_type_errors():
+    for path in sorted((ROOT / "python/tilews").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                if "raise TypeError" in ast.unparse(node):
+                    yield pytest.param(node, id=f"{path.stem}.{node.name}")
+
+
+@pytest.mark.parametrize("function", list(functions_that_raise_type_errors()))
+def test_type_errors_are_documented(function):
+    assert "TypeError:" in (ast.get_docstring(function) or "")
+
+
+def test_third_party_notices():
+    text = (ROOT / "THIRD_PARTY_NOTICES").read_text()
+    for name in ("LLVM", "lld", "nanobind", "robin-map", "zlib", "Zstandard"):
+        assert name in text
+    assert '"THIRD_PARTY_NOTICES"' in (ROOT / "pyproject.toml").read_text()
