@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import pathlib
 import threading
@@ -17,6 +16,7 @@ from ._observers import on_messages
 from ._support import files, tool_path
 from .errors import CompileError
 from .runtime import LoadedKernel
+from .runtime.pairs import pair
 
 __all__ = [
     "FORMS",
@@ -202,7 +202,8 @@ class CompiledKernel:
             form: ``ptx``, ``cubin``, ``asm``, ``object``, ``hsaco`` or ``llvm``; the
                 binary by default.
 
-        The manifest has the hash of the code, which :func:`tilews.runtime.load` checks.
+        Each has the hash of the other, which :func:`tilews.runtime.load` checks: the
+        code ends with a comment, and the manifest has a key.
         If something fails, files that were there before stay as they were.
 
         Raises:
@@ -216,7 +217,7 @@ class CompiledKernel:
             )
         content = getattr(self, form or "binary")
         data = content.encode() if isinstance(content, str) else content
-        manifest = {**self.manifest, "code_sha256": hashlib.sha256(data).hexdigest()}
+        data, manifest = pair(data, self.manifest, ";" if form == "llvm" else "//")
         path = pathlib.Path(path)
         beside = path.with_suffix(".json")
         if beside == path:

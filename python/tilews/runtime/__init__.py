@@ -6,7 +6,6 @@ manifest. The drivers come with the extras ``tilews[cuda]`` and ``tilews[hip]``.
 
 from __future__ import annotations
 
-import hashlib
 import pathlib
 import threading
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from typing import Any
 from .launch import Launcher
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
+from .pairs import unpair
 
 __all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
 
@@ -106,15 +106,9 @@ class LoadedKernel:
                 code.
         """
         self._launcher = Launcher(manifest)
-        expected = manifest.get("code_sha256")
-        found = hashlib.sha256(image).hexdigest()
-        if expected is not None and expected != found:
-            raise LaunchError(
-                f"code_sha256: the manifest is of another file, with the hash "
-                f"{expected}; found code with the hash {found}"
-            )
-        self._manifest = self._launcher.manifest
-        self._image = image
+        self._manifest = dict(self._launcher.manifest)
+        self._image = unpair(image, self._manifest)
+        self._manifest.pop("code_sha256", None)  # It is that of the file.
         self._backend = _backend(self._launcher.vendor)
         self._functions: dict[int, Any] = {}
         # A plan is shared by the calls that have like arguments.

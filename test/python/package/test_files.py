@@ -11,6 +11,7 @@ import pytest
 from tilews import runtime
 from tilews._support import files
 from tilews.compiler import CompileError, compile_file
+from tilews.runtime.pairs import pair
 
 KERNEL = """
 gpu.module @kernels [#rocdl.target<chip = "gfx1100">] {
@@ -142,14 +143,32 @@ def test_the_manifest_does_not_overwrite_the_code(source, tmp_path):
     assert '"kernel": "nothing"' in output.read_text()
 
 
-def test_a_manifest_belongs_to_its_code(source, tmp_path):
+def test_code_and_manifest_belong_together(source, tmp_path):
     kernel = compile_file(source)
-    kernel.save(tmp_path / "a.hsaco")
-    assert runtime.load(tmp_path / "a.hsaco").manifest["kernel"] == "nothing"
-    other = kernel.hsaco.replace(b"nothing", b"another")
-    (tmp_path / "a.hsaco").write_bytes(other)
+    code, manifest = tmp_path / "a.hsaco", tmp_path / "a.json"
+    kernel.save(code)
+    assert runtime.load(code).manifest == kernel.manifest
+    old = manifest.read_text()
+    manifest.write_text(old.replace('"nothing"', '"another"'))
+    with pytest.raises(runtime.LaunchError, match="code is of another manifest"):
+        runtime.load(code)
+    manifest.write_text(old)
+    code.write_bytes(code.read_bytes().replace(b"nothing", b"another"))
     with pytest.raises(runtime.LaunchError, match=r"code_sha256.*another file"):
-        runtime.load(tmp_path / "a.hsaco")
+        runtime.load(code)
+    # Also if the code is the same, as after a change of the grid.
+    whole, _ = pair(kernel.hsaco, {**kernel.manifest, "grid": [2, 1, 1]})
+    with pytest.raises(runtime.LaunchError, match="code is of another manifest"):
+        runtime.LoadedKernel(kernel.manifest, whole)
+
+
+def test_text_with_the_hash_is_still_code(source, tmp_path):
+    kernel = compile_file(source)
+    for form, comment in (("asm", "//"), ("llvm", ";")):
+        kernel.save(tmp_path / f"a.{form}", form)
+        text = (tmp_path / f"a.{form}").read_text()
+        assert text.startswith(getattr(kernel, form))
+        assert text.splitlines()[-1].startswith(f"{comment} tilews manifest sha256")
 
 
 def test_unknown_forms_are_refused(source, tmp_path):

@@ -1,6 +1,7 @@
 """Device code from MLIR, its resource figures and its manifest."""
 
 import hashlib
+import json
 import threading
 
 import pytest
@@ -231,7 +232,10 @@ def test_save_writes_the_manifest_beside_the_object(tmp_path):
 
     kernel = compile_kernel()
     kernel.save(tmp_path / "scale.hsaco")
-    assert (tmp_path / "scale.hsaco").read_bytes() == kernel.hsaco
-    manifest = dict(load(tmp_path / "scale.hsaco").manifest)
-    assert manifest.pop("code_sha256") == hashlib.sha256(kernel.hsaco).hexdigest()
-    assert manifest == kernel.manifest
+    content = (tmp_path / "scale.hsaco").read_bytes()
+    assert content.startswith(kernel.hsaco)
+    written = json.loads((tmp_path / "scale.json").read_text())
+    assert written.pop("code_sha256") == hashlib.sha256(content).hexdigest()
+    assert written == kernel.manifest
+    loaded = load(tmp_path / "scale.hsaco")
+    assert (loaded.manifest, loaded._image) == (kernel.manifest, kernel.hsaco)
