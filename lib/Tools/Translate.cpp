@@ -262,7 +262,7 @@ static LogicalResult writePromela(const std::shared_ptr<llvm::SourceMgr> &file,
     return failure();
   FailureOr<std::string> model =
       exportPromela(*kernel, options, isText ? &names : nullptr);
-  return failed(model) ? failure() : writeFile(request.output, *model);
+  return failed(model) ? failure() : write(request.output, *model);
 }
 
 static LogicalResult translate(const Request &request) {
