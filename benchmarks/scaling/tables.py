@@ -30,12 +30,6 @@ class Reason:
 
 REASONS: tuple[Reason, ...] = (
     Reason(
-        ("convert-scf-to-cf",),
-        (),
-        "upstream: each branch splits its block and moves the rest of it; 0.1 to 2 us "
-        "for each pair of branches",
-    ),
-    Reason(
         ("canonicalize",),
         ("if depth", "iter args", "channels", "carried depth"),
         "upstream: patterns look at all results or nested bodies again after each "

@@ -140,7 +140,7 @@ static constexpr char kLLVMPasses[] =
     "cse,"
     "tile-expand-math,"
     "lower-affine,"
-    "convert-scf-to-cf,"
+    "tile-expand-control-flow,"
     "convert-tile-threads-to-llvm{{index-bitwidth={0}},"
     "reconcile-unrealized-casts,"
     "tilews-clean-up";

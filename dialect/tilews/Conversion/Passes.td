@@ -117,6 +117,36 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def ExpandControlFlowPass
+    : Pass<"tile-expand-control-flow", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Turn loops and guards into branches between blocks";
+  let description = [{
+    Applies the patterns of upstream's `--convert-scf-to-cf` to one operation after
+    the other, the last of a block first. Each pattern moves the rest of its block
+    into a new one. In this order an operation is moved once for each operation
+    that it is nested in. In upstream's order all operations after each guard are
+    moved, and each move is recorded: a thread that loads 4096 elements with guards
+    took minutes and gigabytes.
+
+    ```mlir
+    scf.if %on {
+      llvm.store %x, %p : vector<4xf32>, !llvm.ptr<1>
+    }
+    ```
+
+    becomes
+
+    ```mlir
+      cf.cond_br %on, ^bb1, ^bb2
+    ^bb1:
+      llvm.store %x, %p : vector<4xf32>, !llvm.ptr<1>
+      cf.br ^bb2
+    ^bb2:
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect"];
+}
+
 def ConvertThreadsToLLVMPass
     : Pass<"convert-tile-threads-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Convert the remaining per-thread code to the LLVM dialect";

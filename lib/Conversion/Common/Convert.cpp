@@ -54,6 +54,12 @@ static void createArena(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
+/// The maximal number of elements of a fragment in one thread. LLVM scalarizes
+/// fragments, and takes time in proportion to the square of their number: 1024
+/// take seconds, 2048 on AMD minutes and gigabytes. A thread has 255 (NVIDIA)
+/// or 512 (AMD) registers.
+static constexpr int64_t kMaxRegisters = 1024;
+
 static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
@@ -64,10 +70,20 @@ static LogicalResult checkFragments(gpu::GPUFuncOp kernel) {
         return WalkResult::interrupt();
       }
       int64_t threads = getNumThreads(op);
-      if (getFragmentLayout(type).getNumThreads() != threads) {
+      FragmentLayout layout = getFragmentLayout(type);
+      if (layout.getNumThreads() != threads) {
         op->emitError("fragment is spread over ")
-            << getFragmentLayout(type).getNumThreads()
-            << " threads, but the operation runs on " << threads;
+            << layout.getNumThreads() << " threads, but the operation runs on "
+            << threads;
+        return WalkResult::interrupt();
+      }
+      if (layout.getNumValues() > kMaxRegisters) {
+        auto tensor = cast<RankedTensorType>(type);
+        op->emitError("fragment ")
+            << RankedTensorType::get(tensor.getShape(), tensor.getElementType())
+            << " has " << layout.getNumValues() << " elements in each of "
+            << threads << " threads, the limit is " << kMaxRegisters
+            << "; use smaller fragments or more threads";
         return WalkResult::interrupt();
       }
     }

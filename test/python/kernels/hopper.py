@@ -13,7 +13,7 @@ from tilews import compiler, passmanager
 LOWER = (
     "builtin.module(gpu.module(tile-infer-layouts,tile-plan-shared-memory,"
     "tile-insert-barriers,tile-lower-channels,convert-tile-to-nvvm,cse,tile-expand-math,lower-affine,"
-    "convert-scf-to-cf,convert-tile-threads-to-llvm,reconcile-unrealized-casts,"
+    "tile-expand-control-flow,convert-tile-threads-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse,convert-nvvm-to-llvm))"
 )
 

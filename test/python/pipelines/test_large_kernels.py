@@ -17,6 +17,8 @@ from benchmarks.scaling.texts import function, module, repeat
 OPT = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin" / "tilews-opt"
 #: The stack that Linux gives a process by default.
 STACK = 8 << 20
+#: Bytes; libraries and tables take half of it.
+MEMORY = 2 << 30
 #: Seconds; what is exponential takes hours.
 TIMEOUT = 300
 SCHEDULE = (
@@ -31,6 +33,7 @@ SCHEDULE = (
 
 def limit_stack():
     resource.setrlimit(resource.RLIMIT_STACK, (STACK, STACK))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def run(text: str, *flags: str) -> str:
@@ -75,6 +78,23 @@ def test_nested_loops_overflow_no_stack(chip):
 @pytest.mark.parametrize("pipeline", ["nvvm=chip=sm_90a", "rocdl=chip=gfx942"])
 def test_long_chains_overflow_no_stack(pipeline):
     run(scalars(10000), f"--tilews-to-{pipeline}")
+
+
+@pytest.mark.parametrize("pipeline", ["nvvm=chip=sm_90a", "rocdl=chip=gfx942"])
+def test_guards_in_sequence_take_linear_memory(pipeline):
+    # Each load and store has a guard. As many moves of the rest of the block as
+    # there are pairs of guards take more memory.
+    fragment, memory = f"tensor<{32 * 1024}xf32>", "memref<?xf32>"
+    body = repeat(
+        3,
+        lambda i: (
+            f"%l{i} = tile.load %P[%c{i and 1}] : {memory} -> {fragment}\n"
+            f"tile.store %l{i} to %P[%c64] : {fragment} to {memory}"
+        ),
+    )
+    text = module(function(body, arguments=f"%P: {memory}, %n: index"))
+    text = text.replace("tile.threads = 128", "tile.threads = 32")
+    run(text, f"--tilews-to-{pipeline}")
 
 
 def test_a_long_chain_in_a_pipelined_loop_overflows_no_stack():

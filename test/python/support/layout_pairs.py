@@ -113,7 +113,7 @@ def lowering(target: str) -> str:
         "cse",
         "tile-expand-math",
         "lower-affine",
-        "convert-scf-to-cf",
+        "tile-expand-control-flow",
         "convert-tile-threads-to-llvm",
         "reconcile-unrealized-casts",
         "canonicalize",

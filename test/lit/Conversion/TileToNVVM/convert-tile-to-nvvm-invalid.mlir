@@ -27,6 +27,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
 // -----
 
 gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  gpu.func @registers(%x: memref<262144xf32>) kernel {
+    // expected-error @below {{fragment 'tensor<262144xf32>' has 2048 elements in each of 128 threads, the limit is 1024; use smaller fragments or more threads}}
+    %t = tile.load %x[0] : memref<262144xf32> -> tensor<262144xf32, #tile.fragment<thread = (128):(1*d0), value = (2048):(128*d0)>>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
   gpu.func @plan() kernel {
     // expected-error @below {{has no place in shared memory; run --tile-plan-shared-memory first}}
     // expected-error @below {{failed to legalize operation 'tile.alloc_shared'}}
