@@ -85,7 +85,8 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
     GPUs of both vendors have fast instructions for `exp2` and `log2` in f32.
     For the other functions, tilews links no library. This pass computes `exp`,
     `log`, `log10` and `tanh` from these two, and `powf`, the hyperbolic
-    functions and the inverse of `sqrt` from other functions. `sin`, `cos`,
+    functions and the inverse of `sqrt` from other functions. Powers of integers are
+    computed by repeated squaring. `sin`, `cos`,
     `erf`, `atan`, `log1p`, `expm1` and related functions use the polynomials of
     upstream. Narrower types are computed in f32. It is an error if a function
     of f64 remains.
@@ -113,6 +114,7 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::LLVM::LLVMDialect"
   ];
 }

@@ -135,6 +135,25 @@ static LogicalResult checkConstants(gpu::GPUFuncOp kernel,
   return failure(result.wasInterrupted());
 }
 
+/// Fails if an operation on tiles accesses a buffer of indices of 64 bits.
+/// Layouts and the plan of shared memory took them for 32 bits.
+static LogicalResult checkIndexBuffers(gpu::GPUFuncOp kernel,
+                                       unsigned indexBitwidth) {
+  WalkResult result = kernel.walk([&](AccessOpInterface op) {
+    for (Type type : op->getOperandTypes()) {
+      auto buffer = dyn_cast<MemRefType>(type);
+      if (indexBitwidth == 32 || !buffer || !buffer.getElementType().isIndex())
+        continue;
+      op->emitError("accesses elements of type index, which have 32 bits in "
+                    "memory, with index-bitwidth=64; use elements of i32 or "
+                    "i64, and arith.index_cast");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult checkRoles(gpu::GPUFuncOp kernel, const TargetInfo &info) {
   WalkResult result = kernel.walk(
       [&](SpecializeOp op) { return WalkResult(op.verifyTarget(info)); });
@@ -213,7 +232,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   LoweringContext lowering(target, kernel);
   if (failed(checkRoles(kernel, target.info)) ||
       failed(checkFragments(kernel)) || failed(checkChannels(kernel)) ||
-      failed(checkConstants(kernel, target.indexBitwidth)))
+      failed(checkConstants(kernel, target.indexBitwidth)) ||
+      failed(checkIndexBuffers(kernel, target.indexBitwidth)))
     return failure();
   collectMaxVectors(kernel, lowering);
   remarkUnscheduledLoops(kernel);

@@ -62,6 +62,12 @@ def _ceiling(a: int, b: int) -> int:
 
 
 #: Binary operations: the bits above the width are cut off.
+def _power(a: int, b: int, w: int) -> int:
+    if b < 0:  # the reciprocal, toward zero
+        return {1: 1, -1: -1 if b % 2 else 1, 0: -1}.get(a, 0)
+    return pow(a, b, 1 << w)
+
+
 BINARY: dict[str, Definition] = {
     "arith.addi": lambda a, b, w: a + b,
     "arith.subi": lambda a, b, w: a - b,
@@ -83,6 +89,7 @@ BINARY: dict[str, Definition] = {
     "arith.floordivsi": _divide(True, lambda a, b: a // b),
     "arith.ceildivsi": _divide(True, _ceiling),
     "arith.ceildivui": _divide(False, _ceiling),
+    "math.ipowi": _power,
 }
 #: Those of the index dialect, by their twins.
 INDEX_TWINS = {

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/Statistic.h"
@@ -100,6 +101,60 @@ struct TanhPattern : OpRewritePattern<math::TanhOp> {
     Value sum = arith::AddFOp::create(b, math::ExpOp::create(b, twice), one);
     Value rest = arith::DivFOp::create(b, two, sum);
     rewriter.replaceOpWithNewOp<arith::SubFOp>(op, one, rest);
+    return success();
+  }
+};
+
+/// Computes a power of integers by repeated squaring, modulo 2^bits. The bits of
+/// a negative exponent are right for the bases 1 and -1, which depend on the
+/// lowest bit only; with others the result is the reciprocal toward zero, and
+/// -1 for the base 0, as in the interpreter.
+struct IntegerPowerPattern : OpRewritePattern<math::IPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::IPowIOp op,
+                                PatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type type = op.getType(), element = getElementTypeOrSelf(type);
+    auto constant = [&](int64_t value) -> Value {
+      TypedAttr attr = b.getIntegerAttr(element, value);
+      if (auto vector = dyn_cast<VectorType>(type))
+        attr = DenseElementsAttr::get(vector, attr);
+      return arith::ConstantOp::create(b, attr);
+    };
+    auto is = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, predicate, x, y);
+    };
+    auto select = [&](Value condition, Value x, Value y) -> Value {
+      return arith::SelectOp::create(b, condition, x, y);
+    };
+    Value base = op.getLhs(), exponent = op.getRhs();
+    Value zero = constant(0), one = constant(1), minusOne = constant(-1);
+    int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+    auto loop = scf::ForOp::create(b, arith::ConstantIndexOp::create(b, 0),
+                                   arith::ConstantIndexOp::create(b, bits),
+                                   arith::ConstantIndexOp::create(b, 1),
+                                   ValueRange{one, base, exponent});
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value power = loop.getRegionIterArg(0), square = loop.getRegionIterArg(1),
+            rest = loop.getRegionIterArg(2);
+      Value bit = arith::AndIOp::create(b, rest, one);
+      Value isSet = is(arith::CmpIPredicate::ne, bit, zero);
+      Value product =
+          arith::MulIOp::create(b, power, select(isSet, square, one));
+      Value next = arith::MulIOp::create(b, square, square);
+      rest = arith::ShRUIOp::create(b, rest, one);
+      scf::YieldOp::create(b, ValueRange{product, next, rest});
+    }
+    using Predicate = arith::CmpIPredicate;
+    Value isUnit = arith::OrIOp::create(b, is(Predicate::eq, base, one),
+                                        is(Predicate::eq, base, minusOne));
+    Value inverse = select(is(Predicate::eq, base, zero), minusOne,
+                           select(isUnit, loop.getResult(0), zero));
+    rewriter.replaceOp(op, select(is(Predicate::slt, exponent, zero), inverse,
+                                  loop.getResult(0)));
     return success();
   }
 };
@@ -187,7 +242,7 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
     patterns.add<ScaledPattern<math::ExpOp, math::Exp2Op>>(context, log2e, 1);
     patterns.add<ScaledPattern<math::LogOp, math::Log2Op>>(context, 1, ln2);
     patterns.add<ScaledPattern<math::Log10Op, math::Log2Op>>(context, 1, lg2);
-    patterns.add<TanhPattern, WidenPattern>(context);
+    patterns.add<TanhPattern, WidenPattern, IntegerPowerPattern>(context);
     // LLVM's own code for exp2 scales small arguments and results by three more
     // instructions. It has none for log2 on NVPTX.
     patterns.add<InstructionPattern<math::Exp2Op>>(
@@ -196,9 +251,9 @@ struct ExpandMathPass : tilews::impl::ExpandMathPassBase<ExpandMathPass> {
     if (target->isNVIDIA())
       patterns.add<InstructionPattern<math::Log2Op>>(context,
                                                      "llvm.nvvm.lg2.approx.f");
-    math::populateExpansionPatterns(patterns, {"powf", "sinh", "cosh", "tan",
-                                               "asinh", "acosh", "atanh",
-                                               "fpowi", "ipowi", "rsqrt"});
+    math::populateExpansionPatterns(patterns,
+                                    {"powf", "sinh", "cosh", "tan", "asinh",
+                                     "acosh", "atanh", "fpowi", "rsqrt"});
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       static constexpr StringRef used[] = {
           "math.sin",   "math.cos",   "math.erf",  "math.erfc",
