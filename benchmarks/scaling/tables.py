@@ -99,8 +99,8 @@ take n^2 time: 0.7 ms for each remark at 400 of them. Proofs stop at limits, whi
 [verifier.md](verifier.md) lists.
 
 `test_large_kernels.py` compiles long chains and deep nests with a stack of 8 MiB. The
-parser of MLIR overflows that stack at 2500 to 3000 nested loops, or 3000 to 4000 nested
-`scf.if`, before any pass runs. In a kernel's Python source, expressions and chains of
+tools refuse text with more than 1024 nested brackets, because MLIR's parser overflows
+that stack at 2500 nested loops. In a kernel's Python source, expressions and chains of
 `elif` are limited by Python's limit of recursion; deeper ones are an error with a hint.
 """
 

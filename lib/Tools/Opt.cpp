@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // tilews-opt is upstream's MlirOptMain with all dialects and passes registered.
+// Input that would crash upstream's parser is refused before.
+//
 // A build with assertions also has `--debug-only=TYPE,...`: libLLVM defines
 // that option only where it was itself built with assertions, which Debian's
 // was not, while the debug output of our own passes needs no more than our own
@@ -20,14 +22,19 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/ParserLimits.h"
 #include "tilews/Version.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ManagedStatic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 #ifndef NDEBUG
@@ -74,6 +81,31 @@ static void registerStatistics() {
   });
 }
 
+/// What `MlirOptMain` does with a file, after a check that its parser can read
+/// it.
+static mlir::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
+                               mlir::DialectRegistry &registry,
+                               const mlir::MlirOptMainConfig &config) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> from = mlir::openInputFile(input, &error);
+  if (!from) {
+    llvm::errs() << error << "\n";
+    return mlir::failure();
+  }
+  if (failed(tilews::checkForParser(*from, config.inputSplitMarker())))
+    return mlir::failure();
+  std::unique_ptr<llvm::ToolOutputFile> to =
+      mlir::openOutputFile(output, &error);
+  if (!to) {
+    llvm::errs() << error << "\n";
+    return mlir::failure();
+  }
+  if (failed(mlir::MlirOptMain(to->os(), std::move(from), registry, config)))
+    return mlir::failure();
+  to->keep();
+  return mlir::success();
+}
+
 int tilewsOptMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter(
       [](llvm::raw_ostream &os) { os << "tilews " TILEWS_VERSION "\n"; });
@@ -84,6 +116,12 @@ int tilewsOptMain(int argc, char **argv) {
   registerDebugOnly();
 #endif
   registerStatistics();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "tilews pass driver\n", registry));
+  llvm::InitLLVM init(argc, argv);
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "tilews pass driver\n", registry);
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, output, registry));
+  return mlir::asMainReturnCode(run(input, output, registry, config));
 }

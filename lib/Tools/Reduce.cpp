@@ -23,6 +23,7 @@
 
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
+#include "tilews/Support/ParserLimits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -33,6 +34,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 
@@ -215,7 +217,20 @@ private:
 };
 } // namespace
 
+/// Checks the files of the command line. Upstream reads them itself.
+static LogicalResult checkFiles(ArrayRef<char *> arguments) {
+  for (StringRef path : arguments) {
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!path.starts_with("-") && file &&
+        failed(tilews::checkForParser(**file)))
+      return failure();
+  }
+  return success();
+}
+
 int tilewsReduceMain(int argc, char **argv) {
+  if (failed(checkFiles(ArrayRef(argv, argc).drop_front())))
+    return EXIT_FAILURE;
   DialectRegistry registry;
   tilews::registerAllDialects(registry);
   tilews::registerAllPasses();

@@ -20,6 +20,7 @@
 #include "tilews-c/Tools.h"
 #include "tilews/InitAll.h"
 #include "tilews/Support/Files.h"
+#include "tilews/Support/ParserLimits.h"
 #include "tilews/Target/Compile.h"
 #include "tilews/Target/Promela.h"
 #include "tilews/Version.h"
@@ -278,6 +279,8 @@ static LogicalResult translate(const Request &request) {
     llvm::errs() << "error: " << error << "\n";
     return failure();
   }
+  if (failed(checkForParser(*file)))
+    return failure();
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllPasses();

@@ -87,8 +87,7 @@ class Mutator:
         for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3))):
             # A deletion can leave nothing of a short input.
             text = rng.choice(self.actions)(rng, text.strip() or "module {}")
-        # MLIR's own parser crashes on this one.
-        return text.replace("array<index", "array<i64")
+        return text
 
     @staticmethod
     def _replace(rng, text: str, pattern: str, choices) -> str:

@@ -71,7 +71,7 @@ def test_states_of_a_sequence_of_loops_do_not_multiply():
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_nested_loops_overflow_no_stack(chip):
-    # The parser of MLIR overflows at 2500 to 3000.
+    # Text with more than 1024 nested brackets is refused.
     run(depth(1000), f"--tile-set-target=chip={chip}", *SCHEDULE)
 
 

@@ -1,0 +1,38 @@
+//===- ParserLimits.h - Text that upstream cannot parse ---------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_SUPPORT_PARSERLIMITS_H
+#define TILEWS_SUPPORT_PARSERLIMITS_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace llvm {
+class MemoryBuffer;
+} // namespace llvm
+
+namespace tilews {
+
+/// A place of a text that would crash upstream's parser.
+struct ParserFault {
+  size_t offset;
+  std::string message;
+};
+
+/// Finds the first such place. Bytecode has none.
+std::optional<ParserFault> findParserFault(llvm::StringRef text);
+
+/// Prints an error at the first such place of a file. `splitMarker` separates
+/// texts that are parsed one by one, unless it is empty.
+mlir::LogicalResult checkForParser(const llvm::MemoryBuffer &file,
+                                   llvm::StringRef splitMarker = "");
+
+} // namespace tilews
+
+#endif // TILEWS_SUPPORT_PARSERLIMITS_H

@@ -1,0 +1,19 @@
+//===- LspInput.h - What the language server reads --------------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_TOOLS_LSPINPUT_H
+#define TILEWS_TOOLS_LSPINPUT_H
+
+namespace tilews {
+
+/// Puts a filter before the standard input of this process, which replaces
+/// documents that would crash the parser. Returns false if there is no pipe.
+bool filterLspInput();
+
+} // namespace tilews
+
+#endif // TILEWS_TOOLS_LSPINPUT_H

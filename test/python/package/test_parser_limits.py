@@ -1,0 +1,204 @@
+"""Text that would crash MLIR's parser is one error with a place, in every tool."""
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tilews import ir
+
+BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
+DEEP = "is nested too deeply: the limit is 1024 brackets or minus signs"
+ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
+#: Texts, the error, and its line and column.
+CASES = {
+    "lists": (
+        '"a"() {\nm = ' + "[" * 10000 + "]" * 10000 + "} : () -> ()",
+        DEEP,
+        2,
+        1028,
+    ),
+    "regions": ('"a"() ({\n' * 5000 + "}) : () -> ()" * 5000, DEEP, 513, 4),
+    "signs": (
+        '"a"() {m = affine_map<(d0) -> (' + "-" * 20000 + "d0)>} : () -> ()",
+        DEEP,
+        1,
+        1056,
+    ),
+    "array": (
+        '// array<index\n"[array<index" "a"() {m = array <\nindex: 1>}',
+        ARRAY,
+        3,
+        1,
+    ),
+}
+#: What resembles the cases, and is read.
+VALID = (
+    '"a"() {m = "' + "[" * 5000 + '"} : () -> () // ' + "[" * 5000,
+    '"a"() {m = ' + "[" * 1000 + "]" * 1000 + "} : () -> ()",
+    '"a"() {m = array<i64: ' + ", ".join(["-1"] * 3000) + ">} : () -> ()",
+    '"a"() {m = affine_set<(d0) : (' + ", ".join(["d0 >= 0"] * 3000) + ")>} : () -> ()",
+    '"a"() {m = () -> ()} : () -> ()\n' * 3000,
+)
+TOOLS = {
+    "opt": ["tilews-opt", "--allow-unregistered-dialect"],
+    "translate": ["tilews-translate", "--to=ptx"],
+    "reduce": ["tilews-reduce", "--reduce-kernel=test=false"],
+}
+
+
+@pytest.fixture
+def context():
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        yield context
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools(tool, name, tmp_path):
+    text, message, line, column = CASES[name]
+    file = tmp_path / "case.mlir"
+    file.write_text(text)
+    command = [BIN / TOOLS[tool][0], *TOOLS[tool][1:], file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"case.mlir:{line}:{column}: error: {message}" in done.stderr
+    assert done.stderr.count("error:") == 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_python(name, context, tmp_path):
+    text, message, line, column = CASES[name]
+    file = tmp_path / "case.mlir"
+    file.write_text(text)
+    for parse, argument in (
+        (ir.Module.parse, text),
+        (ir.Module.parse, text.encode()),
+        (ir.Module.parseFile, str(file)),
+        (ir.Operation.parse, text),
+        (ir.Attribute.parse, text),
+        (ir.Type.parse, text),
+    ):
+        with pytest.raises(ir.MLIRError) as caught:
+            parse(argument)
+        (error,) = caught.value.error_diagnostics
+        assert error.message.startswith(message)
+        assert f":{line}:{column}" in str(error.location)
+
+
+@pytest.mark.parametrize("text", VALID, ids=range(len(VALID)))
+def test_what_is_no_nesting_is_read(text, context):
+    assert ir.Module.parse(text)
+
+
+def test_a_file_that_is_missing(context):
+    with pytest.raises(ir.MLIRError, match="No such file"):
+        ir.Module.parseFile("missing.mlir")
+
+
+def test_each_part_of_a_split_file_has_its_own_limit():
+    part = '"a"() {m = ' + "[" * 600  # not closed
+    command = [BIN / "tilews-opt", "--split-input-file", "-"]
+    done = subprocess.run(
+        command,
+        input=f"{part}\n// -----\n{part}",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "too deeply" not in done.stderr
+
+
+class Server:
+    """A language server, as an editor talks to it."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [BIN / "tilews-lsp-server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.timer = threading.Timer(60, self.process.kill)
+        self.timer.start()
+        self.send("initialize", {"capabilities": {}}, id=0)
+        assert self.receive()["id"] == 0
+
+    def send(self, method, params, **more):
+        body = {"jsonrpc": "2.0", "method": method, "params": params, **more}
+        self.send_text(json.dumps(body).encode())
+
+    def send_text(self, body):
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def receive(self):
+        length = None
+        while line := self.process.stdout.readline().strip():
+            length = int(line.split(b":")[1])
+        assert length, "the server has ended"
+        return json.loads(self.process.stdout.read(length))
+
+    def open(self, text):
+        document = {"uri": URI, "languageId": "mlir", "version": 1, "text": text}
+        self.send("textDocument/didOpen", {"textDocument": document})
+        return self.receive()["params"]["diagnostics"]
+
+    def change(self, version, *changes):
+        document = {"uri": URI, "version": version}
+        self.send(
+            "textDocument/didChange",
+            {"textDocument": document, "contentChanges": list(changes)},
+        )
+        return self.receive()["params"]["diagnostics"]
+
+    def end(self):
+        self.send("shutdown", None, id=1)
+        assert self.receive()["id"] == 1
+        self.send("exit", None)
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+        self.timer.cancel()
+
+
+URI = "test:///case.mlir"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_language_server_survives_what_is_opened(name):
+    text, message, line, column = CASES[name]
+    server = Server()
+    (found,) = server.open(text)
+    assert message in found["message"]
+    assert found["range"]["start"] == {"line": line - 1, "character": column - 1}
+    server.end()
+
+
+def test_the_language_server_survives_changes():
+    server = Server()
+    assert server.open("module {\n}\n") == []
+    inside = {"line": 1, "character": 0}
+    insert = {"range": {"start": inside, "end": inside}}
+    (found,) = server.change(2, {**insert, "text": "[" * 10000})
+    assert DEEP in found["message"]
+    assert found["range"]["start"] == {"line": 1, "character": 1023}
+    # The brackets are removed again.
+    end = {"line": 1, "character": 10000}
+    erase = {"range": {"start": inside, "end": end}, "text": ""}
+    assert server.change(3, erase) == []
+    (found,) = server.change(4, {**insert, "text": '"tile.unknown"() : () -> ()\n'})
+    assert "unregistered operation 'tile.unknown'" in found["message"]
+    server.end()
+
+
+def test_the_language_server_survives_messages():
+    server = Server()
+    server.send_text(b'{"params": ' + b"[" * 100000)
+    server.send_text(b"nothing")
+    assert server.open("module {\n}\n") == []
+    server.end()
