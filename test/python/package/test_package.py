@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import tilews
+from tilews import ir
 
 DIALECTS = """affine amdgpu arith builtin cf func gpu index llvm math memref nvgpu
 nvvm rocdl scf tensor tile ub vector""".split()
@@ -58,3 +59,24 @@ def test_native_module_has_the_same_version():
     from tilews._mlir_libs import _tilews
 
     assert _tilews.__version__ == tilews.__version__
+
+
+def test_locations_of_another_kind_are_refused():
+    with ir.Context():
+        locations = {
+            "unknown": ir.Location.unknown(),
+            "file": ir.Location.file("x.mlir", 1, 2),
+            "name": ir.Location.name("x"),
+        }
+        locations["call"] = ir.Location.callsite(locations["file"], [locations["name"]])
+        owners = {"callee": "call", "caller": "call", "filename": "file"}
+        owners |= {"name_str": "name", "child_loc": "name"}
+        for name, owner in owners.items():
+            for kind, location in locations.items():
+                if kind == owner:
+                    assert getattr(location, name)
+                    continue
+                with pytest.raises(ValueError, match="expected a "):
+                    getattr(location, name)
+        with pytest.raises(ValueError, match="expected a LocationAttr"):
+            ir.Location.from_attr(ir.Attribute.parse("unit"))

@@ -11,7 +11,12 @@ import pytest
 from benchmarks.scaling import __main__ as scaling
 from benchmarks.scaling.axes import AXES
 from benchmarks.scaling.pipelined_kernels import doubled, pipelines
-from benchmarks.scaling.straight_kernels import depth, scalars
+from benchmarks.scaling.straight_kernels import (
+    carried_depth,
+    depth,
+    if_depth,
+    scalars,
+)
 from benchmarks.scaling.texts import function, module, repeat
 
 OPT = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin" / "tilews-opt"
@@ -73,6 +78,14 @@ def test_states_of_a_sequence_of_loops_do_not_multiply():
 def test_nested_loops_overflow_no_stack(chip):
     # Text with more than 1024 nested brackets is refused.
     run(depth(1000), f"--tile-set-target=chip={chip}", *SCHEDULE)
+
+
+@pytest.mark.parametrize("make", [depth, carried_depth, if_depth])
+@pytest.mark.parametrize("size", [10, 20, 22, 40])
+def test_no_pass_is_exponential_in_depth(size, make):
+    # Barriers of 18, 20 and 22 nested loops once took 1.9, 7 and 28 s.
+    for pipeline in ("nvvm=chip=sm_80", "nvvm=chip=sm_90a", "rocdl=chip=gfx942"):
+        run(make(size), f"--tilews-to-{pipeline}")
 
 
 @pytest.mark.parametrize("pipeline", ["nvvm=chip=sm_90a", "rocdl=chip=gfx942"])
