@@ -33,7 +33,7 @@ public:
 
 private:
   /// Some ten times what the schedules of the tests take.
-  static constexpr size_t kMaxSteps = 20000000;
+  static constexpr size_t kMaxSteps = 100000000;
 
   mlir::Operation *kernel;
   size_t steps = 0;

@@ -56,7 +56,7 @@ def kernels() -> list[tuple[str, str]]:
     files = sorted((ROOT / "examples").glob("*.mlir"))
     files += sorted((ROOT / "test/lit").rglob("*.mlir"))
     for path in files:
-        pieces = re.split(r"^// -----.*$", path.read_text(), flags=re.M)
+        pieces = re.split(r"^// ?---.*$", path.read_text(), flags=re.M)
         found += [
             (f"{path.relative_to(ROOT)}-{i}", piece)
             for i, piece in enumerate(pieces)

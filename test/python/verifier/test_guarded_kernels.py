@@ -52,7 +52,7 @@ def test_a_proof_that_takes_too_long_says_why():
     (remark,) = passes.verify_schedule(lower("three masks", 11), report=True)
     assert "tile-verify-0001" in remark
     assert re.search(
-        r"the proof was given up after 20 million steps: paths forked most often at "
+        r"the proof was given up after 100 million steps: paths forked most often at "
         r"this condition, \d+ times, and each iteration between a decision and its use "
         r"multiplies the states",
         remark,
