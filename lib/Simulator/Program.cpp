@@ -33,6 +33,7 @@ const Registry &Registry::get() {
   static const Registry registry = [] {
     Registry all;
     registerArithHandlers(all);
+    registerAtomicHandlers(all);
     registerBarrierHandlers(all);
     registerCastHandlers(all);
     registerMathHandlers(all);
@@ -67,7 +68,9 @@ LogicalResult Frame::run(const BlockCode &code, ArrayRef<Datum> arguments) {
   for (const Instruction &inst : ArrayRef(code.body).drop_back()) {
     if (++steps == launch.maxSteps)
       return fail(inst, "is the block's operation number " + Twine(steps) +
-                            ", which is the limit; the kernel may be endless");
+                            ", which is the limit; the kernel may be endless, "
+                            "or needs a larger one (max_steps, or "
+                            "TILEWS_MAX_STEPS for calls)");
     if (!inst.takesUnfinished)
       for (unsigned operand : inst.operands)
         if (state.isUnfinished(agent, values[operand]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,24 @@ from .runtime.arrays import describe, fingerprint
 from .runtime.scalars import read_grid, scalar_packer
 from .sim._launch import find_kernel, find_overlap
 from .specialize import Argument, Specialization
+
+#: Operations of a block after which a call fails: some seconds of scalar operations.
+_MOST_STEPS = 100_000_000
+
+
+def _most_steps() -> int:
+    """The operations that a block may execute: `TILEWS_MAX_STEPS`, 0 for any number.
+
+    Raises:
+        LaunchError: the variable is no such number.
+    """
+    text = os.environ.get("TILEWS_MAX_STEPS", str(_MOST_STEPS))
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise LaunchError(
+            "TILEWS_MAX_STEPS: expected the number of operations that a block may "
+            f"execute, or 0 for any number, found {text!r}"
+        )
+    return int(text)
 
 
 class InterpretedKernel:
@@ -96,7 +115,7 @@ class InterpretedKernel:
         if overlap := find_overlap(kernel, args):
             raise LaunchError(overlap)
         blocks = None if grid is None else read_grid(grid, self._name)
-        sim.run(self._module, self._name, args, blocks)
+        sim.run(self._module, self._name, args, blocks, max_steps=_most_steps())
 
     def _check(self, args: Sequence[Any]) -> None:
         """Checks what the types of the kernel's arguments do not say."""

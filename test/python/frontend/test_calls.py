@@ -202,3 +202,19 @@ def test_reductions_to_scalars_are_lowered(chip):
     assert "tensor.extract" in compiled.mlir("tile")
     assert "vector.extract" not in compiled.mlir("target")
     assert "total" in compiled.asm
+
+
+def test_an_endless_loop_ends_with_an_error(monkeypatch):
+    @tilews.kernel(threads=32)
+    def endless(X: tl.Tensor["N", tl.i32]):
+        tl.grid(1)
+        i = tl.load(X[0])
+        while i >= 0:
+            i += 0
+
+    monkeypatch.setenv("TILEWS_MAX_STEPS", "10000")
+    with pytest.raises(sim.SimulationError, match=r"number 10000.*TILEWS_MAX"):
+        endless(np.zeros(1, np.int32))
+    monkeypatch.setenv("TILEWS_MAX_STEPS", "many")
+    with pytest.raises(LaunchError, match=r"found 'many'"):
+        endless(np.zeros(1, np.int32))
