@@ -22,6 +22,7 @@
 
 #include "Access.h"
 #include "BlockState.h"
+#include "ConcurrentBlocks.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -55,6 +56,18 @@ LogicalResult sim::forEachRow(const MemRef &memref, const Box &box,
         return succeeded(fn(row));
       });
   return success(ok);
+}
+
+Box sim::getBox(const Frame &frame, const Instruction &inst,
+                const tile::TileRegion &region, unsigned operand) {
+  Box box;
+  box.sizes = region.sizes;
+  for (OpFoldResult offset : region.offsets) {
+    auto constant = dyn_cast<Attribute>(offset);
+    box.offsets.push_back(constant ? cast<IntegerAttr>(constant).getInt()
+                                   : frame.getInteger(inst, operand++));
+  }
+  return box;
 }
 
 static LogicalResult failUnwritten(Frame &frame, const Instruction &inst,
@@ -100,6 +113,8 @@ LogicalResult sim::writeBox(Frame &frame, const Instruction &inst,
                             const T *values) {
   if (failed(checkWritable(frame, inst, memref)))
     return failure();
+  if (ConcurrentBlocks *blocks = frame.getLaunch().concurrent)
+    blocks->noteChange();
   int64_t length = box.sizes.empty() ? 1 : box.sizes.back();
   return forEachRow(memref, box, [&](const Row &row) {
     memref.write(row.first, getRowStride(memref), row.high - row.low,
@@ -169,6 +184,9 @@ LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
         return failUnwritten(frame, inst, row.coords, i - row.low);
       T combined = combine(old, values[i]);
       normalize(memref.type, &combined, 1);
+      if (ConcurrentBlocks *blocks = frame.getLaunch().concurrent;
+          blocks && (!reads || std::memcmp(&combined, &old, sizeof(T)) != 0))
+        blocks->noteChange();
       memref.write(element, stride, 1, &combined);
     }
     values += length;

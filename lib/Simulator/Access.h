@@ -27,6 +27,11 @@ struct Box {
   }
 };
 
+/// Returns the region of an operation. Its dynamic offsets are the operands from
+/// `operand` on.
+Box getBox(const Frame &frame, const Instruction &inst,
+           const tile::TileRegion &region, unsigned operand);
+
 /// A row of a region. Its elements `low` to `high` (exclusive) lie in the
 /// memref. `first` is the offset of element `low` in elements, `coords` its
 /// coordinates.

@@ -11,6 +11,9 @@
 // numbers are skipped, and the failure of the block with the smallest number is
 // reported: the result does not depend on the number of CPU threads.
 //
+// Kernels with loops in which a block may wait for another one run all blocks
+// concurrently (ConcurrentBlocks.h).
+//
 // Kernels that print or update memory atomically, and searches, which restore
 // the memory between runs, use one CPU thread.
 //
@@ -18,12 +21,14 @@
 
 #include "tilews/Simulator/Interpreter.h"
 #include "BlockRunner.h"
+#include "ConcurrentBlocks.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SharedBuffers.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <atomic>
 #include <mutex>
@@ -36,7 +41,18 @@ using namespace tilews::sim;
 /// Returns whether the outcome may depend on the order of blocks.
 static bool isOrdered(gpu::GPUFuncOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
-    return isa<tile::AtomicRMWOp, tile::PrintOp, memref::AtomicRMWOp>(op)
+    return isa<tile::AtomicOpInterface, tile::PrintOp, memref::AtomicRMWOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Returns whether a block may wait for another one: a loop repeats an access
+/// that others may change the result of.
+static bool mayWait(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](tile::AtomicOpInterface op) {
+    return op->getNumResults() > 0 && op->getParentOfType<scf::WhileOp>()
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -105,6 +121,15 @@ public:
   void work() {
     for (int64_t i; (i = next++) < count && i < firstFailed;)
       runBlock(i);
+  }
+  /// Runs one block, unless one has failed. The first failure in time counts:
+  /// later ones are of blocks that waited for that one.
+  bool workOn(int64_t index) {
+    if (!failure)
+      runBlock(index);
+    if (failure)
+      firstFailed = -1;
+    return !failure;
   }
   int64_t size() const { return count; }
   const std::optional<Failure> &getFailure() const { return failure; }
@@ -189,6 +214,14 @@ static void runBlocks(BlockQueue &queue, int64_t threads) {
     helper.join();
 }
 
+/// Runs all blocks of a kernel whose blocks may wait for each other.
+static void runWaitingBlocks(BlockQueue &queue, Launch &launch) {
+  ConcurrentBlocks blocks(queue.size(),
+                          [&](int64_t index) { return queue.workOn(index); });
+  launch.concurrent = &blocks;
+  blocks.runAll();
+}
+
 static LogicalResult report(const Failure &reason) {
   InFlightDiagnostic diag = emitError(reason.location) << reason.message;
   for (auto &[location, note] : reason.notes)
@@ -230,9 +263,17 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
       options.threads ? options.threads : std::thread::hardware_concurrency();
   bool isSearch = options.timing.kind == TimingKind::Worst ||
                   options.timing.kind == TimingKind::Exhaustive;
-  runBlocks(queue, isSearch || isOrdered(kernel)
-                       ? 1
-                       : std::min(threads, queue.size()));
+  if (isSearch && mayWait(kernel))
+    return mlir::emitError(kernel.getLoc(), "'")
+           << kernel.getName()
+           << "' has loops in which blocks may wait for each other, but a "
+              "search runs each block alone; use the policy 'random'";
+  if (mayWait(kernel))
+    runWaitingBlocks(queue, launch);
+  else
+    runBlocks(queue, isSearch || isOrdered(kernel)
+                         ? 1
+                         : std::min(threads, queue.size()));
   if (queue.getFailure())
     return report(*queue.getFailure());
   return success();

@@ -127,6 +127,7 @@ private:
 };
 
 void registerArithHandlers(Registry &registry);
+void registerAtomicHandlers(Registry &registry);
 void registerBarrierHandlers(Registry &registry);
 void registerCastHandlers(Registry &registry);
 void registerMathHandlers(Registry &registry);
@@ -161,6 +162,8 @@ struct Launch {
   tile::Cluster cluster = {};
   llvm::ArrayRef<OrderedEvent> order;
   llvm::function_ref<void(const Exploration &)> explored = nullptr;
+  /// Set if blocks of the launch wait for each other.
+  class ConcurrentBlocks *concurrent = nullptr;
 };
 
 /// The values of an agent during its execution.

@@ -183,6 +183,12 @@ public:
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
   }
+  /// Returns whether several threads hold the same element.
+  bool isShared() const {
+    return llvm::any_of(thread, [](const Mode &mode) {
+      return mode.stride == 0 && mode.extent != 1;
+    });
+  }
   /// Whether every register holds the same element in both layouts, however
   /// their modes are written.
   bool isSameAs(const FragmentLayout &other) const {

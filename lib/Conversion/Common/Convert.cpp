@@ -244,6 +244,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   ConversionTarget legal(*context);
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
+  populateAtomicPatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
   populateScanPatterns(converter, lowering, patterns);

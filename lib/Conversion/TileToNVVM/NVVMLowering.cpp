@@ -250,8 +250,18 @@ void NVVMLowering::emitAsyncCopy(ImplicitLocOpBuilder &b, Value dest,
       NVVM::LoadCacheModifierKindAttr::get(b.getContext(), cache), size);
 }
 
-StringRef NVVMLowering::getSyncScope(bool shared) const {
-  return shared ? "block" : "device";
+StringRef NVVMLowering::getSyncScope(tile::MemoryScope scope) const {
+  switch (scope) {
+  case tile::MemoryScope::Block:
+    return "block";
+  case tile::MemoryScope::Cluster: // Chips before sm_90 have no clusters.
+    return info.arch >= 90 ? "cluster" : "device";
+  case tile::MemoryScope::Device:
+    return "device";
+  case tile::MemoryScope::System:
+    return "";
+  }
+  llvm_unreachable("covered switch");
 }
 
 void NVVMLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,

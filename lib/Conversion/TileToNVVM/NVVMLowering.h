@@ -55,7 +55,9 @@ public:
                            mlir::Type fp8) const override;
   mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                          mlir::Type fp8) const override;
-  llvm::StringRef getSyncScope(bool shared) const override;
+  // LLVM's instructions "atom" are relaxed whatever the order.
+  bool hasOrderedUpdates() const override { return false; }
+  llvm::StringRef getSyncScope(tile::MemoryScope scope) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;
   void setTensorMapParameters(

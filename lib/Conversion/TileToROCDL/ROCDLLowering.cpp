@@ -206,8 +206,17 @@ Value ROCDLLowering::emitExtFp8(ImplicitLocOpBuilder &b, Value value,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-StringRef ROCDLLowering::getSyncScope(bool shared) const {
-  return shared ? "workgroup" : "agent";
+StringRef ROCDLLowering::getSyncScope(tile::MemoryScope scope) const {
+  switch (scope) {
+  case tile::MemoryScope::Block:
+    return "workgroup";
+  case tile::MemoryScope::Cluster: // No chip has clusters.
+  case tile::MemoryScope::Device:
+    return "agent";
+  case tile::MemoryScope::System:
+    return "";
+  }
+  llvm_unreachable("covered switch");
 }
 
 void ROCDLLowering::setKernelAttributes(LLVM::LLVMFuncOp kernel,

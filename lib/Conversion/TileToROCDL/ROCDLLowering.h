@@ -35,7 +35,7 @@ public:
                            mlir::Type fp8) const override;
   mlir::Value emitExtFp8(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                          mlir::Type fp8) const override;
-  llvm::StringRef getSyncScope(bool shared) const override;
+  llvm::StringRef getSyncScope(tile::MemoryScope scope) const override;
   void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                            int64_t threads) const override;
 };

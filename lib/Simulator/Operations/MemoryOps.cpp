@@ -29,7 +29,6 @@
 using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
-using tile::AtomicKind;
 
 //===----------------------------------------------------------------------===//
 // Shared memory
@@ -127,20 +126,6 @@ static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
-
-/// Returns a region with the values of its dynamic offsets, the first of which
-/// is the instruction's operand number `operand`.
-static Box getBox(const Frame &frame, const Instruction &inst,
-                  const tile::TileRegion &region, unsigned operand) {
-  Box box;
-  box.sizes = region.sizes;
-  for (OpFoldResult offset : region.offsets) {
-    auto constant = dyn_cast<Attribute>(offset);
-    box.offsets.push_back(constant ? cast<IntegerAttr>(constant).getInt()
-                                   : frame.getInteger(inst, operand++));
-  }
-  return box;
-}
 
 namespace {
 /// The barrier that a copy by TMA signals.
@@ -351,50 +336,6 @@ static LogicalResult store(Frame &frame, const Instruction &inst) {
                      frame.get(inst, 0).elements<T>());
 }
 
-static double combine(AtomicKind kind, double a, double b) {
-  switch (kind) {
-  case AtomicKind::Add:
-    return add(a, b);
-  case AtomicKind::Max:
-    return maxNumber(a, b);
-  case AtomicKind::Min:
-    return minNumber(a, b);
-  default: // Exchange; the verifier rejects the others for these elements.
-    return b;
-  }
-}
-
-static int64_t combine(AtomicKind kind, int64_t a, int64_t b) {
-  switch (kind) {
-  case AtomicKind::Add:
-    return add(a, b);
-  case AtomicKind::Max:
-    return maxNumber(a, b);
-  case AtomicKind::Min:
-    return minNumber(a, b);
-  case AtomicKind::And:
-    return a & b;
-  case AtomicKind::Or:
-    return a | b;
-  case AtomicKind::Xor:
-    return a ^ b;
-  case AtomicKind::Exchange:
-    return b;
-  }
-  llvm_unreachable("covered switch");
-}
-
-template <typename T>
-static LogicalResult update(Frame &frame, const Instruction &inst) {
-  auto op = cast<tile::AtomicRMWOp>(inst.op);
-  AtomicKind kind = op.getKind();
-  return updateNow<T>(frame, inst, frame.getMemRef(inst, 1),
-                      getBox(frame, inst, op.getRegion(), 2),
-                      frame.get(inst, 0).elements<T>(),
-                      /*reads=*/kind != AtomicKind::Exchange, kind,
-                      [&](T a, T b) { return combine(kind, a, b); });
-}
-
 void sim::registerTileMemoryHandlers(Registry &registry) {
   registry.add<tile::AllocSharedOp>(allocate);
   registry.add<tile::ViewOp>(makeView);
@@ -410,9 +351,5 @@ void sim::registerTileMemoryHandlers(Registry &registry) {
   addByElement<tile::StoreOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return store<decltype(element)>(frame, inst);
-      });
-  addByElement<tile::AtomicRMWOp>(
-      registry, [](Frame &frame, const Instruction &inst, auto element) {
-        return update<decltype(element)>(frame, inst);
       });
 }

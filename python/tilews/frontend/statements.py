@@ -24,7 +24,7 @@ from typing import Any
 from .. import ir
 from ..dialects import gpu
 from ..errors import LanguageError
-from ..language import control
+from ..language import atomics, control
 from ..language.arithmetic import as_condition, is_number
 from ..language.builder import Builder
 from ..language.control import Persistent, Range
@@ -144,7 +144,12 @@ class FunctionBuilder(ast.NodeVisitor):
         pass
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        self._eval(node.value)
+        value, call = self._eval(node.value), node.value
+        if not isinstance(call, ast.Call):
+            return
+        if isinstance(call.func, ast.Name | ast.Attribute):
+            if getattr(self._eval(call.func), "__module__", "") == atomics.__name__:
+                atomics.drop_result(value)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         value = self._eval(node.value)

@@ -4,6 +4,19 @@
 
 from . import values as _values  # isort: skip (the others need its classes first)
 
+from .atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_exchange,
+    atomic_load,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_store,
+    atomic_xor,
+    fence,
+)
 from .composed.joining import cat, flip, join, permute, split, stack
 from .composed.ordering import argmax, argmin, argsort, sort, topk
 from .composed.random import philox, rand, randint, randn
@@ -67,13 +80,6 @@ from .math import (
 from .matmul import gemm, gemm_sp
 from .memory import (
     alloc_shared,
-    atomic_add,
-    atomic_and,
-    atomic_exchange,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_xor,
     copy,
     load,
     may_alias,

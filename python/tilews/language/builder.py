@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import ir
@@ -40,6 +40,7 @@ class Builder:
         self.warps: int | None = None
         self.warp_size = warp_size
         self.schedules: list[Any] = []
+        self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
 
@@ -94,6 +95,36 @@ class Builder:
                 yield
         finally:
             self.regions -= 1
+
+    @contextlib.contextmanager
+    def condition(self, block: ir.Block) -> Iterator[None]:
+        """Builds the condition of a ``while`` into a block."""
+        outer, self._condition = self._condition, block
+        try:
+            with self.region(block):
+                yield
+        finally:
+            self._condition = outer
+
+    def repeats(self, indices: Iterable[Any]) -> bool:
+        """Whether the indices are the same each time that the condition of the
+        innermost ``while`` is computed, which is what is built."""
+        if self._condition is None:
+            return False
+        values = [index.ir for index in indices if hasattr(index, "ir")]
+        seen = set()
+        while values:
+            value = values.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            owner = value.owner
+            if isinstance(owner, ir.Block):
+                if owner == self._condition:
+                    return False
+            else:
+                values += owner.operands
+        return True
 
     def __enter__(self) -> Builder:
         self._outer = getattr(_state, "builder", None)

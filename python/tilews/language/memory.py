@@ -1,4 +1,4 @@
-"""Buffers: allocation, regions, copies, loads, stores and atomics."""
+"""Buffers: allocation, regions, copies, loads and stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ir
 from .._mlir_libs import _tilews
-from ..dialects import memref, tile
+from ..dialects import memref, tensor, tile
 from ..errors import CompileError, LanguageError
 from .arithmetic import as_index, as_value, is_number
 from .builder import Builder, current, index_constant
@@ -253,7 +253,7 @@ def as_region(value: Any, what: str) -> BufferRegion:
     )
 
 
-def _mlir_region(region: BufferRegion) -> tuple[list[ir.Value], Any, Any]:
+def mlir_region(region: BufferRegion) -> tuple[list[ir.Value], Any, Any]:
     """Dynamic offsets, static offsets and sizes as the operations take them."""
     dynamic, static = [], []
     for offset in region.offsets:
@@ -292,8 +292,8 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
             f"{dest.dtype}",
             "convert on the way: tl.store(tl.load(source).to(...), dest)",
         )
-    from_dynamic, from_static, from_sizes = _mlir_region(source)
-    to_dynamic, to_static, to_sizes = _mlir_region(dest)
+    from_dynamic, from_static, from_sizes = mlir_region(source)
+    to_dynamic, to_static, to_sizes = mlir_region(dest)
     tile.copy(
         source.buffer.ir,
         from_dynamic,
@@ -313,6 +313,10 @@ def load(
     pad: Any = None,
 ) -> Tile | Scalar:
     """Loads a region into a fragment, or one element into a scalar.
+
+    In the condition of a ``while``, an element of global memory whose index does not
+    change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
+    another block.
 
     Args:
         source: a buffer, a region with sizes, or the first element of a region.
@@ -341,6 +345,9 @@ def load(
     if shape is None:
         if pad is not None:
             raise LanguageError("tl.load: a single element has no padding")
+        is_global = not source.buffer.is_shared
+        if is_global and current("tl.load").repeats(source.offsets):
+            return _poll(source)
         offsets = [as_index(offset, "an index") for offset in source.offsets]
         element = memref.LoadOp(source.buffer.ir, offsets).result
         return Scalar(element, source.dtype)
@@ -351,13 +358,21 @@ def load(
                 f"convert it with .to(tl.{source.dtype})",
             )
         pad = as_value(pad, source.dtype, None).ir
-    dynamic, static, sizes = _mlir_region(source)
+    dynamic, static, sizes = mlir_region(source)
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=pad)
     return Tile(loaded)
 
 
-def _as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
+def _poll(source: BufferRegion) -> Scalar:
+    """The load of one element in a loop that waits until another block changes it."""
+    type_ = ir.RankedTensorType.get((), source.dtype.to_ir())
+    order = ir.Attribute.parse("#tile.order<acquire>")
+    op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), order=order)
+    return Scalar(tensor.extract(op.result, []), source.dtype)
+
+
+def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
     """A stored value with the destination's element type."""
     if isinstance(value, Value) and value.dtype != dest.dtype:
         adapts = isinstance(value, Scalar) and index in (value.dtype, dest.dtype)
@@ -390,7 +405,7 @@ def store(value: Any, dest: Buffer | BufferRegion) -> None:
         LanguageError: the element types differ, or `value` is no such value.
     """
     dest = as_region(dest, "tl.store")
-    value = _as_stored(value, dest, "tl.store")
+    value = as_stored(value, dest, "tl.store")
     if isinstance(value, Scalar):
         if not dest.offsets:
             raise LanguageError(
@@ -400,49 +415,4 @@ def store(value: Any, dest: Buffer | BufferRegion) -> None:
         offsets = [as_index(offset, "an index") for offset in dest.offsets]
         memref.StoreOp(value.ir, dest.buffer.ir, offsets)
         return
-    tile.store(value.ir, dest.buffer.ir, *_mlir_region(dest))
-
-
-def _atomic(name: str, value: Any, dest: Buffer | BufferRegion) -> None:
-    what = f"tl.atomic_{name}"
-    dest = as_region(dest, what)
-    value = _as_stored(value, dest, what)
-    if isinstance(value, Scalar):
-        value = as_value(value, value.dtype, (1,))
-    kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
-    tile.atomic_rmw(kind, value.ir, dest.buffer.ir, *_mlir_region(dest))
-
-
-def atomic_add(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Adds to each element of a region, atomically (relaxed, device scope)."""
-    _atomic("add", value, dest)
-
-
-def atomic_max(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Replaces each element of a region by the maximum, atomically."""
-    _atomic("max", value, dest)
-
-
-def atomic_min(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Replaces each element of a region by the minimum, atomically."""
-    _atomic("min", value, dest)
-
-
-def atomic_and(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Bitwise and into each element of a region, atomically."""
-    _atomic("and", value, dest)
-
-
-def atomic_or(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Bitwise or into each element of a region, atomically."""
-    _atomic("or", value, dest)
-
-
-def atomic_xor(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Bitwise exclusive or into each element of a region, atomically."""
-    _atomic("xor", value, dest)
-
-
-def atomic_exchange(value: Any, dest: Buffer | BufferRegion) -> None:
-    """Stores to each element of a region, atomically."""
-    _atomic("exchange", value, dest)
+    tile.store(value.ir, dest.buffer.ir, *mlir_region(dest))

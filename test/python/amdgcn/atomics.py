@@ -1,4 +1,4 @@
-"""Atomic accesses to global memory, lane by lane."""
+"""Atomic accesses to global and shared memory, lane by lane."""
 
 import re
 from collections.abc import Callable
@@ -6,12 +6,15 @@ from collections.abc import Callable
 import numpy as np
 
 from .disassembly import Instruction
-from .memory import GlobalMemory
+from .memory import GlobalMemory, SharedMemory
 from .state import Operand, Wave
 
 _NAME = re.compile(
     r"global_atomic_(add|sub|[su]?min|[su]?max|and|or|xor|swap|cmpswap)"
     r"(?:_num)?(?:_([a-z]+\d+))?"
+)
+_SHARED_NAME = re.compile(
+    r"ds_(add|sub|[su]?min|[su]?max|and|or|xor|wrxchg|storexchg)(?:_num)?(_rtn)?_([a-z]+\d+)"
 )
 _FUNCTIONS: dict[str, Callable] = {
     "add": lambda a, b: a + b,
@@ -26,25 +29,39 @@ _FUNCTIONS: dict[str, Callable] = {
 
 
 class Atomic:
-    """The effect of an atomic instruction, parsed from its name and operands."""
+    """The effect of an atomic instruction, parsed from its name and operands.
 
-    def __init__(self, name: str, kind: str, operands: list[Operand]) -> None:
+    Attributes:
+        dest: the register for the old value, if any.
+        address, data, base: operands; there is no base in shared memory.
+    """
+
+    def __init__(
+        self, name: str, kind: str, dest: Operand | None, operands: list[Operand]
+    ) -> None:
         self.compares = name == "cmpswap"
         signed = name in ("smin", "smax") or kind.startswith("i")
         letter = "f" if kind.startswith("f") else "i" if signed else "u"
         self.size = 8 if kind.endswith(("64", "x2")) else 4
         self.dtype = np.dtype(f"{letter}{self.size}")
         self.function = _FUNCTIONS.get(name.lstrip("su") if "m" in name else name)
-        self.dest = operands[0] if len(operands) == 4 else None
-        self.address, self.data, self.base = operands[-3:]
+        self.dest = dest
+        self.address, self.data = operands[:2]
+        self.base = operands[2] if len(operands) == 3 else None
 
     @staticmethod
     def parse(inst: Instruction, operands: list[Operand]) -> "Atomic | None":
         """Returns None unless `inst` is a known atomic instruction."""
         match = _NAME.fullmatch(inst.name)
-        if not match or len(operands) not in (3, 4):
-            return None
-        return Atomic(match[1], match[2] or "u32", operands)
+        if match and len(operands) in (3, 4):
+            dest = operands[0] if len(operands) == 4 else None
+            return Atomic(match[1], match[2] or "u32", dest, operands[-3:])
+        match = _SHARED_NAME.fullmatch(inst.name)
+        if match and len(operands) == (3 if match[2] else 2):
+            name = "swap" if match[1].endswith("xchg") else match[1]
+            dest = operands[0] if match[2] else None
+            return Atomic(name, match[3], dest, operands[-2:])
+        return None
 
     def read(self, wave: Wave, mask: np.ndarray) -> np.ndarray:
         """The data of the active lanes, one row each."""
@@ -53,7 +70,10 @@ class Atomic:
         return np.ascontiguousarray(words).view(self.dtype)
 
     def perform(
-        self, memory: GlobalMemory, places: np.ndarray, data: np.ndarray
+        self,
+        memory: GlobalMemory | SharedMemory,
+        places: np.ndarray,
+        data: np.ndarray,
     ) -> np.ndarray:
         """Updates the places one after the other; returns the old contents as bytes."""
         before = np.zeros((len(places), self.size), np.uint8)

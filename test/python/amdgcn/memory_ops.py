@@ -242,30 +242,42 @@ class MemoryCompiler:
 
     def _atomic(self, inst: Instruction, atomic: Atomic) -> Step:
         self._check(inst, ("offset",))
-        get_places = self._get_places(inst, atomic.address, atomic.base)
+        is_global = atomic.base is not None
+        get_places = (
+            self._get_places(inst, atomic.address, atomic.base)
+            if atomic.base
+            else self._get_shared_places(inst, atomic.address)
+        )
         dest = atomic.dest
         width = Width(atomic.size, signed=False, half=False, high=False)
 
         def step(wave: Wave) -> None:
             mask = wave.get_exec().copy()
             places, data = get_places(wave)[mask], atomic.read(wave, mask)
+            memory = self.memory if is_global else self.shared
             before: list[np.ndarray] = []
 
             def perform() -> None:
-                before.append(atomic.perform(self.memory, places, data))
+                before.append(atomic.perform(memory, places, data))
 
-            if dest is None:
-                access = Access(self.store_counter, perform, _nothing)
-            else:
-                access = Access(
-                    "load",
-                    perform,
-                    lambda: _put(wave, dest.first, width, mask, before[0]),
-                    vectors=dest.vectors,
-                )
-            self.queues[wave.index].issue("vm", access)
+            def put() -> None:
+                if dest is not None:
+                    _put(wave, dest.first, width, mask, before[0])
+
+            counter = "load" if dest is not None else self.store_counter
+            access = Access(counter if is_global else "ds", perform, put)
+            access.vectors = dest.vectors if dest is not None else []
+            self.queues[wave.index].issue("vm" if is_global else "ds", access)
 
         return step
+
+    def _get_shared_places(
+        self, inst: Instruction, address: Operand
+    ) -> Callable[[Wave], np.ndarray]:
+        """A function that computes each lane's address in shared memory."""
+        offset = int(inst.modifiers.get("offset", "0"), 0)
+        vector = read_vector(address, "u32", self.lanes)
+        return lambda wave: vector(wave).astype(np.int64) + offset
 
     @staticmethod
     def _make_load(

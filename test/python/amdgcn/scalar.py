@@ -332,6 +332,7 @@ _ARITHMETIC: dict[str, Callable] = {
     "s_ff1_i32_b32": lambda c, a: (_trailing_zeros(a), None),
     "s_ctz_i32_b32": lambda c, a: (_trailing_zeros(a), None),
     "s_bcnt1_i32_b32": lambda c, a: (a.bit_count(), a != 0),
+    "s_bcnt1_i32_b64": lambda c, a: (a.bit_count(), a != 0),
     "s_brev_b32": lambda c, a: (_reverse(a, 32), None),
     "s_brev_b64": lambda c, a: (_reverse(a, 64), None),
     "s_bitset0_b32": lambda c, a, d: (d & ~(1 << (a & 31)), None),

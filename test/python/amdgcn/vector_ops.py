@@ -109,6 +109,17 @@ def _count_ones(value: np.ndarray, more: np.ndarray) -> np.ndarray:
     return ones.astype(np.uint32) + more
 
 
+def _count_lanes_before(first: int) -> Callable[..., np.ndarray]:
+    """Counts the ones of a mask of the lanes from `first` on that are before a lane."""
+
+    def count(mask: np.ndarray, more: np.ndarray) -> np.ndarray:
+        places = np.clip(np.arange(mask.size) - first, 0, 32).astype(np.uint64)
+        before = (np.uint64(1) << places) - np.uint64(1)
+        return _count_ones(mask & before.astype(np.uint32), more)
+
+    return count
+
+
 def _is_class(value: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Whether a number is of one of the classes of `v_cmp_class`.
 
@@ -277,6 +288,8 @@ _INTEGER: dict[str, Op] = {
     "v_ffbh_i32": ("i32", "i32", _leading_signs),
     "v_ffbl_b32": ("i32", "u32", _trailing_zeros),
     "v_bcnt_u32_b32": ("u32", "u32 u32", _count_ones),
+    "v_mbcnt_lo_u32_b32": ("u32", "u32 u32", _count_lanes_before(0)),
+    "v_mbcnt_hi_u32_b32": ("u32", "u32 u32", _count_lanes_before(32)),
     "v_pack_b32_f16": ("u32", "f16 f16", _pack),
 }
 

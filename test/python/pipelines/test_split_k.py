@@ -5,7 +5,7 @@ import pytest
 
 import tilews
 import tilews.language as tl
-from kernels.split_k import arguments, gemm, persistent, streamed
+from kernels.cooperating.split_k import arguments, gemm, persistent, streamed
 from tilews import passes, sim
 from tilews.errors import LanguageError
 

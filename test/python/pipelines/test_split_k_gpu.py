@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels import split_k
+from kernels.cooperating import split_k
 from tilews import runtime
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -108,6 +108,9 @@ void populateElementwisePatterns(const TileTypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 /// Allocation, views, loads, stores, copies, atomics, scalar accesses, and
 /// barriers for all threads.
+void populateAtomicPatterns(const TileTypeConverter &converter,
+                            LoweringContext &lowering,
+                            mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);

@@ -159,9 +159,11 @@ public:
                           mlir::ValueRange values) const {
     return false;
   }
-  /// Returns LLVM's name for the memory scope of atomics: the block for shared
-  /// memory, otherwise the device.
-  virtual llvm::StringRef getSyncScope(bool shared) const = 0;
+  /// Whether LLVM's read-modify-writes have an order. If not, fences around
+  /// relaxed ones give it.
+  virtual bool hasOrderedUpdates() const { return true; }
+  /// Returns LLVM's name for the memory scope of an atomic access.
+  virtual llvm::StringRef getSyncScope(tile::MemoryScope scope) const = 0;
   /// Marks `kernel` as a kernel, with its number of threads and its cluster.
   virtual void setKernelAttributes(mlir::LLVM::LLVMFuncOp kernel,
                                    int64_t threads) const = 0;

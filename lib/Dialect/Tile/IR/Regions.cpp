@@ -165,6 +165,19 @@ LogicalResult tile::verifyRegion(Operation *op, StringRef side, MemRefType type,
   return success();
 }
 
+void tile::addAccessEffects(
+    AccessOpInterface op,
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  SmallVector<AccessRegion> regions;
+  op.getAccessRegions(regions);
+  for (const AccessRegion &region : regions) {
+    if (region.reads())
+      effects.emplace_back(MemoryEffects::Read::get(), region.buffer);
+    if (region.writes())
+      effects.emplace_back(MemoryEffects::Write::get(), region.buffer);
+  }
+}
+
 std::string tile::printSizes(ArrayRef<int64_t> sizes) {
   std::string text;
   llvm::raw_string_ostream stream(text);

@@ -14,7 +14,8 @@
 // properties. A change that breaks the reading of older files increases the
 // number. It reads them in one of two places: an override of
 // `upgradeFromVersion` here for a change of the IR, `readProperties` of the
-// operation for a change of its properties. Version 1 needs neither.
+// operation for a change of its properties. Version 2 added the order and the
+// scope of `tile.atomic_rmw`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,5 +58,39 @@ struct TileBytecodeInterface : BytecodeDialectInterface {
   }
 };
 } // namespace
+
+/// Returns the version of the dialect that wrote a file. Files of tilews 0.1.0
+/// have none, and the form of version 1.
+static uint64_t getVersion(DialectBytecodeReader &reader) {
+  FailureOr<const DialectVersion *> version =
+      reader.getDialectVersion<TileDialect>();
+  return succeeded(version)
+             ? static_cast<const TileBytecodeVersion *>(*version)->number
+             : 1;
+}
+
+LogicalResult AtomicRMWOp::readProperties(DialectBytecodeReader &reader,
+                                          OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  if (failed(reader.readAttribute(properties.kind)))
+    return failure();
+  if (getVersion(reader) == 1)
+    properties.order =
+        MemoryOrderAttr::get(reader.getContext(), MemoryOrder::Relaxed);
+  else if (failed(reader.readAttribute(properties.order)) ||
+           failed(reader.readOptionalAttribute(properties.scope)))
+    return failure();
+  return failure(failed(reader.readAttribute(properties.sizes)) ||
+                 failed(reader.readAttribute(properties.static_offsets)));
+}
+
+void AtomicRMWOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  writer.writeAttribute(properties.kind);
+  writer.writeAttribute(properties.order);
+  writer.writeOptionalAttribute(properties.scope);
+  writer.writeAttribute(properties.sizes);
+  writer.writeAttribute(properties.static_offsets);
+}
 
 void TileDialect::registerBytecode() { addInterface<TileBytecodeInterface>(); }

@@ -205,7 +205,7 @@ static LogicalResult verifyLayout(Operation *op, Attribute value) {
 
 static LogicalResult verifyOffset(Operation *op, Attribute value) {
   if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
-           ConvertLayoutOp, ReshapeOp>(op))
+           ConvertLayoutOp, ReshapeOp, AtomicOpInterface>(op))
     return op->emitError("'tile.offset' belongs on an operation that needs "
                          "shared memory");
   auto offset = dyn_cast<IntegerAttr>(value);

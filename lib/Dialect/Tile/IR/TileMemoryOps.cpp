@@ -54,20 +54,6 @@ static bool foldOffsets(OpT op, PatternRewriter &rewriter,
   return true;
 }
 
-static void
-addEffects(AccessOpInterface op,
-           SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-               &effects) {
-  SmallVector<AccessRegion> regions;
-  op.getAccessRegions(regions);
-  for (const AccessRegion &region : regions) {
-    if (region.reads())
-      effects.emplace_back(MemoryEffects::Read::get(), region.buffer);
-    if (region.writes())
-      effects.emplace_back(MemoryEffects::Write::get(), region.buffer);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // AllocSharedOp
 //===----------------------------------------------------------------------===//
@@ -172,7 +158,7 @@ void CopyOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 void CopyOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  addEffects(*this, effects);
+  addAccessEffects(*this, effects);
 }
 
 static LogicalResult verifySignal(CopyOp op) {
@@ -292,7 +278,7 @@ void LoadOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 void LoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  addEffects(*this, effects);
+  addAccessEffects(*this, effects);
 }
 
 LogicalResult LoadOp::verify() {
@@ -326,7 +312,7 @@ void StoreOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 void StoreOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  addEffects(*this, effects);
+  addAccessEffects(*this, effects);
 }
 
 LogicalResult StoreOp::verify() {
@@ -341,44 +327,6 @@ LogicalResult StoreOp::verify() {
 void StoreOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                           MLIRContext *context) {
   patterns.add<FoldRegionOffsets<StoreOp>>(context);
-}
-
-//===----------------------------------------------------------------------===//
-// AtomicRMWOp
-//===----------------------------------------------------------------------===//
-
-tilews::tile::TileRegion AtomicRMWOp::getRegion() {
-  return buildRegion(cast<MemRefType>(getDest().getType()), getOffsets(),
-                     getStaticOffsets(), getSizes(),
-                     cast<RankedTensorType>(getValue().getType()).getShape());
-}
-
-void AtomicRMWOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
-  regions.push_back({&getDestMutable(), AccessKind::ReadWrite, getRegion()});
-}
-
-void AtomicRMWOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
-  addEffects(*this, effects);
-}
-
-LogicalResult AtomicRMWOp::verify() {
-  auto buffer = cast<MemRefType>(getDest().getType());
-  if (failed(verifyRegion(*this, "destination", buffer, getOffsets(),
-                          getStaticOffsets(), getSizes())))
-    return failure();
-  bool bitwise = getKind() == AtomicKind::And || getKind() == AtomicKind::Or ||
-                 getKind() == AtomicKind::Xor;
-  if (getElementBits(buffer.getElementType()) < 8)
-    return emitOpError("cannot combine single elements of ")
-           << buffer.getElementType() << ", expected at least 8 bits";
-  if (bitwise && !buffer.getElementType().isInteger())
-    return emitOpError("'")
-           << stringifyAtomicKind(getKind()) << "' takes integers, found "
-           << buffer.getElementType();
-  return verifyFragmentRegion(*this, getRegion(), buffer,
-                              cast<RankedTensorType>(getValue().getType()));
 }
 
 #define GET_OP_CLASSES

@@ -8,6 +8,8 @@
 // RUN: FileCheck %s --input-file=%t.text
 // RUN: tilews-opt %S/Inputs/bytecode-operations-1.mlirbc -o %t.old
 // RUN: diff %t.text %t.old
+// RUN: tilews-opt %S/Inputs/bytecode-operations-2.mlirbc -o %t.two
+// RUN: diff %t.text %t.two
 
 !As = memref<128x64xf16, #gpu.address_space<workgroup>>
 !Bs = memref<64x128xf16, #gpu.address_space<workgroup>>

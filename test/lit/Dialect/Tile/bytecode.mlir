@@ -1,8 +1,9 @@
 // Bytecode has the version of the dialect that wrote it. tilews reads the current
 // version and older ones, and refuses newer ones.
 //
-// Inputs/bytecode-1.mlirbc holds the kernels below in version 1. The text below
-// changes with the dialect, the file does not: it must read as the current text.
+// Inputs/bytecode-1.mlirbc holds the kernels below in version 1, bytecode-2.mlirbc in
+// version 2. The text below changes with the dialect, the files do not: they must read as
+// the current text.
 // docs/policy.md describes how a fixture for a new version is made. The operations that
 // are missing here are in bytecode-operations.mlir.
 // bytecode-unversioned.mlirbc has no version, as the bytecode of tilews 0.1.0.
@@ -11,6 +12,8 @@
 // RUN: FileCheck %s --input-file=%t.text
 // RUN: tilews-opt %S/Inputs/bytecode-1.mlirbc -o %t.old
 // RUN: diff %t.text %t.old
+// RUN: tilews-opt %S/Inputs/bytecode-2.mlirbc -o %t.two
+// RUN: diff %t.text %t.two
 // RUN: tilews-opt %S/Inputs/bytecode-unversioned.mlirbc -o %t.unversioned
 // RUN: diff %t.text %t.unversioned
 
@@ -18,11 +21,11 @@
 // RUN: tilews-opt %t.mlirbc -o %t.read
 // RUN: diff %t.text %t.read
 
-// The version is a section of its own: identifier 7, length 1, number 1. Length
+// The version is a section of its own: identifier 7, length 1, number 2. Length
 // and number are encoded as 2n + 1.
-// RUN: %python -c "import sys; old = open(sys.argv[1], 'rb').read(); assert old.count(b'\7\3\3') == 1; open(sys.argv[2], 'wb').write(old.replace(b'\7\3\3', b'\7\3\5'))" %S/Inputs/bytecode-1.mlirbc %t.newer
+// RUN: %python -c "import sys; old = open(sys.argv[1], 'rb').read(); assert old.count(b'\7\3\5') == 1; open(sys.argv[2], 'wb').write(old.replace(b'\7\3\5', b'\7\3\7'))" %S/Inputs/bytecode-2.mlirbc %t.newer
 // RUN: not tilews-opt %t.newer 2>&1 | FileCheck %s --check-prefix=NEWER
-// NEWER: error: the bytecode has version 2 of the tile dialect, but this tilews reads versions up to 1; read it with the tilews that wrote it, or a newer one
+// NEWER: error: the bytecode has version 3 of the tile dialect, but this tilews reads versions up to 2; read it with the tilews that wrote it, or a newer one
 
 !A = memref<128x64xf16, #tile.shared<(128, 64):(64, 1), Sw<3,4,3>>, #gpu.address_space<workgroup>>
 !As = memref<2x128x64xf16, #gpu.address_space<workgroup>>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Parser, printer, defaults and checks of the regions of tile.copy, tile.load,
-// tile.store and tile.atomic_rmw. A written region has two optional lists:
+// tile.store and the atomic accesses. A written region has two optional lists:
 //
 //   %A[%m, 0] [128, 64]      offsets %m and 0, sizes 128 and 64
 //   %A[%m, 0]                the sizes follow from the other side
@@ -59,6 +59,11 @@ mlir::LogicalResult verifyFragmentRegion(mlir::Operation *op,
                                          const TileRegion &region,
                                          mlir::MemRefType buffer,
                                          mlir::RankedTensorType fragment);
+
+/// Adds the memory effects that the regions of `op` say.
+void addAccessEffects(
+    AccessOpInterface op,
+    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
 
 /// Returns sizes for an error, such as `(128, 64)`.
 std::string printSizes(llvm::ArrayRef<int64_t> sizes);

@@ -112,6 +112,16 @@ def Tile_AtomicKindAttr : EnumAttr<Tile_Dialect, Tile_AtomicKind, "atomic"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_MemoryOrderAttr
+    : EnumAttr<Tile_Dialect, Tile_MemoryOrder, "order"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_MemoryScopeAttr
+    : EnumAttr<Tile_Dialect, Tile_MemoryScope, "scope"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tile_SwizzleModeAttr : EnumAttr<Tile_Dialect, Tile_SwizzleMode, "swizzle"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -131,7 +131,7 @@ def Tile_Dialect : Dialect {
 
     /// The version of the dialect in bytecode. A change after which bytecode of
     /// an earlier release would be misread increases it (docs/policy.md).
-    static constexpr uint64_t kBytecodeVersion = 1;
+    static constexpr uint64_t kBytecodeVersion = 2;
 
     void registerTypes();
     void registerBytecode();

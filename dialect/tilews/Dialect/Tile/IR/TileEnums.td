@@ -39,6 +39,21 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write function
     I32EnumAttrCase<"Xor", 5, "xor">,
     I32EnumAttrCase<"Exchange", 6, "exchange">]>;
 
+// The names of C++ and of the PTX ISA ("Memory Consistency Model").
+def Tile_MemoryOrder : Tile_Enum<"MemoryOrder",
+    "accesses that an atomic access orders", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">,
+    I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">,
+    I32EnumAttrCase<"AcqRel", 3, "acq_rel">]>;
+
+def Tile_MemoryScope : Tile_Enum<"MemoryScope",
+    "threads for which an atomic access is one step", [
+    I32EnumAttrCase<"Block", 0, "block">,
+    I32EnumAttrCase<"Cluster", 1, "cluster">,
+    I32EnumAttrCase<"Device", 2, "device">,
+    I32EnumAttrCase<"System", 3, "system">]>;
+
 def Tile_SwizzleMode : Tile_Enum<"SwizzleMode",
     "span of the XOR swizzle of TMA and wgmma", [
     I32EnumAttrCase<"None", 0, "none">,

@@ -70,6 +70,37 @@ def Tile_LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   ];
 }
 
+def Tile_AtomicOpInterface : OpInterface<"AtomicOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Accesses that other blocks may make at the same time. Passes do not move
+    other accesses across one that acquires or releases.
+  }];
+  let methods = [
+    InterfaceMethod<"Which other accesses it orders.",
+      "::tilews::tile::MemoryOrder", "getOrder">,
+    InterfaceMethod<"Between which threads; none for the default.",
+      "std::optional<::tilews::tile::MemoryScope>", "getScope">,
+    InterfaceMethod<"The memory that it accesses; null for a fence.",
+      "::mlir::Value", "getAtomicBuffer", (ins), "", "return {};">
+  ];
+  let extraClassDeclaration = [{
+    /// Whether later accesses stay after it.
+    bool acquires() {
+      return getOrder() == MemoryOrder::Acquire ||
+             getOrder() == MemoryOrder::AcqRel;
+    }
+    /// Whether earlier accesses stay before it.
+    bool releases() {
+      return getOrder() == MemoryOrder::Release ||
+             getOrder() == MemoryOrder::AcqRel;
+    }
+    bool orders() { return getOrder() != MemoryOrder::Relaxed; }
+    /// The scope, with its default.
+    ::tilews::tile::MemoryScope getEffectiveScope();
+  }];
+}
+
 def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{

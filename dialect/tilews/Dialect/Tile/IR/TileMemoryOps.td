@@ -180,33 +180,6 @@ def Tile_StoreOp : Tile_AccessOp<"store"> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_AtomicRMWOp : Tile_AccessOp<"atomic_rmw"> {
-  let summary = "combine a fragment atomically with a region of a buffer";
-  let description = [{
-    Replaces each element of the region by the combination of its old value and
-    the element of the fragment, in one atomic step. The memory order is
-    relaxed. The scope is the device for global memory, and the block for shared
-    memory. Elements outside the buffer are skipped. Sizes default as for
-    `tile.store`. `and`, `or` and `xor` take integers.
-
-    ```mlir
-    tile.atomic_rmw <add> %t to %C[%m, %n] : tensor<128x64xf32> to memref<?x?xf32>
-    ```
-  }];
-  let arguments = (ins
-    Tile_AtomicKindAttr:$kind,
-    Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
-    DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes);
-  let assemblyFormat = [{
-    $kind $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
-    attr-dict `:` type($value) `to` type($dest)
-  }];
-  let extraClassDeclaration = [{
-    ::tilews::tile::TileRegion getRegion();
-  }];
-  let hasVerifier = 1;
-}
-
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "synchronize all threads of the block";
   let description = [{

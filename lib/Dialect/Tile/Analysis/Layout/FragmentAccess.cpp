@@ -58,16 +58,20 @@ FragmentAccess::FragmentAccess(const AccessRegion &access,
   }
 }
 
+/// Returns the fragment that an access writes or, if it reads memory, makes.
+static Value getAccessedFragment(Operation *op) {
+  return op->getNumResults() > 0 ? Value(op->getResult(0)) : op->getOperand(0);
+}
+
 std::optional<FragmentAccess> FragmentAccess::get(Operation *op,
                                                   Divisibility &divisibility) {
-  if (!isa<LoadOp, StoreOp, AtomicRMWOp>(op))
+  if (!isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp>(op))
     return std::nullopt;
   SmallVector<AccessRegion> regions;
   cast<AccessOpInterface>(op).getAccessRegions(regions);
   const AccessRegion &only = regions.front();
-  Value fragment =
-      isa<LoadOp>(op) ? op->getResult(0) : Value(op->getOperand(0));
-  FragmentAccess access(only, cast<RankedTensorType>(fragment.getType()));
+  FragmentAccess access(
+      only, cast<RankedTensorType>(getAccessedFragment(op).getType()));
   access.maxVector = divisibility.getVectorElements(access.buffer, only.region);
   return access;
 }
@@ -86,9 +90,7 @@ FragmentAccess::getSides(CopyOp op, Divisibility &divisibility) {
   return sides;
 }
 
-Value FragmentAccess::getFragment() const {
-  return isa<LoadOp>(op) ? op->getResult(0) : Value(op->getOperand(0));
-}
+Value FragmentAccess::getFragment() const { return getAccessedFragment(op); }
 
 int64_t FragmentAccess::getBits() const {
   return getStorageBits(getElementType(buffer));
@@ -96,7 +98,7 @@ int64_t FragmentAccess::getBits() const {
 
 int64_t FragmentAccess::getVectorElements(const FragmentLayout &layout,
                                           const SharedLayout *shared) const {
-  if (isa<AtomicRMWOp>(op) || dims.empty() || dims.back() < 0)
+  if (isa<AtomicOpInterface>(op) || dims.empty() || dims.back() < 0)
     return 1;
   int64_t limit = std::gcd(maxVector, std::max<int64_t>(128 / getBits(), 1));
   int64_t run = getVectorRun(layout, dims.back(), limit);

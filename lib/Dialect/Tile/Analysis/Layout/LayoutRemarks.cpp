@@ -177,7 +177,7 @@ static void remarkWidth(const FragmentAccess &access,
       access.getVectorElements(layout, shared ? &*shared : nullptr);
   int64_t allowed = access.getMaxVector();
   // Small fragments have shorter vectors, so that every thread has some.
-  if (isa<AtomicRMWOp>(access.getOp()) || vector >= allowed ||
+  if (isa<AtomicOpInterface>(access.getOp()) || vector >= allowed ||
       access.getType().getNumElements() < allowed * layout.getNumThreads())
     return;
   emitRemark(access.getOp()->getLoc())

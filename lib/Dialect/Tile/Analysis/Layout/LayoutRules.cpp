@@ -43,7 +43,9 @@ bool tile::isRepeatable(Operation *op) {
 }
 
 bool tile::isElementwise(Operation *op) {
-  return isa<ScanOp>(op) ||
+  // The old values of an atomic access are held like the new ones.
+  bool isUpdate = isa<AtomicRMWOp, AtomicCASOp>(op) && op->getNumResults() > 0;
+  return isa<ScanOp>(op) || isUpdate ||
          (OpTrait::hasElementwiseMappableTraits(op) && !isRepeatable(op));
 }
 

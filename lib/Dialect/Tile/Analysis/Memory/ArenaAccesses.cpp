@@ -203,7 +203,17 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
   return success();
 }
 
+/// Adds the accesses to global memory. One that acquires or releases counts as
+/// a write of all global memory: a barrier comes between it and the accesses by
+/// other threads of the block before and after.
 void ArenaAccesses::addGlobal(Operation *op) {
+  if (auto atomic = dyn_cast<AtomicOpInterface>(op);
+      atomic && atomic.orders()) {
+    ArenaAccess range = getUnknown(ArenaSpace::Arguments);
+    range.reads = range.writes = true;
+    accesses[op].push_back(range);
+    return;
+  }
   for (const SharedAccess &access : getGlobalAccesses(op)) {
     ArenaAccess range = getGlobalRange(access.operand->get());
     range.reads = access.reads();
@@ -260,13 +270,16 @@ void ArenaAccesses::findFences() {
 LogicalResult ArenaAccesses::add(Operation *op, const SharedBuffers &buffers,
                                  const TargetInfo &target) {
   addSettled(op, buffers);
-  if (failed(addScratch(op, target)))
+  // Atomic accesses come before the barrier of their scratch memory, other
+  // accesses after it.
+  bool isAtomic = isa<AtomicOpInterface>(op);
+  if (!isAtomic && failed(addScratch(op, target)))
     return failure();
   addHandover(op);
   if (failed(addShared(op, buffers)))
     return failure();
   addGlobal(op);
-  return success();
+  return isAtomic ? addScratch(op, target) : success();
 }
 
 FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,

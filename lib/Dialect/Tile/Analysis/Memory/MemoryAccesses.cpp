@@ -57,6 +57,30 @@ AllocSharedOp tile::getViewedAlloc(Value buffer) {
   return buffer.getDefiningOp<AllocSharedOp>();
 }
 
+std::string MemoryAccess::describeAlias(const MemoryAccess &write) const {
+  if (shared)
+    return "";
+  if (!write.access.operand)
+    return ": '" + write.op->getName().getStringRef().str() +
+           "' orders all accesses to memory";
+  return tile::describeAlias(write.argument, argument);
+}
+
+/// Adds what an acquire or a release may order: all global memory.
+static void addOrder(Operation *op, SmallVectorImpl<MemoryAccess> &accesses) {
+  auto atomic = dyn_cast<AtomicOpInterface>(op);
+  if (!atomic || !atomic.orders())
+    return;
+  AccessKind kind = !atomic.acquires()  ? AccessKind::Read
+                    : atomic.releases() ? AccessKind::ReadWrite
+                                        : AccessKind::Write;
+  accesses.push_back({op,
+                      {nullptr, kind, std::nullopt, std::nullopt},
+                      /*shared=*/false,
+                      {},
+                      BlockArgument()});
+}
+
 SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
   SmallVector<MemoryAccess, 0> accesses;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
@@ -70,6 +94,7 @@ SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
                           /*shared=*/false,
                           {},
                           getKernelArgument(access.operand->get())});
+    addOrder(inner, accesses);
   });
   return accesses;
 }
@@ -92,6 +117,10 @@ void MemoryAccess::print(BriefPrinter &printer) const {
               : writes()          ? "writes "
                                   : "reads ")
           << (shared ? "shared " : "global ");
+  if (!access.operand) {
+    printer << "memory, by its order";
+    return;
+  }
   Value buffer = access.operand->get();
   printer << buffer;
   if (access.region)

@@ -11,7 +11,8 @@
 // in the warp's number multiply the size of the result. A scan stores one total
 // for each thread and block of adjacent registers. Before layouts are chosen, a
 // reduction counts one part for each warp, which is the most that a usual
-// layout has.
+// layout has. The value of an atomic access passes through it if several
+// threads hold the element, of which only one accesses memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,12 +82,29 @@ static int64_t getScanBytes(ScanOp op, unsigned warpSize) {
          getScratchElementBytes(source.getElementType());
 }
 
+/// Returns the bytes through which the thread that accesses an element passes
+/// its value to the other threads that hold the element, if there are any.
+static int64_t getOldValueBytes(Value old) {
+  RankedTensorType type = getTensor(old);
+  if (old.use_empty())
+    return 0;
+  if (!hasFragmentLayout(type))
+    return getFragmentBytes(type);
+  FragmentLayout layout = getFragmentLayout(type);
+  if (!layout.isShared())
+    return 0;
+  return llvm::product_of(layout.getCover(type.getRank())) *
+         getScratchElementBytes(type.getElementType());
+}
+
 int64_t tile::getScratchBytes(Operation *op, const TargetInfo &target) {
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return getReduceElements(reduce, target.warpSize) *
            getScratchElementBytes(getElementType(reduce.getSource()));
   if (auto scan = dyn_cast<ScanOp>(op))
     return getScanBytes(scan, target.warpSize);
+  if (isa<AtomicOpInterface>(op) && op->getNumResults() > 0)
+    return getOldValueBytes(op->getResult(0));
   if (auto convert = dyn_cast<ConvertLayoutOp>(op))
     return planConversion(convert, target).scratchBytes;
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {

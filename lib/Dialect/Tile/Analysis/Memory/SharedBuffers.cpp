@@ -54,6 +54,20 @@ getEffect(ArrayRef<MemoryEffects::EffectInstance> effects, OpOperand &operand) {
   return getKind(reads, writes);
 }
 
+/// Returns the kind that decides which atomic accesses commute: those of the
+/// same kind, unless it is an exchange.
+static std::optional<AtomicKind> getAtomicKind(Operation *op) {
+  if (auto update = dyn_cast<AtomicRMWOp>(op))
+    // The old value tells which of two updates was the first.
+    return update.getOld() ? AtomicKind::Exchange : update.getKind();
+  if (isa<AtomicCASOp>(op))
+    return AtomicKind::Exchange;
+  // A load is an update that changes nothing, as `or` with zero.
+  if (isa<AtomicLoadOp>(op))
+    return AtomicKind::Or;
+  return std::nullopt;
+}
+
 /// Returns what `op` does to the buffers that `counts` accepts.
 static SmallVector<SharedAccess> getAccesses(Operation *op,
                                              function_ref<bool(Value)> counts) {
@@ -61,12 +75,10 @@ static SmallVector<SharedAccess> getAccesses(Operation *op,
   if (auto access = dyn_cast<AccessOpInterface>(op)) {
     SmallVector<AccessRegion> regions;
     access.getAccessRegions(regions);
-    auto atomic = dyn_cast<AtomicRMWOp>(op);
+    std::optional<AtomicKind> atomic = getAtomicKind(op);
     for (AccessRegion &region : regions)
       if (counts(region.buffer->get()))
-        accesses.push_back(
-            {region.buffer, region.kind, region.region,
-             atomic ? std::optional(atomic.getKind()) : std::nullopt});
+        accesses.push_back({region.buffer, region.kind, region.region, atomic});
     return accesses;
   }
   // Control flow and views pass buffers on without touching them.

@@ -108,6 +108,8 @@ checkResults(scf::ForOp loop, llvm::SmallPtrSetImpl<Operation *> &additions) {
       Operation *user = use.getOwner();
       auto atomic = dyn_cast<AtomicRMWOp>(user);
       if (atomic && atomic.getKind() == AtomicKind::Add &&
+          atomic.getOrder() == MemoryOrder::Relaxed &&
+          (!atomic.getOld() || atomic.getOld().use_empty()) &&
           &use == &atomic.getValueMutable() && !isShared(atomic.getDest())) {
         additions.insert(user);
         continue;

@@ -163,10 +163,16 @@ MaybeRefusal RoleAssignment::checkWriters(Operation *reader,
   llvm::erase_if(reads, [](const auto &read) { return !read.reads(); });
   if (reads.empty())
     return std::nullopt;
+  // What is acquired later does not matter to a read.
+  auto isLater = [&](const MemoryAccess &write) {
+    return !write.access.operand &&
+           getTopLevel(kernel, reader)
+               ->isBeforeInBlock(getTopLevel(kernel, write.op));
+  };
   for (Operation *writer : writers)
     for (const MemoryAccess &write : memory.get(writer))
       for (const MemoryAccess &read : reads)
-        if (write.writes() && read.conflictsWith(write))
+        if (write.writes() && read.conflictsWith(write) && !isLater(write))
           return Refusal{reader, 3, reason.str() + read.describeAlias(write),
                          writer};
   return std::nullopt;

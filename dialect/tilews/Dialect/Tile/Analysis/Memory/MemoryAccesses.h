@@ -28,7 +28,9 @@ struct MemoryAccess {
   bool shared;
   /// For shared memory: the allocations that it may be; none if unknown.
   SharedBuffers::Roots roots;
-  /// For global memory: the kernel's argument; null if unknown.
+  /// For global memory: the kernel's argument; null if unknown. An acquire
+  /// counts as a write of unknown global memory, a release as a read; for a
+  /// fence these have no operand.
   mlir::BlockArgument argument;
 
   bool reads() const { return access.reads(); }
@@ -39,11 +41,10 @@ struct MemoryAccess {
   /// kind commute, except exchanges.
   bool conflictsWith(const MemoryAccess &other) const;
 
-  /// Returns ": 'C' may overlap 'A' (tile.may_alias)" if `write` conflicts with
-  /// this read only because of that; empty otherwise.
-  std::string describeAlias(const MemoryAccess &write) const {
-    return shared ? "" : tile::describeAlias(write.argument, argument);
-  }
+  /// Returns why `write` conflicts with this read, if both do not name the same
+  /// memory: ": 'C' may overlap 'A' (tile.may_alias)", or that the write stands
+  /// for an acquire. Empty otherwise.
+  std::string describeAlias(const MemoryAccess &write) const;
 
   /// Prints "writes shared %3[0, %5] 16x64".
   void print(BriefPrinter &printer) const;

@@ -34,6 +34,8 @@ int64_t getScratchElementBytes(mlir::Type elementType);
 ///   4 * 128 * 4 bytes.
 /// * `tile.scan` needs nothing if the axis lies within warps, otherwise the
 ///   totals of each thread.
+/// * An atomic access with a result needs a copy of the result if several
+///   threads hold the same element.
 ///
 /// Before layouts are chosen, the result is the most that a usual layout needs.
 int64_t getScratchBytes(mlir::Operation *op, const TargetInfo &target);

@@ -176,80 +176,6 @@ struct StorePattern : TilePattern<StoreOp> {
   }
 };
 
-struct AtomicRMWPattern : TilePattern<AtomicRMWOp> {
-  using TilePattern::TilePattern;
-
-  static LLVM::AtomicBinOp getBinOp(AtomicKind kind, Type type) {
-    bool isFloat = isa<FloatType>(type);
-    switch (kind) {
-    case AtomicKind::Add:
-      return isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
-    case AtomicKind::Max:
-      return isFloat ? LLVM::AtomicBinOp::fmax : LLVM::AtomicBinOp::max;
-    case AtomicKind::Min:
-      return isFloat ? LLVM::AtomicBinOp::fmin : LLVM::AtomicBinOp::min;
-    case AtomicKind::And:
-      return LLVM::AtomicBinOp::_and;
-    case AtomicKind::Or:
-      return LLVM::AtomicBinOp::_or;
-    case AtomicKind::Xor:
-      return LLVM::AtomicBinOp::_xor;
-    case AtomicKind::Exchange:
-      return LLVM::AtomicBinOp::xchg;
-    }
-    llvm_unreachable("covered switch");
-  }
-
-  LogicalResult
-  matchAndRewrite(AtomicRMWOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    auto fragment = cast<RankedTensorType>(op.getValue().getType());
-    auto type = cast<MemRefType>(op.getDest().getType());
-    Type element = type.getElementType();
-    if (element.isInteger(1) || getElementBits(element) < 16)
-      return op.emitError("has no atomics on ") << element;
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value threadId = getThreadId(b, op);
-    FragmentLayout layout = getFragmentLayout(fragment);
-    FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
-    RegionAccess access(b, type, adaptor.getDest(),
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
-                        indexer);
-    SmallVector<Value> registers = unpack(b, adaptor.getValue());
-    LLVM::AtomicBinOp binOp = getBinOp(op.getKind(), element);
-    StringRef scope = getTarget().getSyncScope(isShared(type));
-    createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
-      createVersions(b, access, [&](bool masked) {
-        for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
-          if (isReplica(layout, v))
-            continue;
-          SmallVector<int64_t> constants = indexer.getConstants(v);
-          Value address = access.getAddress(constants);
-          Value mask = masked ? access.getMask(constants) : Value();
-          createGuarded(b, mask, [&] {
-            LLVM::AtomicRMWOp::create(b, binOp, address, registers[v],
-                                      LLVM::AtomicOrdering::monotonic, scope);
-          });
-        }
-      });
-    });
-    rewriter.eraseOp(op);
-    return success();
-  }
-
-  /// Returns whether an earlier register of the thread holds the same element.
-  static bool isReplica(const FragmentLayout &layout, int64_t value) {
-    for (const Mode &mode : layout.getValueModes()) {
-      if (mode.stride == 0 && value % mode.extent != 0)
-        return true;
-      value /= mode.extent;
-    }
-    return false;
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -454,8 +380,8 @@ void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
   patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, LoadPattern,
-               StorePattern, AtomicRMWPattern, CopyPattern, ScalarLoadPattern,
-               ScalarStorePattern, DimPattern, OrderPattern<CommitGroupOp>,
+               StorePattern, CopyPattern, ScalarLoadPattern, ScalarStorePattern,
+               DimPattern, OrderPattern<CommitGroupOp>,
                OrderPattern<CopyGroupWaitOp>, OrderPattern<ProxyFenceOp>,
                OrderPattern<BarrierOp>>(converter, lowering);
 }

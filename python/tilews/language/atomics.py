@@ -1,0 +1,309 @@
+"""Atomic accesses to memory that other blocks access at the same time, and fences.
+
+``order`` and ``scope`` are those of the PTX ISA ("Memory Consistency Model"), of the
+block as a whole: a release orders what all threads of the block did before, an acquire
+what all of them do after. ``scope`` is ``"block"``, ``"cluster"``, ``"device"`` or
+``"system"``; by default it is the device for global memory, and the block for shared
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .. import ir
+from ..dialects import tile
+from ..errors import LanguageError
+from . import memory
+from .arithmetic import as_value
+from .shapes import as_scalar
+from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe
+
+Order = Literal["relaxed", "acquire", "release", "acq_rel"]
+Scope = Literal["block", "cluster", "device", "system"]
+
+_ORDERS = ("relaxed", "acquire", "release", "acq_rel")
+_SCOPES = ("block", "cluster", "device", "system")
+
+
+def _attributes(
+    order: Any, scope: Any, what: str, orders: tuple[str, ...] = _ORDERS
+) -> dict[str, Any]:
+    """The attributes of an order and a scope; none for the defaults."""
+    for name, value, names in (("order", order, orders), ("scope", scope, _SCOPES)):
+        if value not in names and not (name == "scope" and value is None):
+            expected = ", ".join(f"'{each}'" for each in names)
+            raise LanguageError(
+                f"{what}: expected {name} {expected}, found {value!r}",
+                "a load releases nothing" if what == "tl.atomic_load" else None,
+            )
+    attributes = {"order": ir.Attribute.parse(f"#tile.order<{order}>")}
+    if scope is not None:
+        attributes["scope"] = ir.Attribute.parse(f"#tile.scope<{scope}>")
+    return attributes
+
+
+def _as_operand(value: Any, dest: BufferRegion, what: str) -> Tile:
+    """A value as a fragment of the region's shape; one element has no dimensions."""
+    value = memory.as_stored(value, dest, what)
+    return as_value(value, value.dtype, ()) if isinstance(value, Scalar) else value
+
+
+def _result(old: ir.Value, shape: tuple[int, ...] | None) -> Tile | Scalar:
+    """A fragment; a scalar if the region is a single element."""
+    fragment = Tile(old)
+    return fragment if shape or fragment.ndim else as_scalar(fragment)
+
+
+def _update(
+    name: str,
+    value: Any,
+    dest: Buffer | BufferRegion,
+    order: Order,
+    scope: Scope | None,
+) -> Tile | Scalar:
+    what = f"tl.atomic_{name}"
+    attributes = _attributes(order, scope, what)
+    dest = memory.as_region(dest, what)
+    operand = _as_operand(value, dest, what).ir
+    kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
+    op = tile.AtomicRMWOp(
+        operand.type,
+        kind,
+        operand,
+        dest.buffer.ir,
+        *memory.mlir_region(dest),
+        **attributes,
+    )
+    return _result(op.results[0], dest.shape)
+
+
+def drop_result(value: Any) -> None:
+    """Removes the result of the update that has just made `value`: nobody uses it."""
+    if not isinstance(value, Value) or isinstance(value.ir.owner, ir.Block):
+        return
+    op = value.ir.owner
+    if op.name == "tensor.extract":
+        source = op.operands[0]
+        op.operation.erase()
+        assert not isinstance(source.owner, ir.Block)
+        op = source.owner
+    if op.name != "tile.atomic_rmw":
+        return
+    ir.Operation.create(
+        op.name,
+        operands=list(op.operands),
+        attributes={name: op.attributes[name] for name in op.attributes},
+        loc=op.location,
+    )
+    op.operation.erase()
+
+
+def atomic_add(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Adds to each element of a region, atomically.
+
+    Args:
+        value: a fragment of the region's shape and element type; or a number or a
+            scalar, for a single element or all elements of a region with a size.
+        dest: a buffer, a region, or a single element.
+        order: which other accesses of the block it orders: ``"relaxed"``,
+            ``"acquire"``, ``"release"`` or ``"acq_rel"``.
+        scope: between which threads.
+
+    Returns:
+        The old values: a fragment of the region's shape, or a scalar for a single
+        element. Zero for elements outside of the buffer.
+
+    Raises:
+        LanguageError: the element types differ, or `order` or `scope` is none of the
+            above.
+    """
+    return _update("add", value, dest, order, scope)
+
+
+def atomic_max(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each element by the maximum of it and `value`, as :func:`atomic_add`."""
+    return _update("max", value, dest, order, scope)
+
+
+def atomic_min(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each element by the minimum of it and `value`, as :func:`atomic_add`."""
+    return _update("min", value, dest, order, scope)
+
+
+def atomic_and(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each integer by its bitwise and with `value`, as :func:`atomic_add`."""
+    return _update("and", value, dest, order, scope)
+
+
+def atomic_or(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each integer by its bitwise or with `value`, as :func:`atomic_add`."""
+    return _update("or", value, dest, order, scope)
+
+
+def atomic_xor(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each integer by its exclusive or with `value`, as :func:`atomic_add`."""
+    return _update("xor", value, dest, order, scope)
+
+
+def atomic_exchange(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each element by `value`, as :func:`atomic_add`.
+
+    Without a use of its result it is an atomic store.
+    """
+    return _update("exchange", value, dest, order, scope)
+
+
+def atomic_store(
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Literal["relaxed", "release"] = "relaxed",
+    scope: Scope | None = None,
+) -> None:
+    """Stores a value that other blocks may read at the same time.
+
+    Args:
+        value, dest: as for :func:`atomic_add`.
+        order: ``"relaxed"`` or ``"release"``.
+        scope: between which threads.
+
+    Raises:
+        LanguageError: as :func:`atomic_add`.
+    """
+    _attributes(order, scope, "tl.atomic_store", ("relaxed", "release"))
+    drop_result(_update("exchange", value, dest, order, scope))
+
+
+def atomic_cas(
+    expected: Any,
+    value: Any,
+    dest: Buffer | BufferRegion,
+    *,
+    order: Order = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Replaces each element that has the bits of `expected` by `value`, atomically.
+
+    Args:
+        expected, value: as the value of :func:`atomic_add`.
+        dest: a buffer, a region, or a single element.
+        order, scope: as for :func:`atomic_add`.
+
+    Returns:
+        The old values, also where nothing was replaced: compare them with `expected`.
+
+    Raises:
+        LanguageError: as :func:`atomic_add`.
+    """
+    what = "tl.atomic_cas"
+    attributes = _attributes(order, scope, what)
+    dest = memory.as_region(dest, what)
+    op = tile.AtomicCASOp(
+        _as_operand(expected, dest, what).ir,
+        _as_operand(value, dest, what).ir,
+        dest.buffer.ir,
+        *memory.mlir_region(dest),
+        **attributes,
+    )
+    return _result(op.old, dest.shape)
+
+
+def atomic_load(
+    source: Buffer | BufferRegion,
+    *,
+    order: Literal["relaxed", "acquire"] = "relaxed",
+    scope: Scope | None = None,
+) -> Tile | Scalar:
+    """Loads a region that other blocks may write at the same time, anew each time.
+
+    Args:
+        source: a buffer or a region with a static size, or a single element.
+        order: ``"relaxed"`` or ``"acquire"``.
+        scope: between which threads.
+
+    Returns:
+        A fragment of the region's shape, zero outside of the buffer; a scalar for a
+        single element.
+
+    Raises:
+        LanguageError: the region has no static size, or `order` or `scope` is none of
+            the above.
+    """
+    what = "tl.atomic_load"
+    attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
+    source = memory.as_region(source, what)
+    if source.shape is None and not source.offsets:
+        raise LanguageError(
+            f"{what}: the extents of {describe(source.buffer)} are known only at "
+            "launch",
+            "load a region of it: A[i:i + 128]",
+        )
+    type_ = ir.RankedTensorType.get(source.shape or (), source.dtype.to_ir())
+    op = tile.AtomicLoadOp(
+        type_, source.buffer.ir, *memory.mlir_region(source), **attributes
+    )
+    return _result(op.result, source.shape)
+
+
+def fence(
+    *,
+    order: Literal["acquire", "release", "acq_rel"] = "acq_rel",
+    scope: Scope | None = None,
+) -> None:
+    """Orders the accesses of the block before it and after it.
+
+    With a relaxed atomic access after it, a fence that releases does what that access
+    would do with ``order="release"``; with one before it, a fence that acquires does
+    what that one would do with ``order="acquire"``.
+
+    Args:
+        order: ``"acquire"``, ``"release"`` or ``"acq_rel"``.
+        scope: between which threads; the device by default.
+
+    Raises:
+        LanguageError: `order` or `scope` is none of the above.
+    """
+    tile.FenceOp(**_attributes(order, scope, "tl.fence", _ORDERS[1:]))
