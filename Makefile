@@ -122,6 +122,8 @@ nightly-fuzz: build
 	  test/fuzz/fuzz.py --first $(FIRST_SEED) --count 100000 --save build/nightly/fuzz
 	TILEWS_BUILD_DIR=$(BUILD) .venv/bin/python \
 	  test/fuzz/manifests.py --first $(FIRST_SEED) --count 1000000
+	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python \
+	  test/fuzz/fuzz_api.py --count 50000 --state build/nightly/fuzz-api.json
 	PYTHONPATH=$(BUILD)/python_packages .venv/bin/python -m tilews.fuzz --rotate \
 	  --seeds $(FIRST_SEED):$$(($(FIRST_SEED) + 2000)) --save build/nightly/kernels \
 	  | tee build/nightly/kernels.txt

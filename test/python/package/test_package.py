@@ -80,3 +80,29 @@ def test_locations_of_another_kind_are_refused():
                     getattr(location, name)
         with pytest.raises(ValueError, match="expected a LocationAttr"):
             ir.Location.from_attr(ir.Attribute.parse("unit"))
+
+
+def test_uses_between_modules_are_refused():
+    text = "%0 = arith.constant 1 : index\n%1 = arith.addi %0, %0 : index"
+    with ir.Context(), ir.Location.unknown():
+        mine, other = ir.Module.parse(text), ir.Module.parse(text)
+        constant, total = mine.body.operations
+        theirs, user = other.body.operations
+        calls = (
+            lambda: total.operands.__setitem__(0, theirs.result),
+            lambda: constant.result.replace_all_uses_with(theirs.result),
+            lambda: mine.body.append(user),
+            lambda: mine.body.append(theirs),
+            lambda: user.operation.move_before(total),
+            lambda: ir.Operation.create(
+                "arith.addi",
+                operands=[theirs.result] * 2,
+                results=[ir.IndexType.get()],
+                ip=ir.InsertionPoint(total),
+            ),
+        )
+        for call in calls:
+            with pytest.raises(ValueError, match="a value of another module"):
+                call()
+        del other, theirs, user, calls, call
+        assert mine.operation.verify()

@@ -1,0 +1,104 @@
+"""Runs random sequences of calls of the Python API; a crash or a hang is a finding.
+
+A sequence is made from its number. A run that is interrupted goes on where it was, and
+the next run takes the next sequences:
+
+    python test/fuzz/fuzz_api.py --count 50000
+    python test/fuzz/fuzz_api.py --only 4711
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+
+import api_calls
+from kernels import pipelined_zoo
+from tilews.fuzz import apart
+
+ROOT = Path(__file__).parents[2]
+#: Seconds for one sequence, sequences for one process.
+TIMEOUT = 10.0
+LIFETIME = 50
+#: The memory of a process: what it has at the start, and this more.
+MEMORY = 2 << 30
+CASES = [
+    case
+    for case in pipelined_zoo.CASES
+    if case.name in ("gemm-s3", "two-branches", "nested", "recurrent")
+]
+
+
+def _work(number: int) -> dict[str, int]:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        limit = pages * os.sysconf("SC_PAGESIZE") + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1)
+        os.dup2(quiet, 2)
+    return api_calls.run(number, CASES)
+
+
+def fuzz(numbers: Iterable[int], jobs: int = 1, timeout: float = TIMEOUT):
+    """Yields each number, and its counts or its failure."""
+    return apart.run(_work, numbers, jobs=jobs, timeout=timeout, lifetime=LIFETIME)
+
+
+def _read(state: Path) -> dict:
+    if state.exists():
+        return json.loads(state.read_text())
+    return {"next": 0, "findings": {}, "calls": {}}
+
+
+def _write(state: Path, known: dict) -> None:
+    state.parent.mkdir(parents=True, exist_ok=True)
+    fresh = state.with_suffix(".new")
+    fresh.write_text(json.dumps(known, indent=1))
+    fresh.replace(state)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--count", type=int, default=1000, help="sequences to run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--state", type=Path, default=ROOT / "build/fuzz-api.json")
+    parser.add_argument("--only", type=int, help="run this sequence, in this process")
+    args = parser.parse_args()
+    if args.only is not None:
+        print(api_calls.run(args.only, CASES))
+        return 0
+
+    known = _read(args.state)
+    first = known["next"]
+    calls = Counter(known["calls"])
+    waiting = set(range(first, first + args.count))
+    try:
+        for done, (number, result) in enumerate(fuzz(sorted(waiting), args.jobs), 1):
+            waiting.discard(number)
+            if isinstance(result, apart.Failure):
+                known["findings"][str(number)] = f"{result.kind}: {result.message}"
+                print(f"{number}: {result.kind}: {result.message}", flush=True)
+            else:
+                calls.update(result)
+            # Those below the first one that waits are done.
+            known["next"] = min(waiting, default=first + args.count)
+            known["calls"] = calls
+            if done % 100 == 0:
+                _write(args.state, known)
+    except KeyboardInterrupt:
+        print("interrupted")
+    _write(args.state, known)
+    print(f"{known['next']} sequences, {len(known['findings'])} findings")
+    return 1 if known["findings"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
