@@ -71,6 +71,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--state", type=Path, default=ROOT / "build/fuzz-api.json")
     parser.add_argument("--only", type=int, help="run this sequence, in this process")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=TIMEOUT,
+        help="seconds for a sequence; more on a busy machine",
+    )
     args = parser.parse_args()
     if args.only is not None:
         print(api_calls.run(args.only, CASES))
@@ -80,8 +86,9 @@ def main() -> int:
     first = known["next"]
     calls = Counter(known["calls"])
     waiting = set(range(first, first + args.count))
+    results = fuzz(sorted(waiting), args.jobs, args.timeout)
     try:
-        for done, (number, result) in enumerate(fuzz(sorted(waiting), args.jobs), 1):
+        for done, (number, result) in enumerate(results, 1):
             waiting.discard(number)
             if isinstance(result, apart.Failure):
                 known["findings"][str(number)] = f"{result.kind}: {result.message}"
