@@ -28,6 +28,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Rewrite/PatternApplicator.h"
 #include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "tile-expand-control-flow"
 
@@ -78,6 +79,7 @@ private:
     applicator.applyDefaultCostModel();
     PatternRewriter rewriter(&getContext());
     for (Operation *op : structured) {
+      LDBG() << op->getName() << " at " << op->getLoc() << " becomes branches";
       rewriter.setInsertionPoint(op);
       if (failed(applicator.matchAndRewrite(op, rewriter)))
         return op->emitError("cannot become branches between blocks");

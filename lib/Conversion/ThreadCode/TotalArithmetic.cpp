@@ -16,12 +16,14 @@
 // The patterns emit operations of LLVM with these results:
 //
 //   a << b    ->  select(b < width, shl a, b, 0)     one instruction in PTX
+//   a << b    ->  shl (shl a, n / 2), n - n / 2      64 bits; n is umin(b, 64)
 //   a >> b    ->  ashr a, umin(b, width - 1)
 //   a div b   ->  select(b == 0, -1, sdiv a, safe)   safe is b, or 1 if LLVM
 //                                                    does not define a div b
 //
 // Operands that are constants in range need none of it: upstream's patterns
-// convert them. Conversions are `llvm.fptosi.sat`, on NVIDIA `cvt.rzi`, which
+// convert them. Of a count of 64 bits, LLVM's select for PTX uses 32, so that the
+// shift by 2^32 would be one by 0. Conversions are `llvm.fptosi.sat`, on NVIDIA `cvt.rzi`, which
 // saturates by itself.
 //
 //===----------------------------------------------------------------------===//
@@ -82,6 +84,14 @@ struct ShiftPattern : ConvertOpToLLVMPattern<OpT> {
       Value most = createInteger(b, type, APInt(width, width - 1));
       count = LLVM::UMinOp::create(b, count, most);
       rewriter.replaceOpWithNewOp<LLVM::AShrOp>(op, value, count);
+    } else if (width > 32) {
+      count = LLVM::UMinOp::create(b, count,
+                                   createInteger(b, type, APInt(width, width)));
+      Value one = createInteger(b, type, APInt(width, 1));
+      Value half = LLVM::LShrOp::create(b, count, one);
+      Value rest = LLVM::SubOp::create(b, count, half);
+      rewriter.replaceOpWithNewOp<LLVMOpT>(op, LLVMOpT::create(b, value, half),
+                                           rest);
     } else {
       Value most = createInteger(b, type, APInt(width, width - 1));
       Value inRange =

@@ -39,7 +39,18 @@ SPECIAL = {
     "tile.slice": {"%x": "tensor<128x256xf32>"},
     "tile.view": {"%a": f"memref<128x64xf16, {SHARED}>"},
     "tile.store": {"%t": "tensor<128x64xf16>", "%C": "memref<?x?xf16>"},
-    "tile.atomic_rmw": {"%t": "tensor<128x64xf32>", "%C": "memref<?x?xf32>"},
+    "tile.atomic_rmw": {
+        "%t": "tensor<128x64xf32>",
+        "%C": "memref<?x?xf32>",
+        "%one": "tensor<i32>",
+        "%next": "memref<1xi32>",
+    },
+    "tile.atomic_cas": {
+        "%free": "tensor<i32>",
+        "%taken": "tensor<i32>",
+        "%lock": "memref<1xi32>",
+    },
+    "tile.atomic_load": {"%ready": "memref<?xi32>", "%i": "index"},
     "tile.gemm": {
         "%a": f"memref<128x64xf16, {SHARED}>",
         "%b": f"memref<256x64xf16, {SHARED}>",

@@ -28,6 +28,21 @@ gpu.module @nvidia [#nvvm.target<chip = "sm_80">] {
     llvm.return
   }
 
+  // PTX has counts of 32 bits, to which LLVM truncates longer ones: no count is above 64.
+  // CHECK-LABEL: llvm.func @long_shifts
+  // CHECK-SAME: %[[X:.*]]: i64, %[[N:.*]]: i64
+  llvm.func @long_shifts(%x: i64, %n: i64, %p: !llvm.ptr) {
+    // CHECK: %[[COUNT:.*]] = llvm.intr.umin(%[[N]], %{{.*}})
+    // CHECK: %[[HALF:.*]] = llvm.lshr %[[COUNT]]
+    // CHECK: %[[REST:.*]] = llvm.sub %[[COUNT]], %[[HALF]]
+    // CHECK: %[[FIRST:.*]] = llvm.shl %[[X]], %[[HALF]]
+    // CHECK: llvm.shl %[[FIRST]], %[[REST]]
+    // CHECK-NOT: llvm.select
+    %a = arith.shli %x, %n : i64
+    llvm.store %a, %p : i64, !llvm.ptr
+    llvm.return
+  }
+
   // CHECK-LABEL: llvm.func @divisions
   // CHECK-SAME: %[[X:.*]]: vector<2xi32>, %[[N:.*]]: vector<2xi32>
   llvm.func @divisions(%x: vector<2xi32>, %n: vector<2xi32>, %p: !llvm.ptr) {
