@@ -86,7 +86,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, recurrence, dropout, in_place, plan, lock, roles = blocks
+    code, recurrence, dropout, in_place, plan, _, roles = blocks
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
@@ -97,19 +97,6 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     setup = "import numpy as np\nx = np.ones(700, np.float32)\n"
     path.write_text(header + setup + in_place + "assert (x == 2).all()\n")
     runpy.run_path(str(path))
-
-    path = tmp_path / "lock.py"
-    path.write_text(
-        header
-        + "@tilews.kernel(threads=128)\n"
-        + 'def add(Lock: tl.Tensor["1", tl.i32], X: tl.Tensor["N, 256", tl.f32],\n'
-        + '        Sum: tl.Tensor["256", tl.f32]):\n'
-        + "    block = tl.grid(X.shape[0])\n"
-        + textwrap.indent(lock, "    ")
-    )
-    rows, total = np.ones((9, 256), np.float32), np.zeros(256, np.float32)
-    runpy.run_path(str(path))["add"](np.zeros(1, np.int32), rows, total)
-    assert (total == 9).all()
 
     path = tmp_path / "dropout.py"
     path.write_text(header + dropout)
@@ -141,6 +128,22 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     gemm(a, b, c)
     assert (c == 80).all()
     assert "setmaxnreg" in gemm.compile("sm_90a").ptx
+
+
+def test_lock_of_the_language_page_runs(tmp_path):
+    lock = code_blocks(read("docs/language.md"), "python")[-2]
+    path = tmp_path / "lock.py"
+    path.write_text(
+        "import tilews\nimport tilews.language as tl\n\n"
+        + "@tilews.kernel(threads=128)\n"
+        + 'def add(Lock: tl.Tensor["1", tl.i32], X: tl.Tensor["N, 256", tl.f32],\n'
+        + '        Sum: tl.Tensor["256", tl.f32]):\n'
+        + "    block = tl.grid(X.shape[0])\n"
+        + textwrap.indent(lock, "    ")
+    )
+    rows, total = np.ones((9, 256), np.float32), np.zeros(256, np.float32)
+    runpy.run_path(str(path))["add"](np.zeros(1, np.int32), rows, total)
+    assert (total == 9).all()
 
 
 def test_code_of_the_interpreter_page_runs(monkeypatch):
