@@ -43,8 +43,15 @@ def test_a_number_is_a_sequence():
 def test_an_interrupted_run_goes_on(tmp_path):
     state = tmp_path / "state.json"
     command = [sys.executable, SCRIPT, "--jobs", "1", "--state", state, "--count"]
-    process = subprocess.Popen([*command, "10000"], stdout=subprocess.PIPE)
-    time.sleep(8)
+    process = subprocess.Popen(
+        [*command, "10000"],
+        stdout=subprocess.PIPE,
+        # The tests may run in the background of a shell, where it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    deadline = time.monotonic() + 100
+    while not state.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     assert b"interrupted" in process.communicate(timeout=60)[0]
     reached = json.loads(state.read_text())["next"]
