@@ -20,12 +20,15 @@ from .frontend.source import SourceFunction, from_python
 from .frontend.statements import build_body
 from .frontend.verification import check_schedules, verify
 from .language.builder import Builder
+from .language.types import FNUZ
 from .language.values import Buffer, Scalar
 from .specialize import Specialization
 
 MODULE_NAME = "kernels"
 #: Threads of a block unless the kernel, its roles or the call give another number.
 DEFAULT_THREADS = 128
+#: Chips whose types of fp8 have one zero and no infinity.
+_FNUZ_CHIPS = ("gfx940", "gfx941", "gfx942")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +64,8 @@ def build_module(
     """
     function = from_python(python)
     targets = target_attribute(target)
+    fp8 = FNUZ if target in _FNUZ_CHIPS else {}
+    specialization = specialization.with_types(fp8)
     line = python.__code__.co_firstlineno
     with ir.Context(), ir.Location.file(function.file.name, line, 1):
         module = ir.Module.create()
@@ -73,7 +78,8 @@ def build_module(
             )
         with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
             op = _make_kernel(python.__name__, specialization, block)
-        builder = Builder(op, block.threads is not None, warp_size(target))
+        fixes_threads = block.threads is not None
+        builder = Builder(op, fixes_threads, warp_size(target), fp8)
         _fill(builder, function, specialization)
         verify(module, function)
         if builder.schedules:

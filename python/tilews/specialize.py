@@ -102,6 +102,14 @@ class Specialization:
     form: tuple[tuple[str, Any], ...]
     signature: Signature = dataclasses.field(compare=False)
 
+    def with_types(self, types: Mapping[DType, DType]) -> Specialization:
+        """The same with other element types of arguments."""
+        arguments = (
+            dataclasses.replace(each, dtype=types.get(each.dtype, each.dtype))
+            for each in self.arguments
+        )
+        return dataclasses.replace(self, arguments=tuple(arguments))
+
     def parameters(self, values: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters, from those of the arguments."""
         assembled = self.signature.assemble(values, dict(self.form))

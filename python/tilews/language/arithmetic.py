@@ -7,7 +7,7 @@ from typing import Any, overload
 from .. import ir
 from ..dialects import arith, math, tensor, tile
 from ..errors import LanguageError
-from .builder import constant
+from .builder import chip_type, constant
 from .types import DType, f32, i1, i64, index
 from .unloaded import load_hint
 from .values import CarriedNumber, Cursor, Scalar, Tile, Value, describe, wrap
@@ -265,6 +265,7 @@ def cast(value: Any, dtype: DType) -> Value:
         raise LanguageError(
             f"expected an element type such as tl.f16, found {describe(dtype)}"
         )
+    dtype = chip_type(dtype)
     if is_number(value):
         return wrap(constant(number(value), dtype, None))
     if not isinstance(value, Value) or isinstance(value, Cursor):
@@ -308,6 +309,7 @@ def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
 
 def bitcast(value: Value, dtype: DType) -> Value:
     (value,) = unify("bitcast", value)
+    dtype = chip_type(dtype)
     if value.dtype.bits != dtype.bits or value.dtype.is_index or dtype.is_index:
         raise LanguageError(
             f"cannot read the bits of {value.dtype} as {dtype}",

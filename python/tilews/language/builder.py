@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .. import ir
@@ -27,11 +28,16 @@ class Builder:
             the kernel's roles.
         warps: the warps of the current role; None outside of roles.
         warp_size: threads of a warp of the target; 32 without a target.
+        fp8: the types that :data:`e4m3` and :data:`e5m2` stand for on the target.
         schedules: stages and orders that the kernel gives for its pipelined loops.
     """
 
     def __init__(
-        self, kernel: ir.OpView, fixes_threads: bool = True, warp_size: int = 32
+        self,
+        kernel: ir.OpView,
+        fixes_threads: bool = True,
+        warp_size: int = 32,
+        fp8: Mapping[DType, DType] = MappingProxyType({}),
     ) -> None:
         self.kernel = kernel
         self.regions = 0
@@ -39,6 +45,7 @@ class Builder:
         self.fixes_threads = fixes_threads
         self.warps: int | None = None
         self.warp_size = warp_size
+        self.fp8 = fp8
         self.schedules: list[Any] = []
         self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
@@ -148,6 +155,12 @@ def current(what: str = "this function") -> Builder:
             "call it in a function decorated with @tilews.kernel",
         )
     return builder
+
+
+def chip_type(dtype: DType) -> DType:
+    """The element type that a name of the language stands for on the target."""
+    builder = getattr(_state, "builder", None)
+    return builder.fp8.get(dtype, dtype) if builder else dtype
 
 
 def number_attribute(number: float, dtype: DType) -> ir.Attribute:

@@ -10,7 +10,7 @@ from .._mlir_libs import _tilews
 from ..dialects import memref, tensor, tile
 from ..errors import CompileError, LanguageError
 from .arithmetic import as_index, as_value, is_number
-from .builder import Builder, current, index_constant
+from .builder import Builder, chip_type, current, index_constant
 from .integers import INT64_MAX, as_integer, check_integer
 from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
@@ -45,12 +45,12 @@ def _extent(extent: Any, what: str) -> int:
 
 
 def check_dtype(dtype: Any, what: str) -> DType:
-    """Raises LanguageError unless given an element type."""
+    """An element type, of the target; LanguageError unless `dtype` is one."""
     if not isinstance(dtype, DType):
         raise LanguageError(
             f"{what}: expected an element type such as tl.f16, found {describe(dtype)}"
         )
-    return dtype
+    return chip_type(dtype)
 
 
 def _shared_type(
@@ -121,7 +121,8 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
     """
     _check_buffer(buffer, "tl.view")
     shape = static_shape(shape, "tl.view")
-    type_ = _shared_type(shape, dtype or buffer.dtype, None, "tl.view")
+    dtype = buffer.dtype if dtype is None else check_dtype(dtype, "tl.view")
+    type_ = _shared_type(shape, dtype, None, "tl.view")
     return Buffer(tile.view(type_, buffer.ir))
 
 

@@ -70,6 +70,8 @@ f64 = _float("f64", 64)
 f32 = _float("f32", 32)
 f16 = _float("f16", 16)
 bf16 = _float("bf16", 16)
+# The two types of fp8 that the chip computes with: in a kernel for gfx942 they stand
+# for those of that chip, which have one zero and no infinity.
 e4m3 = _float("e4m3", 8, "f8E4M3FN")
 e5m2 = _float("e5m2", 8, "f8E5M2")
 e4m3fnuz = _float("e4m3fnuz", 8, "f8E4M3FNUZ")
@@ -87,6 +89,8 @@ DTYPES = (
     *(f64, f32, f16, bf16, e4m3, e5m2, e4m3fnuz, e5m2fnuz),
     *(i1, i4, i8, i16, i32, i64, index),
 )
+#: What the types of fp8 stand for on gfx942 ("CDNA3 Instruction Set Architecture").
+FNUZ = {e4m3: e4m3fnuz, e5m2: e5m2fnuz}
 #: Element types by their names in MLIR.
 BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES}
 _NUMPY = {
