@@ -18,7 +18,9 @@ def run(name, *arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("name", ["gemm", "softmax", "attention", "block_sparse"])
+@pytest.mark.parametrize(
+    "name", ["gemm", "softmax", "attention", "block_sparse", "prefix_sum"]
+)
 def test_example_checks_its_result(name):
     assert f"{name}: maximum relative error" in run(name)
 
