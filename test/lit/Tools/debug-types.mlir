@@ -55,6 +55,6 @@
 // GFX942: {{^}}[tile-insert-barriers {{.*}}] barrier before
 // GFX942: {{^}}[convert-tile-to-rocdl {{.*}}] instruction rocdl.mfma.f32.32x32x8f16
 
-// ALL: {{^}}[tile-expand-control-flow {{.*}}] scf.{{.*}} becomes branches
 // ALL: {{^}}[tile-expand-math {{.*}}] in f32: {{.*}} = math.tanh
+// ALL: {{^}}[tile-expand-control-flow {{.*}}] scf.{{.*}} becomes branches
 // ALL: {{^}}[convert-tile-threads-to-llvm {{.*}}] {{[0-9]+}} elements in halves
