@@ -45,8 +45,9 @@ def tilews(*arguments, cwd, limit=None):
 
 
 def native(tool, *arguments, cwd, limit=None):
+    path = os.path.join(os.environ["TILEWS_BUILD_DIR"], "bin", tool)
     return subprocess.run(
-        [tool, *map(str, arguments)],
+        [path, *map(str, arguments)],
         cwd=cwd,
         capture_output=True,
         text=True,

@@ -84,9 +84,11 @@ OTHERS = [
     if entry.arguments
     for target in entry.targets
 ] + [
-    pytest.param(entry, "gfx942", id=f"{entry.name}-gfx942")
+    pytest.param(entry, chip, id=f"{entry.name}-{chip}")
     for entry in (*scheduled.EXAMPLES, *scheduled.ZOO)
     if entry.arguments
+    # gfx942 has fp8 types of its own.
+    for chip in ["gfx950" if "float8" in entry.name else "gfx942"]
 ]
 
 
