@@ -74,7 +74,7 @@ private:
   bool joinsKnowledge, hasLost = false;
   /// By key: the number of the state, and of its join point.
   std::unordered_map<std::string, unsigned> seen;
-  std::vector<JoinPoint> joinPoints;
+  std::deque<JoinPoint> joinPoints;
   /// The join points with paths, in the order in which these go on.
   std::deque<unsigned> open;
 };

@@ -24,7 +24,7 @@ using namespace tilews::verifier;
 
 void ProofContext::fork(Path path) {
   budget.countFork(place);
-  budget.spend(path.values.size() + path.state.size());
+  budget.spend(countCopy(path));
   forks.push_back(std::move(path));
 }
 

@@ -39,7 +39,7 @@ public:
   /// many.
   bool begin(mlir::Operation *op) {
     place = op;
-    return budget.spend(1);
+    return budget.spend(1 + table.takeLookups());
   }
   /// Whether the conditions of several guards may be decided as one; notes that
   /// they were. Less is then known about each of them.
@@ -76,7 +76,7 @@ public:
   }
   /// The same for a state after a loop.
   bool countComparison(const Path &path) {
-    return budget.spend(path.values.size() + path.state.size());
+    return budget.spend(countCopy(path));
   }
   void countJoin() { ++effort.joins; }
   void countWidening() { ++effort.widenings; }
@@ -87,6 +87,11 @@ public:
   Progress giveUp() { return fail(budget.describe()); }
 
 private:
+  /// The steps that the copy of a path counts for.
+  static size_t countCopy(const Path &path) {
+    return (path.values.size() + path.state.size()) / 8;
+  }
+
   ProofBudget &budget;
   mlir::Operation *place = nullptr;
   std::vector<Path> forks;

@@ -55,6 +55,7 @@ static uint64_t getHash(Kind kind, ArrayRef<int64_t> words,
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable,
                              bool isNatural) {
+  ++lookups;
   uint64_t hash = getHash(kind, words, operands);
   for (uint64_t i = hash; Expr other = getBucket(i); ++i)
     if (const ExpressionNode &node = nodes[other];
@@ -153,6 +154,17 @@ Expr ExpressionTable::divideExactly(Expr sum, int64_t divisor) {
   for (auto &[atom, factor] : terms)
     factor /= divisor;
   return getLinear(terms, getOffset(sum) / divisor);
+}
+
+ExpressionTable::Multiple ExpressionTable::getMultiple(Expr sum) {
+  if (nodes[sum].multiple.primitive)
+    return nodes[sum].multiple;
+  int64_t factor = getScale(sum);
+  Terms terms = getTerms(sum);
+  if (!terms.empty() && terms.front().second < 0)
+    factor = -factor;
+  Expr primitive = divideExactly(getHomogeneous(sum), factor);
+  return nodes[sum].multiple = {primitive, factor};
 }
 
 Expr ExpressionTable::add(Expr a, Expr b, int64_t factor) {

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilews::verifier {
@@ -144,6 +145,13 @@ public:
   int64_t getScale(Expr sum) const;
   /// A sum of multiples of `divisor`, divided by it.
   Expr divideExactly(Expr sum, int64_t divisor);
+  /// A sum without its constant is `factor * primitive`: the coefficients of
+  /// `primitive` have no common divisor, and the first one is positive.
+  struct Multiple {
+    Expr primitive = 0;
+    int64_t factor = 1;
+  };
+  Multiple getMultiple(Expr sum);
   llvm::ArrayRef<Expr> getOperands(Expr e) const { return nodes[e].operands; }
   llvm::ArrayRef<int64_t> getName(Expr atom) const { return nodes[atom].words; }
   /// The number of nodes of `e` written out as a tree, at most UINT32_MAX.
@@ -159,6 +167,10 @@ public:
   /// `e` with the sum `by` in place of `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
+  /// The number of expressions that were made, or found in the table, since the
+  /// last call: a measure of the work of the table.
+  size_t takeLookups() { return std::exchange(lookups, 0); }
+
   /// Prints `e` in the notation of this header: `2*i0 + n + 3`, `i0 - n > 0`.
   void print(Expr e, llvm::raw_ostream &os) const;
 
@@ -172,6 +184,8 @@ private:
     /// The variables that it depends on, sorted.
     llvm::SmallVector<Expr, 2> variables;
     Interval bounds;
+    /// The result of `getMultiple`, once it was asked for.
+    Multiple multiple;
     uint32_t treeSize = 1;
     uint64_t hash = 0;
   };
@@ -194,6 +208,7 @@ private:
   /// hash or in one of the next ones, and at least half of the buckets are
   /// free. No other table is read as often.
   std::vector<Expr> buckets;
+  size_t lookups = 0;
   /// By expression, atom and sum: the results of `substitute`. All paths rename
   /// the same facts in each iteration.
   llvm::DenseMap<std::pair<Expr, std::pair<Expr, Expr>>, Expr> substituted;

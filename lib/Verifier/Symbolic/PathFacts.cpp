@@ -16,8 +16,6 @@
 
 #include "Verifier/Symbolic/PathFacts.h"
 
-#include "Verifier/Symbolic/OrientedSum.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,19 +34,18 @@ Interval PathFacts::getInterval(ExpressionTable &table, Expr sum) const {
 Interval PathFacts::getFact(ExpressionTable &table, Expr sum) const {
   if (std::optional<int64_t> value = table.getConstantValue(sum))
     return {*value, *value};
-  OrientedSum oriented(table, sum);
-  int64_t scale = table.getScale(oriented.homogeneous);
-  auto it = intervals.find(table.divideExactly(oriented.homogeneous, scale));
+  auto [primitive, factor] = table.getMultiple(sum);
+  auto it = intervals.find(primitive);
   Interval interval = it == intervals.end() ? Interval() : it->second;
-  return interval.times(scale * oriented.sign).add(oriented.offset);
+  return interval.times(factor).add(table.getOffset(sum));
 }
 
 void PathFacts::setInterval(ExpressionTable &table, Expr sum,
                             Interval interval) {
-  OrientedSum oriented(table, sum);
-  int64_t scale = table.getScale(oriented.homogeneous);
-  Expr primitive = table.divideExactly(oriented.homogeneous, scale);
-  interval = interval.add(-oriented.offset).times(oriented.sign).shrink(scale);
+  auto [primitive, factor] = table.getMultiple(sum);
+  interval = interval.add(-table.getOffset(sum))
+                 .times(factor < 0 ? -1 : 1)
+                 .shrink(std::abs(factor));
   // What holds for all values is no fact, or equal states would differ.
   Interval bounds = table.getBounds(primitive);
   if (interval.low <= bounds.low)
@@ -125,19 +122,31 @@ Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
   return bounds.intersect(getInterval(table, sum));
 }
 
+/// Whether two sums have an atom in common, be it in a quotient.
+static bool haveCommonAtom(const ExpressionTable &table, Expr a, Expr b) {
+  auto containsAny = [&](Expr sum, Expr other) {
+    return llvm::any_of(table.getOperands(other),
+                        [&](Expr atom) { return table.contains(sum, atom); });
+  };
+  return containsAny(a, b) || containsAny(b, a);
+}
+
 std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
   Kind kind = table.getKind(part);
   if (kind != Kind::Positive && kind != Kind::Zero)
     return std::nullopt;
   Expr sum = table.getOperands(part)[0];
   Interval bounds = inferInterval(table, sum);
-  for (auto &[known, interval] : intervals)
+  for (auto &[known, interval] : intervals) {
+    if (!haveCommonAtom(table, sum, known))
+      continue;
     for (int64_t sign : {1, -1}) {
       Interval signedInterval = sign > 0 ? interval : interval.negate();
       Expr rest = table.add(sum, known, -sign);
       bounds =
           bounds.intersect(signedInterval.plus(inferInterval(table, rest)));
     }
+  }
   return decideBy(bounds, kind);
 }
 

@@ -26,10 +26,10 @@ namespace tilews::verifier {
 ///         ...
 ///       if (n + 2 > 0)    // decided: n + 2 in [3, inf)
 ///
-/// Intervals are kept by sums without constant and sign (see OrientedSum), so
-/// `decide` infers nothing from two different sums. An equation of values that
-/// never change is a definition instead: after `if (n == m)` the path has m for
-/// n in all of its expressions.
+/// Intervals are kept by sums without constant, sign and common divisor (see
+/// ExpressionTable::getMultiple), so `decide` infers nothing from two different
+/// sums. An equation of values that never change is a definition instead: after
+/// `if (n == m)` the path has m for n in all of its expressions.
 class PathFacts {
 public:
   /// The value of `condition`, if the facts imply it.
