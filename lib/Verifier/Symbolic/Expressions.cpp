@@ -57,7 +57,8 @@ Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              bool isNatural) {
   ++lookups;
   uint64_t hash = getHash(kind, words, operands);
-  for (uint64_t i = hash; Expr other = getBucket(i); ++i)
+  uint64_t mask = buckets.size() - 1;
+  for (uint64_t i = hash; Expr other = buckets[i & mask]; ++i)
     if (const ExpressionNode &node = nodes[other];
         node.hash == hash && node.kind == kind &&
         words == ArrayRef(node.words) && operands == ArrayRef(node.operands))
@@ -90,10 +91,10 @@ void ExpressionTable::addToBuckets(Expr expr) {
     for (Expr other = 1; other < expr; ++other)
       addToBuckets(other);
   }
-  uint64_t i = nodes[expr].hash;
-  while (getBucket(i))
+  uint64_t i = nodes[expr].hash, mask = buckets.size() - 1;
+  while (buckets[i & mask])
     ++i;
-  getBucket(i) = expr;
+  buckets[i & mask] = expr;
 }
 
 Expr ExpressionTable::getAtom(ArrayRef<int64_t> name, ArrayRef<Expr> operands,

@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace tilews::verifier {
@@ -167,9 +166,9 @@ public:
   /// `e` with the sum `by` in place of `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
-  /// The number of expressions that were made, or found in the table, since the
-  /// last call: a measure of the work of the table.
-  size_t takeLookups() { return std::exchange(lookups, 0); }
+  /// The number of expressions that were made, or found in the table: a measure
+  /// of its work.
+  size_t lookups = 0;
 
   /// Prints `e` in the notation of this header: `2*i0 + n + 3`, `i0 - n > 0`.
   void print(Expr e, llvm::raw_ostream &os) const;
@@ -199,16 +198,12 @@ private:
   Interval findBoundsOfAtom(Expr atom) const;
 
   void addToBuckets(Expr expr);
-  Expr &getBucket(uint64_t number) {
-    return buckets[number & (buckets.size() - 1)];
-  }
 
   std::vector<ExpressionNode> nodes;
   /// A hash table with open addressing: an expression is in the bucket of its
   /// hash or in one of the next ones, and at least half of the buckets are
   /// free. No other table is read as often.
   std::vector<Expr> buckets;
-  size_t lookups = 0;
   /// By expression, atom and sum: the results of `substitute`. All paths rename
   /// the same facts in each iteration.
   llvm::DenseMap<std::pair<Expr, std::pair<Expr, Expr>>, Expr> substituted;
