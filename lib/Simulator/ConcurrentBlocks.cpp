@@ -16,6 +16,8 @@
 
 #include "ConcurrentBlocks.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace mlir;
 using namespace tilews::sim;
 
@@ -28,30 +30,46 @@ bool ConcurrentBlocks::canStart() const {
   return next < count && live.size() < kMostWaiting && !isStuck;
 }
 
-/// Starts the next block on a thread of its own and lets it run.
-void ConcurrentBlocks::start(std::unique_lock<std::mutex> &) {
-  int64_t index = next++;
-  live[index];
-  current = index;
-  idlePolls = 0;
-  threads.emplace_back([this, index] {
-    bool succeeded = run(index);
-    std::unique_lock<std::mutex> lock(mutex);
-    isStuck |= !succeeded;
-    live.erase(index);
-    idlePolls = 0;
-    if (live.empty() && !canStart())
-      ended.notify_all();
-    else
-      passOn(lock);
+/// Joins the threads of blocks that have ended, except the calling one. A thread
+/// keeps its stack until it is joined, and a grid can have a million blocks.
+void ConcurrentBlocks::joinEnded() {
+  llvm::erase_if(threads, [](std::pair<bool, std::thread> &entry) {
+    auto &[hasEnded, thread] = entry;
+    if (!hasEnded || thread.get_id() == std::this_thread::get_id())
+      return false;
+    thread.join();
+    return true;
   });
 }
 
+/// Starts the next block on a thread of its own and lets it run.
+void ConcurrentBlocks::start() {
+  joinEnded();
+  int64_t index = next++;
+  current = index;
+  idlePolls = 0;
+  live[index];
+  threads.emplace_back(false, std::thread([this, index] {
+                         bool succeeded = run(index);
+                         std::lock_guard<std::mutex> lock(mutex);
+                         isStuck |= !succeeded;
+                         live.erase(index);
+                         idlePolls = 0;
+                         for (auto &[hasEnded, thread] : threads)
+                           hasEnded |=
+                               thread.get_id() == std::this_thread::get_id();
+                         if (live.empty() && !canStart())
+                           ended.notify_all();
+                         else
+                           passOn();
+                       }));
+}
+
 /// Lets another block run: a new one if all others have polled in vain.
-void ConcurrentBlocks::passOn(std::unique_lock<std::mutex> &lock) {
+void ConcurrentBlocks::passOn() {
   bool allWait = live.empty() || idlePolls >= int64_t(live.size());
   if (allWait && canStart())
-    return start(lock);
+    return start();
   auto it = live.upper_bound(current);
   if (it == live.end())
     it = live.begin();
@@ -65,7 +83,7 @@ LogicalResult ConcurrentBlocks::poll() {
   isStuck |= ++idlePolls > kIdlePolls + int64_t(live.size());
   if (isStuck)
     return failure();
-  passOn(lock);
+  passOn();
   live[own].resumed.wait(lock, [&] { return current == own; });
   return failure(isStuck);
 }
@@ -75,9 +93,9 @@ void ConcurrentBlocks::runAll() {
     std::unique_lock<std::mutex> lock(mutex);
     if (!canStart())
       return;
-    start(lock);
+    start();
     ended.wait(lock, [&] { return live.empty() && !canStart(); });
   }
-  for (std::thread &thread : threads)
+  for (auto &[hasEnded, thread] : threads)
     thread.join();
 }

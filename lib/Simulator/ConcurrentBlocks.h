@@ -48,14 +48,16 @@ private:
   };
 
   bool canStart() const;
-  void start(std::unique_lock<std::mutex> &lock);
-  void passOn(std::unique_lock<std::mutex> &lock);
+  void joinEnded();
+  void start();
+  void passOn();
 
   int64_t count;
   llvm::function_ref<bool(int64_t)> run;
   std::mutex mutex;
   std::condition_variable ended;
-  std::vector<std::thread> threads;
+  /// The threads that are not joined, and whether their blocks have ended.
+  std::vector<std::pair<bool, std::thread>> threads;
   /// The blocks that have started and not ended.
   std::map<int64_t, Block> live;
   /// The block that runs, and the next one to start.

@@ -346,8 +346,13 @@ def load(
     if shape is None:
         if pad is not None:
             raise LanguageError("tl.load: a single element has no padding")
-        is_global = not source.buffer.is_shared
-        if is_global and current("tl.load").repeats(source.offsets):
+        # Smaller elements share a byte: they cannot be read in one step.
+        is_byte = source.dtype.bits >= 8 or source.dtype.is_bool
+        if (
+            is_byte
+            and not source.buffer.is_shared
+            and current("tl.load").repeats(source.offsets)
+        ):
             return _poll(source)
         offsets = [as_index(offset, "an index") for offset in source.offsets]
         element = memref.LoadOp(source.buffer.ir, offsets).result

@@ -172,6 +172,20 @@ def test_an_error_of_one_block_is_not_hidden_by_those_that_wait():
         kernel(zeros(1), zeros(4))
 
 
+def test_a_large_grid_keeps_no_threads():
+    # More than the threads, with their stacks, that a process can have at a time.
+    @tilews.kernel(threads=32)
+    def kernel(F: tl.Tensor["1", tl.i32], N: tl.i32):
+        tl.grid(N)
+        while tl.load(F[0]) < 0:
+            pass
+        tl.atomic_add(1, F[0])
+
+    count = zeros(1)
+    kernel(count, 50_000)
+    assert count[0] == 50_000
+
+
 def test_a_changing_index_in_a_condition_is_no_wait():
     @tilews.kernel(threads=64)
     def kernel(X: tl.Tensor["N", tl.i32], Out: tl.Tensor["1", tl.i32]):
