@@ -346,17 +346,7 @@ def load(
     if shape is None:
         if pad is not None:
             raise LanguageError("tl.load: a single element has no padding")
-        # Smaller elements share a byte: they cannot be read in one step.
-        is_byte = source.dtype.bits >= 8 or source.dtype.is_bool
-        if (
-            is_byte
-            and not source.buffer.is_shared
-            and current("tl.load").repeats(source.offsets)
-        ):
-            return _poll(source)
-        offsets = [as_index(offset, "an index") for offset in source.offsets]
-        element = memref.LoadOp(source.buffer.ir, offsets).result
-        return Scalar(element, source.dtype)
+        return _load_element(source)
     if pad is not None:
         if isinstance(pad, Scalar) and pad.dtype != source.dtype:
             raise LanguageError(
@@ -368,6 +358,18 @@ def load(
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=pad)
     return Tile(loaded)
+
+
+def _load_element(source: BufferRegion) -> Scalar:
+    """The load of one element; in a condition, of one that other blocks may change."""
+    # Elements of less than a byte, except bools, cannot be read in one step.
+    has_bytes = source.dtype.bits >= 8 or source.dtype.is_bool
+    is_global = not source.buffer.is_shared
+    if has_bytes and is_global and current("tl.load").repeats(source.offsets):
+        return _poll(source)
+    offsets = [as_index(offset, "an index") for offset in source.offsets]
+    element = memref.LoadOp(source.buffer.ir, offsets).result
+    return Scalar(element, source.dtype)
 
 
 def _poll(source: BufferRegion) -> Scalar:

@@ -1,5 +1,6 @@
 """Atomic accesses, their old values, and blocks that wait for each other."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -170,6 +171,20 @@ def test_an_error_of_one_block_is_not_hidden_by_those_that_wait():
 
     with pytest.raises(sim.SimulationError, match="out of bounds"):
         kernel(zeros(1), zeros(4))
+
+
+def test_conditions_on_elements_below_a_byte_are_ordinary():
+    @tilews.kernel(threads=64)
+    def kernel(X: tl.Tensor["4", tl.i4], N: tl.i32, Out: tl.Tensor["1", tl.i32]):
+        tl.grid(1)
+        i = 0
+        while (i < N) & (tl.load(X[2]).to(tl.i32) == 3):
+            i += 1
+        tl.store(i, Out[0])
+
+    out = zeros(1)
+    kernel(np.array([1, 2, 3, 4], ml_dtypes.int4), 5, out)
+    assert out[0] == 5
 
 
 def test_a_large_grid_keeps_no_threads():
