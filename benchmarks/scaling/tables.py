@@ -102,6 +102,17 @@ take n^2 time: 0.7 ms for each remark at 400 of them. Proofs stop at limits, whi
 tools refuse text with more than 1024 nested brackets, because MLIR's parser overflows
 that stack at 2500 nested loops. In a kernel's Python source, expressions and chains of
 `elif` are limited by Python's limit of recursion; deeper ones are an error with a hint.
+
+The tables stop at the LLVM dialect. LLVM's passes are quadratic in the loops and in the
+stores with guards of one kernel. On one core, for sm_90a:
+
+| kernel | seconds at n = 400 | n = 800 | the most costly passes at n = 800 |
+| --- | --- | --- | --- |
+| n loops in sequence | 2.4 | 10.7 | `LoopRotate` 2.9, `LoopStrengthReduce` 1.8 |
+| n stores with guards in sequence | 0.3 | 0.8 | `InstCombine` 0.3, `GVN` 0.1 |
+
+These are passes of LLVM's `-O3`, and tilews changes none of them. Roll such code into
+loops.
 """
 
 
