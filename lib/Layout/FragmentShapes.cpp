@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Layouts of fragments under another shape: reduced, sliced, repeated,
+// Layouts of fragments under another shape: reduced, broadcast, sliced, repeated,
 // transposed, reshaped. All but the reshape rewrite modes one by one. A reshape
 // numbers the elements row by row and asks for each mode whether its steps stay
 // digits of the new coordinates:
@@ -17,6 +17,7 @@
 
 #include "tilews/Layout/Layout.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace tilews;
@@ -169,4 +170,55 @@ FragmentLayout::reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
   if (ArrayRef<int64_t>(cover) != to)
     return std::nullopt;
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcasts
+//===----------------------------------------------------------------------===//
+
+/// Returns `modes` with replication in place of steps along repeated
+/// dimensions, neighboring replications as one.
+static SmallVector<Mode> project(ArrayRef<Mode> modes,
+                                 ArrayRef<bool> repeated) {
+  SmallVector<Mode> result;
+  for (Mode mode : modes) {
+    if (mode.extent == 1)
+      continue;
+    if (mode.stride != 0 && repeated[mode.dim])
+      mode = {mode.extent, 0, 0};
+    if (mode.stride == 0 && !result.empty() && result.back().stride == 0)
+      result.back().extent *= mode.extent;
+    else
+      result.push_back(mode);
+  }
+  return result;
+}
+
+std::optional<SmallVector<int64_t>>
+tilews::getBroadcastRegisters(const FragmentLayout &source,
+                              const FragmentLayout &result,
+                              ArrayRef<bool> repeated) {
+  if (project(source.getThreadModes(), repeated) !=
+      project(result.getThreadModes(), repeated))
+    return std::nullopt;
+  int64_t rank = repeated.size();
+  SmallVector<int64_t> cover = result.getCover(rank);
+  auto linearize = [&](ArrayRef<int64_t> coords) {
+    int64_t index = 0;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      index = index * (cover[dim] + 1) + (repeated[dim] ? 0 : coords[dim]);
+    return index;
+  };
+  // The register of the source for each coordinate that it holds.
+  llvm::DenseMap<int64_t, int64_t> held;
+  for (int64_t v = 0; v < source.getNumValues(); ++v)
+    held.try_emplace(linearize(source.getValueCoords(v, rank)), v);
+  SmallVector<int64_t> registers;
+  for (int64_t v = 0; v < result.getNumValues(); ++v) {
+    auto it = held.find(linearize(result.getValueCoords(v, rank)));
+    if (it == held.end())
+      return std::nullopt;
+    registers.push_back(it->second);
+  }
+  return registers;
 }

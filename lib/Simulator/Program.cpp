@@ -38,6 +38,7 @@ const Registry &Registry::get() {
     registerCastHandlers(all);
     registerMathHandlers(all);
     registerControlHandlers(all);
+    registerGatherHandlers(all);
     registerMemRefHandlers(all);
     registerRoleHandlers(all);
     registerScheduleHandlers(all);

@@ -132,6 +132,7 @@ void registerBarrierHandlers(Registry &registry);
 void registerCastHandlers(Registry &registry);
 void registerMathHandlers(Registry &registry);
 void registerControlHandlers(Registry &registry);
+void registerGatherHandlers(Registry &registry);
 void registerMemRefHandlers(Registry &registry);
 void registerRoleHandlers(Registry &registry);
 void registerScheduleHandlers(Registry &registry);

@@ -200,6 +200,14 @@ private:
   llvm::SmallVector<Mode> value;
 };
 
+/// Returns, for each register of `result`, the register of `source` with the
+/// same element, if `source` has the extent 1 in the dimensions where `repeated`
+/// is true. Nothing if the elements are spread over the threads differently.
+std::optional<llvm::SmallVector<int64_t>>
+getBroadcastRegisters(const FragmentLayout &source,
+                      const FragmentLayout &result,
+                      llvm::ArrayRef<bool> repeated);
+
 /// Returns a layout for vectorized access. Registers run along the innermost
 /// dimension in vectors of at most `vectorElements`. Threads are distributed so
 /// that each has the fewest registers; among equal distributions, the one with

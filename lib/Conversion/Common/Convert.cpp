@@ -168,8 +168,7 @@ static void collectMaxVectors(gpu::GPUFuncOp kernel,
     op.getAccessRegions(regions);
     SmallVector<int64_t> &maxVectors = lowering.maxVectors[op];
     for (const AccessRegion &region : regions)
-      maxVectors.push_back(
-          divisibility.getVectorElements(region.buffer->get(), region.region));
+      maxVectors.push_back(divisibility.getVectorElements(region));
     LDBG() << "alignment allows vectors of "
            << llvm::interleaved(maxVectors, " and ") << " elements: " << *op;
   });
@@ -245,6 +244,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
   populateAtomicPatterns(converter, lowering, patterns);
+  populateGatherPatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
   populateReductionPatterns(converter, lowering, patterns);
   populateScanPatterns(converter, lowering, patterns);

@@ -290,30 +290,6 @@ struct SlicePattern : TilePattern<SliceOp> {
 struct BroadcastPattern : TilePattern<BroadcastOp> {
   using TilePattern::TilePattern;
 
-  /// Sets the stride of modes along repeated dimensions to zero.
-  static SmallVector<Mode> project(ArrayRef<Mode> modes,
-                                   ArrayRef<bool> repeated) {
-    SmallVector<Mode> result(modes);
-    for (Mode &mode : result)
-      if (mode.stride != 0 && repeated[mode.dim])
-        mode = {mode.extent, 0, 0};
-    return result;
-  }
-
-  /// Merges neighbouring modes that replicate, and drops modes of extent one.
-  static SmallVector<Mode> normalize(ArrayRef<Mode> modes) {
-    SmallVector<Mode> result;
-    for (const Mode &mode : modes) {
-      if (mode.extent == 1)
-        continue;
-      if (mode.stride == 0 && !result.empty() && result.back().stride == 0)
-        result.back().extent *= mode.extent;
-      else
-        result.push_back(mode);
-    }
-    return result;
-  }
-
   LogicalResult
   matchAndRewrite(BroadcastOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -325,36 +301,16 @@ struct BroadcastPattern : TilePattern<BroadcastOp> {
     SmallVector<bool> repeated;
     for (int64_t dim = 0; dim < rank; ++dim)
       repeated.push_back(sourceType.getDimSize(dim) == 1);
-    if (normalize(project(source.getThreadModes(), repeated)) !=
-        normalize(project(result.getThreadModes(), repeated)))
+    std::optional<SmallVector<int64_t>> shuffle =
+        getBroadcastRegisters(source, result, repeated);
+    if (!shuffle)
       return op.emitError("source and result are spread over the threads "
                           "differently: ")
              << sourceType << " and " << resultType;
-
-    // The register of the source for each coordinate that it holds.
-    llvm::DenseMap<int64_t, int64_t> held;
-    SmallVector<int64_t> cover = result.getCover(rank);
-    auto linearize = [&](ArrayRef<int64_t> coords) {
-      int64_t index = 0;
-      for (int64_t dim = 0; dim < rank; ++dim)
-        index = index * (cover[dim] + 1) + (repeated[dim] ? 0 : coords[dim]);
-      return index;
-    };
-    for (int64_t v = 0; v < source.getNumValues(); ++v)
-      held.try_emplace(linearize(source.getValueCoords(v, rank)), v);
-    SmallVector<int64_t> shuffle;
-    for (int64_t v = 0; v < result.getNumValues(); ++v) {
-      auto it = held.find(linearize(result.getValueCoords(v, rank)));
-      if (it == held.end())
-        return op.emitError("source has no register for some of the result's "
-                            "coordinates: ")
-               << sourceType << " and " << resultType;
-      shuffle.push_back(it->second);
-    }
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     SmallVector<Value> registers = unpack(b, adaptor.getSource());
     SmallVector<Value> repeatedRegisters;
-    for (int64_t v : shuffle)
+    for (int64_t v : *shuffle)
       repeatedRegisters.push_back(registers[v]);
     rewriter.replaceOp(op,
                        pack(b, registers.front().getType(), repeatedRegisters));

@@ -207,8 +207,7 @@ private:
   SmallVector<Value> emitLoad(int64_t load, int64_t step) {
     bool alongK = operand.isLhs != operand.transposed;
     int64_t steps = operand.extentK / operand.mma.k;
-    Value address =
-        access.getAddress(indexer.getConstants(step + steps * load));
+    Value address = access.getAddress(step + steps * load);
     return target.emitMatrixLoad(b, address, 4, !alongK);
   }
 

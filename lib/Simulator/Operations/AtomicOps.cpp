@@ -18,6 +18,7 @@
 #include "Simulator/AccessCheck.h"
 #include "Simulator/BlockState.h"
 #include "Simulator/ConcurrentBlocks.h"
+#include "Simulator/IndexedAccess.h"
 #include "Simulator/Numbers.h"
 
 #include "tilews/Dialect/Tile/IR/Tile.h"
@@ -79,15 +80,17 @@ static LogicalResult poll(Frame &frame, const Instruction &inst) {
                               "kernel hangs");
 }
 
-/// Replaces each element of a region by `combine(old, number)`, where `number`
+/// The boxes of an access, each with the number of its first element in the
+/// fragment.
+using Boxes = SmallVector<std::pair<Box, int64_t>>;
+
+/// Replaces each element of `boxes` by `combine(old, number)`, where `number`
 /// counts the elements of the fragment, and sets the result to the old values.
 template <typename T>
 static LogicalResult replace(Frame &frame, const Instruction &inst,
-                             const MemRef &memref, const Box &box, bool reads,
-                             AtomicKind kind,
+                             const MemRef &memref, const Boxes &boxes,
+                             bool reads, AtomicKind kind,
                              function_ref<T(T, size_t)> combine) {
-  SmallVector<T> numbers(countElements(box.sizes));
-  std::iota(numbers.begin(), numbers.end(), T(0));
   Datum old;
   if (!inst.results.empty())
     old = makeDatum(inst.resultTypes[0]);
@@ -96,24 +99,43 @@ static LogicalResult replace(Frame &frame, const Instruction &inst,
       old.elements<T>()[size_t(number)] = value;
     return combine(value, size_t(number));
   };
-  if (failed(updateNow<T>(frame, inst, memref, box, numbers.data(), reads, kind,
-                          apply)))
-    return failure();
+  SmallVector<T> numbers;
+  for (const auto &[box, first] : boxes) {
+    numbers.resize(countElements(box.sizes));
+    std::iota(numbers.begin(), numbers.end(), T(first));
+    if (failed(updateNow<T>(frame, inst, memref, box, numbers.data(), reads,
+                            kind, apply)))
+      return failure();
+  }
   if (inst.results.empty())
     return success();
   frame.set(inst, 0, std::move(old));
   return poll(frame, inst);
 }
 
-template <typename T>
+static Boxes getBoxes(Frame &frame, const Instruction &inst,
+                      tile::AtomicRMWOp op) {
+  return {{getBox(frame, inst, op.getRegion(), 2), 0}};
+}
+
+static Boxes getBoxes(Frame &frame, const Instruction &inst,
+                      tile::AtomicScatterOp) {
+  Boxes boxes;
+  (void)forEachIndexedRun(frame, inst, [&](const Box &box, int64_t first) {
+    boxes.emplace_back(box, first);
+    return success();
+  });
+  return boxes;
+}
+
+template <typename OpT, typename T>
 static LogicalResult update(Frame &frame, const Instruction &inst) {
-  auto op = cast<tile::AtomicRMWOp>(inst.op);
+  auto op = cast<OpT>(inst.op);
   AtomicKind kind = op.getKind();
   bool reads = kind != AtomicKind::Exchange || op.getOld();
   const T *values = frame.get(inst, 0).elements<T>();
   return replace<T>(
-      frame, inst, frame.getMemRef(inst, 1),
-      getBox(frame, inst, op.getRegion(), 2), reads,
+      frame, inst, frame.getMemRef(inst, 1), getBoxes(frame, inst, op), reads,
       op.getOld() ? AtomicKind::Exchange : kind,
       [&](T old, size_t number) { return combine(kind, old, values[number]); });
 }
@@ -123,14 +145,14 @@ static LogicalResult compareAndSwap(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::AtomicCASOp>(inst.op);
   const T *expected = frame.get(inst, 0).elements<T>();
   const T *values = frame.get(inst, 1).elements<T>();
-  return replace<T>(frame, inst, frame.getMemRef(inst, 2),
-                    getBox(frame, inst, op.getRegion(), 3), /*reads=*/true,
-                    AtomicKind::Exchange, [&](T old, size_t number) {
-                      // Bits decide: -0 is not 0, and a NaN is itself.
-                      bool isEqual =
-                          std::memcmp(&old, &expected[number], sizeof(T)) == 0;
-                      return isEqual ? values[number] : old;
-                    });
+  return replace<T>(
+      frame, inst, frame.getMemRef(inst, 2),
+      {{getBox(frame, inst, op.getRegion(), 3), 0}},
+      /*reads=*/true, AtomicKind::Exchange, [&](T old, size_t number) {
+        // Bits decide: -0 is not 0, and a NaN is itself.
+        bool isEqual = std::memcmp(&old, &expected[number], sizeof(T)) == 0;
+        return isEqual ? values[number] : old;
+      });
 }
 
 template <typename T>
@@ -151,7 +173,11 @@ static LogicalResult load(Frame &frame, const Instruction &inst) {
 void sim::registerAtomicHandlers(Registry &registry) {
   addByElement<tile::AtomicRMWOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
-        return update<decltype(element)>(frame, inst);
+        return update<tile::AtomicRMWOp, decltype(element)>(frame, inst);
+      });
+  addByElement<tile::AtomicScatterOp>(
+      registry, [](Frame &frame, const Instruction &inst, auto element) {
+        return update<tile::AtomicScatterOp, decltype(element)>(frame, inst);
       });
   addByElement<tile::AtomicCASOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {

@@ -254,6 +254,77 @@ multicast(Frame &frame, const Instruction &inst, const MemRef &source,
   return success();
 }
 
+/// A region of the source of a copy and the region of the destination that
+/// takes it.
+struct CopyPart {
+  Box from, to;
+};
+
+/// Cuts a copy of rows at indices into its rows. Other copies have one part.
+static FailureOr<SmallVector<CopyPart>> getParts(Frame &frame,
+                                                 const Instruction &inst,
+                                                 const Box &from,
+                                                 const Box &to) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  if (!op.getRows())
+    return SmallVector<CopyPart>{{from, to}};
+  const MemRef &memref = frame.getMemRef(inst, inst.operands.size() - 1);
+  Box whole = Box::getWhole(memref);
+  SmallVector<int64_t> rows(memref.shape.front());
+  if (failed(readNow<int64_t>(frame, inst, memref, whole, 0, rows.data())))
+    return failure();
+  size_t dim = *op.getRowDim(), toDim = 0;
+  // The dimension of the destination with the same place among those whose size
+  // is not 1.
+  int64_t before = llvm::count_if(ArrayRef(from.sizes).take_front(dim),
+                                  [](int64_t size) { return size != 1; });
+  if (rows.size() > 1)
+    while (to.sizes[toDim] == 1 || before-- > 0)
+      ++toDim;
+  SmallVector<CopyPart> parts;
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    CopyPart part = {from, to};
+    part.from.offsets[dim] =
+        int64_t(uint64_t(from.offsets[dim]) + uint64_t(row));
+    part.from.sizes[dim] = 1;
+    if (rows.size() > 1) {
+      part.to.offsets[toDim] += i;
+      part.to.sizes[toDim] = 1;
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+/// Checks the accesses of a copy.
+static LogicalResult checkCopy(Frame &frame, const Instruction &inst,
+                               const MemRef &source, const MemRef &dest,
+                               ArrayRef<CopyPart> parts, bool isTma,
+                               std::shared_ptr<AsyncOp> async) {
+  AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
+  AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
+  AccessChecker &accesses = frame.getState().getAccesses();
+  for (const CopyPart &part : parts)
+    if (failed(accesses.check(frame, inst, source, part.from, read)) ||
+        failed(accesses.check(frame, inst, dest, part.to, write)))
+      return failure();
+  return success();
+}
+
+template <typename T>
+static LogicalResult moveParts(Frame &frame, const Instruction &inst,
+                               const MemRef &source, const MemRef &dest,
+                               ArrayRef<CopyPart> parts) {
+  std::vector<T> values;
+  for (const auto &[from, to] : parts) {
+    values.resize(countElements(from.sizes));
+    if (failed(readBox<T>(frame, inst, source, from, 0, values.data())) ||
+        failed(writeBox<T>(frame, inst, dest, to, values.data())))
+      return failure();
+  }
+  return success();
+}
+
 template <typename T>
 static LogicalResult copy(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::CopyOp>(inst.op);
@@ -280,31 +351,26 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   else if (kind)
     async = makeCopy(frame, inst, *kind);
   bool isTma = kind && kind != AsyncKind::Copy;
-  AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
-  AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
-  if (failed(state.getAccesses().check(frame, inst, source, from, read)) ||
-      failed(state.getAccesses().check(frame, inst, dest, to, write)))
+  auto parts = getParts(frame, inst, from, to);
+  if (failed(parts) ||
+      failed(checkCopy(frame, inst, source, dest, *parts, isTma, async)))
     return failure();
 
-  // The bytes move when the operation completes.
-  auto move = [&frame, &inst, source, dest, from, to] {
-    std::vector<T> values(countElements(from.sizes));
-    return success(
-        succeeded(readBox<T>(frame, inst, source, from, 0, values.data())) &&
-        succeeded(writeBox<T>(frame, inst, dest, to, values.data())));
+  auto move = [&frame, &inst, source, dest, parts = std::move(*parts)] {
+    return moveParts<T>(frame, inst, source, dest, parts);
   };
+  Record details;
   int64_t bytes = countElements(to.sizes) * dest.storageBits / 8;
+  details.bytes = bytes;
   if (Record *record = frame.getRecord())
     record->bytes = bytes;
   if (!kind)
     return move();
   if (!isLoad) {
-    Record details;
-    details.bytes = bytes;
     details.number = async->time;
     async->complete = move;
-    return state.start(std::move(async),
-                       isTma ? RecordUnit::Tma : RecordUnit::CpAsync, details);
+    auto unit = isTma ? RecordUnit::Tma : RecordUnit::CpAsync;
+    return state.start(std::move(async), unit, details);
   }
   // Bytes outside the source count, too. A channel's barrier expects them when
   // the copy starts; other barriers are told by separate operations.

@@ -127,7 +127,7 @@ class LoopBuilder:
             )
             before, after = (region.blocks.append(*types) for region in loop.regions)
             if not self._build_condition(node, carried, before):
-                loop.erase()
+                self._frame.builder.erase(loop)
                 return None, []
             with self._frame.builder.region(after):
                 bound = carried.bind(list(after.arguments))
@@ -184,7 +184,7 @@ class LoopBuilder:
         while yielded is None:
             loop, yielded = attempt(carried)
             if yielded is None:
-                loop.operation.erase()
+                frame.builder.erase(loop.operation)
         if loop is not None:
             self._leave(node, targets, carried, list(loop.results))
         return loop

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from .. import ir
 from ..dialects import tile
 from ..errors import LanguageError
-from . import memory
+from . import gathers, memory
 from .arithmetic import as_value
 from .shapes import as_scalar
 from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe
@@ -61,12 +61,16 @@ def _update(
     dest: Buffer | BufferRegion,
     order: Order,
     scope: Scope | None,
+    mask: Tile | None,
 ) -> Tile | Scalar:
     what = f"tl.atomic_{name}"
     attributes = _attributes(order, scope, what)
     dest = memory.as_region(dest, what)
-    operand = _as_operand(value, dest, what).ir
+    fragment = _as_operand(value, dest, what)
     kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
+    if dest.indices or mask is not None:
+        return gathers.update(kind, fragment, dest, mask, attributes, what)
+    operand = fragment.ir
     op = tile.AtomicRMWOp(
         operand.type,
         kind,
@@ -78,17 +82,22 @@ def _update(
     return _result(op.results[0], dest.shape)
 
 
+def _is_update(op: ir.OpView) -> bool:
+    return op.name in ("tile.atomic_rmw", "tile.atomic_scatter")
+
+
 def drop_result(value: Any) -> None:
     """Removes the result of the update that has just made `value`: nobody uses it."""
     if not isinstance(value, Value) or isinstance(value.ir.owner, ir.Block):
         return
     op = value.ir.owner
-    if op.name == "tensor.extract":
+    if op.name in ("tensor.extract", "tile.transpose"):
         source = op.operands[0]
+        if isinstance(source.owner, ir.Block) or not _is_update(source.owner):
+            return
         op.operation.erase()
-        assert not isinstance(source.owner, ir.Block)
         op = source.owner
-    if op.name != "tile.atomic_rmw":
+    if not _is_update(op):
         return
     ir.Operation.create(
         op.name,
@@ -105,26 +114,30 @@ def atomic_add(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Adds to each element of a region, atomically.
 
     Args:
         value: a fragment of the region's shape and element type; or a number or a
             scalar, for a single element or all elements of a region with a size.
-        dest: a buffer, a region, or a single element.
+        dest: a buffer, a region, or a single element. A region may have indices, as
+            for :func:`load`; elements at the same place are combined one by one.
         order: which other accesses of the block it orders: ``"relaxed"``,
             ``"acquire"``, ``"release"`` or ``"acq_rel"``.
         scope: between which threads.
+        mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
+            mask is false are not accessed.
 
     Returns:
         The old values: a fragment of the region's shape, or a scalar for a single
-        element. Zero for elements outside of the buffer.
+        element. Zero for elements outside of the buffer or whose mask is false.
 
     Raises:
-        LanguageError: the element types differ, or `order` or `scope` is none of the
-            above.
+        LanguageError: the element types differ, `order` or `scope` is none of the
+            above, or `mask` does not fit.
     """
-    return _update("add", value, dest, order, scope)
+    return _update("add", value, dest, order, scope, mask)
 
 
 def atomic_max(
@@ -133,9 +146,10 @@ def atomic_max(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each element by the maximum of it and `value`, as :func:`atomic_add`."""
-    return _update("max", value, dest, order, scope)
+    return _update("max", value, dest, order, scope, mask)
 
 
 def atomic_min(
@@ -144,9 +158,10 @@ def atomic_min(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each element by the minimum of it and `value`, as :func:`atomic_add`."""
-    return _update("min", value, dest, order, scope)
+    return _update("min", value, dest, order, scope, mask)
 
 
 def atomic_and(
@@ -155,9 +170,10 @@ def atomic_and(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each integer by its bitwise and with `value`, as :func:`atomic_add`."""
-    return _update("and", value, dest, order, scope)
+    return _update("and", value, dest, order, scope, mask)
 
 
 def atomic_or(
@@ -166,9 +182,10 @@ def atomic_or(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each integer by its bitwise or with `value`, as :func:`atomic_add`."""
-    return _update("or", value, dest, order, scope)
+    return _update("or", value, dest, order, scope, mask)
 
 
 def atomic_xor(
@@ -177,9 +194,10 @@ def atomic_xor(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each integer by its exclusive or with `value`, as :func:`atomic_add`."""
-    return _update("xor", value, dest, order, scope)
+    return _update("xor", value, dest, order, scope, mask)
 
 
 def atomic_exchange(
@@ -188,12 +206,13 @@ def atomic_exchange(
     *,
     order: Order = "relaxed",
     scope: Scope | None = None,
+    mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each element by `value`, as :func:`atomic_add`.
 
     Without a use of its result it is an atomic store.
     """
-    return _update("exchange", value, dest, order, scope)
+    return _update("exchange", value, dest, order, scope, mask)
 
 
 def atomic_store(
@@ -214,7 +233,7 @@ def atomic_store(
         LanguageError: as :func:`atomic_add`.
     """
     _attributes(order, scope, "tl.atomic_store", ("relaxed", "release"))
-    drop_result(_update("exchange", value, dest, order, scope))
+    drop_result(_update("exchange", value, dest, order, scope, None))
 
 
 def atomic_cas(
@@ -240,7 +259,7 @@ def atomic_cas(
     """
     what = "tl.atomic_cas"
     attributes = _attributes(order, scope, what)
-    dest = memory.as_region(dest, what)
+    dest = gathers.refuse_indices(memory.as_region(dest, what), what)
     op = tile.AtomicCASOp(
         _as_operand(expected, dest, what).ir,
         _as_operand(value, dest, what).ir,
@@ -274,7 +293,7 @@ def atomic_load(
     """
     what = "tl.atomic_load"
     attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
-    source = memory.as_region(source, what)
+    source = gathers.refuse_indices(memory.as_region(source, what), what)
     if source.shape is None and not source.offsets:
         raise LanguageError(
             f"{what}: the extents of {describe(source.buffer)} are known only at "

@@ -30,6 +30,7 @@ class Builder:
         warp_size: threads of a warp of the target; 32 without a target.
         fp8: the types that :data:`e4m3` and :data:`e5m2` stand for on the target.
         schedules: stages and orders that the kernel gives for its pipelined loops.
+        row_vectors: for the indices of copies, the shared vector that holds them.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Builder:
         self.warp_size = warp_size
         self.fp8 = fp8
         self.schedules: list[Any] = []
+        self.row_vectors: dict[ir.Value, ir.Value] = {}
         self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
@@ -92,6 +94,13 @@ class Builder:
             self._last_constant = value.owner
             self._constants[key] = value
         return self._constants[key]
+
+    def erase(self, op: ir.Operation) -> None:
+        """Erases a loop that is built anew, with what is known of values in it."""
+        inside = [index for index in self.row_vectors if _is_in(index, op)]
+        for index in inside:
+            del self.row_vectors[index]
+        op.erase()
 
     @contextlib.contextmanager
     def region(self, block: ir.Block) -> Iterator[None]:
@@ -140,6 +149,16 @@ class Builder:
 
     def __exit__(self, *_: object) -> None:
         _state.builder = self._outer
+
+
+def _is_in(value: ir.Value, ancestor: ir.Operation) -> bool:
+    """Whether a value is a result or an argument of an operation, or of one in it."""
+    op: Any = value.owner.owner if isinstance(value.owner, ir.Block) else value.owner
+    while op is not None:
+        if op.operation == ancestor:
+            return True
+        op = op.operation.parent
+    return False
 
 
 def current(what: str = "this function") -> Builder:

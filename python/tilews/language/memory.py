@@ -192,21 +192,28 @@ def region(buffer: Buffer, items: Any) -> BufferRegion:
         raise LanguageError(
             f"found {len(items)} indices for {describe(buffer)} of rank {buffer.ndim}"
         )
+    if any(map(gathers.is_index, items)):
+        return gathers.indexed_region(buffer, items)
     if not any(isinstance(item, slice) for item in items):
-        return BufferRegion(buffer, tuple(map(_offset, items)), None, None)
+        return BufferRegion(buffer, tuple(map(as_offset, items)), None, None)
     offsets, sizes, shape = [], [], []
     for dim, item in enumerate(items):
         if isinstance(item, slice):
-            start, size = _resolve_slice(buffer, dim, item)
+            start, size = resolve_slice(buffer, dim, item)
             shape.append(size)
         else:
-            start, size = _offset(item), 1
+            start, size = as_offset(item), 1
         offsets.append(start)
         sizes.append(size)
     return BufferRegion(buffer, tuple(offsets), tuple(sizes), tuple(shape))
 
 
-def _offset(item: Any) -> int | Scalar:
+def as_offset(item: Any) -> int | Scalar:
+    """The offset that an item in brackets is.
+
+    Raises:
+        LanguageError: it is no integer.
+    """
     if as_integer(item) is not None:
         return check_integer(item, "an index", -INT64_MAX, INT64_MAX)
     if isinstance(item, Scalar) and item.dtype.is_int:
@@ -217,11 +224,11 @@ def _offset(item: Any) -> int | Scalar:
     )
 
 
-def _resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar, int]:
+def resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar, int]:
     """The start and the static size of a slice."""
     if item.step not in (None, 1):
         raise LanguageError("slices of buffers have step 1")
-    start = 0 if item.start is None else _offset(item.start)
+    start = 0 if item.start is None else as_offset(item.start)
     stop = item.stop
     if stop is None:
         stop = buffer.static_shape[dim]
@@ -231,7 +238,7 @@ def _resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar,
                 "extent known only at launch",
                 "a tile has a static size: write A[i:i + 128]",
             )
-    size = difference(_offset(stop), start)
+    size = difference(as_offset(stop), start)
     if size is None or size < 1:
         found = "not a constant" if size is None else str(size)
         raise LanguageError(
@@ -281,12 +288,16 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
 
     Args:
         source, dest: buffers or regions of the same element type. At least one of them
-            has a static size, which both then have.
+            has a static size, which both then have. The source may have a vector of
+            indices along one dimension, ``A[ids, k:k + 64]``: a fragment, or a vector
+            in memory.
 
     Raises:
         LanguageError: an argument is no buffer or region, or the element types differ.
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
+    gathers.refuse_indices(dest, "tl.copy: the destination")
+    rows, row_dim = gathers.row_vector(source)
     if source.dtype != dest.dtype:
         raise LanguageError(
             f"tl.copy: source has element type {source.dtype}, destination "
@@ -304,6 +315,8 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         from_sizes,
         to_static,
         to_sizes,
+        rows=rows,
+        row_dim=row_dim,
     )
 
 
@@ -312,8 +325,12 @@ def load(
     shape: Sequence[int] | None = None,
     *,
     pad: Any = None,
+    mask: Any = None,
 ) -> Tile | Scalar:
     """Loads a region into a fragment, or one element into a scalar.
+
+    The region may have indices, fragments of integers, in place of offsets:
+    ``A[ids, k:k + 64]`` has the shape (n, 64) for n indices.
 
     In the condition of a ``while``, an element of global memory whose index does not
     change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
@@ -322,8 +339,10 @@ def load(
     Args:
         source: a buffer, a region with sizes, or the first element of a region.
         shape: the static shape of the fragment, if the source has no size.
-        pad: a number or a scalar, the value of elements outside of the buffer; zero by
-            default.
+        pad: a number or a scalar, the value of elements outside of the buffer or
+            whose mask is false; zero by default. A negative index is outside.
+        mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
+            mask is false are not read.
 
     Returns:
         A fragment of that shape and the source's element type; a scalar if the source
@@ -331,7 +350,7 @@ def load(
 
     Raises:
         LanguageError: `source` is no buffer or region, its extents are unknown and no
-            shape is given, or `pad` has another type.
+            shape is given, `pad` has another type, or `mask` does not fit.
     """
     source = as_region(source, "tl.load")
     if shape is not None:
@@ -346,18 +365,30 @@ def load(
     if shape is None:
         if pad is not None:
             raise LanguageError("tl.load: a single element has no padding")
-        return _load_element(source)
-    if pad is not None:
-        if isinstance(pad, Scalar) and pad.dtype != source.dtype:
+        if mask is not None:
             raise LanguageError(
-                f"tl.load: padding has type {pad.dtype}, the buffer {source.dtype}",
-                f"convert it with .to(tl.{source.dtype})",
+                "tl.load: a single element has no mask", "load it in an 'if'"
             )
-        pad = as_value(pad, source.dtype, None).ir
+        return _load_element(source)
+    padding = _padding(pad, source)
+    if source.indices or mask is not None:
+        return gathers.load(source, shape, mask, padding)
     dynamic, static, sizes = mlir_region(source)
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
-    loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=pad)
+    loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
     return Tile(loaded)
+
+
+def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
+    """The value of elements that a load does not read; None for zero."""
+    if pad is None:
+        return None
+    if isinstance(pad, Scalar) and pad.dtype != source.dtype:
+        raise LanguageError(
+            f"tl.load: padding has type {pad.dtype}, the buffer {source.dtype}",
+            f"convert it with .to(tl.{source.dtype})",
+        )
+    return as_value(pad, source.dtype, None).ir
 
 
 def _load_element(source: BufferRegion) -> Scalar:
@@ -400,20 +431,32 @@ def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
     return as_value(value, dest.dtype, dest.shape)
 
 
-def store(value: Any, dest: Buffer | BufferRegion) -> None:
+def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     """Stores a value to a region; elements outside of the buffer are dropped.
+
+    The region may have indices, as for :func:`load`. If two elements have one place,
+    one of them is stored.
 
     Args:
         value: a fragment of the region's shape and element type; or a number or a
             scalar, which fills a region that has a size. To a single element, the
             block stores a scalar once.
         dest: a buffer, a region, or the first element of a region.
+        mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
+            mask is false are not written.
 
     Raises:
-        LanguageError: the element types differ, or `value` is no such value.
+        LanguageError: the element types differ, `value` is no such value, or `mask`
+            does not fit.
     """
     dest = as_region(dest, "tl.store")
     value = as_stored(value, dest, "tl.store")
+    if isinstance(value, Tile) and (dest.indices or mask is not None):
+        return gathers.store(value, dest, mask)
+    if mask is not None:
+        raise LanguageError(
+            "tl.store: a single element has no mask", "store it in an 'if'"
+        )
     if isinstance(value, Scalar):
         if not dest.offsets:
             raise LanguageError(
@@ -424,3 +467,7 @@ def store(value: Any, dest: Buffer | BufferRegion) -> None:
         memref.StoreOp(value.ir, dest.buffer.ir, offsets)
         return
     tile.store(value.ir, dest.buffer.ir, *mlir_region(dest))
+
+
+# This module works on the functions above.
+from . import gathers  # noqa: E402

@@ -253,12 +253,16 @@ class BufferRegion(InMemory):
         sizes: extents, or None if the other side of the operation gives them.
         shape: the sizes of the dimensions that are not indexed by a number, or
             None without sizes.
+        indices: the dimensions that have indices in place of an offset, and these.
+        slices: the dimensions that have a slice; empty without indices.
     """
 
     buffer: Buffer
     offsets: tuple[int | Scalar, ...]
     sizes: tuple[int, ...] | None
     shape: tuple[int, ...] | None
+    indices: tuple[tuple[int, Tile | Buffer], ...] = ()
+    slices: tuple[int, ...] = ()
 
     @property
     def dtype(self) -> DType:

@@ -204,14 +204,19 @@ class Simulator:
         """Refuses registers that a pending load will write."""
         halves = [inst] + ([inst.second] if inst.second else [])
         operands = [Operand(text) for half in halves for text in half.operands]
-        if "_load_" in inst.name and "d16" in inst.name:
+        arriving: list[int] = []
+        if inst.name.startswith(("global_load_", "buffer_load_")):
+            # Loads arrive in order: the later one has the last word.
+            arriving = operands.pop(0).vectors
+        elif "_load_" in inst.name and "d16" in inst.name:
             del operands[0]  # loads of two halves arrive in order
         vectors = [r for operand in operands for r in operand.vectors]
         scalars = [r for operand in operands for r in operand.scalars]
 
         def guarded(wave: Wave) -> None:
             if wave.pending_v or wave.pending_s:
-                wave.check(vectors, scalars)
+                unordered = [r for r in arriving if r not in wave.pending_vm]
+                wave.check(vectors + unordered, scalars)
             step(wave)
 
         return guarded

@@ -43,6 +43,8 @@ class AccessQueues:
         self.queues[queue].append(access)
         self.wave.pending_v.update(access.vectors)
         self.wave.pending_s.update(access.scalars)
+        if queue == "vm":
+            self.wave.pending_vm.update(access.vectors)
         if self.rng.random() < 0.5:
             self.perform(queue)
 
@@ -81,6 +83,7 @@ class AccessQueues:
             rest = [a for q in self.queues.values() for a in q]
             self.wave.pending_v = {r for a in rest for r in a.vectors}
             self.wave.pending_s = {r for a in rest for r in a.scalars}
+            self.wave.pending_vm = {r for a in self.queues["vm"] for r in a.vectors}
 
 
 _SIZES = {

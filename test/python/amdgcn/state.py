@@ -47,6 +47,8 @@ class Wave:
         self.scc = 0
         self.pc = 0
         self.pending_v: set[int] = set()
+        #: Those of them that loads from global memory write.
+        self.pending_vm: set[int] = set()
         self.pending_s: set[int] = set()
         self.state = "ready"
         self.bits = np.uint64(1) << np.arange(lanes, dtype=np.uint64)

@@ -51,6 +51,28 @@ SPECIAL = {
         "%lock": "memref<1xi32>",
     },
     "tile.atomic_load": {"%ready": "memref<?xi32>", "%i": "index"},
+    "tile.copy": {
+        "%rows": f"memref<128xi32, {SHARED}>",
+        "%X": "memref<?x?xf16>",
+    },
+    "tile.gather": {
+        "%rows": "tensor<64x1xi32>",
+        "%page": "tensor<64x1xi32>",
+        "%place": "tensor<64x1xi32>",
+        "%inside": "tensor<256xi1>",
+        "%K": "memref<?x16x128xf16>",
+        "%X": "memref<?xf32>",
+    },
+    "tile.scatter": {
+        "%rows": "tensor<64x1xi32>",
+        "%t": "tensor<64x128xf16>",
+        "%C": "memref<?x?xf16>",
+    },
+    "tile.atomic_scatter": {
+        "%one": "tensor<256xi32>",
+        "%expert": "tensor<256xi32>",
+        "%count": "memref<?xi32>",
+    },
     "tile.gemm": {
         "%a": f"memref<128x64xf16, {SHARED}>",
         "%b": f"memref<256x64xf16, {SHARED}>",

@@ -86,7 +86,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, recurrence, dropout, in_place, plan, _, roles = blocks
+    code, recurrence, dropout, embedding, _, in_place, plan, _, roles = blocks
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
@@ -104,6 +104,13 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     runpy.run_path(str(path))["dropout"](x, y, 5, 0.75)
     kept = tl.rand(5, np.arange(1000)) >= 0.75
     assert 200 < kept.sum() < 300 and (y == np.where(kept, 4, 0)).all()
+
+    path = tmp_path / "embedding.py"
+    path.write_text(header + embedding)
+    table = np.arange(9 * 72).reshape(9, 72).astype(np.float16)
+    words, y = np.array([3, 8, 0, 9, -1], np.int32), np.ones((5, 72), np.float16)
+    runpy.run_path(str(path))["embedding"](table, words, y)
+    assert (y[:3] == table[words[:3]]).all() and (y[3:] == 0).all()
 
     path = tmp_path / "recurrence.py"
     path.write_text(header + recurrence)

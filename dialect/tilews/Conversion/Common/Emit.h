@@ -92,6 +92,13 @@ mlir::Value loadFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
 void storeFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                    const FragmentIndexer &indexer, mlir::Value vector);
 
+/// Returns indices and mask of a gather or scatter for each register of the
+/// accessed fragment. `operands` are the converted ones. Fails with an error if
+/// they are not spread over the threads like that fragment.
+mlir::FailureOr<ElementPlacement> getPlacement(mlir::ImplicitLocOpBuilder &b,
+                                               tile::IndexedOpInterface op,
+                                               mlir::ValueRange operands);
+
 /// Returns the registers of a fragment, a vector, in another layout. All
 /// elements move by shuffles among the lanes of a warp.
 mlir::Value createWarpExchange(mlir::ImplicitLocOpBuilder &b,

@@ -72,6 +72,20 @@ struct SplitOffset {
   int64_t constant = 0;
 };
 
+/// What places the elements of a gather or a scatter besides the region.
+struct ElementPlacement {
+  /// An indexed dimension of the buffer, and the index of each register.
+  struct Indices {
+    int64_t dim;
+    llvm::SmallVector<mlir::Value> registers;
+  };
+  llvm::SmallVector<Indices> indices;
+  /// The mask of each register, an i1; empty if all elements are accessed.
+  llvm::SmallVector<mlir::Value> mask;
+
+  bool isEmpty() const { return indices.empty() && mask.empty(); }
+};
+
 /// A region of a buffer as one thread accesses it: the address of the element
 /// of each register of a fragment, and the mask under which it may be accessed.
 /// For the 8x8 region of a row-major 64x64 f16 buffer at (16, %j) and the
@@ -88,17 +102,19 @@ public:
   RegionAccess(mlir::ImplicitLocOpBuilder &b, mlir::MemRefType type,
                mlir::Value buffer, llvm::ArrayRef<SplitOffset> offsets,
                llvm::ArrayRef<int64_t> sizes, int64_t maxVector,
-               const FragmentIndexer &indexer);
+               const FragmentIndexer &indexer, ElementPlacement placement = {});
 
   /// Forgets values that were created in another block and may not dominate the
   /// present one.
   void enterBlock() { swizzledBases.clear(); }
-  /// Returns the address of the element whose register has these constant
-  /// coordinates.
-  mlir::Value getAddress(llvm::ArrayRef<int64_t> constants);
-  /// Returns whether the element lies in the buffer and the fragment, an i1.
-  /// Null if it always does.
-  mlir::Value getMask(llvm::ArrayRef<int64_t> constants);
+  /// Returns the address of the element of register `value`.
+  mlir::Value getAddress(int64_t value);
+  /// Returns whether the element lies in the buffer and the fragment, and its
+  /// mask is true: an i1. Null if that always holds.
+  mlir::Value getMask(int64_t value);
+  /// Returns whether `count` registers from `value` on have one mask, apart
+  /// from the buffer's and the fragment's bounds.
+  bool hasOneMask(int64_t value, int64_t count) const;
 
   /// Drops all masks: the caller guarantees that the region lies in the buffer,
   /// and that the fragment has no register past its extents.
@@ -131,19 +147,28 @@ private:
     bool isLinear = false;
     /// Whether coordinates may lie outside of the buffer, or of the fragment.
     bool checkBuffer = false, checkFragment = false;
+    /// The index of each register, which is added to the offset; empty if the
+    /// coordinate follows from the fragment's.
+    llvm::SmallVector<mlir::Value> indices;
   };
 
+  void initDims(llvm::ArrayRef<SplitOffset> offsets,
+                llvm::ArrayRef<int64_t> sizes);
   void initShared();
   void initGlobal();
   /// The register's constant coordinates in the buffer, offsets included.
   llvm::SmallVector<int64_t>
   getBufferConstants(llvm::ArrayRef<int64_t> constants) const;
   bool isSeparable(llvm::ArrayRef<int64_t> constants) const;
-  mlir::Value getSharedAddress(llvm::ArrayRef<int64_t> constants);
-  mlir::Value getGlobalAddress(llvm::ArrayRef<int64_t> constants);
+  mlir::Value getSharedAddress(int64_t value);
+  mlir::Value getGlobalAddress(int64_t value);
+  /// Returns whether an indexed coordinate lies in the buffer.
+  mlir::Value isIndexInside(const Dim &dim, int64_t value);
   mlir::Value getLinearOffset(llvm::ArrayRef<mlir::Value> coords);
   mlir::Value addConstant(mlir::Value base, int64_t constant);
   mlir::Value getExtent(const Dim &dim);
+  /// Returns the distance in elements of `coord` steps along a dimension.
+  mlir::Value createStep(const Dim &dim, mlir::Value coord);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::MemRefType type;
@@ -155,6 +180,8 @@ private:
   bool shared;
   bool alwaysInside = true;
   llvm::SmallVector<Dim> dims;
+  /// The mask of each register, or none.
+  llvm::SmallVector<mlir::Value> elementMask;
   SharedLayout layout;
   /// The thread's address; registers add a constant to it.
   mlir::Value basePointer;

@@ -56,7 +56,7 @@ private:
       : b(b), target(target), access(std::move(access)), rows(std::move(rows)) {
   }
   mlir::Value getAddress(int64_t instruction) {
-    return rows->region.getAddress(rows->indexer.getConstants(instruction));
+    return rows->region.getAddress(instruction);
   }
 
   mlir::ImplicitLocOpBuilder &b;

@@ -106,9 +106,12 @@ void populateRegionPatterns(const mlir::TypeConverter &converter,
 void populateElementwisePatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
                                  mlir::RewritePatternSet &patterns);
-/// Allocation, views, loads, stores, copies, atomics, scalar accesses, and
-/// barriers for all threads.
+/// Allocation, views, loads, stores, copies, gathers, scatters, atomics, scalar
+/// accesses, and barriers for all threads.
 void populateAtomicPatterns(const TileTypeConverter &converter,
+                            LoweringContext &lowering,
+                            mlir::RewritePatternSet &patterns);
+void populateGatherPatterns(const TileTypeConverter &converter,
                             LoweringContext &lowering,
                             mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(const TileTypeConverter &converter,

@@ -92,11 +92,11 @@ struct AtomicPattern : TilePattern<OpT> {
                                     int64_t number)>;
 
   /// Replaces `op` by accesses to the elements of `fragment`, the type of its
-  /// operands and result.
+  /// values and result.
   LogicalResult rewrite(OpT op, Adaptor adaptor, Value buffer,
                         RankedTensorType fragment,
-                        ConversionPatternRewriter &rewriter,
-                        EmitFn emit) const {
+                        ConversionPatternRewriter &rewriter, EmitFn emit,
+                        ElementPlacement placement = {}) const {
     auto type = cast<MemRefType>(op.getAtomicBuffer().getType());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value threadId = this->getThreadId(b, op);
@@ -106,7 +106,8 @@ struct AtomicPattern : TilePattern<OpT> {
                         splitOffsets(b, op.getStaticOffsets(),
                                      adaptor.getOffsets(), type.getRank()),
                         op.getRegion().sizes,
-                        this->lowering.maxVectors.at(op)[0], indexer);
+                        this->lowering.maxVectors.at(op)[0], indexer,
+                        std::move(placement));
     Value owner = getOwnerPredicate(b, layout, threadId);
     bool hasResult = !op->use_empty();
     LDBG() << (hasResult ? "with" : "without") << " a result: " << *op;
@@ -136,13 +137,14 @@ struct AtomicPattern : TilePattern<OpT> {
   /// The same for a read-modify-write. Where these have no order, fences give
   /// it (PTX ISA, "Release and Acquire Patterns").
   LogicalResult rewriteUpdate(OpT op, Adaptor adaptor,
-                              ConversionPatternRewriter &rewriter,
-                              EmitFn emit) const {
+                              ConversionPatternRewriter &rewriter, EmitFn emit,
+                              ElementPlacement placement = {}) const {
     auto fragment = cast<RankedTensorType>(op.getValue().getType());
     Type element = fragment.getElementType();
     if (element.isInteger(1) || getElementBits(element) < 16)
       return op.emitError("has no atomics on ") << element;
-    return rewrite(op, adaptor, adaptor.getDest(), fragment, rewriter, emit);
+    return rewrite(op, adaptor, adaptor.getDest(), fragment, rewriter, emit,
+                   std::move(placement));
   }
 
   AtomicOpInterface getAtomic(OpT op) const {
@@ -186,9 +188,8 @@ private:
         for (int64_t v = 0; v < indexer.getNumValues(); ++v) {
           if (getOriginal(indexer.getLayout(), v) != v)
             continue;
-          SmallVector<int64_t> constants = indexer.getConstants(v);
-          Value address = access.getAddress(constants);
-          Value mask = masked ? access.getMask(constants) : Value();
+          Value address = access.getAddress(v);
+          Value mask = masked ? access.getMask(v) : Value();
           createGuarded(b, mask, [&] { emit(b, address, v); });
         }
       });
@@ -207,10 +208,8 @@ private:
         values.push_back(values[original]);
         continue;
       }
-      SmallVector<int64_t> constants = indexer.getConstants(v);
-      Value address = access.getAddress(constants);
-      Value mask =
-          access.isAlwaysInside() ? Value() : access.getMask(constants);
+      Value address = access.getAddress(v);
+      Value mask = access.isAlwaysInside() ? Value() : access.getMask(v);
       if (mask && owner)
         mask = arith::AndIOp::create(b, owner, mask);
       else if (owner)
@@ -260,34 +259,45 @@ private:
   }
 };
 
-struct AtomicRMWPattern : AtomicPattern<AtomicRMWOp> {
-  using AtomicPattern::AtomicPattern;
+/// A read-modify-write of a region, or of elements at indices.
+template <typename OpT>
+struct UpdatePattern : AtomicPattern<OpT> {
+  using AtomicPattern<OpT>::AtomicPattern;
 
   LogicalResult
-  matchAndRewrite(AtomicRMWOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Type element = getElementType(op.getValue());
     ImplicitLocOpBuilder start(op.getLoc(), rewriter);
     SmallVector<Value> registers = unpack(start, adaptor.getValue());
     bool isStore = op.getKind() == AtomicKind::Exchange && op->use_empty() &&
-                   !getAtomic(op).acquires();
+                   !this->getAtomic(op).acquires();
     auto emit = [&](ImplicitLocOpBuilder &b, Value address, int64_t v) {
       if (isStore) {
         LLVM::StoreOp::create(b, registers[v], address,
                               getElementBits(element) / 8,
                               /*isVolatile=*/false, /*isNonTemporal=*/false,
                               /*isInvariantGroup=*/false,
-                              getOrdering(op.getOrder()), getScope(op));
+                              getOrdering(op.getOrder()), this->getScope(op));
         return Value();
       }
-      return emitFenced(b, op, [&] {
-        return LLVM::AtomicRMWOp::create(b, getBinOp(op.getKind(), element),
-                                         address, registers[v],
-                                         getUpdateOrdering(op), getScope(op))
+      return this->emitFenced(b, op, [&] {
+        return LLVM::AtomicRMWOp::create(
+                   b, getBinOp(op.getKind(), element), address, registers[v],
+                   this->getUpdateOrdering(op), this->getScope(op))
             .getResult();
       });
     };
-    return rewriteUpdate(op, adaptor, rewriter, emit);
+    ElementPlacement placement;
+    if (auto indexed = dyn_cast<IndexedOpInterface>(op.getOperation())) {
+      FailureOr<ElementPlacement> found =
+          getPlacement(start, indexed, adaptor.getOperands());
+      if (failed(found))
+        return failure();
+      placement = std::move(*found);
+    }
+    return this->rewriteUpdate(op, adaptor, rewriter, emit,
+                               std::move(placement));
   }
 };
 
@@ -367,7 +377,7 @@ struct FencePattern : TilePattern<FenceOp> {
 void tilews::populateAtomicPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
-  patterns
-      .add<AtomicRMWPattern, AtomicCASPattern, AtomicLoadPattern, FencePattern>(
-          converter, lowering);
+  patterns.add<UpdatePattern<AtomicRMWOp>, UpdatePattern<AtomicScatterOp>,
+               AtomicCASPattern, AtomicLoadPattern, FencePattern>(converter,
+                                                                  lowering);
 }

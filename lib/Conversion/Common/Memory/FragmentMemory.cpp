@@ -12,8 +12,8 @@
 //   if (the whole region lies in the buffer)   wide accesses without masks
 //   else                                       a mask for each run
 //
-// A run whose elements could differ in their mask is accessed element by
-// element. Stores of a fragment that several threads hold are executed by the
+// A run that the buffer's end may cut is accessed element by element; one with
+// a mask for each element, in one piece where all are true. Stores of a fragment that several threads hold are executed by the
 // first of them.
 //
 //===----------------------------------------------------------------------===//
@@ -121,31 +121,46 @@ static ValueRange createChoice(ImplicitLocOpBuilder &b, Value condition,
   return choice.getResults();
 }
 
+/// Returns the mask of `count` registers from `first` on: whether all of them
+/// may be accessed.
+static Value getRunMask(ImplicitLocOpBuilder &b, RegionAccess &access,
+                        int64_t first, int64_t count) {
+  Value all = access.getMask(first);
+  for (int64_t v = first + 1; v < first + count; ++v)
+    if (!access.hasOneMask(v - 1, 2))
+      all = arith::AndIOp::create(b, all, access.getMask(v));
+  return all;
+}
+
 /// Loads one run of `count` registers by one access, or `padding` where the
-/// mask is false. The run starts at `constants`.
-static void loadRun(ImplicitLocOpBuilder &b, RegionAccess &access,
-                    ArrayRef<int64_t> constants, Type element, int64_t count,
-                    bool masked, Value padding,
-                    SmallVectorImpl<Value> &registers) {
-  Value address = access.getAddress(constants);
-  Value mask = masked ? access.getMask(constants) : Value();
-  Value loaded;
+/// mask is false. If the registers have different masks, they are loaded one by
+/// one unless all are true.
+static SmallVector<Value> loadRun(ImplicitLocOpBuilder &b, RegionAccess &access,
+                                  int64_t first, Type element, int64_t count,
+                                  bool masked, Value padding) {
+  Value address = access.getAddress(first);
+  Value mask = masked ? getRunMask(b, access, first, count) : Value();
   if (!mask) {
-    loaded = createLoad(b, address, element, count);
-  } else {
-    Type type = getVectorType(element, count);
-    loaded = createChoice(b, mask, type, [&](bool inside) {
-      if (inside)
-        return SmallVector<Value>{createLoad(b, address, element, count)};
-      if (count == 1)
-        return SmallVector<Value>{padding};
-      return SmallVector<Value>{vector::BroadcastOp::create(b, type, padding)};
-    })[0];
+    Value loaded = createLoad(b, address, element, count);
+    return count == 1 ? SmallVector<Value>{loaded} : unpack(b, loaded);
   }
-  if (count == 1)
-    registers.push_back(loaded);
-  else
-    llvm::append_range(registers, unpack(b, loaded));
+  Type type = getVectorType(element, count);
+  Value loaded = createChoice(b, mask, type, [&](bool inside) {
+    if (inside)
+      return SmallVector<Value>{createLoad(b, address, element, count)};
+    if (count == 1)
+      return SmallVector<Value>{padding};
+    if (access.hasOneMask(first, count))
+      return SmallVector<Value>{vector::BroadcastOp::create(b, type, padding)};
+    SmallVector<Value> registers;
+    access.enterBlock();
+    for (int64_t v = first; v < first + count; ++v)
+      llvm::append_range(registers,
+                         loadRun(b, access, v, element, 1, masked, padding));
+    access.enterBlock();
+    return SmallVector<Value>{pack(b, element, registers)};
+  })[0];
+  return count == 1 ? SmallVector<Value>{loaded} : unpack(b, loaded);
 }
 
 SmallVector<Value> tilews::loadRegisters(ImplicitLocOpBuilder &b,
@@ -159,8 +174,8 @@ SmallVector<Value> tilews::loadRegisters(ImplicitLocOpBuilder &b,
     run = 1;
   SmallVector<Value> registers;
   for (int64_t v = first; v < first + count; v += run)
-    loadRun(b, access, indexer.getConstants(v), element, run, masked, padding,
-            registers);
+    llvm::append_range(registers,
+                       loadRun(b, access, v, element, run, masked, padding));
   return registers;
 }
 
@@ -202,6 +217,34 @@ void tilews::createVersions(ImplicitLocOpBuilder &b, RegionAccess &access,
   });
 }
 
+/// Stores one run of registers, the first of which has number `first`, by one
+/// access. If the registers have different masks, they are stored one by one
+/// unless all are true.
+static void storeRun(ImplicitLocOpBuilder &b, RegionAccess &access,
+                     ArrayRef<Value> registers, int64_t first, Type element,
+                     bool masked) {
+  int64_t count = registers.size();
+  Value address = access.getAddress(first);
+  Value mask = masked ? getRunMask(b, access, first, count) : Value();
+  auto store = [&] {
+    Value value = count == 1 ? registers.front() : pack(b, element, registers);
+    createStore(b, value, address, element, count);
+  };
+  if (!masked || access.hasOneMask(first, count))
+    return createGuarded(b, mask, store);
+  createChoice(b, mask, {}, [&](bool all) {
+    if (all) {
+      store();
+      return SmallVector<Value>();
+    }
+    access.enterBlock();
+    for (int64_t i = 0; i < count; ++i)
+      storeRun(b, access, registers[i], first + i, element, masked);
+    access.enterBlock();
+    return SmallVector<Value>();
+  });
+}
+
 void tilews::storeFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
                            const FragmentIndexer &indexer, Value vector) {
   Type element = cast<VectorType>(vector.getType()).getElementType();
@@ -210,15 +253,8 @@ void tilews::storeFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
   createVersions(b, access, [&](bool masked) {
     int64_t run =
         masked && !access.isMaskUniform(vectorElements) ? 1 : vectorElements;
-    for (int64_t v = 0; v < indexer.getNumValues(); v += run) {
-      SmallVector<int64_t> constants = indexer.getConstants(v);
-      Value address = access.getAddress(constants);
-      Value mask = masked ? access.getMask(constants) : Value();
-      createGuarded(b, mask, [&] {
-        ArrayRef<Value> part = ArrayRef<Value>(registers).slice(v, run);
-        Value value = run == 1 ? part.front() : pack(b, element, part);
-        createStore(b, value, address, element, run);
-      });
-    }
+    for (int64_t v = 0; v < indexer.getNumValues(); v += run)
+      storeRun(b, access, ArrayRef<Value>(registers).slice(v, run), v, element,
+               masked);
   });
 }

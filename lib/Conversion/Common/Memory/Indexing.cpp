@@ -15,14 +15,14 @@
 // swizzle. The offset is then still separable if base and constant have no bit
 // in common: offset(base + constant) = offset(base) XOR offset(constant). Bits
 // that only the constant can have are added as an immediate. Otherwise the
-// whole offset is computed for each register. A register past an extent gets a
-// mask, an unsigned comparison.
+// whole offset is computed for each register. The coordinate of a gather along an
+// indexed dimension is `offset + index(register)` instead.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tilews/Conversion/Common/Indexing.h"
-#include "tilews/Dialect/Tile/Analysis/Layout/FragmentAccess.h"
+#include "IndexArithmetic.h"
 
+#include "tilews/Conversion/Common/Indexing.h"
 #include "tilews/Layout/Algebra.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,39 +34,11 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::tile;
 
-static Value createInt(ImplicitLocOpBuilder &b, Type type, int64_t value) {
-  return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
-}
-
-static Value createAdd(ImplicitLocOpBuilder &b, Value lhs, Value rhs) {
-  if (!lhs || !rhs)
-    return lhs ? lhs : rhs;
-  return arith::AddIOp::create(b, lhs, rhs, arith::IntegerOverflowFlags::nsw);
-}
-
-static Value createMul(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
-  if (factor == 1)
-    return value;
-  return arith::MulIOp::create(b, value, createInt(b, value.getType(), factor),
-                               arith::IntegerOverflowFlags::nsw);
-}
-
-/// Extends or truncates an integer to the type that addresses of this memory
-/// are computed in.
-static Value createResize(ImplicitLocOpBuilder &b, Value value, Type type) {
-  if (!value || value.getType() == type)
-    return value;
-  if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
-    return arith::ExtSIOp::create(b, type, value);
-  return arith::TruncIOp::create(b, type, value);
-}
-
-static bool isPowerOf2(int64_t value) { return llvm::isPowerOf2_64(value); }
-
 /// Returns the bits that the digit of a mode may set in its coordinate, or -1
 /// if they are not a bit field.
 static int64_t getBits(int64_t extent, int64_t stride) {
-  if (!isPowerOf2(extent) || (stride != 0 && !isPowerOf2(stride)))
+  if (!llvm::isPowerOf2_64(extent) ||
+      (stride != 0 && !llvm::isPowerOf2_64(stride)))
     return -1;
   return (extent - 1) * stride;
 }
@@ -109,33 +81,58 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
 RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
                            Value buffer, ArrayRef<SplitOffset> offsets,
                            ArrayRef<int64_t> sizes, int64_t maxVector,
-                           const FragmentIndexer &indexer)
+                           const FragmentIndexer &indexer,
+                           ElementPlacement placement)
     : b(b), type(type), buffer(buffer), maxVector(maxVector), indexer(indexer),
       elementBytes(llvm::divideCeil(getElementBits(type.getElementType()), 8)),
-      shared(isShared(type)), dims(type.getRank()) {
-  // The dimensions of the region with an extent other than 1 are those of the
-  // fragment, in the same order.
-  SmallVector<int64_t> fragmentDims;
-  for (auto [dim, extent] : llvm::enumerate(indexer.getShape()))
-    if (extent != 1 || indexer.overCovers(dim))
-      fragmentDims.push_back(dim);
+      shared(isShared(type)), alwaysInside(placement.isEmpty()),
+      dims(type.getRank()), elementMask(std::move(placement.mask)) {
+  for (ElementPlacement::Indices &each : placement.indices)
+    dims[each.dim].indices = std::move(each.registers);
   indexType = b.getI32Type();
   if (!shared)
     indexType = MemRefDescriptor(buffer).getIndexType();
+  initDims(offsets, sizes);
+  for (int64_t dim = 0; dim < indexer.getRank(); ++dim)
+    alwaysInside &= !indexer.overCovers(dim);
+  if (shared)
+    initShared();
+  else
+    initGlobal();
+}
 
+void RegionAccess::initDims(ArrayRef<SplitOffset> offsets,
+                            ArrayRef<int64_t> sizes) {
+  ArrayRef<int64_t> shape = indexer.getShape();
+  // The dimensions of the region with an extent other than 1 are the last ones
+  // of the fragment, in the same order; indices make those before.
+  SmallVector<int64_t> fragmentDims;
+  int64_t others = 0;
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    others += extent != 1;
+    if (extent != 1 || indexer.overCovers(dim))
+      fragmentDims.push_back(dim);
+  }
+  others -= llvm::count_if(sizes, [](int64_t size) { return size != 1; });
   unsigned next = 0;
+  for (; others > 0; ++next)
+    others -= shape[fragmentDims[next]] != 1;
+
   for (auto [d, dim] : llvm::enumerate(dims)) {
     // A fragment dimension of extent 1 that the layout over-covers has no
     // dimension of the region. `getMask` checks it by itself.
     while (sizes[d] != 1 && next < fragmentDims.size() &&
-           indexer.getShape()[fragmentDims[next]] == 1)
+           shape[fragmentDims[next]] == 1)
       ++next;
     if (sizes[d] != 1)
       dim.fragmentDim = fragmentDims[next++];
+    // The index is the coordinate.
+    if (!dim.indices.empty())
+      dim.fragmentDim = -1;
     dim.constant = offsets[d].constant;
     dim.base = dim.offset = createResize(b, offsets[d].value, indexType);
     dim.staticExtent = type.getDimSize(d);
-    bool fits = !dim.base && dim.constant >= 0 &&
+    bool fits = !dim.base && dim.constant >= 0 && dim.indices.empty() &&
                 !ShapedType::isDynamic(dim.staticExtent) &&
                 dim.constant + sizes[d] <= dim.staticExtent;
     dim.checkBuffer = !fits;
@@ -146,12 +143,6 @@ RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
     }
     alwaysInside &= !dim.checkBuffer && !dim.checkFragment;
   }
-  for (auto [dim, extent] : llvm::enumerate(indexer.getShape()))
-    alwaysInside &= !indexer.overCovers(dim);
-  if (shared)
-    initShared();
-  else
-    initGlobal();
 }
 
 SmallVector<int64_t>
@@ -170,8 +161,8 @@ Value RegionAccess::addConstant(Value base, int64_t constant) {
   return createAdd(b, base, value);
 }
 
-Value RegionAccess::getAddress(ArrayRef<int64_t> constants) {
-  return shared ? getSharedAddress(constants) : getGlobalAddress(constants);
+Value RegionAccess::getAddress(int64_t value) {
+  return shared ? getSharedAddress(value) : getGlobalAddress(value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,6 +224,7 @@ void RegionAccess::initShared() {
   for (auto [d, dim] : llvm::enumerate(dims)) {
     coords.push_back(dim.base);
     SmallVector<Mode> modes = layout.getModes(d);
+    separable &= dim.indices.empty();
     dim.isLinear = s.isIdentity() && modes.size() == 1;
     if (!dim.base || dim.isLinear)
       continue;
@@ -242,7 +234,7 @@ void RegionAccess::initShared() {
     separable &= bits >= 0 && !dim.offset;
     int64_t prefix = 1;
     for (const Mode &mode : modes) {
-      separable &= isPowerOf2(mode.extent) &&
+      separable &= llvm::isPowerOf2_64(mode.extent) &&
                    (s.isIdentity() || getBits(mode.extent, mode.stride) >= 0);
       if (!separable)
         return;
@@ -279,8 +271,9 @@ static Value createGEP(ImplicitLocOpBuilder &b, Value pointer,
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-Value RegionAccess::getSharedAddress(ArrayRef<int64_t> constants) {
-  SmallVector<int64_t> bufferConstants = getBufferConstants(constants);
+Value RegionAccess::getSharedAddress(int64_t value) {
+  SmallVector<int64_t> bufferConstants =
+      getBufferConstants(indexer.getConstants(value));
   if (isSeparable(bufferConstants)) {
     int64_t bytes =
         layout.getOffset(bufferConstants, elementBytes * 8) * elementBytes;
@@ -300,9 +293,13 @@ Value RegionAccess::getSharedAddress(ArrayRef<int64_t> constants) {
     return createGEP(b, base, static_cast<int32_t>(bytes - common));
   }
   SmallVector<Value> coords;
-  for (auto [dim, constant] : llvm::zip(dims, bufferConstants))
+  for (auto [dim, constant] : llvm::zip(dims, bufferConstants)) {
     coords.push_back(
         !dim.base && constant == 0 ? Value() : addConstant(dim.base, constant));
+    if (!dim.indices.empty())
+      coords.back() = createAdd(b, coords.back(),
+                                createResize(b, dim.indices[value], indexType));
+  }
   Value linear = getLinearOffset(coords);
   if (!linear)
     return buffer;
@@ -314,6 +311,13 @@ Value RegionAccess::getSharedAddress(ArrayRef<int64_t> constants) {
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
+
+Value RegionAccess::createStep(const Dim &dim, Value coord) {
+  if (!dim.stride)
+    return createMul(b, coord, dim.staticStride);
+  return arith::MulIOp::create(b, coord, dim.stride,
+                               arith::IntegerOverflowFlags::nsw);
+}
 
 void RegionAccess::initGlobal() {
   MemRefDescriptor descriptor(buffer);
@@ -329,12 +333,7 @@ void RegionAccess::initGlobal() {
       dim.extent = descriptor.size(b, b.getLoc(), d);
     if (!dim.base)
       continue;
-    Value term = dim.stride
-                     ? arith::MulIOp::create(b, dim.base, dim.stride,
-                                             arith::IntegerOverflowFlags::nsw)
-                           .getResult()
-                     : createMul(b, dim.base, dim.staticStride);
-    linear = createAdd(b, linear, term);
+    linear = createAdd(b, linear, createStep(dim, dim.base));
   }
   basePointer = descriptor.alignedPtr(b, b.getLoc());
   int64_t constant = ShapedType::isDynamic(offset) ? 0 : offset;
@@ -346,10 +345,16 @@ void RegionAccess::initGlobal() {
         basePointer, ArrayRef<LLVM::GEPArg>{linear});
 }
 
-Value RegionAccess::getGlobalAddress(ArrayRef<int64_t> constants) {
+Value RegionAccess::getGlobalAddress(int64_t value) {
   int64_t known = 0;
   Value linear;
-  for (auto [dim, constant] : llvm::zip(dims, getBufferConstants(constants))) {
+  SmallVector<int64_t> constants =
+      getBufferConstants(indexer.getConstants(value));
+  for (auto [dim, constant] : llvm::zip(dims, constants)) {
+    if (!dim.indices.empty()) {
+      Value index = createResize(b, dim.indices[value], indexType);
+      linear = createAdd(b, linear, createStep(dim, index));
+    }
     if (constant == 0)
       continue;
     if (!dim.stride)
@@ -371,90 +376,4 @@ Value RegionAccess::getGlobalAddress(ArrayRef<int64_t> constants) {
   return LLVM::GEPOp::create(
       b, pointer.getType(), element, pointer,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(known)});
-}
-
-//===----------------------------------------------------------------------===//
-// Masks
-//===----------------------------------------------------------------------===//
-
-Value RegionAccess::getExtent(const Dim &dim) {
-  return dim.extent ? dim.extent : createInt(b, indexType, dim.staticExtent);
-}
-
-Value RegionAccess::getMask(ArrayRef<int64_t> constants) {
-  Value mask;
-  auto require = [&](Value coord, Value extent) {
-    // The comparison is unsigned, so negative coordinates are outside as well.
-    Value inside =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, extent);
-    mask = mask ? arith::AndIOp::create(b, mask, inside).getResult() : inside;
-  };
-  for (auto [dim, constant] : llvm::zip(dims, getBufferConstants(constants)))
-    if (dim.checkBuffer)
-      require(addConstant(dim.base, constant), getExtent(dim));
-  for (int64_t d = 0; d < indexer.getRank(); ++d) {
-    if (!indexer.overCovers(d))
-      continue;
-    Type i32 = b.getI32Type();
-    Value coord =
-        createAdd(b, indexer.getBase(d), createInt(b, i32, constants[d]));
-    require(coord, createInt(b, i32, indexer.getShape()[d]));
-  }
-  return mask;
-}
-
-void RegionAccess::assumeInside() {
-  alwaysInside = true;
-  for (Dim &dim : dims)
-    dim.checkBuffer = dim.checkFragment = false;
-}
-
-Value RegionAccess::getInsidePredicate() {
-  for (int64_t d = 0; d < indexer.getRank(); ++d)
-    if (indexer.overCovers(d))
-      return {};
-  Value inside;
-  auto require = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-    Value holds = arith::CmpIOp::create(b, predicate, lhs, rhs);
-    inside =
-        inside ? arith::AndIOp::create(b, inside, holds).getResult() : holds;
-  };
-  for (const Dim &dim : dims) {
-    if (!dim.checkBuffer)
-      continue;
-    int64_t size =
-        dim.fragmentDim < 0 ? 1 : indexer.getShape()[dim.fragmentDim];
-    Value first = dim.offset;
-    first = addConstant(first, dim.constant);
-    require(arith::CmpIPredicate::sge, first, createInt(b, indexType, 0));
-    require(arith::CmpIPredicate::sle, addConstant(first, size),
-            getExtent(dim));
-  }
-  return inside;
-}
-
-//===----------------------------------------------------------------------===//
-// Vectors
-//===----------------------------------------------------------------------===//
-
-int64_t RegionAccess::getVectorElements() const {
-  if (dims.empty() || dims.back().fragmentDim < 0)
-    return 1;
-  const Dim &inner = dims.back();
-  int64_t d = inner.fragmentDim;
-  int64_t run = getVectorRun(indexer.getLayout(), d,
-                             16 / std::min<int64_t>(elementBytes, 16));
-  if (shared)
-    run = std::gcd(run, layout.getContiguity(elementBytes * 8));
-  return std::max<int64_t>(std::gcd(run, maxVector), 1);
-}
-
-bool RegionAccess::isMaskUniform(int64_t vectorElements) const {
-  if (vectorElements == 1)
-    return true;
-  const Dim &inner = dims.back();
-  bool buffer = !inner.checkBuffer || maxVector % vectorElements == 0;
-  bool fragment = !inner.checkFragment ||
-                  indexer.getShape()[inner.fragmentDim] % vectorElements == 0;
-  return buffer && fragment;
 }

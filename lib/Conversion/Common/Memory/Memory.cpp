@@ -199,11 +199,15 @@ struct CopyPattern : TilePattern<CopyOp> {
         getCopyLayout(op, getNumThreads(op), maxVectors[0], maxVectors[1]);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, shape, threadId);
-    RegionAccess source(b, sourceType, adaptor.getSource(),
-                        splitOffsets(b, op.getStaticSourceOffsets(),
-                                     adaptor.getSourceOffsets(),
-                                     sourceType.getRank()),
-                        from.sizes, maxVectors[0], indexer);
+    ElementPlacement placement;
+    if (op.getRows())
+      placement.indices.push_back(
+          loadRows(b, op, adaptor.getRows(), indexer, threadId));
+    RegionAccess source(
+        b, sourceType, adaptor.getSource(),
+        splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
+                     sourceType.getRank()),
+        from.sizes, maxVectors[0], indexer, std::move(placement));
     RegionAccess dest(b, destType, adaptor.getDest(),
                       splitOffsets(b, op.getStaticDestOffsets(),
                                    adaptor.getDestOffsets(),
@@ -229,6 +233,41 @@ struct CopyPattern : TilePattern<CopyOp> {
     return success();
   }
 
+  /// Loads the indices of the rows that a thread copies.
+  static ElementPlacement::Indices loadRows(ImplicitLocOpBuilder &b, CopyOp op,
+                                            Value rows,
+                                            const FragmentIndexer &indexer,
+                                            Value threadId) {
+    int64_t dim = *op.getRowDim();
+    SmallVector<int64_t> sizes = op.getSourceRegion().sizes;
+    // The dimension of the fragment along which the rows are.
+    int64_t along = llvm::count_if(ArrayRef(sizes).take_front(dim),
+                                   [](int64_t size) { return size != 1; });
+    if (sizes[dim] == 1)
+      along = -1;
+    FragmentLayout layout = indexer.getLayout();
+    for (int64_t other = indexer.getRank() - 1; other >= 0; --other)
+      if (other != along)
+        layout = layout.dropDim(other);
+    SmallVector<int64_t> shape = {sizes[dim]};
+    FragmentIndexer places(b, layout, shape, threadId);
+    RegionAccess access(b, cast<MemRefType>(op.getRows().getType()), rows,
+                        SplitOffset(), shape, /*maxVector=*/1, places);
+    Type element = getElementType(op.getRows());
+    Value outside = arith::ConstantOp::create(b, b.getIntegerAttr(element, -1));
+    SmallVector<Value> loaded =
+        loadRegisters(b, access, places, element, outside, 0,
+                      places.getNumValues(), !access.isAlwaysInside());
+    llvm::DenseMap<int64_t, Value> held;
+    for (auto [v, row] : llvm::enumerate(loaded))
+      held[places.getConstants(v)[0]] = row;
+    ElementPlacement::Indices indices = {dim, {}};
+    for (int64_t v = 0; v < indexer.getNumValues(); ++v)
+      indices.registers.push_back(
+          held.at(along < 0 ? 0 : indexer.getConstants(v)[along]));
+    return indices;
+  }
+
   void copyAsync(ImplicitLocOpBuilder &b, RegionAccess &source,
                  RegionAccess &dest, const FragmentIndexer &indexer,
                  Type element, int64_t vector, int64_t bytes) const {
@@ -240,13 +279,12 @@ struct CopyPattern : TilePattern<CopyOp> {
                      (!maskDest || dest.isMaskUniform(vector));
       int64_t run = uniform ? vector : 1;
       for (int64_t v = 0; v < indexer.getNumValues(); v += run) {
-        SmallVector<int64_t> constants = indexer.getConstants(v);
-        Value to = dest.getAddress(constants);
-        Value inside = masked ? source.getMask(constants) : Value();
-        createGuarded(b, maskDest ? dest.getMask(constants) : Value(), [&] {
+        Value to = dest.getAddress(v);
+        Value inside = masked ? source.getMask(v) : Value();
+        createGuarded(b, maskDest ? dest.getMask(v) : Value(), [&] {
           if (uniform) {
-            getTarget().emitAsyncCopy(b, to, source.getAddress(constants),
-                                      bytes, inside);
+            getTarget().emitAsyncCopy(b, to, source.getAddress(v), bytes,
+                                      inside);
             return;
           }
           Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
@@ -274,7 +312,7 @@ static Value getScalarAddress(ImplicitLocOpBuilder &b, MemRefType type,
   SmallVector<int64_t> sizes(type.getRank(), 1);
   RegionAccess access(b, type, buffer, offsets, sizes, /*maxVector=*/1,
                       indexer);
-  return access.getAddress({});
+  return access.getAddress(0);
 }
 
 struct ScalarLoadPattern : TilePattern<memref::LoadOp> {

@@ -434,11 +434,15 @@ int64_t Divisibility::getAlignment(Value buffer,
   return std::max<int64_t>(getPowerOfTwo(bits) / 8, 1);
 }
 
-int64_t Divisibility::getVectorElements(Value buffer,
-                                        const TileRegion &region) {
-  if (region.sizes.empty())
+int64_t Divisibility::getVectorElements(const AccessRegion &access) {
+  const TileRegion &region = access.region;
+  Value buffer = access.buffer->get();
+  int64_t last = int64_t(region.sizes.size()) - 1;
+  auto isIndexed = [&](int64_t dim) {
+    return llvm::is_contained(access.indexedDims, dim);
+  };
+  if (last < 0 || isIndexed(last))
     return 1;
-  int64_t last = region.sizes.size() - 1;
   int64_t bits =
       getStorageBits(cast<MemRefType>(buffer.getType()).getElementType());
   Placement placement = getPlacement(buffer);
@@ -447,7 +451,7 @@ int64_t Divisibility::getVectorElements(Value buffer,
   for (int64_t dim = 0; dim <= last; ++dim) {
     int64_t stride = placement.strides[dim];
     start = gcd(start, multiply(getDivisor(region.offsets[dim]), stride));
-    if (dim < last && region.sizes[dim] > 1)
+    if (dim < last && (region.sizes[dim] > 1 || isIndexed(dim)))
       start = gcd(start, stride);
   }
   int64_t elements = std::max<int64_t>(start / bits, 1);
@@ -460,7 +464,8 @@ int64_t Divisibility::getVectorElements(Value buffer,
 }
 
 int64_t tile::getCopyVectorElements(CopyOp op, Divisibility &divisibility) {
-  return std::min(
-      divisibility.getVectorElements(op.getSource(), op.getSourceRegion()),
-      divisibility.getVectorElements(op.getDest(), op.getDestRegion()));
+  SmallVector<AccessRegion> regions;
+  op.getAccessRegions(regions);
+  return std::min(divisibility.getVectorElements(regions[0]),
+                  divisibility.getVectorElements(regions[1]));
 }

@@ -90,6 +90,38 @@ void tile::printRegion(OpAsmPrinter &printer, Operation *, OperandRange offsets,
   }
 }
 
+ParseResult
+tile::parseIndices(OpAsmParser &parser,
+                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &indices,
+                   SmallVectorImpl<Type> &types, DenseI64ArrayAttr &dims) {
+  SmallVector<int64_t> numbers;
+  auto parseIndex = [&]() -> ParseResult {
+    return failure(parser.parseInteger(numbers.emplace_back()) ||
+                   parser.parseEqual() ||
+                   parser.parseOperand(indices.emplace_back()) ||
+                   parser.parseColonType(types.emplace_back()));
+  };
+  if (succeeded(parser.parseOptionalKeyword("at")) &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseIndex))
+    return failure();
+  dims = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return success();
+}
+
+void tile::printIndices(OpAsmPrinter &printer, Operation *,
+                        OperandRange indices, TypeRange types,
+                        DenseI64ArrayAttr dims) {
+  if (indices.empty())
+    return;
+  printer << "at(";
+  llvm::interleaveComma(llvm::zip(dims.asArrayRef(), indices, types), printer,
+                        [&](auto each) {
+                          auto [dim, index, type] = each;
+                          printer << dim << " = " << index << " : " << type;
+                        });
+  printer << ")";
+}
+
 SmallVector<int64_t> TileRegion::getSqueezedSizes() const {
   return llvm::filter_to_vector(sizes, [](int64_t size) { return size != 1; });
 }

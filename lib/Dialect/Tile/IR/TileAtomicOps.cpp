@@ -39,15 +39,14 @@ MemoryScope AtomicOpInterface::getEffectiveScope() {
   return buffer && isShared(buffer) ? MemoryScope::Block : MemoryScope::Device;
 }
 
-/// Adds effects on all memory if the operation orders other accesses.
-static void addOrder(AtomicOpInterface op, Effects &effects) {
+void tile::addOrderEffects(AtomicOpInterface op, Effects &effects) {
   if (!op.orders())
     return;
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());
 }
 
-static LogicalResult verifyScope(AtomicOpInterface op) {
+LogicalResult tile::verifyAtomicScope(AtomicOpInterface op) {
   Value buffer = op.getAtomicBuffer();
   MemoryScope scope = op.getEffectiveScope();
   if (!buffer || !isShared(buffer) || scope == MemoryScope::Block ||
@@ -56,6 +55,19 @@ static LogicalResult verifyScope(AtomicOpInterface op) {
   return op->emitOpError("expected scope 'block' or 'cluster' for shared "
                          "memory, found '")
          << stringifyMemoryScope(scope) << "'";
+}
+
+LogicalResult tile::verifyAtomicElement(Operation *op, Type element,
+                                        AtomicKind kind) {
+  if (getElementBits(element) < 8)
+    return op->emitOpError("cannot combine single elements of ")
+           << element << ", expected at least 8 bits";
+  bool isBitwise = kind == AtomicKind::And || kind == AtomicKind::Or ||
+                   kind == AtomicKind::Xor;
+  if (isBitwise && !element.isInteger())
+    return op->emitOpError("'") << stringifyAtomicKind(kind)
+                                << "' takes integers, found " << element;
+  return success();
 }
 
 /// Checks the region of `op`, its scope, and that its elements can be accessed
@@ -75,7 +87,7 @@ static LogicalResult verifyAtomic(OpT op, StringRef side,
     return op.emitOpError("cannot ")
            << (isLoad ? "load" : "combine") << " single elements of " << element
            << ", expected at least 8 bits";
-  return verifyScope(cast<AtomicOpInterface>(op.getOperation()));
+  return verifyAtomicScope(cast<AtomicOpInterface>(op.getOperation()));
 }
 
 template <typename OpT>
@@ -101,19 +113,14 @@ void AtomicRMWOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 
 void AtomicRMWOp::getEffects(Effects &effects) {
   addAccessEffects(*this, effects);
-  addOrder(*this, effects);
+  addOrderEffects(*this, effects);
 }
 
 LogicalResult AtomicRMWOp::verify() {
   auto fragment = cast<RankedTensorType>(getValue().getType());
-  if (failed(verifyAtomic(*this, "destination", fragment)))
+  if (failed(verifyAtomic(*this, "destination", fragment)) ||
+      failed(verifyAtomicElement(*this, fragment.getElementType(), getKind())))
     return failure();
-  bool bitwise = getKind() == AtomicKind::And || getKind() == AtomicKind::Or ||
-                 getKind() == AtomicKind::Xor;
-  Type element = fragment.getElementType();
-  if (bitwise && !element.isInteger())
-    return emitOpError("'") << stringifyAtomicKind(getKind())
-                            << "' takes integers, found " << element;
   if (getOld() && getOld().getType() != fragment)
     return emitOpError("the old values have type ")
            << getOld().getType() << ", expected that of the new ones, "
@@ -159,7 +166,7 @@ void AtomicCASOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 
 void AtomicCASOp::getEffects(Effects &effects) {
   addAccessEffects(*this, effects);
-  addOrder(*this, effects);
+  addOrderEffects(*this, effects);
 }
 
 LogicalResult AtomicCASOp::verify() {
@@ -183,7 +190,7 @@ void AtomicLoadOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
 
 void AtomicLoadOp::getEffects(Effects &effects) {
   addAccessEffects(*this, effects);
-  addOrder(*this, effects);
+  addOrderEffects(*this, effects);
 }
 
 LogicalResult AtomicLoadOp::verify() {
@@ -200,7 +207,7 @@ LogicalResult AtomicLoadOp::verify() {
 // FenceOp
 //===----------------------------------------------------------------------===//
 
-void FenceOp::getEffects(Effects &effects) { addOrder(*this, effects); }
+void FenceOp::getEffects(Effects &effects) { addOrderEffects(*this, effects); }
 
 LogicalResult FenceOp::verify() {
   if (getOrder() == MemoryOrder::Relaxed)

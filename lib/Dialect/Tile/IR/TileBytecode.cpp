@@ -15,7 +15,7 @@
 // number. It reads them in one of two places: an override of
 // `upgradeFromVersion` here for a change of the IR, `readProperties` of the
 // operation for a change of its properties. Version 2 added the order and the
-// scope of `tile.atomic_rmw`.
+// scope of `tile.atomic_rmw`, and the rows of `tile.copy`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +91,54 @@ void AtomicRMWOp::writeProperties(DialectBytecodeWriter &writer) {
   writer.writeOptionalAttribute(properties.scope);
   writer.writeAttribute(properties.sizes);
   writer.writeAttribute(properties.static_offsets);
+}
+
+/// The version of MLIR's own format from which on the number of operands in
+/// each group is no attribute.
+static constexpr uint64_t kNativeSegments = 6;
+
+LogicalResult CopyOp::readProperties(DialectBytecodeReader &reader,
+                                     OperationState &state) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  MutableArrayRef<int32_t> segments(properties.operandSegmentSizes);
+  if (failed(reader.readAttribute(properties.dest_sizes)) ||
+      failed(reader.readOptionalAttribute(properties.multicast)))
+    return failure();
+  if (getVersion(reader) > 1 &&
+      failed(reader.readOptionalAttribute(properties.row_dim)))
+    return failure();
+  bool isNative = reader.getBytecodeVersion() >= kNativeSegments;
+  if (!isNative) {
+    DenseI32ArrayAttr attr;
+    if (failed(reader.readAttribute(attr)))
+      return failure();
+    if (size_t(attr.size()) > segments.size())
+      return reader.emitError("tile.copy has ")
+             << attr.size() << " groups of operands, expected at most "
+             << segments.size();
+    llvm::copy(attr.asArrayRef(), segments.begin());
+  }
+  if (failed(reader.readAttribute(properties.source_sizes)) ||
+      failed(reader.readAttribute(properties.static_dest_offsets)) ||
+      failed(reader.readAttribute(properties.static_source_offsets)))
+    return failure();
+  return isNative ? reader.readSparseArray(segments) : success();
+}
+
+void CopyOp::writeProperties(DialectBytecodeWriter &writer) {
+  const Properties &properties = getProperties();
+  ArrayRef<int32_t> segments(properties.operandSegmentSizes);
+  writer.writeAttribute(properties.dest_sizes);
+  writer.writeOptionalAttribute(properties.multicast);
+  writer.writeOptionalAttribute(properties.row_dim);
+  bool isNative = writer.getBytecodeVersion() >= int64_t(kNativeSegments);
+  if (!isNative)
+    writer.writeAttribute(DenseI32ArrayAttr::get(getContext(), segments));
+  writer.writeAttribute(properties.source_sizes);
+  writer.writeAttribute(properties.static_dest_offsets);
+  writer.writeAttribute(properties.static_source_offsets);
+  if (isNative)
+    writer.writeSparseArray(segments);
 }
 
 void TileDialect::registerBytecode() { addInterface<TileBytecodeInterface>(); }

@@ -39,8 +39,11 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
   };
   bool isLoad = isGlobal(source) && isShared(dest);
   bool isStore = isShared(source) && isGlobal(dest);
-  consider(InstKind::Tma, target.hasTma(), isLoad || isStore, "TMA",
-           "between global and shared memory");
+  if (!getRows())
+    consider(InstKind::Tma, target.hasTma(), isLoad || isStore, "TMA",
+             "between global and shared memory");
+  else if (rejected)
+    rejected(InstKind::Tma, "its rows are at indices, and TMA copies boxes");
   consider(InstKind::CpAsync, target.hasCpAsync(), isLoad, "cp.async",
            "from global to shared memory");
   candidates.push_back(InstKind::Simt);

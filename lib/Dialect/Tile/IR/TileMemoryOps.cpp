@@ -152,7 +152,17 @@ tilews::tile::TileRegion CopyOp::getDestRegion() {
 
 void CopyOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
   regions.push_back({&getSourceMutable(), AccessKind::Read, getSourceRegion()});
+  if (std::optional<int64_t> dim = getRowDim())
+    regions.back().indexedDims.push_back(*dim);
   regions.push_back({&getDestMutable(), AccessKind::Write, getDestRegion()});
+  if (!getRows())
+    return;
+  auto rows = cast<MemRefType>(getRows().getType());
+  SmallVector<OpFoldResult> start(rows.getRank(),
+                                  Builder(getContext()).getIndexAttr(0));
+  regions.push_back({&getRowsMutable()[0],
+                     AccessKind::Read,
+                     {start, SmallVector<int64_t>(rows.getShape())}});
 }
 
 void CopyOp::getEffects(
@@ -190,6 +200,32 @@ static LogicalResult verifyMulticast(CopyOp op) {
   return success();
 }
 
+/// Checks the vector with the indices of the source's rows.
+static LogicalResult verifyRows(CopyOp op) {
+  if (!op.getRows() && !op.getRowDim())
+    return success();
+  if (!op.getRows() || !op.getRowDim())
+    return op.emitOpError(
+        "has rows or their dimension: expected both, or none");
+  int64_t dim = *op.getRowDim();
+  TileRegion region = op.getSourceRegion();
+  if (dim < 0 || dim >= int64_t(region.sizes.size()))
+    return op.emitOpError("has rows along dimension ")
+           << dim << " of a source of rank " << region.sizes.size();
+  auto type = cast<MemRefType>(op.getRows().getType());
+  Type element = type.getElementType();
+  bool isIndex = element.isInteger(32) || element.isInteger(64);
+  if (type.getRank() != 1 || type.getDimSize(0) != region.sizes[dim] ||
+      !isIndex)
+    return op.emitOpError("has rows of type ")
+           << type << ", expected a vector of " << region.sizes[dim]
+           << " elements of i32 or i64, the size of the region along dimension "
+           << dim;
+  if (hasInst(op, InstKind::Tma))
+    return op.emitOpError("has rows at indices, which TMA does not copy");
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto dest = cast<MemRefType>(getDest().getType());
@@ -220,7 +256,7 @@ LogicalResult CopyOp::verify() {
     return emitOpError("copies a region of sizes ")
            << printSizes(from.sizes) << ", expected at most "
            << kMaxTileElements << " elements; copy it tile by tile";
-  if (failed(verifyMulticast(*this)))
+  if (failed(verifyRows(*this)) || failed(verifyMulticast(*this)))
     return failure();
   return verifySignal(*this);
 }

@@ -50,8 +50,9 @@ public:
   /// Returns the largest power of two `v` with `v` elements in at most 16 bytes
   /// for which each run of `v` elements along the region's last dimension,
   /// starting at a multiple of `v`, is contiguous and aligned in memory, and
-  /// lies entirely inside or entirely outside the buffer.
-  int64_t getVectorElements(mlir::Value buffer, const TileRegion &region);
+  /// lies entirely inside or entirely outside the buffer. The last two hold for
+  /// whatever indices the region has along other dimensions.
+  int64_t getVectorElements(const AccessRegion &access);
 
   /// Prints the divisors found so far.
   void print(llvm::raw_ostream &os) const;

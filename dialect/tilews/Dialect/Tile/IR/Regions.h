@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Parser, printer, defaults and checks of the regions of tile.copy, tile.load,
-// tile.store and the atomic accesses. A written region has two optional lists:
+// tile.store, the atomic accesses, gathers and scatters. A written region has two optional lists:
 //
 //   %A[%m, 0] [128, 64]      offsets %m and 0, sizes 128 and 64
 //   %A[%m, 0]                the sizes follow from the other side
@@ -32,6 +32,16 @@ void printRegion(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                  mlir::OperandRange offsets,
                  mlir::DenseI64ArrayAttr staticOffsets,
                  mlir::DenseI64ArrayAttr sizes);
+
+/// Parses `at(0 = %rows : tensor<64x1xi32>)`: indices along dimensions of a
+/// buffer. The list may be missing.
+mlir::ParseResult parseIndices(
+    mlir::OpAsmParser &parser,
+    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &indices,
+    llvm::SmallVectorImpl<mlir::Type> &types, mlir::DenseI64ArrayAttr &dims);
+void printIndices(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                  mlir::OperandRange indices, mlir::TypeRange types,
+                  mlir::DenseI64ArrayAttr dims);
 
 /// Returns whether a side without written sizes is its whole buffer: it has no
 /// offsets, and a static shape.
@@ -64,6 +74,18 @@ mlir::LogicalResult verifyFragmentRegion(mlir::Operation *op,
 void addAccessEffects(
     AccessOpInterface op,
     llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
+
+/// Adds effects on all memory if an atomic access orders other accesses.
+void addOrderEffects(
+    AtomicOpInterface op,
+    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
+
+/// Checks that elements of this type can be combined in one step.
+mlir::LogicalResult verifyAtomicElement(mlir::Operation *op, mlir::Type element,
+                                        AtomicKind kind);
+
+/// Checks that the scope of an atomic access fits its memory.
+mlir::LogicalResult verifyAtomicScope(AtomicOpInterface op);
 
 /// Returns sizes for an error, such as `(128, 64)`.
 std::string printSizes(llvm::ArrayRef<int64_t> sizes);

@@ -51,7 +51,13 @@ struct AccessRegion {
   mlir::OpOperand *buffer;
   AccessKind kind;
   TileRegion region;
+  /// The dimensions along which the elements may be anywhere in the buffer, and
+  /// whether some elements of the region may not be accessed at all.
+  llvm::SmallVector<int64_t> indexedDims = {};
+  bool isMasked = false;
 
+  /// Whether the region has the accessed elements, and no others.
+  bool isExact() const { return indexedDims.empty() && !isMasked; }
   bool reads() const { return kind != AccessKind::Write; }
   bool writes() const { return kind != AccessKind::Read; }
 };

@@ -101,6 +101,45 @@ def Tile_AtomicOpInterface : OpInterface<"AtomicOpInterface"> {
   }];
 }
 
+def Tile_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
+  let cppNamespace = "::tilews::tile";
+  let description = [{
+    Accesses whose elements have indices along some dimensions of the buffer, or
+    a mask: `tile.gather` and `tile.scatter`. Indices and mask have the rank of
+    the accessed fragment, and the extent 1 where they do not change.
+  }];
+  let methods = [
+    InterfaceMethod<"The buffer.", "::mlir::OpOperand &", "getBufferOperand">,
+    InterfaceMethod<"The first operand of the indices.", "unsigned",
+      "getFirstIndex">,
+    InterfaceMethod<"The indices, one fragment for each indexed dimension.",
+      "::mlir::OperandRange", "getIndices">,
+    InterfaceMethod<"The indexed dimensions of the buffer.",
+      "::llvm::ArrayRef<int64_t>", "getIndexDims">,
+    InterfaceMethod<"The mask; null if all elements are accessed.",
+      "::mlir::Value", "getMask">,
+    InterfaceMethod<"The region; along an indexed dimension, its offset is "
+                    "added to the indices.",
+      "::tilews::tile::TileRegion", "getRegion">,
+    InterfaceMethod<"The fragment that is stored; null for a load.",
+      "::mlir::Value", "getStored">
+  ];
+  let extraClassDeclaration = [{
+    /// The fragment that is loaded or stored.
+    ::mlir::Value getAccessed() {
+      if (::mlir::Value stored = getStored())
+        return stored;
+      return getOperation()->getResult(0);
+    }
+    /// Whether an operand is an index or the mask.
+    bool isPlacement(::mlir::OpOperand &operand) {
+      unsigned number = operand.getOperandNumber();
+      unsigned count = getIndices().size() + (getMask() ? 1 : 0);
+      return number >= getFirstIndex() && number < getFirstIndex() + count;
+    }
+  }];
+}
+
 def Tile_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{

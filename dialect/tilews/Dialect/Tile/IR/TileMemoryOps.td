@@ -82,6 +82,11 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     barrier of a slot: the barrier counts all bytes of the copy, including those
     of elements outside the source buffer.
 
+    With `at(0 = %rows)`, the elements along dimension 0 of the source have the
+    indices of a vector in memory: row i of the region is row `%rows[i]`, added
+    to the offset. The vector has the size of the region along that dimension.
+    Rows outside the source, also by a negative index, read as zero.
+
     With `multicast`, the blocks of the cluster that differ only along these
     dimensions do the copy together. Each block has a source region of its own,
     and all these regions must have the same contents. Each block fetches one
@@ -97,19 +102,24 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>, !tile.mbarrier<4>
     tile.copy %A[%m, %k] to %As {multicast = #tile.cluster<x>, tile.inst = #tile.inst<tma>}
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    tile.copy %X[0, %k] [128, 64] at(0 = %rows : memref<128xi32, #gpu.address_space<workgroup>>) to %As
+      : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     ```
   }];
   let arguments = (ins
     Tile_Buffer:$source, Variadic<Index>:$source_offsets,
     Tile_Buffer:$dest, Variadic<Index>:$dest_offsets,
     Optional<Tile_MBarrierType>:$signal, Optional<I32>:$signal_slot,
+    Optional<Tile_Buffer>:$rows,
     DenseI64ArrayAttr:$static_source_offsets,
     DenseI64ArrayAttr:$source_sizes,
     DenseI64ArrayAttr:$static_dest_offsets,
     DenseI64ArrayAttr:$dest_sizes,
-    OptionalAttr<Tile_ClusterDimsAttr>:$multicast);
+    OptionalAttr<Tile_ClusterDimsAttr>:$multicast,
+    OptionalAttr<I64Attr>:$row_dim);
   let assemblyFormat = [{
     $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
+    (`at` `(` $row_dim^ `=` $rows `:` type($rows) `)`)?
     `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)
     (`signals` `(` $signal^ `[` $signal_slot `]` `)`)?
     attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
@@ -121,6 +131,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
+  // Version 1 of the bytecode has no rows.
+  let useCustomPropertiesEncoding = 1;
 }
 
 def Tile_LoadOp : Tile_AccessOp<"load", [

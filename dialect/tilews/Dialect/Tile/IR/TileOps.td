@@ -11,6 +11,7 @@
 include "tilews/Dialect/Tile/IR/TileAtomicOps.td"
 include "tilews/Dialect/Tile/IR/TileBarrierOps.td"
 include "tilews/Dialect/Tile/IR/TileControlOps.td"
+include "tilews/Dialect/Tile/IR/TileGatherOps.td"
 include "tilews/Dialect/Tile/IR/TileMatmulOps.td"
 include "tilews/Dialect/Tile/IR/TileMemoryOps.td"
 include "tilews/Dialect/Tile/IR/TileScheduleOps.td"

@@ -46,9 +46,13 @@ FragmentAccess::FragmentAccess(const AccessRegion &access,
       store(access.writes()),
       sizes(DenseI64ArrayAttr::get(op->getContext(), access.region.sizes)) {
   // The dimensions of the region and of the fragment whose extents are not one
-  // correspond in order.
+  // correspond in order, from the last one on. Indices may make others.
   ArrayRef<int64_t> shape = type.getShape();
   size_t next = 0;
+  int64_t others = llvm::count_if(shape, [](int64_t x) { return x != 1; }) -
+                   int64_t(access.region.getSqueezedSizes().size());
+  for (; others > 0; ++next)
+    others -= shape[next] != 1;
   for (auto [size, offset] :
        llvm::zip(access.region.sizes, access.region.offsets)) {
     while (next < shape.size() && shape[next] == 1)
@@ -65,14 +69,15 @@ static Value getAccessedFragment(Operation *op) {
 
 std::optional<FragmentAccess> FragmentAccess::get(Operation *op,
                                                   Divisibility &divisibility) {
-  if (!isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp>(op))
+  if (!isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, AtomicLoadOp,
+           IndexedOpInterface>(op))
     return std::nullopt;
   SmallVector<AccessRegion> regions;
   cast<AccessOpInterface>(op).getAccessRegions(regions);
   const AccessRegion &only = regions.front();
   FragmentAccess access(
       only, cast<RankedTensorType>(getAccessedFragment(op).getType()));
-  access.maxVector = divisibility.getVectorElements(access.buffer, only.region);
+  access.maxVector = divisibility.getVectorElements(only);
   return access;
 }
 

@@ -49,6 +49,13 @@ FailureOr<FragmentGraph> FragmentGraph::get(gpu::GPUFuncOp kernel,
   return graph;
 }
 
+Value FragmentGraph::getLeader(Operation *op) {
+  if (op->getNumResults() > 0)
+    return isFragment(op->getResult(0)) ? op->getResult(0) : Value();
+  auto indexed = dyn_cast<IndexedOpInterface>(op);
+  return indexed ? indexed.getStored() : Value();
+}
+
 bool FragmentGraph::isFree(Value value) {
   Operation *op = value.getDefiningOp();
   return op && isRepeatable(op) && !hasFragmentLayout(value.getType());
@@ -246,12 +253,13 @@ LogicalResult FragmentGraph::buildNodes() {
   for (auto [operand, input] : flow)
     addEdge(*operand, input);
   kernel.walk([&](Operation *op) {
-    if (op->getNumResults() == 0 || !isFragment(op->getResult(0)))
+    Value leader = getLeader(op);
+    if (!leader)
       return;
     for (OpOperand &operand : op->getOpOperands())
-      if (isFragment(operand.get()) && !getDemanded(operand) &&
-          !getForwarded(operand))
-        addEdge(operand, op->getResult(0));
+      if (isFragment(operand.get()) && operand.get() != leader &&
+          !getDemanded(operand) && !getForwarded(operand))
+        addEdge(operand, leader);
   });
   for (auto [i, demand] : llvm::enumerate(demands))
     if (!isFree(demand.getValue()))

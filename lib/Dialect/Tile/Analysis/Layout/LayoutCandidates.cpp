@@ -67,9 +67,13 @@ void LayoutCandidates::collectAccesses(Divisibility &divisibility) {
       if (Operation *op = value.getDefiningOp())
         add(op);
       // MLIR lists uses from last to first.
-      SmallVector<Operation *> users(value.getUsers());
-      for (Operation *user : llvm::reverse(users))
-        add(user);
+      auto uses = llvm::map_to_vector(value.getUses(),
+                                      [](OpOperand &use) { return &use; });
+      for (OpOperand *use : llvm::reverse(uses)) {
+        auto indexed = dyn_cast<IndexedOpInterface>(use->getOwner());
+        if (!indexed || !indexed.isPlacement(*use))
+          add(use->getOwner());
+      }
     }
   }
 }

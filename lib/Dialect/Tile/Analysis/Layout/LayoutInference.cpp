@@ -158,9 +158,13 @@ FragmentAttr LayoutInference::getNeeded(OpOperand &operand) {
   if (Value input = graph->getForwarded(operand))
     return getLayout(input);
   Operation *op = operand.getOwner();
-  if (op->getNumResults() == 0 || !isFragment(op->getResult(0)))
+  Value leader = FragmentGraph::getLeader(op);
+  if (!leader || leader == operand.get())
     return {};
-  return graph->getNeeded(operand, getLayout(op->getResult(0)));
+  FragmentAttr layout = getLayout(leader);
+  if (!layout) // A scattered constant.
+    layout = getDefault(op->getOpOperand(0));
+  return graph->getNeeded(operand, layout);
 }
 
 /// Returns the layout in which a fragment is stored.
@@ -179,7 +183,10 @@ LayoutReason LayoutInference::getNeededReason(OpOperand &operand) const {
   if (graph->getDemanded(operand))
     return {LayoutReason::Kind::Operand, op};
   Value input = graph->getForwarded(operand);
-  return getChoice(input ? input : Value(op->getResult(0)))->reason;
+  std::optional<LayoutCandidate> choice =
+      getChoice(input ? input : FragmentGraph::getLeader(op));
+  return choice ? choice->reason
+                : LayoutReason{LayoutReason::Kind::Default, op};
 }
 
 FragmentAttr LayoutInference::getDefault(OpOperand &operand) {

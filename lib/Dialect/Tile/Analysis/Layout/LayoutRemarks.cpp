@@ -193,18 +193,19 @@ void tile::remarkAccesses(gpu::GPUFuncOp kernel, const TargetInfo &target) {
   kernel.walk([&](Operation *op) {
     if (auto access = FragmentAccess::get(op, divisibility)) {
       FragmentLayout layout = getFragmentLayout(access->getType());
-      if (!remarkBanks(*access, layout, target))
+      // Nobody knows the banks of elements at indices.
+      if (isa<IndexedOpInterface>(op) || !remarkBanks(*access, layout, target))
         remarkWidth(*access, layout, target);
       return;
     }
     auto copy = dyn_cast<CopyOp>(op);
     if (!copy)
       return;
+    SmallVector<AccessRegion> regions;
+    copy.getAccessRegions(regions);
     FragmentLayout layout = getCopyLayout(
-        copy, getNumThreads(copy),
-        divisibility.getVectorElements(copy.getSource(),
-                                       copy.getSourceRegion()),
-        divisibility.getVectorElements(copy.getDest(), copy.getDestRegion()));
+        copy, getNumThreads(copy), divisibility.getVectorElements(regions[0]),
+        divisibility.getVectorElements(regions[1]));
     for (const FragmentAccess &access :
          FragmentAccess::getSides(copy, divisibility))
       if (remarkBanks(access, layout, target))

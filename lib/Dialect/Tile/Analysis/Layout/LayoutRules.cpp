@@ -49,6 +49,16 @@ bool tile::isElementwise(Operation *op) {
          (OpTrait::hasElementwiseMappableTraits(op) && !isRepeatable(op));
 }
 
+/// Returns the layout of a value with the extent 1 in some dimensions, which
+/// stands for a value of the shape `to` in the layout `full`.
+static FragmentLayout collapse(FragmentLayout full, ArrayRef<int64_t> from,
+                               ArrayRef<int64_t> to) {
+  for (auto [dim, extent, wanted] : llvm::enumerate(from, to))
+    if (extent != wanted)
+      full = full.collapseDim(dim);
+  return full;
+}
+
 /// Returns whether the operation extracts the element of a fragment of rank 0,
 /// which each thread holds in any layout.
 static bool isScalarOfFragment(Operation *op) {
@@ -110,12 +120,13 @@ tile::getOperandLayout(OpOperand &operand, const FragmentLayout &result) {
         return source;
       })
       .Case<BroadcastOp>([&](BroadcastOp op) {
-        FragmentLayout source = result;
-        for (auto [dim, from, to] : llvm::enumerate(getShape(op.getSource()),
-                                                    getShape(op.getResult())))
-          if (from != to)
-            source = source.collapseDim(dim);
-        return source;
+        return collapse(result, getShape(op.getSource()),
+                        getShape(op.getResult()));
+      })
+      .Case<IndexedOpInterface>([&](IndexedOpInterface op) {
+        // Indices, masks and stored values are where the accessed elements are.
+        return collapse(result, getShape(operand.get()),
+                        getShape(op.getAccessed()));
       })
       .Case<SliceOp>([&](SliceOp op) {
         return result.repeat(op.getAxis(),

@@ -60,6 +60,8 @@ static std::optional<AtomicKind> getAtomicKind(Operation *op) {
   if (auto update = dyn_cast<AtomicRMWOp>(op))
     // The old value tells which of two updates was the first.
     return update.getOld() ? AtomicKind::Exchange : update.getKind();
+  if (auto update = dyn_cast<AtomicScatterOp>(op))
+    return update.getOld() ? AtomicKind::Exchange : update.getKind();
   if (isa<AtomicCASOp>(op))
     return AtomicKind::Exchange;
   // A load is an update that changes nothing, as `or` with zero.
@@ -76,9 +78,15 @@ static SmallVector<SharedAccess> getAccesses(Operation *op,
     SmallVector<AccessRegion> regions;
     access.getAccessRegions(regions);
     std::optional<AtomicKind> atomic = getAtomicKind(op);
-    for (AccessRegion &region : regions)
-      if (counts(region.buffer->get()))
-        accesses.push_back({region.buffer, region.kind, region.region, atomic});
+    for (AccessRegion &access : regions) {
+      if (!counts(access.buffer->get()))
+        continue;
+      std::optional<TileRegion> region;
+      if (access.isExact())
+        region = std::move(access.region);
+      accesses.push_back(
+          {access.buffer, access.kind, std::move(region), atomic});
+    }
     return accesses;
   }
   // Control flow and views pass buffers on without touching them.

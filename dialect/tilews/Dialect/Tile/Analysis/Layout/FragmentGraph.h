@@ -89,6 +89,9 @@ public:
   /// Returns whether a value is computed again in each layout it is used in,
   /// like a constant. Such values have no edges.
   static bool isFree(mlir::Value value);
+  /// Returns the fragment of an operation that the layouts of its operands
+  /// follow from: its result, or what a scatter stores. Null if there is none.
+  static mlir::Value getLeader(mlir::Operation *op);
   /// Returns the layout that a type of the node has; null if none has one.
   FragmentAttr getGiven(unsigned node) const;
   /// Returns the value that control flow passes an operand on to; null if the

@@ -19,7 +19,8 @@ namespace tilews::tile {
 struct SharedAccess {
   mlir::OpOperand *operand;
   AccessKind kind;
-  /// The part of the buffer, if the operation says so.
+  /// The part of the buffer, if the operation says so. A gather does not: its
+  /// elements may be anywhere.
   std::optional<TileRegion> region;
   /// Set if the access combines atomically.
   std::optional<AtomicKind> atomic;

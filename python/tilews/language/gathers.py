@@ -1,0 +1,333 @@
+"""Regions with indices, ``A[ids, k:k + 64]``, and masks of loads and stores.
+
+An index is a fragment of integers in place of an offset. Several indices of a region
+are broadcast against each other by numpy's rules. The dimensions of the result that
+come from indices stand where the first of them is: ``A[0:16, ids]`` has the shape
+(16, n) for n indices. So do stored values and masks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from .. import ir
+from ..dialects import tile
+from ..errors import LanguageError
+from . import memory, shapes
+from .arithmetic import broadcast_shapes
+from .builder import current
+from .types import i32, i64
+from .values import Buffer, BufferRegion, Tile, describe
+
+
+def is_index(item: Any) -> bool:
+    """Whether an item in brackets is a list of indices."""
+    return isinstance(item, (Tile, Buffer))
+
+
+def indexed_region(buffer: Buffer, items: Sequence[Any]) -> BufferRegion:
+    """The region that ``buffer[items]`` names, where some items are indices.
+
+    Raises:
+        LanguageError: an index is no vector of integers, or the shapes do not fit.
+    """
+    offsets: list[Any] = []
+    sizes: list[int] = []
+    shape: list[int] = []
+    indices: list[tuple[int, Tile | Buffer]] = []
+    slices: list[int] = []
+    place = 0
+    for dim, item in enumerate(items):
+        start: Any = 0
+        size = 1
+        if is_index(item):
+            place = len(shape) if not indices else place
+            indices.append((dim, _check_index(item)))
+        elif isinstance(item, slice):
+            start, size = memory.resolve_slice(buffer, dim, item)
+            shape.append(size)
+            slices.append(dim)
+        else:
+            start = memory.as_offset(item)
+        offsets.append(start)
+        sizes.append(size)
+    common: tuple[int, ...] = ()
+    for _, index in indices:
+        common = broadcast_shapes("indices", common, _shape(index))
+    shape[place:place] = common
+    if len(indices) == 1 and len(common) == 1:
+        sizes[indices[0][0]] = common[0]
+    found = (tuple(offsets), tuple(sizes), tuple(shape))
+    return BufferRegion(buffer, *found, tuple(indices), tuple(slices))
+
+
+def _shape(index: Tile | Buffer) -> tuple[int, ...]:
+    if isinstance(index, Tile):
+        return index.shape
+    return tuple(extent or 0 for extent in index.static_shape)
+
+
+def _check_index(item: Tile | Buffer) -> Tile | Buffer:
+    if item.dtype.is_bool:
+        raise LanguageError(
+            f"an index has to be of integers, found {describe(item)}",
+            "a mask goes to the function: tl.load(A[i:i + 128], mask=m)",
+        )
+    if not item.dtype.is_int:
+        raise LanguageError(
+            f"an index has to be of integers, found {describe(item)}",
+            "convert it with .to(tl.i32)",
+        )
+    if isinstance(item, Buffer) and (item.ndim != 1 or None in item.static_shape):
+        raise LanguageError(
+            f"an index in memory has to be a vector of a static size, found "
+            f"{describe(item)} of rank {item.ndim}",
+            "load a part of it: A[tl.load(ids[i:i + 128]), :]",
+        )
+    return item
+
+
+@dataclasses.dataclass(frozen=True)
+class Placement:
+    """Indices and mask as the operations take them.
+
+    Attributes:
+        shape: of the operation's fragment.
+        order: the axes of the fragment that the dimensions of the region are, in their
+            order, if that is not the fragment's own.
+        indices: for each indexed dimension.
+        dims: the indexed dimensions.
+        mask: or None.
+    """
+
+    shape: tuple[int, ...]
+    order: tuple[int, ...] | None
+    indices: list[ir.Value]
+    dims: ir.DenseI64ArrayAttr
+    mask: ir.Value | None
+
+    def to_region(self, fragment: Tile) -> Tile:
+        """The operation's fragment with the dimensions of the region."""
+        return shapes.transpose(fragment, self.order) if self.order else fragment
+
+    def to_operation(self, fragment: Tile) -> Tile:
+        """A fragment of the region with the dimensions of the operation."""
+        if not self.order:
+            return fragment
+        axes = sorted(range(len(self.order)), key=self.order.__getitem__)
+        return shapes.transpose(fragment, axes)
+
+
+def place(
+    region: BufferRegion, shape: tuple[int, ...], mask: Any, what: str
+) -> Placement:
+    """The placement of an access to a region as a fragment of `shape`.
+
+    Raises:
+        LanguageError: the mask is no fragment of i1 that fits the shape.
+    """
+    tiles = [_load_index(index) for _, index in region.indices]
+    common: tuple[int, ...] = ()
+    for index in tiles:
+        common = broadcast_shapes("indices", common, index.shape)
+    rank, count = len(shape), len(common)
+    first = _place_of_indices(region)
+    is_vector = len(tiles) == 1 and count == 1
+    order = None
+    if not is_vector and first > 0 and count > 0:
+        # The operation has the dimensions of indices in front.
+        rest = range(count, rank)
+        order = (*rest[:first], *range(count), *rest[first:])
+    start = first if is_vector else 0
+    placed = [_stretch(index, start, count, rank).ir for index in tiles]
+    dims = ir.DenseI64ArrayAttr.get([dim for dim, _ in region.indices])
+    found = Placement(
+        shape if order is None else (*common, *shape[:first], *shape[first + count :]),
+        order,
+        placed,
+        dims,
+        None,
+    )
+    if mask is None:
+        return found
+    return dataclasses.replace(found, mask=_as_mask(mask, shape, found, what).ir)
+
+
+def _place_of_indices(region: BufferRegion) -> int:
+    """The first dimension of the region's shape that comes from indices."""
+    first = region.indices[0][0] if region.indices else 0
+    return sum(dim < first for dim in region.slices)
+
+
+def _load_index(index: Tile | Buffer) -> Tile:
+    loaded = memory.load(index) if isinstance(index, Buffer) else index
+    assert isinstance(loaded, Tile)
+    return loaded
+
+
+def _stretch(index: Tile, start: int, count: int, rank: int) -> Tile:
+    """An index with extents of 1 around its `count` dimensions from `start` on."""
+    for _ in range(count - index.ndim):
+        index = shapes.expand_dims(index, 0)
+    for _ in range(start):
+        index = shapes.expand_dims(index, 0)
+    for _ in range(rank - start - count):
+        index = shapes.expand_dims(index, index.ndim)
+    return index
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...], placed: Placement, what: str) -> Tile:
+    if not isinstance(mask, Tile) or not mask.dtype.is_bool:
+        raise LanguageError(
+            f"{what}: expected a mask of i1, found {describe(mask)}",
+            "compare to make one: mask=tl.arange(128) < n",
+        )
+    if broadcast_shapes(what, mask.shape, shape) != shape:
+        raise LanguageError(
+            f"{what}: a mask of shape {mask.shape} does not fit the region of shape "
+            f"{shape}"
+        )
+    for _ in range(len(shape) - mask.ndim):
+        mask = shapes.expand_dims(mask, 0)
+    return placed.to_operation(mask)
+
+
+# ===--- Accesses ---=== #
+
+
+def load(
+    source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: ir.Value | None
+) -> Tile:
+    """Loads elements at indices, or those whose mask is true."""
+    placed = place(source, shape, mask, "tl.load")
+    dynamic, static, sizes = memory.mlir_region(source)
+    loaded = tile.gather(
+        ir.RankedTensorType.get(placed.shape, source.dtype.to_ir()),
+        source.buffer.ir,
+        dynamic,
+        placed.indices,
+        static,
+        sizes,
+        placed.dims,
+        mask=placed.mask,
+        padding=pad,
+    )
+    return placed.to_region(Tile(loaded))
+
+
+def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
+    """Stores elements at indices, or those whose mask is true."""
+    placed = place(dest, _stored_shape(value, dest, "tl.store"), mask, "tl.store")
+    dynamic, static, sizes = memory.mlir_region(dest)
+    tile.scatter(
+        placed.to_operation(value).ir,
+        dest.buffer.ir,
+        dynamic,
+        placed.indices,
+        static,
+        sizes,
+        placed.dims,
+        mask=placed.mask,
+    )
+
+
+def update(
+    kind: ir.Attribute,
+    value: Tile,
+    dest: BufferRegion,
+    mask: Any,
+    attributes: dict[str, Any],
+    what: str,
+) -> Tile:
+    """Combines elements at indices, or those whose mask is true, and returns the old
+    ones."""
+    placed = place(dest, _stored_shape(value, dest, what), mask, what)
+    operand = placed.to_operation(value).ir
+    dynamic, static, sizes = memory.mlir_region(dest)
+    op = tile.AtomicScatterOp(
+        operand.type,
+        kind,
+        operand,
+        dest.buffer.ir,
+        dynamic,
+        placed.indices,
+        static,
+        sizes,
+        placed.dims,
+        mask=placed.mask,
+        **attributes,
+    )
+    return placed.to_region(Tile(op.results[0]))
+
+
+def _stored_shape(value: Tile, dest: BufferRegion, what: str) -> tuple[int, ...]:
+    if dest.shape is not None and value.shape != dest.shape:
+        raise LanguageError(
+            f"{what}: the value has shape {value.shape}, but the region {dest.shape}"
+        )
+    return value.shape
+
+
+# ===--- Copies ---=== #
+
+
+def row_vector(source: BufferRegion) -> tuple[ir.Value | None, int | None]:
+    """The vector in memory with the rows of a copy's source, and their dimension.
+
+    Raises:
+        LanguageError: the source has several indices, or one that is no vector.
+    """
+    if not source.indices:
+        return None, None
+    (dim, index), *others = source.indices
+    if others or len(_shape(index)) != 1:
+        raise LanguageError(
+            "tl.copy: the source has several indices, or one that is no vector",
+            "copy with one vector of indices, or write "
+            "tl.store(tl.load(A[i, j, :]), S)",
+        )
+    if index.dtype not in (i32, i64):
+        raise LanguageError(
+            f"tl.copy: indices have type {index.dtype}, expected i32 or i64",
+            "convert them with .to(tl.i32)",
+        )
+    if isinstance(index, Buffer):
+        return index.ir, dim
+    return _spill(index), dim
+
+
+def _spill(index: Tile) -> ir.Value:
+    """A vector in shared memory with the indices; one for all copies.
+
+    Threads copy other rows than those whose indices they hold.
+    """
+    builder = current("tl.copy")
+    if index.ir in builder.row_vectors:
+        return builder.row_vectors[index.ir]
+    with ir.InsertionPoint.at_block_begin(builder.entry):
+        vector = memory.alloc_shared(index.shape, index.dtype)
+    owner = index.ir.owner
+    if isinstance(owner, ir.Block):
+        point = ir.InsertionPoint.at_block_begin(owner)
+    else:
+        point = ir.InsertionPoint.after(owner)
+    with point:
+        memory.store(index, vector)
+    builder.row_vectors[index.ir] = vector.ir
+    return vector.ir
+
+
+def refuse_indices(region: BufferRegion, what: str) -> BufferRegion:
+    """A region without indices.
+
+    Raises:
+        LanguageError: it has some.
+    """
+    if region.indices:
+        raise LanguageError(
+            f"{what} takes no region with indices",
+            "tl.load, tl.store, tl.copy and the updates of tl.atomic_* do",
+        )
+    return region

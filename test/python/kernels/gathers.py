@@ -1,0 +1,173 @@
+"""Kernels that access memory at indices and under masks."""
+
+import tilews
+import tilews.language as tl
+
+
+@tilews.kernel(threads=128)
+def rows(
+    X: tl.Tensor["M, K", tl.f32],
+    Ids: tl.Tensor["N", tl.i32],
+    Y: tl.Tensor["N, K", tl.f32],
+    BN: tl.constexpr = 16,
+    BK: tl.constexpr = 32,
+):
+    """Y[n, :] = X[Ids[n], :]; rows outside are -1."""
+    n, k = tl.grid(tl.cdiv(Y.shape[0], BN), tl.cdiv(Y.shape[1], BK))
+    ids = tl.load(Ids[n * BN], (BN,), pad=-1)
+    Y[n * BN, k * BK] = tl.load(X[ids, k * BK : k * BK + BK], pad=-1.0)
+
+
+@tilews.kernel(threads=128)
+def columns(
+    X: tl.Tensor["K, M", tl.f32],
+    Ids: tl.Tensor["N", tl.i64],
+    Y: tl.Tensor["K, N", tl.f32],
+    BN: tl.constexpr = 16,
+    BK: tl.constexpr = 8,
+):
+    """Y[:, n] = X[:, Ids[n]]."""
+    n, k = tl.grid(tl.cdiv(Y.shape[1], BN), tl.cdiv(Y.shape[0], BK))
+    ids = tl.load(Ids[n * BN], (BN,), pad=-1)
+    Y[k * BK, n * BN] = tl.load(X[k * BK : k * BK + BK, ids])
+
+
+@tilews.kernel(threads=64)
+def table(
+    T: tl.Tensor["M", tl.f16],
+    Ids: tl.Tensor["8, 32", tl.i32],
+    Y: tl.Tensor["8, 32", tl.f16],
+):
+    """Y = T[Ids], element by element."""
+    Y[:, :] = tl.load(T[tl.load(Ids)], pad=0.5)
+
+
+@tilews.kernel(threads=128)
+def pages(
+    K: tl.Tensor["P, 16, H, 32", tl.f16],
+    Table: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["N, H, 32", tl.f16],
+    BN: tl.constexpr = 32,
+):
+    """Y[n, h] = K[Table[n // 16], n % 16, h], as a paged cache is read."""
+    n, h = tl.grid(tl.cdiv(Y.shape[0], BN), Y.shape[1])
+    places = tl.arange(BN) + n * BN
+    page = tl.load(Table[places // 16], pad=-1)
+    Y[n * BN : n * BN + BN, h, :] = tl.load(K[page, places % 16, h, :])
+
+
+@tilews.kernel(threads=128)
+def scatter_rows(
+    X: tl.Tensor["N, K", tl.f32],
+    Ids: tl.Tensor["N", tl.i32],
+    Y: tl.Tensor["M, K", tl.f32],
+    BN: tl.constexpr = 16,
+    BK: tl.constexpr = 32,
+):
+    """Y[Ids[n], :] = X[n, :]."""
+    n, k = tl.grid(tl.cdiv(X.shape[0], BN), tl.cdiv(X.shape[1], BK))
+    ids = tl.load(Ids[n * BN], (BN,), pad=-1)
+    Y[ids, k * BK : k * BK + BK] = tl.load(X[n * BN, k * BK], (BN, BK))
+
+
+@tilews.kernel(threads=128)
+def add_rows(
+    X: tl.Tensor["N, K", tl.f32],
+    Ids: tl.Tensor["N", tl.i32],
+    Y: tl.Tensor["M, K", tl.f32],
+    BN: tl.constexpr = 16,
+    BK: tl.constexpr = 32,
+):
+    """Y[Ids[n], :] += X[n, :]."""
+    n, k = tl.grid(tl.cdiv(X.shape[0], BN), tl.cdiv(X.shape[1], BK))
+    ids = tl.load(Ids[n * BN], (BN,), pad=-1)
+    x = tl.load(X[n * BN, k * BK], (BN, BK))
+    tl.atomic_add(x, Y[ids, k * BK : k * BK + BK])
+
+
+@tilews.kernel(threads=128)
+def buckets(
+    Ids: tl.Tensor["N", tl.i32],
+    Count: tl.Tensor["B", tl.i32],
+    Slot: tl.Tensor["N", tl.i32],
+    BN: tl.constexpr = 64,
+):
+    """Slot[n] is the number of earlier elements in the bucket of element n."""
+    n = tl.grid(tl.cdiv(Ids.shape[0], BN)) * BN
+    ids = tl.load(Ids[n], (BN,), pad=-1)
+    Slot[n] = tl.atomic_add(1, Count[ids], mask=ids % 3 != 2)
+
+
+@tilews.kernel(threads=128)
+def histogram(
+    X: tl.Tensor["N", tl.i32], Count: tl.Tensor["64", tl.i32], BN: tl.constexpr = 256
+):
+    """Counts in shared memory, then in global memory."""
+    n = tl.grid(tl.cdiv(X.shape[0], BN)) * BN
+    counts = tl.alloc_shared((64,), tl.i32)
+    tl.store(0, counts[:])
+    x = tl.load(X[n], (BN,), pad=-1)
+    tl.atomic_add(1, counts[x])
+    tl.atomic_add(tl.load(counts), Count[:])
+
+
+@tilews.kernel(threads=128)
+def masked(
+    X: tl.Tensor["M, K", tl.f16],
+    Y: tl.Tensor["M, K", tl.f16],
+    rows: tl.i32,
+    columns: tl.i32,
+    BM: tl.constexpr = 16,
+    BK: tl.constexpr = 64,
+):
+    """Y[:rows, :columns] = X[:rows, :columns], and -2 in the tile's other elements of
+    even rows."""
+    m, k = tl.grid(tl.cdiv(X.shape[0], BM), tl.cdiv(X.shape[1], BK))
+    i, j = tl.arange(BM) + m * BM, tl.arange(BK) + k * BK
+    inside = (i < rows)[:, None] & (j < columns)[None, :]
+    x = tl.load(X[m * BM, k * BK], (BM, BK), mask=inside, pad=-2.0)
+    tl.store(x, Y[m * BM, k * BK], mask=inside | (i % 2 == 0)[:, None])
+
+
+@tilews.kernel(threads=128)
+def copied_rows(
+    X: tl.Tensor["M, K:8", tl.f16],
+    Ids: tl.Tensor["N", tl.i32],
+    Y: tl.Tensor["N, K:8", tl.f16],
+    BN: tl.constexpr = 32,
+    BK: tl.constexpr = 64,
+    num_stages: tl.constexpr = 3,
+):
+    """Y[n, :] = X[Ids[n], :], by a pipeline of copies."""
+    n = tl.grid(tl.cdiv(Y.shape[0], BN)) * BN
+    ids = tl.load(Ids[n], (BN,), pad=-1)
+    S = tl.alloc_shared((BN, BK), tl.f16)
+    for k in tl.range(tl.cdiv(X.shape[1], BK), num_stages=num_stages):
+        tl.copy(X[ids, k * BK : k * BK + BK], S)
+        Y[n, k * BK] = tl.load(S)
+
+
+@tilews.kernel(threads=128)
+def gathered_product(
+    X: tl.Tensor["T, K:8", tl.f16],
+    W: tl.Tensor["E, K:8, N:8", tl.f16],
+    Ids: tl.Tensor["M", tl.i32],
+    Expert: tl.Tensor["B", tl.i32],
+    Y: tl.Tensor["M, N:8", tl.f32],
+    BM: tl.constexpr = 64,
+    BN: tl.constexpr = 64,
+    BK: tl.constexpr = 32,
+    num_stages: tl.constexpr = 3,
+):
+    """Y[m, :] = X[Ids[m], :] @ W[Expert[m // BM]], as in a mixture of experts."""
+    bn, bm = tl.grid(tl.cdiv(Y.shape[1], BN), tl.cdiv(Y.shape[0], BM))
+    ids = tl.load(Ids[bm * BM], (BM,), pad=-1)
+    e = tl.load(Expert[bm])
+    Xs = tl.alloc_shared((BM, BK), tl.f16)
+    Ws = tl.alloc_shared((BK, BN), tl.f16)
+    acc = tl.zeros((BM, BN), tl.f32)
+    for k in tl.range(tl.cdiv(X.shape[1], BK), num_stages=num_stages):
+        tl.copy(X[ids, k * BK : k * BK + BK], Xs)
+        tl.copy(W[e, k * BK : k * BK + BK, bn * BN : bn * BN + BN], Ws)
+        acc = tl.gemm(Xs, Ws, acc)
+    Y[bm * BM, bn * BN] = acc

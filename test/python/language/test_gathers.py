@@ -1,0 +1,218 @@
+"""Accesses at indices and under masks, in the interpreter, and their errors."""
+
+import numpy as np
+import pytest
+
+import tilews
+import tilews.language as tl
+from kernels import gathers
+from support.gather_cases import CASES, copies
+from support.simulating import PHASES, TIMINGS, run_passes
+from support.verifying import verify
+from tilews import sim
+
+RNG = np.random.default_rng(9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels(name):
+    case = CASES[name]
+    arguments = copies(case.arguments)
+    case.kernel(*arguments, target="cpu", **case.constants)
+    case.check(arguments)
+
+
+def test_old_values_number_the_elements_of_a_bucket():
+    ids = RNG.integers(-2, 12, 200).astype(np.int32)
+    count, slot = np.zeros(10, np.int32), np.full(200, 7, np.int32)
+    gathers.buckets(ids, count, slot)
+    used = (ids >= 0) & (ids < 10) & (ids % 3 != 2)
+    assert (slot[~used] == 0).all()
+    for bucket in range(10):
+        slots = slot[used & (ids == bucket)]
+        assert sorted(slots) == list(range(count[bucket]))
+        assert count[bucket] == (0 if bucket % 3 == 2 else (ids == bucket).sum())
+
+
+def test_indices_stand_where_the_first_of_them_is():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["4, 5, 6, 8", tl.f32],
+        I: tl.Tensor["16", tl.i32],  # noqa: E741
+        J: tl.Tensor["2", tl.i32],
+        Y: tl.Tensor["4, 16, 8", tl.f32],
+        Z: tl.Tensor["2, 16, 8", tl.f32],
+        W: tl.Tensor["4, 2, 16", tl.f32],
+    ):
+        i, j = tl.load(I), tl.load(J)
+        Y[:, :, :] = tl.load(X[:, i, 2, :])
+        Z[:, :, :] = tl.load(X[1, i[None, :], j[:, None], :])
+        W[:, :, :] = tl.load(X[:, 3, j[:, None], i[None, :] % 8])
+
+    x = RNG.standard_normal((4, 5, 6, 8)).astype(np.float32)
+    i, j = RNG.integers(0, 5, 16).astype(np.int32), np.array([5, 1], np.int32)
+    y, z, w = (np.zeros(s, np.float32) for s in [(4, 16, 8), (2, 16, 8), (4, 2, 16)])
+    kernel(x, i, j, y, z, w)
+    np.testing.assert_array_equal(y, x[:, i, 2])
+    np.testing.assert_array_equal(z, x[1, i[None], j[:, None]])
+    np.testing.assert_array_equal(w, x[:, 3, j[:, None], i[None] % 8])
+
+
+def test_stores_and_updates_take_the_dimensions_of_the_region():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["4, 2, 16", tl.i32],
+        J: tl.Tensor["2", tl.i32],
+        Y: tl.Tensor["4, 6, 16", tl.i32],
+        Z: tl.Tensor["4, 6, 16", tl.i32],
+        Old: tl.Tensor["4, 2, 16", tl.i32],
+    ):
+        j, c = tl.load(J)[:, None], tl.arange(16)[None, :]
+        x = tl.load(X)
+        even = (c % 2 == 0)[None, :, :]
+        tl.store(x, Y[:, j, c], mask=even)
+        Old[:, :, :] = tl.atomic_add(x, Z[:, j, c], mask=even)
+
+    x = RNG.integers(1, 99, (4, 2, 16)).astype(np.int32)
+    j = np.array([5, 1], np.int32)
+    y, z = (RNG.integers(1, 99, (4, 6, 16)).astype(np.int32) for _ in range(2))
+    old, before = np.zeros_like(x), (y.copy(), z.copy())
+    kernel(x, j, y, z, old)
+    even = np.arange(16) % 2 == 0
+    wanted = before[0].copy()
+    wanted[:, j] = np.where(even, x, wanted[:, j])
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(old, np.where(even, before[1][:, j], 0))
+    wanted = before[1].copy()
+    wanted[:, j] += np.where(even, x, 0)
+    np.testing.assert_array_equal(z, wanted)
+
+
+def test_one_vector_in_shared_memory_serves_all_copies():
+    @tilews.kernel(threads=64)
+    def kernel(X: tl.Tensor["M, 64", tl.f16], Y: tl.Tensor["16, 64", tl.f16]):
+        ids = tl.arange(16) * 2
+        S = tl.alloc_shared((16, 32), tl.f16)
+        for k in tl.static_range(2):
+            tl.copy(X[ids, k * 32 : k * 32 + 32], S)
+            Y[:, k * 32 : k * 32 + 32] = tl.load(S)
+
+    x = RNG.standard_normal((40, 64)).astype(np.float16)
+    y = np.zeros((16, 64), np.float16)
+    kernel(x, y)
+    np.testing.assert_array_equal(y, x[:32:2])
+    text = kernel.compile_for(x, y, target="sm_90a").mlir("tile")
+    assert text.count("alloc_shared : memref<16xi32") == 1
+
+
+def test_indices_of_a_copy_that_a_loop_makes():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["M, 32", tl.f16],
+        Table: tl.Tensor["N", tl.i32],
+        Y: tl.Tensor["N, 32", tl.f16],
+        num_stages: tl.constexpr = 2,
+    ):
+        S = tl.alloc_shared((16, 32), tl.f16)
+        for n in tl.range(tl.cdiv(Y.shape[0], 16), num_stages=num_stages):
+            ids = tl.load(Table[n * 16], (16,), pad=-1)
+            tl.copy(X[ids, :], S)
+            Y[n * 16, 0] = tl.load(S)
+
+    x = RNG.standard_normal((40, 32)).astype(np.float16)
+    ids = RNG.integers(-2, 42, 50).astype(np.int32)
+    for stages in (1, 2, 4):
+        y = np.zeros((50, 32), np.float16)
+        kernel(x, ids, y, num_stages=stages)
+        inside = (ids >= 0) & (ids < 40)
+        wanted = np.where(inside[:, None], x[np.clip(ids, 0, 39)], np.float16(0))
+        np.testing.assert_array_equal(y, wanted)
+        for target in ("sm_80", "sm_90a", "gfx942"):
+            kernel.compile_for(x, ids, y, target=target, num_stages=stages)
+
+
+@pytest.mark.parametrize("form", PHASES)
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", ["gathered_product_3", "copied_rows_3"])
+def test_schedules_of_copied_rows(name, target, form):
+    case = CASES[name]
+    module = run_passes(case.kernel.build(target, **case.constants), PHASES[form])
+    verify(module, form)
+    for timing in TIMINGS:
+        arguments = copies(case.arguments)
+        sim.run(module, None, arguments, **timing)
+        case.check(arguments)
+
+
+# ===--- Errors ---=== #
+
+
+def fails(body, *, match):
+    """The error of a kernel with two tensors and a body."""
+
+    def kernel(
+        X: tl.Tensor["64, 64", tl.f16],
+        Y: tl.Tensor["64, 64", tl.f16],
+    ):
+        body(X, Y)
+
+    with pytest.raises(tilews.KernelError, match=match):
+        tilews.kernel(threads=64)(kernel).mlir()
+
+
+ERRORS = {
+    "float indices": (
+        lambda X, Y: tl.load(X[tl.zeros((8,), tl.f32), 0:8]),
+        "an index has to be of integers, found a fragment of shape .8,. and type f32",
+    ),
+    "mask as an index": (
+        lambda X, Y: tl.load(X[tl.arange(8) < 4, 0:8]),
+        "a mask goes to the function",
+    ),
+    "mask of integers": (
+        lambda X, Y: tl.load(X[0:8, 0:8], mask=tl.arange(8)),
+        "tl.load: expected a mask of i1, found a fragment",
+    ),
+    "mask that does not fit": (
+        lambda X, Y: tl.load(X[0:8, 0:8], mask=tl.arange(8)[None, :, None] < 3),
+        "does not fit the region of shape",
+    ),
+    "mask of an element": (
+        lambda X, Y: tl.load(X[0, 0], mask=tl.arange(8) < 3),
+        "a single element has no mask",
+    ),
+    "indices that do not fit": (
+        lambda X, Y: tl.load(X[tl.arange(8), tl.arange(4)]),
+        "indices",
+    ),
+    "value of another shape": (
+        lambda X, Y: tl.store(tl.zeros((4, 8), tl.f16), Y[tl.arange(8), 0:8]),
+        "the value has shape .4, 8., but the region .8, 8.",
+    ),
+    "copy to indices": (
+        lambda X, Y: tl.copy(X[0:8, 0:8], Y[tl.arange(8), 0:8]),
+        "takes no region with indices",
+    ),
+    "copy with two indices": (
+        lambda X, Y: tl.copy(
+            X[tl.arange(8), tl.arange(8)], tl.alloc_shared((8,), tl.f16)
+        ),
+        "the source has several indices",
+    ),
+    "copy with narrow indices": (
+        lambda X, Y: tl.copy(
+            X[tl.arange(8).to(tl.i16), 0:8], tl.alloc_shared((8, 8), tl.f16)
+        ),
+        "indices have type i16, expected i32 or i64",
+    ),
+    "atomic load": (
+        lambda X, Y: tl.atomic_load(X[tl.arange(8), 0:8]),
+        "tl.atomic_load takes no region with indices",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    body, match = ERRORS[name]
+    fails(body, match=match)
