@@ -8,14 +8,14 @@ hand, are checked while errors can still be located in the source.
 from __future__ import annotations
 
 import dataclasses
-import re
 import types
 from typing import Any
 
 from . import ir
+from .chips import find_chip, fp8_family
 from .compiler import warp_size
 from .dialects import gpu
-from .errors import CompileError
+from .errors import KernelError
 from .frontend.source import SourceFunction, from_python
 from .frontend.statements import build_body
 from .frontend.verification import check_schedules, verify
@@ -27,8 +27,6 @@ from .specialize import Specialization
 MODULE_NAME = "kernels"
 #: Threads of a block unless the kernel, its roles or the call give another number.
 DEFAULT_THREADS = 128
-#: Chips whose types of fp8 have one zero and no infinity.
-_FNUZ_CHIPS = ("gfx940", "gfx941", "gfx942")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +61,10 @@ def build_module(
         CompileError: the target is unknown.
     """
     function = from_python(python)
+    chip = None if target in (None, "cpu") else target
     targets = target_attribute(target)
-    fp8 = FNUZ if target in _FNUZ_CHIPS else {}
+    _check_threads(python, block.threads, chip)
+    fp8 = FNUZ if chip and fp8_family(chip) == "fnuz" else {}
     specialization = specialization.with_types(fp8)
     line = python.__code__.co_firstlineno
     with ir.Context(), ir.Location.file(function.file.name, line, 1):
@@ -79,12 +79,28 @@ def build_module(
         with ir.InsertionPoint(gpu_module.bodyRegion.blocks.append()):
             op = _make_kernel(python.__name__, specialization, block)
         fixes_threads = block.threads is not None
-        builder = Builder(op, fixes_threads, warp_size(target), fp8)
+        builder = Builder(op, fixes_threads, warp_size(chip), fp8, chip)
         _fill(builder, function, specialization)
         verify(module, function)
         if builder.schedules:
             check_schedules(module, function, builder.schedules)
     return module
+
+
+def _check_threads(
+    python: types.FunctionType, threads: int | None, chip: str | None
+) -> None:
+    """Refuses threads that are no whole number of a chip's warps."""
+    size = warp_size(chip)
+    if threads is not None and threads % size:
+        raise KernelError(
+            f"{python.__name__}: threads are a multiple of {size} on {chip}, whose "
+            f"waves have {size} threads, found {threads}",
+            hint=f"compile with threads={threads // size * size + size}",
+            filename=python.__code__.co_filename,
+            line=python.__code__.co_firstlineno,
+            column=1,
+        )
 
 
 def _make_kernel(
@@ -129,13 +145,8 @@ def target_attribute(target: str | None) -> str | None:
     Raises:
         CompileError: the name is no chip of NVIDIA or AMD.
     """
-    if target is None or target == "cpu":
+    chip = "cpu" if target is None else find_chip(target)
+    if chip == "cpu":
         return None
-    if re.fullmatch(r"sm_\d+[af]?", target):
-        return f'#nvvm.target<chip = "{target}">'
-    if re.fullmatch(r"gfx[0-9a-f]{3,4}", target):
-        return f'#rocdl.target<chip = "{target}">'
-    raise CompileError(
-        f"unknown target '{target}'; expected 'cpu', a chip of NVIDIA such as 'sm_90a' "
-        "or of AMD such as 'gfx942'"
-    )
+    dialect = "nvvm" if chip.startswith("sm_") else "rocdl"
+    return f'#{dialect}.target<chip = "{chip}">'

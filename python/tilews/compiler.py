@@ -14,6 +14,7 @@ from . import _observers, ir
 from ._mlir_libs import _tilews
 from ._observers import on_messages
 from ._support import files, tool_path
+from .chips import find_chip
 from .errors import CompileError
 from .runtime import LoadedKernel
 from .runtime.pairs import pair
@@ -272,8 +273,8 @@ def compile_module(
 
     Args:
         module: the module; it is not changed.
-        target: a chip such as ``sm_90a`` or ``gfx942``; by default the target that
-            the ``gpu.module`` names.
+        target: a chip such as ``sm_90a`` or ``gfx942``, or a GPU such as
+            ``H100``; by default the target that the ``gpu.module`` names.
         kernel: the kernel to make the manifest of; by default the only one.
         index_bitwidth: width of index arithmetic, 32 or 64. Arrays with 2^31 or more
             elements need 64.
@@ -284,14 +285,15 @@ def compile_module(
     Raises:
         CompileError: with the compiler's messages and where they belong.
     """
-    if target == "cpu":
+    chip = find_chip(target) if target else ""
+    if chip == "cpu":
         raise CompileError(
             "the target 'cpu' is interpreted, not compiled: use tilews.sim"
         )
     if index_bitwidth not in (32, 64):
         raise CompileError(f"index_bitwidth: expected 32 or 64, found {index_bitwidth}")
     compilation = _tilews.Compilation(
-        module, target or "", index_bitwidth, pipeline or "", tool_path.directories()
+        module, chip, index_bitwidth, pipeline or "", tool_path.directories()
     )
     return CompiledKernel(compilation, kernel)
 

@@ -23,6 +23,7 @@ from typing import Any
 from . import ir
 from .build import BlockShape, build_module
 from .cache import MakeCache
+from .chips import find_chip
 from .compiler import CompiledKernel, compile_module
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
@@ -94,7 +95,8 @@ class Kernel:
         """Builds the kernel's tile IR, verified.
 
         Args:
-            target: a chip such as 'sm_90a' or 'gfx942'; None or 'cpu' for none.
+            target: a chip such as 'sm_90a' or 'gfx942', or a GPU such as 'H100';
+                None or 'cpu' for none.
             bindings: values of constexpr parameters; extents and element types that
                 the kernel is specialised for; `threads`.
 
@@ -123,8 +125,9 @@ class Kernel:
         """Compiles the kernel, or finds it compiled.
 
         Args:
-            target: a chip such as 'sm_90a' or 'gfx942', or 'cpu' for the reference
-                interpreter; by default that of this machine's GPU, if there is one.
+            target: a chip such as 'sm_90a' or 'gfx942', a GPU such as 'H100', or
+                'cpu' for the reference interpreter; by default that of this machine's
+                GPU, if there is one.
             threads: of a block, instead of the decorator's.
             index_bitwidth: 64 for arrays of 2^31 elements and more.
             pipeline: passes that bring the kernel to phase 4 in place of the default
@@ -139,7 +142,7 @@ class Kernel:
         return self._compile(
             _Request(
                 specialization,
-                target or device_target(),
+                find_chip(target or device_target()),
                 self._get_threads(threads),
                 index_bitwidth,
                 pipeline,
@@ -231,7 +234,7 @@ class Kernel:
         return self._compile(
             _Request(
                 specialization,
-                target or device_target(),
+                find_chip(target or device_target()),
                 self._get_threads(threads),
                 call.index_bitwidth,
             )
@@ -263,7 +266,8 @@ class Kernel:
         self, specialization: Specialization, threads: int | None, target: str | None
     ) -> ir.Module:
         block = BlockShape(threads, self._get_cluster())
-        return build_module(self.python, specialization, block, target)
+        chip = None if target is None else find_chip(target)
+        return build_module(self.python, specialization, block, chip)
 
     def _find(
         self,

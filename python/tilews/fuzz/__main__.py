@@ -11,7 +11,7 @@ import click
 
 from .._command_line import refuse_ignored
 from .._support import files
-from ..build import target_attribute
+from ..chips import find_chip
 from ..errors import CompileError
 from . import processes
 from .check import CHIPS, Finding, Options, with_target
@@ -38,14 +38,13 @@ def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> ran
 def _chips(
     context: click.Context, parameter: click.Parameter, chips: tuple[str, ...]
 ) -> tuple[str, ...]:
-    for chip in chips:
-        try:
-            is_gpu = target_attribute(chip) is not None
-        except CompileError as error:
-            raise click.BadParameter(str(error)) from None
-        if not is_gpu:
-            raise click.BadParameter(f"expected a GPU such as sm_90a, found '{chip}'")
-    return chips
+    try:
+        found = tuple(map(find_chip, chips))
+    except CompileError as error:
+        raise click.BadParameter(str(error)) from None
+    if "cpu" in found:
+        raise click.BadParameter("expected a GPU such as sm_90a, found 'cpu'")
+    return found
 
 
 def _check_options(save: str | None, show: bool) -> None:

@@ -29,6 +29,7 @@ class Builder:
         warps: the warps of the current role; None outside of roles.
         warp_size: threads of a warp of the target; 32 without a target.
         fp8: the types that :data:`e4m3` and :data:`e5m2` stand for on the target.
+        chip: the target; None without one.
         schedules: stages and orders that the kernel gives for its pipelined loops.
         row_vectors: for the indices of copies, the shared vector that holds them.
     """
@@ -39,6 +40,7 @@ class Builder:
         fixes_threads: bool = True,
         warp_size: int = 32,
         fp8: Mapping[DType, DType] = MappingProxyType({}),
+        chip: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.regions = 0
@@ -47,6 +49,7 @@ class Builder:
         self.warps: int | None = None
         self.warp_size = warp_size
         self.fp8 = fp8
+        self.chip = chip
         self.schedules: list[Any] = []
         self.row_vectors: dict[ir.Value, ir.Value] = {}
         self._condition: ir.Block | None = None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ir
+from ..chips import fp8_family
 from ..dialects import tile
 from ..errors import LanguageError
+from .builder import current
 from .shapes import zeros
-from .types import DType, f32, f64, i32
+from .types import FNUZ, DType, f32, f64, i32
 from .values import Buffer, Tile, describe
 
 Operand = Buffer | Tile
@@ -31,6 +33,24 @@ def _extent(operand: Operand, dim: int, what: str) -> int:
             f"{what}: operands are matrices of static shape, found {describe(operand)}"
         )
     return extent
+
+
+def _check_fp8(lhs: Operand, rhs: Operand, what: str) -> None:
+    """Refuses types of fp8 that the target does not multiply."""
+    chip = current(what).chip
+    if chip is None:
+        return
+    family = fp8_family(chip)
+    for dtype in (lhs.dtype, rhs.dtype):
+        found = "ocp" if dtype in FNUZ else "fnuz" if dtype in FNUZ.values() else family
+        if found == family:
+            continue
+        raise LanguageError(
+            f"{what}: {chip} does not multiply {dtype}",
+            "use f16 or bf16, or a chip with fp8 such as sm_90a, gfx942 or gfx950"
+            if family is None
+            else "declare tl.e4m3 or tl.e5m2, which stand for the chip's own types",
+        )
 
 
 def _accumulator(
@@ -84,10 +104,11 @@ def gemm(
         The MxN fragment, of the type of the accumulator.
 
     Raises:
-        LanguageError: an operand is no matrix of static shape, or the policy is
-            unknown.
+        LanguageError: an operand is no matrix of static shape, the policy is unknown,
+            or the chip does not multiply these types of fp8.
     """
     _check("tl.gemm", lhs=lhs, rhs=rhs)
+    _check_fp8(lhs, rhs, "tl.gemm")
     m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm")
@@ -130,6 +151,7 @@ def gemm_sp(
         LanguageError: as for :func:`gemm`.
     """
     _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
+    _check_fp8(lhs, rhs, "tl.gemm_sp")
     m = _extent(lhs, 0, "tl.gemm_sp")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm_sp")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm_sp")

@@ -49,9 +49,10 @@ def reduce(
     """
     if callable(kind):
         return reduce_by(value, kind, axis, keepdims)
-    what = f"tl.{kind}" if kind in _KINDS else "tl.reduce"
+    known = isinstance(kind, str) and kind in _KINDS
+    what = f"tl.{kind}" if known else "tl.reduce"
     value = check_tile(value, what)
-    if kind not in _KINDS:
+    if not known:
         raise LanguageError(
             f"tl.reduce: expected a function, or one of {', '.join(_KINDS)}, found "
             f"{describe(kind)}"
@@ -165,12 +166,12 @@ def scan(
             "write for example tl.scan(x, 'max', exclusive=True, initial=-math.inf)",
         )
     if callable(kind) or exclusive:
-        combine = kind if callable(kind) else _PAIRWISE.get(kind, kind)
+        combine = _PAIRWISE.get(kind, kind) if isinstance(kind, str) else kind
         if callable(combine):
             return scan_by(value, combine, axis, reverse, initial)
         kind = combine
     value = check_tile(value, "tl.scan")
-    if kind not in _PAIRWISE:
+    if not isinstance(kind, str) or kind not in _PAIRWISE:
         raise LanguageError(
             f"tl.scan: expected a function, or one of {', '.join(_PAIRWISE)}, found "
             f"{describe(kind)}"

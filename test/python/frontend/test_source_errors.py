@@ -6,6 +6,7 @@ import pytest
 import tilews
 import tilews.language as tl
 from support.kernel_errors import check
+from tilews.compiler import compile_module
 
 
 def test_element_types_do_not_mix():
@@ -400,8 +401,59 @@ def test_unknown_targets():
     def kernel(n: tl.i32):
         pass
 
-    with pytest.raises(tilews.CompileError, match="unknown target 'sm90'"):
-        kernel.mlir("sm90")
+    for target, hint in [
+        ("xyzzy", "such as 'H100' or 'MI300X'$"),
+        ("H1000", r"hint: did you mean 'h100'\?"),
+        ("cuda", "hint: leave the target out for the GPU of this machine"),
+        ("interpreter", "hint: the reference interpreter is the target 'cpu'"),
+    ]:
+        text = f"unknown target '{target}'(.|\n)*{hint}"
+        for function in (kernel.mlir, kernel.compile):
+            with pytest.raises(tilews.CompileError, match=text):
+                function(target)
+    with pytest.raises(tilews.CompileError, match="'sm_90a', found 90"):
+        kernel.compile(90)
+
+
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        ("H100", "sm_90a"),
+        ("h200", "sm_90a"),
+        ("A100", "sm_80"),
+        ("RTX 4090", "sm_89"),
+        ("MI300X", "gfx942"),
+        ("mi355x", "gfx950"),
+        ("SM90a", "sm_90a"),
+        ("CPU", "cpu"),
+    ],
+)
+def test_names_of_gpus_as_targets(name, chip):
+    @tilews.kernel
+    def kernel(A: tl.Tensor["8", tl.f32]):
+        A[0] = tl.zeros((8,), tl.f32)
+
+    assert kernel.compile(name).target == chip
+    assert kernel.mlir(name) == kernel.mlir(chip)
+    if chip != "cpu":
+        assert compile_module(kernel.build(), name).target == chip
+
+
+def test_threads_are_whole_waves():
+    @tilews.kernel(threads=32)
+    def kernel(A: tl.Tensor["8", tl.f32]):
+        A[0] = tl.zeros((8,), tl.f32)
+
+    text = (
+        "kernel: threads are a multiple of 64 on gfx942, whose waves have 64 threads, "
+        "found 32(.|\n)*hint: compile with threads=64"
+    )
+    with pytest.raises(tilews.KernelError, match=text):
+        kernel.compile("gfx942")
+    with pytest.raises(tilews.KernelError, match=r"found 96(.|\n)*threads=128"):
+        kernel.compile("gfx950", threads=96)
+    assert kernel.compile("gfx942", threads=64).asm
+    assert kernel.compile("gfx1100").asm
 
 
 def test_the_language_works_only_in_kernels():

@@ -61,6 +61,15 @@ def test_reductions_and_scans_with_a_function():
     def kind(A: tl.Tensor["M", tl.f16]):
         tl.reduce(tl.zeros((8,), tl.f16), "product")  # HERE
 
+    def order(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(lambda a, b: a + b, tl.zeros((8,), tl.f16))  # HERE
+
+    def names(A: tl.Tensor["M", tl.f16]):
+        tl.reduce(tl.zeros((8,), tl.f16), lambda a, b: a + c)  # HERE
+
+    def of_one(A: tl.Tensor["M", tl.f16]):
+        tl.scan(tl.zeros((8,), tl.f16), lambda a: a)  # HERE
+
     def results(A: tl.Tensor["M", tl.f16]):
         tl.reduce(tl.zeros((8,), tl.f16), lambda a, b: (a, b))  # HERE
 
@@ -83,6 +92,9 @@ def test_reductions_and_scans_with_a_function():
         tl.scan(x, "sum", exclusive=True, initial=first)  # HERE
 
     check(kind, "tl.reduce: expected a function, or one of sum, max, min, absmax")
+    check(order, "tl.reduce: expected a fragment, found a Python function")
+    check(names, "name 'c' is not defined")
+    check(of_one, "<lambda>: too many positional arguments")
     check(results, "the function has to return f16 as it takes, found a fragment")
     check(prime, "tl.reduce: extent 67 has the prime factor 67, expected none above 64")
     check(shapes, "tl.scan: expected fragments of one shape, found (8,) and (4,)")

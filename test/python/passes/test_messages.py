@@ -48,7 +48,7 @@ def test_messages_of_a_kernel_that_is_compiled_once():
 
 def test_errors_come_before_remarks():
     with pytest.raises(compiler.CompileError) as error:
-        fp8_matmul.compile("gfx1100")
+        compiler.compile_module(fp8_matmul.build(), "gfx1100")
     first, *others = str(error.value).splitlines()
     assert first.endswith("error: cannot compute with 'f8E4M3FN' on gfx1100")
     assert others and all("remark: " in line for line in others)

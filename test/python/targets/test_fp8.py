@@ -76,6 +76,33 @@ def widened(X: tl.Tensor["M, 64", "T"], Y: tl.Tensor["M, 64", tl.f32]):
         ("sm_80", "which has no fp8"),
     ],
 )
-def test_a_type_that_the_chip_lacks(chip, hint):
+def test_a_type_that_the_chip_does_not_convert(chip, hint):
     with pytest.raises(tilews.CompileError, match=hint):
         widened.compile(chip, T=tl.e4m3fnuz)
+
+
+@tilews.kernel(threads=128)
+def any_product(
+    A: tl.Tensor["64, 64", "T"], B: tl.Tensor["64, 64", "T"], C: tl.Tensor["64, 64"]
+):
+    tl.grid(1)
+    a, b = tl.alloc_shared((64, 64), A.dtype), tl.alloc_shared((64, 64), A.dtype)
+    tl.copy(A, a)
+    tl.copy(B, b)
+    C[0:64, 0:64] = tl.gemm(a, b, transpose_rhs=True)
+
+
+@pytest.mark.parametrize(
+    ("chip", "dtype", "hint"),
+    [
+        ("sm_80", tl.e4m3, "use f16 or bf16, or a chip with fp8 such as sm_90a"),
+        ("gfx90a", tl.e5m2fnuz, "use f16 or bf16, or a chip with fp8 such as sm_90a"),
+        ("sm_90a", tl.e4m3fnuz, "declare tl.e4m3 or tl.e5m2"),
+        ("gfx950", tl.e4m3fnuz, "declare tl.e4m3 or tl.e5m2"),
+    ],
+)
+def test_a_type_that_the_chip_does_not_multiply(chip, dtype, hint):
+    with pytest.raises(tilews.KernelError) as caught:
+        any_product.compile(chip, T=dtype, C=tl.f32)
+    assert caught.value.message == f"tl.gemm: {chip} does not multiply {dtype}"
+    assert caught.value.hint.startswith(hint)
