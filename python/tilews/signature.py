@@ -12,6 +12,8 @@ from typing import Any
 from .errors import KernelError, LanguageError, Place
 from .language.integers import check_integer
 from .language.types import DType, Tensor, constexpr
+from .runtime import LaunchError
+from .runtime.scalars import scalar_packer
 
 #: Arguments of compile() and of calls that are no parameters.
 RESERVED = ("threads", "target", "index_bitwidth", "grid", "stream")
@@ -70,7 +72,7 @@ class ListParameter:
 
 @dataclasses.dataclass(frozen=True)
 class StructParameter:
-    """A parameter that is annotated with a dataclass of scalars.
+    """A parameter that is annotated with a dataclass or named tuple of scalars.
 
     Each field is an argument of the kernel.
     """
@@ -83,6 +85,20 @@ class StructParameter:
     def element(self, field: str, dtype: DType) -> ScalarParameter:
         """One field of the structure."""
         return ScalarParameter(f"{self.name}_{field}", dtype)
+
+    def assemble(self, values: Mapping[str, Any]) -> Any:
+        """The structure, from the values of the kernel's arguments."""
+        fields = {
+            field: values[self.element(field, dtype).name]
+            for field, dtype in self.fields
+        }
+        # A constructor might check for Python numbers.
+        if issubclass(self.type, tuple):
+            return tuple.__new__(self.type, fields.values())
+        structure = object.__new__(self.type)
+        for field, value in fields.items():
+            object.__setattr__(structure, field, value)
+        return structure
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,6 +165,11 @@ def _runtime_parameter(
 ) -> RuntimeParameter | str | None:
     """The parameter with an annotation; what is wrong with it; or None."""
     has_default = default is not inspect.Parameter.empty
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        members = [each for each in typing.get_args(kind) if each is not type(None)]
+        if len(members) != 1 or not isinstance(members[0], Tensor):
+            return "is optional, but no tensor: write tl.Tensor[...] | None"
+        kind = members[0] | None
     if isinstance(kind, Tensor):
         if has_default and not (kind.optional and default is None):
             return (
@@ -157,27 +178,54 @@ def _runtime_parameter(
             )
         return TensorParameter(name, kind, default)
     if isinstance(kind, DType):
-        if has_default and not isinstance(default, (bool, int, float)):
-            return f"is a scalar, but has the default value {default!r}"
+        if has_default and not _holds(kind, default):
+            return f"is a scalar of type {kind}, but has the default value {default!r}"
         return ScalarParameter(name, kind, default)
     if typing.get_origin(kind) in (list, tuple):
         (element, *others) = typing.get_args(kind)
         if not isinstance(element, Tensor) or others not in ([], [Ellipsis]):
-            return "is a list, expected one of tensors: list[tl.Tensor[...]]"
+            return (
+                "is a list, expected one of tensors of one type: list[tl.Tensor[...]] "
+                "or tuple[tl.Tensor[...], ...]"
+            )
         if element.optional or has_default:
             return "is a list of tensors, which are not optional and have no default"
         return ListParameter(name, element)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        types = typing.get_type_hints(kind)
-        fields = [(field.name, types[field.name]) for field in dataclasses.fields(kind)]
-        wrong = [field for field, dtype in fields if not isinstance(dtype, DType)]
-        if wrong:
-            return (
-                f"is a {kind.__name__}, whose field '{wrong[0]}' is no scalar such as "
-                "tl.i32"
-            )
-        return StructParameter(name, kind, tuple(fields), default)
+    if (names := _field_names(kind)) is not None:
+        hints = typing.get_type_hints(kind)
+        for field in names:
+            if not isinstance(hints[field], DType):
+                return (
+                    f"is a {kind.__name__}, whose field '{field}' is no scalar such as "
+                    "tl.i32"
+                )
+        fields = tuple((field, hints[field]) for field in names)
+        return StructParameter(name, kind, fields, default)
     return None
+
+
+def _holds(dtype: DType, default: Any) -> bool:
+    """Whether a default value is a number that an element type holds."""
+    if not isinstance(default, (bool, int, float)):
+        return False
+    try:
+        scalar_packer(dtype.mlir)(default, "")
+    except LaunchError:
+        return False
+    return True
+
+
+def _field_names(kind: Any) -> list[str] | None:
+    """The fields of a dataclass or of a named tuple; None for other annotations."""
+    if not isinstance(kind, type):
+        return None
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind)]
+    return (
+        [*kind._fields]
+        if issubclass(kind, tuple) and hasattr(kind, "_fields")
+        else None
+    )
 
 
 def _annotation(function: types.FunctionType, annotation: Any) -> Any:
@@ -322,11 +370,7 @@ class Signature:
                 elements = (parameter.element(place) for place in places)
                 assembled[name] = tuple(values[element.name] for element in elements)
             elif isinstance(parameter, StructParameter):
-                # A constructor might check for Python numbers.
-                assembled[name] = object.__new__(parameter.type)
-                for field, dtype in parameter.fields:
-                    value = values[parameter.element(field, dtype).name]
-                    object.__setattr__(assembled[name], field, value)
+                assembled[name] = parameter.assemble(values)
             else:
                 assembled[name] = values.get(name)
         return assembled

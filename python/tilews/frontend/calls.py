@@ -94,7 +94,8 @@ def contains_value(item: Any) -> bool:
     if isinstance(item, dict):
         return any(map(contains_value, item.values()))
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
-        return any(map(contains_value, vars(item).values()))
+        fields = dataclasses.fields(item)
+        return any(contains_value(getattr(item, field.name)) for field in fields)
     return False
 
 

@@ -1,6 +1,7 @@
 """Parameters that stand for no argument, or for several."""
 
 import dataclasses
+import typing
 
 import numpy as np
 import pytest
@@ -119,6 +120,48 @@ def test_calls_that_do_not_fit():
             call()
 
 
+class Scale(typing.NamedTuple):
+    factor: tl.f32
+    times: tl.i32 = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offset:
+    by: tl.f32
+
+
+@tilews.kernel
+def scale(
+    X: tl.Tensor["M, 16", tl.f32],
+    Y: tl.Tensor["M, 16", tl.f32],
+    how: Scale,
+    bias: typing.Optional[tl.Tensor["16", tl.f32]] = None,  # noqa: UP045
+    offset: Offset = Offset(0.25),
+):
+    def scaled(x, how, offset):
+        factor, times = how
+        return x * factor * times.to(tl.f32) + offset.by
+
+    row = tl.grid(X.shape[0])
+    y = scaled(tl.load(X[row, 0], (1, 16)), how, offset)
+    if bias is not None:
+        y = y + tl.load(bias)[None, :]
+    Y[row, 0] = y
+
+
+def test_named_tuples_and_optional_tensors_of_typing():
+    y = np.zeros_like(A)
+    scale(A, y, Scale(0.5))
+    np.testing.assert_allclose(y, A + 0.25, 1e-6)
+    scale(A, y, Scale(1.5, 4), bias=BIAS, offset=Offset(1.0))
+    np.testing.assert_allclose(y, 6 * A + BIAS + 1, 1e-6)
+    with pytest.raises(TypeError, match="'how' is a Scale with the field 'factor'"):
+        scale(A, y, (1.5, 4))
+    arguments = scale.compile("gfx942", bias=None).manifest["arguments"]
+    names = [argument["name"] for argument in arguments]
+    assert names == ["X", "Y", "how_factor", "how_times", "offset_by"]
+
+
 @dataclasses.dataclass
 class Python:
     x: int
@@ -138,7 +181,15 @@ def _annotated(annotation, default):
     [
         (tl.Tensor["M"], 3, "is a tensor, whose only default value is None"),
         (tl.Tensor["M"], None, "is a tensor, whose only default value is None"),
-        (tl.f32, "a", "is a scalar, but has the default value 'a'"),
+        (tl.f32, "a", "is a scalar of type f32, but has the default value 'a'"),
+        (tl.i32, 2.5, "is a scalar of type i32, but has the default value 2.5"),
+        (tl.f16, 1e9, "is a scalar of type f16, but has the default value 1000000000"),
+        (typing.Optional[tl.f32], ..., "is optional, but no tensor"),  # noqa: UP045
+        (
+            tuple[tl.Tensor["M"], tl.Tensor["N"]],
+            ...,
+            "is a list, expected one of tensors of one type: list",
+        ),
         (list[tl.i32], ..., "is a list, expected one of tensors"),
         (list[tl.Tensor["M"] | None], ..., "which are not optional"),
         (list[tl.Tensor["M"]], (), "have no default"),
