@@ -14,9 +14,9 @@ from . import ir, sim
 from .errors import CompileError
 from .language.types import BY_MLIR
 from .runtime import LaunchError
-from .runtime.arrays import describe, fingerprint
+from .runtime.arrays import as_host_array, describe, fingerprint
 from .runtime.scalars import read_grid, scalar_packer
-from .sim._launch import find_kernel, find_overlap
+from .sim._launch import DTYPES, find_kernel, find_overlap
 from .specialize import Argument, Specialization
 
 #: Operations of a block after which a call fails: some seconds of scalar operations.
@@ -88,8 +88,9 @@ class InterpretedKernel:
         """Runs the kernel on arrays in host memory, which it updates.
 
         Args:
-            args: arrays of numpy, torch, or any with DLPack, and numbers, as the kernel
-                declares them. Nothing is copied. Arrays of JAX can only be read.
+            args: arrays of numpy, torch, or any with DLPack or ``__array_interface__``,
+                and numbers, as the kernel declares them. Nothing is copied. Arrays of
+                JAX can only be read.
             grid: blocks in up to three dimensions; by default as the kernel says.
             stream: there are no streams on the CPU; has to be None.
 
@@ -128,6 +129,11 @@ class InterpretedKernel:
                     f"argument '{argument.name}': expected {len(argument.shape)} "
                     f"dimensions, found {array.ndim}"
                 )
+            if array.dtype not in map(np.dtype, DTYPES[argument.dtype.mlir]):
+                raise LaunchError(
+                    f"argument '{argument.name}': expected elements of "
+                    f"{argument.dtype}, found {array.dtype}"
+                )
             _check_extents(argument, argument.shape, array, known)
 
 
@@ -147,6 +153,7 @@ def _as_numpy(array: Any, name: str) -> np.ndarray:
     Raises:
         LaunchError: it is no array, or on a GPU.
     """
+    array = as_host_array(array)
     address, _ = fingerprint(array, name)
     info = describe(array, name)
     if isinstance(array, np.ndarray):

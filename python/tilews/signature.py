@@ -13,6 +13,7 @@ from .errors import KernelError, LanguageError, Place
 from .language.integers import check_integer
 from .language.types import DType, Tensor, constexpr
 from .runtime import LaunchError
+from .runtime.arrays import as_host_array
 from .runtime.scalars import scalar_packer
 
 #: Arguments of compile() and of calls that are no parameters.
@@ -194,7 +195,7 @@ def _runtime_parameter(
     if (names := _field_names(kind)) is not None:
         hints = typing.get_type_hints(kind)
         for field in names:
-            if not isinstance(hints[field], DType):
+            if not isinstance(hints.get(field), DType):
                 return (
                     f"is a {kind.__name__}, whose field '{field}' is no scalar such as "
                     "tl.i32"
@@ -303,11 +304,13 @@ class Signature:
                     )
                 form[name] = len(value)
                 for place, item in enumerate(value):
-                    arguments[parameter.element(place).name] = item
+                    arguments[parameter.element(place).name] = as_host_array(item)
             elif isinstance(parameter, StructParameter):
                 arguments.update(self._fields(parameter, value))
             elif value is None and name in self.formed:
                 form[name] = None
+            elif isinstance(parameter, TensorParameter):
+                arguments[name] = as_host_array(value)
             else:
                 arguments[name] = value
         return arguments, form

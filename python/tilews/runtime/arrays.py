@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+from array import array as PythonArray
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,9 @@ _DTYPES = {
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
 }
+
+#: Python's own types that show memory.
+_BUFFERS = (PythonArray, bytearray, bytes, memoryview)
 
 
 def element_bits(dtype: str) -> int | None:
@@ -277,6 +281,22 @@ def is_on_host(array: Any) -> bool:
         return False
 
 
+def as_host_array(value: Any) -> Any:
+    """An object that shows host memory as NumPy's array of it; others as they are.
+
+    These are objects with ``__array_interface__`` and Python's buffers.
+    """
+    if hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__"):
+        return value
+    if isinstance(value, _BUFFERS):
+        value = memoryview(value)
+    elif not hasattr(value, "__array_interface__"):
+        return value
+    import numpy
+
+    return numpy.asarray(value)
+
+
 def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
     if type(array).__module__.partition(".")[0] == "numpy" and hasattr(array, "ctypes"):
         try:
@@ -301,6 +321,6 @@ def _read(array: Any, name: str) -> tuple[int, ArrayInfo]:
     if reasons:
         found += f" ({'; '.join(reasons)})"
     raise LaunchError(
-        f"argument '{name}': expected an array (torch, CuPy, JAX, or any with DLPack "
-        f"or __cuda_array_interface__), found {found}"
+        f"argument '{name}': expected an array (NumPy, torch, CuPy, JAX, or any with "
+        f"DLPack, __array_interface__ or __cuda_array_interface__), found {found}"
     )

@@ -1,5 +1,6 @@
 """Parameters that stand for no argument, or for several."""
 
+import collections
 import dataclasses
 import typing
 
@@ -194,6 +195,11 @@ def _annotated(annotation, default):
         (list[tl.Tensor["M"] | None], ..., "which are not optional"),
         (list[tl.Tensor["M"]], (), "have no default"),
         (Python, ..., "is a Python, whose field 'x' is no scalar such as tl.i32"),
+        (
+            collections.namedtuple("Untyped", "x"),
+            ...,
+            "is a Untyped, whose field 'x' is no scalar",
+        ),
     ],
 )
 def test_annotations_that_mean_nothing(annotation, default, text):

@@ -1,5 +1,7 @@
 """The interpreter on arrays of other libraries, in host memory."""
 
+import array
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -41,6 +43,56 @@ def test_arrays_with_dlpack(options):
     x, y = random(), np.zeros((20, 40), np.float32)
     twice(Exchanged(x), Exchanged(y), **options)
     np.testing.assert_array_equal(y, 2 * x)
+
+
+class Interface:
+    """An array that has nothing but NumPy's array interface."""
+
+    def __init__(self, array):
+        self.__array_interface__ = array.__array_interface__
+        self._array = array
+
+
+@pytest.mark.parametrize("run", [twice, twice.compile("cpu", T=tl.f32)])
+def test_arrays_with_the_array_interface(run):
+    x, y = random(), np.zeros((20, 40), np.float32)
+    run(Interface(x), Interface(y))
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+@tilews.kernel
+def increment(X: tl.Tensor["N", "T"]):
+    i = tl.grid(tl.cdiv(X.shape[0], 16)) * 16
+    X[i] = tl.load(X[i], (16,)) + 1
+
+
+def test_buffers_of_python():
+    counts, data = array.array("i", range(20)), bytearray(range(20))
+    for buffer in (counts, data, memoryview(data)[:10]):
+        increment(buffer)
+    assert [*counts] == [*range(1, 21)]
+    assert [*data] == [*range(2, 12), *range(11, 21)]
+    with pytest.raises(Exception, match="writes to an argument that is read-only"):
+        increment(bytes(20))
+
+
+def test_elements_of_another_type_have_the_name_of_their_argument():
+    @tilews.kernel
+    def kernel(X: tl.Tensor["N", tl.f32], Y: tl.Tensor["N", tl.bf16]):
+        Y[0] = tl.load(X[0], (16,)).to(tl.bf16)
+
+    x = np.zeros(16, np.float32)
+    with pytest.raises(
+        LaunchError, match="'Y': expected elements of bf16, found float"
+    ):
+        kernel(x, x)
+
+
+def test_lists_are_no_arrays():
+    with pytest.raises(
+        LaunchError, match=r"'X': expected an array .* found a builtins"
+    ):
+        increment.compile("cpu", T=tl.f32)([1.0, 2.0])
 
 
 def test_strides():
