@@ -12,6 +12,10 @@ from .errors import CompileError, KernelError
 __all__ = ["CompileError", "KernelError", "__version__", "func", "kernel"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name not in ("func", "kernel"):
         raise AttributeError(f"module 'tilews' has no attribute '{name}'")

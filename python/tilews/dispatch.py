@@ -18,7 +18,7 @@ import dataclasses
 import functools
 import types
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from . import ir
 from .build import BlockShape, build_module
@@ -150,6 +150,17 @@ class Kernel:
         )
 
     # ===--- For the arguments of a call ---=== #
+
+    def __getitem__(self, grid: Any) -> NoReturn:
+        """Refuses the launches of Triton.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            f"{self.name}[...] launches nothing: call {self.name}(...); the kernel "
+            "sets its grid by tl.grid, or the call does by grid=(8, 1)"
+        )
 
     def __call__(
         self,

@@ -31,6 +31,14 @@ from .signature import (
     read_parameters,
 )
 
+#: What stands for arguments of launches in other systems.
+_LAUNCH_HINTS = {
+    "num_warps": "the number of threads is threads=",
+    "num_stages": "stages are those of a loop, tl.range(n, num_stages=3)",
+    "num_ctas": "a cluster is an argument of @tilews.kernel, cluster=(2, 1, 1)",
+    **dict.fromkeys(("backend", "device", "interpret"), "the CPU is target='cpu'"),
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
@@ -210,7 +218,9 @@ class Specializer:
         try:
             arguments = self._python.bind(*args, **kwargs).arguments
         except TypeError as error:
-            raise TypeError(f"{self.name}: {error}") from None
+            hints = (_LAUNCH_HINTS[name] for name in _LAUNCH_HINTS if name in kwargs)
+            text = "; ".join([f"{self.name}: {error}", *hints])
+            raise TypeError(text) from None
         for parameter in self.signature.constants:
             if parameter.name in arguments:
                 bindings[parameter.name] = arguments.pop(parameter.name)

@@ -25,8 +25,9 @@ from ..errors import LanguageError
 from ..language import control
 from ..language import math as tile_math
 from ..language.roles import Channel
-from ..language.values import Buffer, BufferRegion, Value
+from ..language.values import Buffer, BufferRegion, Value, describe
 from .frame import CallFrame
+from .hints import argument_hint, library_hint, library_of, name_hint
 from .source import SourceFunction, from_python
 
 _MAX_DEPTH = 64
@@ -108,6 +109,17 @@ def _is_ours_to_call(callee: Any) -> bool:
     return isinstance(callee, types.FunctionType) and _is_ours(callee)
 
 
+def _refuse_library(node: ast.Call, callee: Any, args: list[Any]) -> None:
+    """Refuses functions that compute with arrays, for values of the kernel."""
+    library = library_of(callee)
+    if library is not None and contains_value(args):
+        raise LanguageError(
+            f"{ast.unparse(node.func)} is a function of {library}, which does not know "
+            "values of the kernel",
+            library_hint(node),
+        )
+
+
 class CallResolver:
     """Finds out how to call what an expression evaluated to, and calls it.
 
@@ -134,6 +146,7 @@ class CallResolver:
         Raises:
             LanguageError: the callee cannot be called in a kernel.
         """
+        _refuse_library(node, callee, [*args, *kwargs.values()])
         if isinstance(callee, functools.partial):
             args = [*callee.args, *args]
             return self.call(node, callee.func, args, {**callee.keywords, **kwargs})
@@ -177,8 +190,17 @@ class CallResolver:
                 "decorate what they share with @tilews.func",
             )
         if not callable(callee):
-            raise LanguageError(f"{type(callee).__name__} cannot be called")
-        return callee(*args, **kwargs)
+            name = getattr(callee, "__name__", "").rpartition(".")[2]
+            hint = name_hint(name) if isinstance(callee, types.ModuleType) else None
+            raise LanguageError(f"{describe(callee)} cannot be called", hint)
+        try:
+            return callee(*args, **kwargs)
+        except TypeError:
+            function = getattr(callee, "__func__", callee)
+            found = _is_ours_to_call(function) and argument_hint(callee, args, kwargs)
+            if not found:
+                raise
+            raise LanguageError(*found) from None
 
     def _inline(
         self,

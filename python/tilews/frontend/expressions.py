@@ -11,7 +11,6 @@ operands that Python would evaluate only if needed.
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +24,7 @@ from .assignment import assign
 from .calls import CallResolver
 from .conditionals import RegionMerger, fold_into_logic
 from .frame import CallFrame, LocalNames
+from .hints import attribute_hint, nearest_name
 from .merging import Undefined
 from .source import SourceFunction, define_function
 
@@ -146,17 +146,20 @@ class ExpressionEvaluator(ast.NodeVisitor):
         """The value of a name that has no local value yet."""
         if name in self._frame.local_names:
             raise LanguageError(f"'{name}' is used before it is assigned")
-        return self._frame.function.lookup(name)
+        try:
+            return self._frame.function.lookup(name)
+        except NameError as error:
+            known = [*self._frame.env, *self._frame.function.names()]
+            raise LanguageError(str(error), nearest_name(name, known)) from None
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.eval(node.value)
         try:
             return getattr(value, node.attr)
         except AttributeError:
-            close = difflib.get_close_matches(node.attr, dir(value), n=1)
             raise LanguageError(
                 f"{describe(value)} has no attribute '{node.attr}'",
-                f"did you mean '{close[0]}'?" if close else None,
+                attribute_hint(value, node.attr),
             ) from None
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

@@ -56,6 +56,10 @@ class SourceFunction:
                 return scope[name]
         raise NameError(f"name '{name}' is not defined")
 
+    def names(self) -> list[str]:
+        """The free names that have values."""
+        return [name for scope in self.scopes for name in scope]
+
 
 @dataclasses.dataclass(frozen=True)
 class SourceFile:

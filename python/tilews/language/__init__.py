@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401 (the names are imported to be used from here)
 
+from types import ModuleType as _ModuleType
+
 from . import values as _values  # isort: skip (the others need its classes first)
 
 from .atomics import (
@@ -135,3 +137,12 @@ from .types import (
     index,
 )
 from .values import Buffer, BufferRegion, Cursor, Scalar, Tile
+
+
+def __dir__() -> list[str]:
+    """The names of the language, without its modules."""
+    return sorted(
+        name
+        for name, value in globals().items()
+        if not name.startswith("_") and not isinstance(value, _ModuleType)
+    )

@@ -8,8 +8,8 @@ from .. import ir
 from ..dialects import arith, math, tensor, tile
 from ..errors import LanguageError
 from .builder import chip_type, constant
-from .types import DType, f32, i1, i64, index
-from .unloaded import load_hint
+from .types import DType, dtype_hint, f32, i1, i64, index
+from .unloaded import InMemory, load_hint
 from .values import CarriedNumber, Cursor, Scalar, Tile, Value, describe, wrap
 
 _Number = (bool, int, float)
@@ -114,6 +114,18 @@ def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value:
     return Tile(tensor.splat(type_, value.ir, []))
 
 
+def _array_hint(value: Any) -> str | None:
+    """What to do with an array where a value is needed; None for other objects."""
+    if isinstance(value, Value) or is_number(value):
+        return None
+    if not getattr(value, "shape", ()) or not hasattr(value, "dtype"):
+        return None
+    return (
+        "an array is known outside of the kernel only: make it an argument, or compute "
+        "its elements with tl.arange or tl.full"
+    )
+
+
 def unify(what: str, *operands: Any) -> list[Value]:
     """Operands with one element type and one shape.
 
@@ -126,7 +138,7 @@ def unify(what: str, *operands: Any) -> list[Value]:
             raise LanguageError(
                 f"{what}: expected a fragment, a scalar or a number, found "
                 f"{describe(operand)}",
-                load_hint(operand),
+                load_hint(operand) or _array_hint(operand),
             )
     values = [operand for operand in operands if isinstance(operand, Value)]
     if values:
@@ -156,6 +168,9 @@ _FLOAT_HINTS = {"//": "write tl.floor(a / b)"}
 
 def binary(op: str, lhs: Any, rhs: Any) -> Value:
     """``lhs op rhs`` for one of Python's operators."""
+    for operand in (lhs, rhs):
+        if not isinstance(operand, InMemory) and _array_hint(operand):
+            unify(f"'{op}'", operand)  # Raises.
     if not _operands_fit(lhs, rhs):
         return NotImplemented
     if op == "**":
@@ -259,13 +274,19 @@ def _type_like(value: Value, dtype: DType) -> ir.Type:
     return ir.RankedTensorType.get(value.shape, dtype.to_ir())
 
 
-def cast(value: Any, dtype: DType) -> Value:
-    """See :meth:`Value.to`; makes a scalar of a number."""
+def _element_type(dtype: Any) -> DType:
+    """An element type, of the target."""
     if not isinstance(dtype, DType):
         raise LanguageError(
-            f"expected an element type such as tl.f16, found {describe(dtype)}"
+            f"expected an element type such as tl.f16, found {describe(dtype)}",
+            dtype_hint(dtype),
         )
-    dtype = chip_type(dtype)
+    return chip_type(dtype)
+
+
+def cast(value: Any, dtype: DType) -> Value:
+    """See :meth:`Value.to`; makes a scalar of a number."""
+    dtype = _element_type(dtype)
     if is_number(value):
         return wrap(constant(number(value), dtype, None))
     if not isinstance(value, Value) or isinstance(value, Cursor):
@@ -309,7 +330,7 @@ def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
 
 def bitcast(value: Value, dtype: DType) -> Value:
     (value,) = unify("bitcast", value)
-    dtype = chip_type(dtype)
+    dtype = _element_type(dtype)
     if value.dtype.bits != dtype.bits or value.dtype.is_index or dtype.is_index:
         raise LanguageError(
             f"cannot read the bits of {value.dtype} as {dtype}",

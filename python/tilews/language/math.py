@@ -24,7 +24,7 @@ from .arithmetic import (
 )
 from .integers import check_integer
 from .types import i1, i32
-from .values import Tile, Value, wrap
+from .values import Tile, Value, describe, wrap
 
 
 def _unary(
@@ -191,6 +191,12 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
 
 def cdiv(lhs: Any, rhs: Any) -> Any:
     """``lhs / rhs`` for integers, rounded up."""
+    for operand in (lhs, rhs):
+        if is_number(operand) and isinstance(number(operand), float):
+            raise LanguageError(
+                f"tl.cdiv takes integers, found {describe(operand)}",
+                "write tl.ceil(a / b) for floating point",
+            )
     if is_number(lhs) and is_number(rhs):
         return -(-lhs // rhs)
     lhs, rhs = unify("tl.cdiv", lhs, rhs)

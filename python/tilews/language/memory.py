@@ -14,7 +14,7 @@ from .builder import Builder, chip_type, current, index_constant
 from .integers import INT64_MAX, as_integer, check_integer
 from .layouts import SharedSpec, shared_layout
 from .symbolic import difference
-from .types import DType, index
+from .types import DType, dtype_hint, index
 from .unloaded import load_hint
 from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe
 
@@ -48,7 +48,8 @@ def check_dtype(dtype: Any, what: str) -> DType:
     """An element type, of the target; LanguageError unless `dtype` is one."""
     if not isinstance(dtype, DType):
         raise LanguageError(
-            f"{what}: expected an element type such as tl.f16, found {describe(dtype)}"
+            f"{what}: expected an element type such as tl.f16, found {describe(dtype)}",
+            dtype_hint(dtype),
         )
     return chip_type(dtype)
 

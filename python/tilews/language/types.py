@@ -122,6 +122,22 @@ _ALIASES.update(
         "int64": i64,
     }
 )
+# Names of element types in Triton, torch and Python.
+_FOREIGN = {
+    **{"float8e4nv": e4m3, "fp8e4nv": e4m3, "float8e5": e5m2, "fp8e5": e5m2},
+    **{"float8e4b8": e4m3fnuz, "float8e5b16": e5m2fnuz, "float8_e4m3": e4m3},
+    **{"fp64": f64, "fp32": f32, "fp16": f16, "double": f64, "float": f32, "half": f16},
+    **{"int1": i1, "int": i32, "long": i64, "short": i16},
+    **{dtype.name: dtype for dtype in DTYPES},
+}
+
+
+def dtype_hint(value: Any) -> str | None:
+    """What to write for an element type of another library, or for its name."""
+    name = value if isinstance(value, str) else getattr(value, "__name__", str(value))
+    name = str(name).removeprefix("torch.")
+    dtype = _ALIASES.get(name) or _FOREIGN.get(name)
+    return f"write {dtype!r}" if dtype else None
 
 
 def dtype_of_ir(type_: ir.Type) -> DType:
@@ -199,7 +215,8 @@ class Tensor:
             _check_rank("strides", self.strides, self.dims)
         if dtype is not None and not isinstance(dtype, (DType, str)):
             raise LanguageError(
-                f"expected an element type such as tl.f16 or a name, found {dtype!r}"
+                f"expected an element type such as tl.f16 or a name, found {dtype!r}",
+                dtype_hint(dtype),
             )
 
     def __class_getitem__(cls, items: Any) -> Tensor:

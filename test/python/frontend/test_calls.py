@@ -100,7 +100,7 @@ CALLS = {
     ),
     "no array": (
         lambda x, y: scale(x, [1], 1.0),
-        "argument 'Y': expected an array (torch, CuPy, JAX",
+        "argument 'Y': expected an array (NumPy, torch, CuPy, JAX",
     ),
     "stream": (
         lambda x, y: scale(x, y, 1.0, stream=3),
