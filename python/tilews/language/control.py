@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import functools
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from .. import ir
 from ..dialects import gpu, tile
 from ..errors import LanguageError
-from .arithmetic import cast, is_number
+from .arithmetic import cast, is_number, unsigned
 from .builder import current
 from .integers import as_integer, check_integer
 from .memory import static_shape
@@ -301,9 +302,11 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
     """Sets the launch grid and returns the block's coordinates in it.
 
     Args:
-        extents: one to three integer expressions of the kernel's arguments, x first.
-            A kernel that reads no coordinates runs as one block. A kernel that reads
-            them without setting the grid gets its grid with each call.
+        extents: integer expressions of the kernel's arguments, x first. Of more than
+            three, all but the last two share the hardware's x dimension, which
+            ``tl.block_id(0)`` counts. A kernel that reads no coordinates runs as one
+            block. A kernel that reads them without setting the grid gets its grid with
+            each call.
 
     Returns:
         An index scalar for one extent, otherwise a tuple of them.
@@ -313,8 +316,8 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
             conditional, or is no such expression.
     """
     builder = current("tl.grid")
-    if not 1 <= len(extents) <= 3:
-        raise LanguageError(f"tl.grid takes 1 to 3 extents, found {len(extents)}")
+    if not extents:
+        raise LanguageError("tl.grid: the extents are missing", "write tl.grid(1)")
     if "tile.grid" in builder.kernel.attributes:
         raise LanguageError("tl.grid: the grid is set twice", "use tl.block_id")
     if builder.regions:
@@ -325,10 +328,21 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
     for extent in extents:
         if not isinstance(extent, Scalar) or not extent.dtype.is_int:
             static_shape((extent,), "tl.grid")
-    attribute = ir.AffineMapAttr.get(grid_map(builder, list(extents)))
+    count = builtins.max(len(extents) - 2, 1)
+    first, rest = extents[:count], extents[count:]
+    folded = [functools.reduce(operator.mul, first), *rest]
+    attribute = ir.AffineMapAttr.get(grid_map(builder, folded))
     builder.kernel.attributes["tile.grid"] = attribute
-    ids = tuple(block_id(axis) for axis in builtins.range(len(extents)))
+    ids = (*_unfold(block_id(0), first), *map(block_id, builtins.range(1, len(folded))))
     return ids if len(ids) > 1 else ids[0]
+
+
+def _unfold(place: Any, extents: tuple[Any, ...]) -> Iterator[Any]:
+    """Coordinates in a box, the first of which changes fastest."""
+    for extent in extents[:-1]:
+        yield unsigned("umod", place, extent)
+        place = unsigned("udiv", place, extent)
+    yield place
 
 
 def print(*values: Any) -> None:
