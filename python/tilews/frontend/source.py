@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 import linecache
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
@@ -94,6 +95,46 @@ def _parse_file(lines: tuple[str, ...]) -> dict[int, list[_Node]]:
     return functions
 
 
+def _read_lines(function: types.FunctionType) -> tuple[str, ...]:
+    """The lines of the text that holds a function; none if it is not kept."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines and code.co_filename == "<string>":
+        # Python keeps the text of `python -c` since 3.13; before, it is an argument.
+        text = (sys.orig_argv[-len(sys.argv) :] or [""])[0]
+        lines = text.splitlines(keepends=True) if _compiles_to(text, code) else []
+    return tuple(lines)
+
+
+def _compiles_to(text: str, code: CodeType) -> bool:
+    """Whether source text holds a function with this code."""
+    try:
+        pending = [compile(text, code.co_filename, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return False
+    while pending:
+        found = pending.pop()
+        if found == code:
+            return True
+        pending += [const for const in found.co_consts if isinstance(const, CodeType)]
+    return False
+
+
+def _missing_source_hint(filename: str) -> str:
+    """What to do where no source is available."""
+    if filename == "<stdin>":
+        return (
+            "what is typed or piped into Python is not kept: write the kernel in a "
+            "file or a notebook, or type it in Python 3.13"
+        )
+    if filename.startswith("<"):
+        return (
+            "the text that exec runs is not kept: put its lines into linecache.cache "
+            "under the file name that it is compiled with"
+        )
+    return "the file is missing, or has changed since it was imported"
+
+
 def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
     """The syntax tree of a Python function.
 
@@ -101,7 +142,7 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
         KernelError: its source is not available.
     """
     code = function.__code__
-    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
+    lines = _read_lines(function)
     file = SourceFile(code.co_filename, lines)
     place: Place = {
         "filename": file.name,
@@ -120,13 +161,18 @@ def parse(function: types.FunctionType) -> tuple[_Node, SourceFile]:
             **place,
         ) from None
     kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    found = [node for node in found if isinstance(node, kind)]
+    found = [
+        node
+        for node in found
+        if isinstance(node, kind)
+        and getattr(node, "name", code.co_name) == code.co_name
+    ]
     if len(found) > 1:
         found = _at_positions(found, code)
     if not found:
         raise KernelError(
             f"cannot read the source of {function.__qualname__}",
-            hint="write kernels in a file, not at the prompt or through exec",
+            hint=_missing_source_hint(file.name),
             **place,
         )
     if len(found) > 1:

@@ -1,0 +1,90 @@
+"""Where kernels are written: files, notebooks, `python -c`, exec."""
+
+import importlib.util
+import linecache
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import tilews
+
+TEXT = textwrap.dedent("""
+    import numpy as np
+    import tilews
+    import tilews.language as tl
+
+    @tilews.kernel
+    def increment(X: tl.Tensor["8", tl.f32]):
+        X[0] = tl.load(X) + 1.0
+
+    def run():
+        x = np.zeros(8, np.float32)
+        increment(x)
+        return float(x[0])
+""")
+
+
+def python(*arguments, text=None):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("options", [["-c"], ["-W", "ignore", "-Xutf8", "-Bc"]])
+@pytest.mark.parametrize("arguments", [[], ["one", "-c", "two"]])
+def test_an_argument_of_python(options, arguments):
+    found = python(*options, f"{TEXT}print(run())", *arguments)
+    assert found.stdout == "1.0\n", found.stderr
+
+
+def test_what_exec_runs_is_no_argument_of_python():
+    found = python("-c", f"exec({TEXT!r}); run()")
+    assert "<string>:6:1: error: cannot read the source of increment" in found.stderr
+    assert "hint: the text that exec runs is not kept: put its lines" in found.stderr
+
+
+def test_standard_input():
+    found = python("-", text=f"{TEXT}run()\n")
+    assert "<stdin>:6:1: error: cannot read the source of increment" in found.stderr
+    assert "hint: what is typed or piped into Python is not kept" in found.stderr
+
+
+def test_cells_of_notebooks_and_generated_text():
+    # IPython keeps the text of a cell this way.
+    name = "<ipython-input-3-0123456789ab>"
+    lines = TEXT.splitlines(keepends=True)
+    linecache.cache[name] = (len(TEXT), None, lines, name)
+    scope = {}
+    exec(compile(TEXT, name, "exec"), scope)
+    assert scope["run"]() == 1.0
+    linecache.cache[name] = (1, None, ["\n"], name)
+    exec(compile(TEXT, name, "exec"), scope)
+    with pytest.raises(tilews.KernelError, match="cannot read the source of increment"):
+        scope["run"]()
+
+
+def test_a_file_that_changes_after_its_import(tmp_path):
+    path = tmp_path / "changing.py"
+    path.write_text(TEXT)
+    spec = importlib.util.spec_from_file_location("changing", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text(TEXT.replace("def increment", "def decrement"))
+    linecache.checkcache()
+    with pytest.raises(tilews.KernelError) as caught:
+        module.run()
+    assert (
+        caught.value.hint == "the file is missing, or has changed since it was imported"
+    )
+    path.write_text(TEXT)
+    linecache.checkcache()
+    x = np.zeros(8, np.float32)
+    module.increment(x)
+    assert x[0] == 1.0
