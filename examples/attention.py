@@ -24,7 +24,7 @@ def attention(
     DEPTH: tl.constexpr = 64,
     QUERIES: tl.constexpr = 64,
     KEYS: tl.constexpr = 64,
-):
+) -> None:
     B, S, H, _ = Q.shape
     L = K.shape[1]
     x, h, b = tl.grid(tl.cdiv(S, QUERIES), H, B)
@@ -62,7 +62,9 @@ def attention(
     Y[b, m : m + QUERIES, h, 0:DEPTH] = (out / total[:, None]).to(Y.dtype)
 
 
-def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.ndarray:
+def reference(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, *, causal: bool
+) -> np.ndarray:
     """The result in float64."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     scores = np.einsum("bshd,blhd->bhsl", q, k) / math.sqrt(q.shape[-1])
@@ -71,7 +73,8 @@ def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.n
         scores = np.where(future, -np.inf, scores)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
-    return np.einsum("bhsl,blhd->bshd", weights, v)
+    expected: np.ndarray = np.einsum("bhsl,blhd->bshd", weights, v)
+    return expected
 
 
 def example(length: int = 200, heads: int = 2) -> list[np.ndarray]:
@@ -87,4 +90,4 @@ if __name__ == "__main__":
     for causal in (False, True):
         support.run(attention, args, causal=causal)
         name = "causal attention" if causal else "attention"
-        support.report(name, args[-1], reference(*args[:-1], causal))
+        support.report(name, args[-1], reference(*args[:-1], causal=causal))

@@ -20,7 +20,7 @@ def block_sparse(
     C: tl.Tensor["M, N:64", "T"],
     BLOCK: tl.constexpr = 64,
     BLOCKS: tl.constexpr = 132,
-):
+) -> None:
     M, K = A.shape
     N = B.shape[1]
     tl.grid(BLOCKS)
@@ -41,7 +41,9 @@ def reference(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
     rows, columns, steps = mask.shape
     left = a.astype(np.float64).reshape(rows, 64, steps, 64)
     right = b.astype(np.float64).reshape(steps, 64, columns, 64)
-    result = np.einsum("ijk,iakb,kbjc->iajc", mask, left, right, optimize=True)
+    result: np.ndarray = np.einsum(
+        "ijk,iakb,kbjc->iajc", mask, left, right, optimize=True
+    )
     return result.reshape(rows * 64, columns * 64)
 
 

@@ -21,7 +21,7 @@ def gemm(
     A: tl.Tensor["M, K:8", tl.f16],
     B: tl.Tensor["K, N:8", tl.f16],
     C: tl.Tensor["M, N:8", tl.f32],
-):
+) -> None:
     M, K = A.shape
     N = B.shape[1]
     bx, by = tl.grid(tl.cdiv(N, 64), tl.cdiv(M, 64))
@@ -53,7 +53,7 @@ def by_hand(module: ir.Module) -> None:
     kernel = schedule.find_kernel(module)
     schedule.annotate_instructions(kernel)
     (loop,) = schedule.pipelined_loops(kernel)
-    body = [op.operation.opview for op in loop.body.operations]
+    body = [op.operation.opview for op in loop.regions[0].blocks[0].operations]
     copies = [op for op in body if isinstance(op, tile.CopyOp)]
     (matmul,) = (op for op in body if isinstance(op, tile.GemmOp))
 

@@ -29,7 +29,7 @@ def gemm(
     A: tl.Tensor["M, K:64", tl.f16],
     B: tl.Tensor["K, N:64", tl.f16],
     C: tl.Tensor["M, N:64", tl.f32],
-):
+) -> None:
     M, K = A.shape
     N = B.shape[1]
     bx, by = tl.grid(tl.cdiv(N, 64), tl.cdiv(M, 64))

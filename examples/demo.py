@@ -5,8 +5,11 @@ AMD GPUs, runs them on the reference interpreter, and compares the results with 
 float64.
 """
 
+import functools
 import pathlib
 import time
+from collections.abc import Callable
+from typing import Any
 
 import gemm
 import numpy as np
@@ -17,12 +20,13 @@ from rich.table import Table
 import support
 from tilews import ir, sim
 from tilews.compiler import CompiledKernel, compile_file, find_ptxas
+from tilews.dispatch import Kernel
 from tilews.language import f16
 
 CHIPS = ("sm_80", "sm_90a", "gfx942", "gfx1100")
 HERE = pathlib.Path(__file__).parent
 # Each kernel with its module and the values of its open element types.
-KERNELS = {
+KERNELS: dict[str, tuple[Kernel, Any, dict[str, Any]]] = {
     "gemm": (gemm.gemm, gemm, {"T": f16}),
     "softmax": (softmax.softmax, softmax, {}),
 }
@@ -60,13 +64,9 @@ def compile_all() -> Table:
         table.add_column(column, justify="right")
     for name, (kernel, _, dtypes) in KERNELS.items():
         for chip in CHIPS:
-            sources = {
-                "Python": lambda kernel=kernel, chip=chip, dtypes=dtypes: (
-                    kernel.compile(chip, **dtypes)
-                ),
-                ".mlir": lambda name=name, chip=chip: compile_file(
-                    HERE / f"{name}.mlir", chip
-                ),
+            sources: dict[str, Callable[[], Any]] = {
+                "Python": functools.partial(kernel.compile, chip, **dtypes),
+                ".mlir": functools.partial(compile_file, HERE / f"{name}.mlir", chip),
             }
             for source, compile_kernel in sources.items():
                 start = time.perf_counter()
@@ -80,7 +80,7 @@ def compile_all() -> Table:
     return table
 
 
-def run_file(name: str, args: list[np.ndarray]) -> None:
+def run_file(name: str, *args: np.ndarray) -> None:
     """Interprets the kernel of an .mlir file."""
     with ir.Context():
         sim.run(ir.Module.parseFile(str(HERE / f"{name}.mlir")), name, args)
@@ -92,9 +92,9 @@ def run_all() -> Table:
     for column in ("kernel", "from", "shape", "largest error", "relative to largest"):
         table.add_column(column)
     for name, (kernel, module, _) in KERNELS.items():
-        runs = {
+        runs: dict[str, Callable[..., None]] = {
             "Python": kernel,
-            ".mlir": lambda *args, name=name: run_file(name, list(args)),
+            ".mlir": functools.partial(run_file, name),
         }
         for source, run in runs.items():
             args = module.example()

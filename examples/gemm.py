@@ -5,6 +5,7 @@ the result with numpy.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,12 @@ import tilews.language as tl
 
 
 @tilews.func
-def gelu(x):
+def gelu(x: Any) -> Any:
     return 0.5 * x * (1.0 + tl.erf(x * (1 / math.sqrt(2))))
 
 
 @tilews.func
-def relu(x):
+def relu(x: Any) -> Any:
     return tl.maximum(x, 0.0)
 
 
@@ -33,7 +34,7 @@ def gemm(
     BM: tl.constexpr = 128,
     BN: tl.constexpr = 128,
     BK: tl.constexpr = 64,
-):
+) -> None:
     M, K = A.shape
     N = B.shape[0]
     bx, by = tl.grid(tl.cdiv(N, BN), tl.cdiv(M, BM))
@@ -52,7 +53,8 @@ def gemm(
 def reference(a: np.ndarray, b: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """The result in float64."""
     result = a.astype(np.float64) @ b.astype(np.float64).T + bias
-    return np.maximum(result, 0)
+    expected: np.ndarray = np.maximum(result, 0)
+    return expected
 
 
 def example(m: int = 200, n: int = 328, k: int = 264) -> list[np.ndarray]:

@@ -7,6 +7,8 @@ there is one, else on the CPU by the reference interpreter. Compares the result 
 numpy.
 """
 
+from typing import Any
+
 import numpy as np
 
 import support
@@ -21,7 +23,7 @@ NOTHING, OWN, ALL = 0, 1, 2
 
 
 @tilews.func
-def publish(kind, value, Words, place):
+def publish(kind: int, value: Any, Words: tl.Buffer, place: Any) -> None:
     """Stores a kind and a sum as one word, so that they cannot be torn apart."""
     bits = value.bitcast(tl.i32).to(tl.i64) & 0xFFFFFFFF
     tl.atomic_store((tl.i64(kind) << 32) | bits, Words[place])
@@ -34,7 +36,7 @@ def prefix_sum(
     Words: tl.Tensor["W", tl.i64],
     Next: tl.Tensor["1", tl.i32],
     BLOCK: tl.constexpr = 8192,
-):
+) -> None:
     """Words has WINDOW words of kind ALL and sum 0, and then one for each block."""
     tl.grid(tl.cdiv(X.shape[0], BLOCK))
     # Blocks take numbers as they start, so that those before have started, too.

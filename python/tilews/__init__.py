@@ -4,10 +4,13 @@ Importing the package is cheap. MLIR is loaded with the first use of
 ``tilews.kernel``, or the first import of a module that needs it.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .errors import CompileError, KernelError
+
+if TYPE_CHECKING:
+    from .decorator import func, kernel
 
 __all__ = ["CompileError", "KernelError", "__version__", "func", "kernel"]
 

@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from . import ir
-from .chips import find_chip, fp8_family
+from ._support.chips import find_chip, fp8_family
 from .compiler import warp_size
 from .dialects import gpu
 from .errors import KernelError

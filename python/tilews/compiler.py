@@ -14,7 +14,7 @@ from . import _observers, ir
 from ._mlir_libs import _tilews
 from ._observers import on_messages
 from ._support import files, tool_path
-from .chips import find_chip
+from ._support.chips import find_chip
 from .errors import CompileError
 from .runtime import LoadedKernel
 from .runtime.pairs import pair

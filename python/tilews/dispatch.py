@@ -21,9 +21,9 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
 
 from . import ir
+from ._support.chips import find_chip
 from .build import BlockShape, build_module
 from .cache import MakeCache
-from .chips import find_chip
 from .compiler import CompiledKernel, compile_module
 from .errors import CompileError, LanguageError
 from .frontend.source import captured_names

@@ -230,11 +230,18 @@ def _field_names(kind: Any) -> list[str] | None:
 
 
 def _annotation(function: types.FunctionType, annotation: Any) -> Any:
-    """An annotation, evaluated if it is text."""
-    if not isinstance(annotation, str):
+    """An annotation, evaluated if it is text; of Annotated[...], the part for us."""
+    if isinstance(annotation, str):
+        closure = inspect.getclosurevars(function).nonlocals
+        annotation = eval(annotation, function.__globals__, closure)
+    if typing.get_origin(annotation) is not typing.Annotated:
         return annotation
-    closure = inspect.getclosurevars(function).nonlocals
-    return eval(annotation, function.__globals__, closure)
+    ours = [
+        each
+        for each in annotation.__metadata__
+        if isinstance(each, (Tensor, DType)) or each is constexpr
+    ]
+    return ours[0] if ours else typing.get_args(annotation)[0]
 
 
 class Signature:

@@ -11,7 +11,7 @@ import click
 
 from .._command_line import refuse_ignored
 from .._support import files
-from ..chips import find_chip
+from .._support.chips import find_chip
 from ..errors import CompileError
 from . import processes
 from .check import CHIPS, Finding, Options, with_target

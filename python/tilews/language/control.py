@@ -49,6 +49,10 @@ class Persistent:
     rasterize: tuple[str, int] | None
     ping_pong: bool
 
+    def __iter__(self) -> Iterator[Any]:
+        """Refuses what is no loop of a kernel, where the tiles have coordinates."""
+        raise LanguageError("tl.persistent works only in a for loop of a kernel")
+
 
 def range(
     start: Any,

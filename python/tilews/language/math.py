@@ -29,8 +29,8 @@ from .values import Tile, Value, describe, wrap
 
 def _unary(
     name: str, op: Callable[[ir.Value], ir.Value], summary: str
-) -> Callable[[Any], Value]:
-    def function(value: Any) -> Value:
+) -> Callable[[Any], Any]:
+    def function(value: Any) -> Any:
         (value,) = unify(f"tl.{name}", float(value) if is_number(value) else value)
         if not value.dtype.is_float:
             raise LanguageError(
@@ -64,7 +64,7 @@ trunc = _unary("trunc", math_ops.trunc, "The integer towards zero")
 round = _unary("round", math_ops.roundeven, "The nearest integer, ties to even")
 
 
-def sigmoid(value: Any) -> Value:
+def sigmoid(value: Any) -> Any:
     """``1 / (1 + exp(-x))``, element by element."""
     return 1.0 / (1.0 + exp(-value))
 
@@ -118,7 +118,7 @@ fmin = _extremum(
 )
 
 
-def fma(a: Any, b: Any, c: Any) -> Value:
+def fma(a: Any, b: Any, c: Any) -> Any:
     """``a * b + c``, rounded once."""
     a, b, c = unify("tl.fma", a, b, c)
     if not a.dtype.is_float:
@@ -134,25 +134,25 @@ def clamp(value: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(value, low), high)
 
 
-def isnan(value: Any) -> Value:
+def isnan(value: Any) -> Any:
     """Whether elements are NaN; false for integers."""
     (value,) = unify("tl.isnan", value)
     return value != value
 
 
-def isinf(value: Any) -> Value:
+def isinf(value: Any) -> Any:
     """Whether elements are an infinity; false for integers."""
     (value,) = unify("tl.isinf", value)
     return abs(value) == math.inf if value.dtype.is_float else value != value
 
 
-def isfinite(value: Any) -> Value:
+def isfinite(value: Any) -> Any:
     """Whether elements are neither NaN nor an infinity; true for integers."""
     (value,) = unify("tl.isfinite", value)
     return abs(value) < math.inf if value.dtype.is_float else value == value
 
 
-def pow(base: Any, exponent: Any) -> Value:
+def pow(base: Any, exponent: Any) -> Any:
     """``base ** exponent``, element by element."""
     (base,) = unify("tl.pow", base)
     return base**exponent
@@ -205,17 +205,17 @@ def cdiv(lhs: Any, rhs: Any) -> Any:
     return wrap(arith.ceildivsi(lhs.ir, rhs.ir))
 
 
-def udiv(lhs: Any, rhs: Any) -> Value:
+def udiv(lhs: Any, rhs: Any) -> Any:
     """``lhs // rhs`` of unsigned integers."""
     return unsigned("udiv", lhs, rhs)
 
 
-def umod(lhs: Any, rhs: Any) -> Value:
+def umod(lhs: Any, rhs: Any) -> Any:
     """``lhs % rhs`` of unsigned integers."""
     return unsigned("umod", lhs, rhs)
 
 
-def ushr(lhs: Any, rhs: Any) -> Value:
+def ushr(lhs: Any, rhs: Any) -> Any:
     """``lhs >> rhs`` that shifts in zeros (a logical shift)."""
     return unsigned("ushr", lhs, rhs)
 
@@ -243,8 +243,8 @@ def _integers(what: str, *values: Any) -> list[Value]:
 
 def _unary_of_bits(
     name: str, op: Callable[[ir.Value], ir.Value], summary: str
-) -> Callable[[Any], Value]:
-    def function(value: Any) -> Value:
+) -> Callable[[Any], Any]:
+    def function(value: Any) -> Any:
         (value,) = _integers(f"tl.{name}", value)
         return wrap(op(value.ir))
 
@@ -262,19 +262,19 @@ ctz = _unary_of_bits(
 )
 
 
-def mulhi(lhs: Any, rhs: Any) -> Value:
+def mulhi(lhs: Any, rhs: Any) -> Any:
     """The upper half of ``lhs * rhs`` of signed integers, in twice their width."""
     lhs, rhs = _integers("tl.mulhi", lhs, rhs)
     return wrap(arith.MulSIExtendedOp(lhs.ir, rhs.ir).high)
 
 
-def umulhi(lhs: Any, rhs: Any) -> Value:
+def umulhi(lhs: Any, rhs: Any) -> Any:
     """The upper half of ``lhs * rhs`` of unsigned integers, in twice their width."""
     lhs, rhs = _integers("tl.umulhi", lhs, rhs)
     return wrap(arith.MulUIExtendedOp(lhs.ir, rhs.ir).high)
 
 
-def byte_perm(low: Any, high: Any, selector: int) -> Value:
+def byte_perm(low: Any, high: Any, selector: int) -> Any:
     """Four of the eight bytes of two 32-bit integers.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ir
-from ..chips import fp8_family
+from .._support.chips import fp8_family
 from ..dialects import tile
 from ..errors import LanguageError
 from .builder import current

@@ -12,7 +12,7 @@ from .composed.combining import reduce_by, scan_by
 from .math import fmax, fmin
 from .shapes import as_scalar, check_axis, check_tile, expand_dims
 from .types import i1
-from .values import Scalar, Tile, describe
+from .values import Tile, describe
 
 _KINDS = ("sum", "max", "min", "absmax", "absmin", "and", "or", "xor", "any", "all")
 _PAIRWISE: dict[str, Callable[[Any, Any], Any]] = {
@@ -72,62 +72,52 @@ def reduce(
     return result if result.shape else as_scalar(result)
 
 
-def sum(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
+def sum(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The sum along an axis, or of all elements; see :func:`reduce`."""
     return reduce(value, "sum", axis, keepdims)
 
 
-def max(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
+def max(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The maximum along an axis; NaN only if all elements are."""
     return reduce(value, "max", axis, keepdims)
 
 
-def min(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
+def min(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The minimum along an axis; NaN only if all elements are."""
     return reduce(value, "min", axis, keepdims)
 
 
-def absmax(
-    value: Tile, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+def absmax(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The largest absolute value along an axis."""
     return reduce(value, "absmax", axis, keepdims)
 
 
-def absmin(
-    value: Tile, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+def absmin(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The smallest absolute value along an axis."""
     return reduce(value, "absmin", axis, keepdims)
 
 
-def reduce_and(
-    value: Tile, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+def reduce_and(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The bitwise and along an axis."""
     return reduce(value, "and", axis, keepdims)
 
 
-def reduce_or(
-    value: Tile, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+def reduce_or(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The bitwise or along an axis."""
     return reduce(value, "or", axis, keepdims)
 
 
-def reduce_xor(
-    value: Tile, axis: int | None = None, keepdims: bool = False
-) -> Tile | Scalar:
+def reduce_xor(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """The bitwise exclusive or along an axis."""
     return reduce(value, "xor", axis, keepdims)
 
 
-def any(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
+def any(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """Whether any element along an axis is true (other than zero)."""
     return reduce(value, "any", axis, keepdims)
 
 
-def all(value: Tile, axis: int | None = None, keepdims: bool = False) -> Tile | Scalar:
+def all(value: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     """Whether all elements along an axis are true (other than zero)."""
     return reduce(value, "all", axis, keepdims)
 
@@ -181,16 +171,16 @@ def scan(
     return Tile(tile.scan(attribute, value.ir, axis, reverse=reverse))
 
 
-def cumsum(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
+def cumsum(value: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running sum along an axis."""
     return scan(value, "sum", axis, reverse)
 
 
-def cummax(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
+def cummax(value: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running maximum along an axis."""
     return scan(value, "max", axis, reverse)
 
 
-def cummin(value: Tile, axis: int = 0, reverse: bool = False) -> Any:
+def cummin(value: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running minimum along an axis."""
     return scan(value, "min", axis, reverse)

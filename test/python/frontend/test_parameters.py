@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import typing
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -161,6 +162,29 @@ def test_named_tuples_and_optional_tensors_of_typing():
     arguments = scale.compile("gfx942", bias=None).manifest["arguments"]
     names = [argument["name"] for argument in arguments]
     assert names == ["X", "Y", "how_factor", "how_times", "offset_by"]
+
+
+@tilews.kernel
+def annotated(
+    X: Annotated[tl.Buffer, tl.Tensor("M, 16", tl.f32)],
+    factor: Annotated[float, "any other metadata", tl.f32] = 2.0,
+    bias: Annotated[tl.Buffer | None, tl.Tensor("16", tl.f32) | None] = None,
+    how: Annotated[Offset, "a structure"] = Offset(1.0),
+    ROWS: Annotated[int, tl.constexpr] = 1,
+):
+    row = tl.grid(tl.cdiv(X.shape[0], ROWS)) * ROWS
+    y = tl.load(X[row, 0], (ROWS, 16)) * factor + how.by
+    if bias is not None:
+        y = y + tl.load(bias)[None, :]
+    X[row, 0] = y
+
+
+def test_annotated_types():
+    x = A.copy()
+    annotated(x)
+    np.testing.assert_allclose(x, 2 * A + 1, 1e-6)
+    annotated(x, 0.5, BIAS, ROWS=2)
+    np.testing.assert_allclose(x, A + 1.5 + BIAS, 1e-5)
 
 
 @dataclasses.dataclass

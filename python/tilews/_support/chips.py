@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from .errors import CompileError
+from ..errors import CompileError
 
 #: GPUs and families, and their chips; without spaces, in lower case.
 _GPUS = {
