@@ -2,7 +2,8 @@
 
 docs/dialect.md and docs/passes.md come from the .td files, the pipelines in passes.md
 and all of docs/pipeline.md (pipeline.py) from the compiler, docs/debugging.md from the
-output of the tools (debugging.py), and docs/timeline.svg from the simulator
+output of the tools (debugging.py), docs/reference from the docstrings of
+tilews.language (reference.py), and docs/timeline.svg from the simulator
 (timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
 verifier.
 """
@@ -117,6 +118,7 @@ def main() -> None:
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
     pages["debugging.md"] = importlib.import_module("debugging").render()
+    pages |= importlib.import_module("reference").render()
     pages["timeline.svg"] = importlib.import_module("timeline").render()
     rationale = ROOT / "docs/rationale.md"
     pages["rationale.md"] = sync_errors(rationale.read_text())

@@ -15,6 +15,17 @@ from .atomics import (
     atomic_xor,
     fence,
 )
+from .bits import (
+    byte_perm,
+    clz,
+    ctz,
+    mulhi,
+    popcount,
+    udiv,
+    umod,
+    umulhi,
+    ushr,
+)
 from .composed.joining import cat, flip, join, permute, split, stack
 from .composed.ordering import argmax, argmin, argsort, sort, topk
 from .composed.random import philox, rand, randint, randn
@@ -34,13 +45,10 @@ from .control import (
 from .layouts import with_layout
 from .math import (
     abs,
-    byte_perm,
     cdiv,
     ceil,
     clamp,
-    clz,
     cos,
-    ctz,
     erf,
     exp,
     exp2,
@@ -58,8 +66,6 @@ from .math import (
     log10,
     maximum,
     minimum,
-    mulhi,
-    popcount,
     pow,
     round,
     rsqrt,
@@ -69,10 +75,6 @@ from .math import (
     tan,
     tanh,
     trunc,
-    udiv,
-    umod,
-    umulhi,
-    ushr,
     where,
 )
 from .matmul import gemm, gemm_sp

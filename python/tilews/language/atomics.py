@@ -136,6 +136,14 @@ def atomic_add(
     Raises:
         LanguageError: the element types differ, `order` or `scope` is none of the
             above, or `mask` does not fit.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_add(10, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [10, 11, 12, 13]
     """
     return _update("add", value, dest, order, scope, mask)
 
@@ -148,7 +156,18 @@ def atomic_max(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each element by the maximum of it and `value`, as :func:`atomic_add`."""
+    """Replaces each element by the maximum of it and `value`, as :func:`atomic_add`.
+
+    Integers compare as signed.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_max(2, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [2, 2, 2, 3]
+    """
     return _update("max", value, dest, order, scope, mask)
 
 
@@ -160,7 +179,18 @@ def atomic_min(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each element by the minimum of it and `value`, as :func:`atomic_add`."""
+    """Replaces each element by the minimum of it and `value`, as :func:`atomic_add`.
+
+    Integers compare as signed.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_min(2, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [0, 1, 2, 2]
+    """
     return _update("min", value, dest, order, scope, mask)
 
 
@@ -172,7 +202,16 @@ def atomic_and(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each integer by its bitwise and with `value`, as :func:`atomic_add`."""
+    """Replaces each integer by its bitwise and with `value`, as :func:`atomic_add`.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_and(2, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [0, 0, 2, 2]
+    """
     return _update("and", value, dest, order, scope, mask)
 
 
@@ -184,7 +223,16 @@ def atomic_or(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each integer by its bitwise or with `value`, as :func:`atomic_add`."""
+    """Replaces each integer by its bitwise or with `value`, as :func:`atomic_add`.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_or(2, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [2, 3, 2, 3]
+    """
     return _update("or", value, dest, order, scope, mask)
 
 
@@ -196,7 +244,16 @@ def atomic_xor(
     scope: Scope | None = None,
     mask: Tile | None = None,
 ) -> Tile | Scalar:
-    """Replaces each integer by its exclusive or with `value`, as :func:`atomic_add`."""
+    """Replaces each integer by its exclusive or with `value`, as :func:`atomic_add`.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_xor(2, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [2, 3, 0, 1]
+    """
     return _update("xor", value, dest, order, scope, mask)
 
 
@@ -211,6 +268,14 @@ def atomic_exchange(
     """Replaces each element by `value`, as :func:`atomic_add`.
 
     Without a use of its result it is an atomic store.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_exchange(7, counts[2])
+        2
+        >>> tl.load(counts)
+        [0, 1, 7, 3]
     """
     return _update("exchange", value, dest, order, scope, mask)
 
@@ -231,6 +296,13 @@ def atomic_store(
 
     Raises:
         LanguageError: as :func:`atomic_add`.
+
+    Example:
+        >>> flags = tl.alloc_shared((2,), tl.i32)
+        >>> flags[0:2] = tl.zeros((2,), tl.i32)
+        >>> tl.atomic_store(1, flags[0], order="release")
+        >>> tl.load(flags)
+        [1, 0]
     """
     _attributes(order, scope, "tl.atomic_store", ("relaxed", "release"))
     drop_result(_update("exchange", value, dest, order, scope, None))
@@ -256,6 +328,14 @@ def atomic_cas(
 
     Raises:
         LanguageError: as :func:`atomic_add`.
+
+    Example:
+        >>> counts = tl.alloc_shared((4,), tl.i32)
+        >>> counts[0:4] = tl.arange(4)
+        >>> tl.atomic_cas(2, 9, counts[0:4])
+        [0, 1, 2, 3]
+        >>> tl.load(counts)
+        [0, 1, 9, 3]
     """
     what = "tl.atomic_cas"
     attributes = _attributes(order, scope, what)
@@ -290,6 +370,12 @@ def atomic_load(
     Raises:
         LanguageError: the region has no static size, or `order` or `scope` is none of
             the above.
+
+    Example:
+        >>> flags = tl.alloc_shared((2,), tl.i32)
+        >>> flags[0:2] = tl.arange(2)
+        >>> tl.atomic_load(flags[1], order="acquire")
+        1
     """
     what = "tl.atomic_load"
     attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
@@ -324,5 +410,27 @@ def fence(
 
     Raises:
         LanguageError: `order` or `scope` is none of the above.
+
+    Example:
+        @tilews.kernel
+        def sum_blocks(
+            X: tl.Tensor["N, 64", tl.i32],
+            Parts: tl.Tensor["N", tl.i32],
+            Done: tl.Tensor["1", tl.i32],
+            Y: tl.Tensor["1", tl.i32],
+        ):
+            i = tl.grid(X.shape[0])
+            Parts[i] = tl.sum(tl.load(X[i, 0:64]))
+            tl.fence(order="release")
+            if tl.atomic_add(1, Done[0]) == tl.num_blocks() - 1:  # the last block
+                tl.fence(order="acquire")
+                total = 0
+                for j in tl.range(tl.num_blocks()):
+                    total += tl.load(Parts[j])
+                Y[0] = total
+
+        x, y = np.ones((9, 64), np.int32), np.zeros(1, np.int32)
+        sum_blocks(x, np.zeros(9, np.int32), np.zeros(1, np.int32), y)
+        assert y[0] == x.sum()
     """
     tile.FenceOp(**_attributes(order, scope, "tl.fence", _ORDERS[1:]))

@@ -81,6 +81,13 @@ def range(
     Raises:
         LanguageError: a bound is no integer, the step is not positive, or an option has
             the wrong type or excludes another one.
+
+    Example:
+        >>> total = tl.zeros((2,), tl.i32)
+        >>> for i in tl.range(1, 5):
+        ...     total += i * tl.arange(2)
+        >>> total
+        [0, 10]
     """
     if stop is None:
         start, stop = 0, start
@@ -145,6 +152,22 @@ def pipelined(
         LanguageError: `stage` or `order` is missing or is no list of such numbers.
         KernelError: the lists do not fit the body, or a statement would come before
             one that it depends on.
+
+    Example:
+        @tilews.kernel
+        def sum_tiles(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
+            tl.grid(1)
+            As = tl.alloc_shared((64, 64), tl.f16)
+            acc = tl.zeros((64, 64), tl.f32)
+            n = tl.cdiv(A.shape[1], 64)
+            for k in tl.pipelined(n, num_stages=3, stage=[0, 2], order=[0, 1]):
+                tl.copy(A[0, k * 64], As)  # stage 0
+                acc += tl.load(As).to(tl.f32)  # stage 2
+            C[0, 0] = acc
+
+        a, c = np.ones((64, 512), np.float16), np.zeros((64, 64), np.float32)
+        sum_tiles(a, c)
+        assert (c == 8).all()
     """
     bounds = range(start, stop, step, num_stages=num_stages)
     if num_stages is None:
@@ -182,6 +205,11 @@ def static_range(*bounds: int) -> Sequence[int]:
 
     Raises:
         LanguageError: a bound is known only at run time.
+
+    Example:
+        >>> rows = tuple(tl.arange(3) + i for i in tl.static_range(2))
+        >>> tl.stack(rows)
+        [[0, 1, 2], [1, 2, 3]]
     """
     for bound in bounds:
         if isinstance(bound, Value):
@@ -219,6 +247,18 @@ def persistent(
     Raises:
         LanguageError: an argument has the wrong type, or only one of `order` and
             `panel` is given.
+
+    Example:
+        @tilews.kernel
+        def number_tiles(C: tl.Tensor["M, N", tl.i32]):
+            tl.grid(4)  # four blocks for any number of tiles
+            nx, ny = tl.cdiv(C.shape[1], 8), tl.cdiv(C.shape[0], 8)
+            for x, y in tl.persistent(nx, ny):
+                C[y * 8, x * 8] = tl.full((8, 8), tl.block_id().to(tl.i32), tl.i32)
+
+        c = np.zeros((24, 16), np.int32)
+        number_tiles(c)  # two tiles in a row, three rows of tiles
+        assert (c[::8, ::8] == [[0, 1], [2, 3], [0, 1]]).all()
     """
     if not 1 <= len(extents) <= 3:
         raise LanguageError(f"tl.persistent takes 1 to 3 extents, found {len(extents)}")
@@ -250,6 +290,17 @@ def rasterize(order: str = "row", panel: int = 8) -> None:
 
     Raises:
         LanguageError: an argument is out of range, or the order was set before.
+
+    Example:
+        @tilews.kernel
+        def copy(A: tl.Tensor["M, N", tl.f16], C: tl.Tensor["M, N", tl.f16]):
+            tl.rasterize("row", panel=4)
+            x, y = tl.grid(tl.cdiv(A.shape[1], 64), tl.cdiv(A.shape[0], 64))
+            C[y * 64, x * 64] = tl.load(A[y * 64, x * 64], (64, 64))
+
+        a, c = np.ones((100, 200), np.float16), np.zeros((100, 200), np.float16)
+        copy(a, c)  # the order of the blocks does not change the result
+        assert (c == a).all()
     """
     attributes = current("tl.rasterize").kernel.attributes
     if "tile.rasterize" in attributes:
@@ -270,6 +321,11 @@ def use_swizzle(panel: int, order: str = "row", enable: bool = True) -> None:
 
     Raises:
         LanguageError: as for :func:`rasterize`.
+
+    Example:
+        >>> tl.use_swizzle(8)  # the same as tl.rasterize("row", panel=8)
+        >>> tl.block_id()
+        0
     """
     current("tl.use_swizzle")
     if not isinstance(enable, bool):
@@ -291,13 +347,46 @@ def _axis(axis: int, what: str) -> gpu.Dimension:
 
 
 def block_id(axis: int = 0) -> Scalar:
-    """The block's coordinate in the grid, an index, along an axis (0, 1 or 2)."""
+    """The block's coordinate in the grid, an index, along an axis.
+
+    Args:
+        axis: 0, 1 or 2, for x, y and z.
+
+    Raises:
+        LanguageError: called outside of a kernel, or the axis is out of range.
+
+    Example:
+        @tilews.kernel
+        def numbers(C: tl.Tensor["N", tl.i32]):
+            C[tl.block_id()] = tl.block_id().to(tl.i32)
+
+        c = np.zeros(5, np.int32)
+        numbers(c, grid=(5,))  # the kernel sets no grid, so the call does
+        assert (c == np.arange(5)).all()
+    """
     current("tl.block_id").reads_grid = True
     return Scalar(gpu.block_id(_axis(axis, "tl.block_id")), index)
 
 
 def num_blocks(axis: int = 0) -> Scalar:
-    """The extent of the grid, an index, along an axis (0, 1 or 2)."""
+    """The extent of the grid, an index, along an axis.
+
+    Args:
+        axis: 0, 1 or 2, for x, y and z.
+
+    Raises:
+        LanguageError: called outside of a kernel, or the axis is out of range.
+
+    Example:
+        @tilews.kernel
+        def extents(C: tl.Tensor["2", tl.i32]):
+            tl.grid(3, 2)
+            C[0], C[1] = tl.num_blocks(0), tl.num_blocks(1)
+
+        c = np.zeros(2, np.int32)
+        extents(c)
+        assert c.tolist() == [3, 2]
+    """
     current("tl.num_blocks").reads_grid = True
     return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
 
@@ -318,6 +407,17 @@ def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:
     Raises:
         LanguageError: the grid was set before, is set inside a run-time loop or
             conditional, or is no such expression.
+
+    Example:
+        @tilews.kernel
+        def transpose(A: tl.Tensor["M, N", tl.f32], C: tl.Tensor["N, M", tl.f32]):
+            x, y = tl.grid(tl.cdiv(A.shape[1], 32), tl.cdiv(A.shape[0], 32))
+            C[x * 32, y * 32] = tl.load(A[y * 32, x * 32], (32, 32)).T
+
+        a = np.arange(50 * 70, dtype=np.float32).reshape(50, 70)
+        c = np.zeros((70, 50), np.float32)
+        transpose(a, c)
+        assert (c == a.T).all()
     """
     builder = current("tl.grid")
     if not extents:
@@ -358,6 +458,11 @@ def print(*values: Any) -> None:
 
     Raises:
         LanguageError: a value is a buffer.
+
+    Example:
+        >>> tl.print("sum", tl.sum(tl.arange(4)))  # block (0, 0, 0): sum 6
+        >>> tl.sum(tl.arange(4))  # in the examples of this reference: 6
+        6
     """
     current("tl.print")
     for value in values:
@@ -376,6 +481,23 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
 
     Raises:
         LanguageError: `condition` is neither.
+
+    Example:
+        @tilews.kernel
+        def invert(X: tl.Tensor["64", tl.f32]):
+            x = tl.load(X)
+            tl.device_assert(x != 0.0, "a zero has no inverse")
+            X[0] = 1.0 / x
+
+        x = np.full(64, 4, np.float32)
+        invert(x)
+        assert (x == 0.25).all()
+        try:
+            invert(np.zeros(64, np.float32))
+        except tilews.sim.SimulationError as error:
+            assert "a zero has no inverse" in str(error)
+        else:
+            assert False
     """
     current("tl.device_assert")
     if is_number(condition):

@@ -142,6 +142,17 @@ def with_layout(fragment: Tile, layout: FragmentSpec) -> Tile:
 
     Raises:
         LanguageError: `layout` is no layout of the fragment.
+
+    Example:
+        @tilews.kernel(threads=32)
+        def double(X: tl.Tensor["64", tl.f32], Y: tl.Tensor["64", tl.f32]):
+            x = tl.load(X)
+            x = tl.with_layout(x, lambda thread, register: 2 * thread + register)
+            Y[0] = 2.0 * x
+
+        x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+        double(x, y)
+        assert (y == 2 * x).all()
     """
     what = "tl.with_layout"
     if not isinstance(fragment, Tile):

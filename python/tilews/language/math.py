@@ -1,4 +1,4 @@
-"""Elementwise functions of fragments and scalars, and of their bits."""
+"""Elementwise functions of fragments and scalars."""
 
 from __future__ import annotations
 
@@ -20,16 +20,26 @@ from .arithmetic import (
     is_number,
     number,
     unify,
-    unsigned,
 )
-from .integers import check_integer
-from .types import i1, i32
+from .types import i1
 from .values import Tile, Value, describe, wrap
 
 
 def _unary(
-    name: str, op: Callable[[ir.Value], ir.Value], summary: str
+    name: str,
+    op: Callable[[ir.Value], ir.Value],
+    summary: str,
+    example: tuple[float, float],
 ) -> Callable[[Any], Any]:
+    """A function of floating point.
+
+    Args:
+        name: its name.
+        op: makes the operation.
+        summary: what it returns.
+        example: an argument and its result.
+    """
+
     def function(value: Any) -> Any:
         (value,) = unify(f"tl.{name}", float(value) if is_number(value) else value)
         if not value.dtype.is_float:
@@ -40,37 +50,78 @@ def _unary(
         return wrap(op(value.ir))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary}, element by element."
+    argument, result = example
+    function.__doc__ = f"""{summary}, element by element.
+
+    Args:
+        value: a fragment, a scalar or a number of floating point.
+
+    Returns:
+        A value of the same shape and element type.
+
+    Raises:
+        LanguageError: the value is no floating point.
+
+    Example:
+        >>> tl.{name}({argument})
+        {result}
+    """
     return function
 
 
-exp = _unary("exp", math_ops.exp, "The exponential")
-exp2 = _unary("exp2", math_ops.exp2, "The power of two")
-expm1 = _unary("expm1", math_ops.expm1, "The exponential minus one")
-log = _unary("log", math_ops.log, "The natural logarithm")
-log2 = _unary("log2", math_ops.log2, "The logarithm to base two")
-log10 = _unary("log10", math_ops.log10, "The logarithm to base ten")
-log1p = _unary("log1p", math_ops.log1p, "The logarithm of one plus x")
-sqrt = _unary("sqrt", math_ops.sqrt, "The square root")
-rsqrt = _unary("rsqrt", math_ops.rsqrt, "The reciprocal of the square root")
-sin = _unary("sin", math_ops.sin, "The sine")
-cos = _unary("cos", math_ops.cos, "The cosine")
-tan = _unary("tan", math_ops.tan, "The tangent")
-tanh = _unary("tanh", math_ops.tanh, "The hyperbolic tangent")
-erf = _unary("erf", math_ops.erf, "The error function")
-floor = _unary("floor", math_ops.floor, "The largest integer not above")
-ceil = _unary("ceil", math_ops.ceil, "The smallest integer not below")
-trunc = _unary("trunc", math_ops.trunc, "The integer towards zero")
-round = _unary("round", math_ops.roundeven, "The nearest integer, ties to even")
+exp = _unary("exp", math_ops.exp, "The exponential", (1.0, 2.71828))
+exp2 = _unary("exp2", math_ops.exp2, "The power of two", (3.0, 8.0))
+expm1 = _unary("expm1", math_ops.expm1, "The exponential minus one", (1.0, 1.71828))
+log = _unary("log", math_ops.log, "The natural logarithm", (10.0, 2.30259))
+log2 = _unary("log2", math_ops.log2, "The logarithm to base two", (8.0, 3.0))
+log10 = _unary("log10", math_ops.log10, "The logarithm to base ten", (1000.0, 3.0))
+log1p = _unary("log1p", math_ops.log1p, "The logarithm of one plus x", (1.0, 0.69315))
+sqrt = _unary("sqrt", math_ops.sqrt, "The square root", (2.0, 1.41421))
+rsqrt = _unary("rsqrt", math_ops.rsqrt, "The reciprocal of the square root", (4.0, 0.5))
+sin = _unary("sin", math_ops.sin, "The sine", (1.0, 0.84147))
+cos = _unary("cos", math_ops.cos, "The cosine", (1.0, 0.5403))
+tan = _unary("tan", math_ops.tan, "The tangent", (1.0, 1.55741))
+tanh = _unary("tanh", math_ops.tanh, "The hyperbolic tangent", (1.0, 0.76159))
+erf = _unary("erf", math_ops.erf, "The error function", (1.0, 0.8427))
+floor = _unary("floor", math_ops.floor, "The largest integer not above", (-1.5, -2.0))
+ceil = _unary("ceil", math_ops.ceil, "The smallest integer not below", (-1.5, -1.0))
+trunc = _unary("trunc", math_ops.trunc, "The integer towards zero", (-1.5, -1.0))
+round = _unary(
+    "round", math_ops.roundeven, "The nearest integer, ties to even", (2.5, 2.0)
+)
 
 
 def sigmoid(value: Any) -> Any:
-    """``1 / (1 + exp(-x))``, element by element."""
+    """``1 / (1 + exp(-x))``, element by element.
+
+    Args:
+        value: a fragment, a scalar or a number of floating point.
+
+    Raises:
+        LanguageError: the value is no floating point.
+
+    Example:
+        >>> tl.sigmoid(1.0)
+        0.73106
+    """
     return 1.0 / (1.0 + exp(-value))
 
 
 def abs(value: Any) -> Any:
-    """The absolute value, element by element; a Python number for a Python number."""
+    """The absolute value, element by element; a Python number for a Python number.
+
+    The lowest integer of a type has none in that type, and stays as it is.
+
+    Args:
+        value: a fragment, a scalar or a number.
+
+    Raises:
+        LanguageError: the value is memory, or nothing to compute with.
+
+    Example:
+        >>> tl.abs(tl.arange(-2, 2))
+        [2, 1, 0, 1]
+    """
     if is_number(value):
         return builtins.abs(number(value))
     (value,) = unify("tl.abs", value)
@@ -84,6 +135,7 @@ def _extremum(
     on_int: Callable[..., Any],
     on_number: Callable[..., Any],
     summary: str,
+    with_nan: str,
 ) -> Callable[[Any, Any], Any]:
     def function(lhs: Any, rhs: Any) -> Any:
         if is_number(lhs) and is_number(rhs):
@@ -92,7 +144,21 @@ def _extremum(
         return wrap((on_float if lhs.dtype.is_float else on_int)(lhs.ir, rhs.ir))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary}; integers compare as signed."
+    larger = name.endswith("max") or name.startswith("max")
+    function.__doc__ = f"""{summary}; integers compare as signed.
+
+    Args:
+        lhs, rhs: fragments, scalars or numbers of one element type. Shapes broadcast.
+
+    Raises:
+        LanguageError: the element types differ, or the shapes do not broadcast.
+
+    Example:
+        >>> tl.{name}(tl.arange(4), 2)
+        {[2, 2, 2, 3] if larger else [0, 1, 2, 2]}
+        >>> tl.{name}(tl.full((1,), math.nan, tl.f32), 1.0)
+        [{with_nan}]
+    """
     return function
 
 
@@ -100,26 +166,43 @@ maximum = _extremum(
     "maximum",
     *(arith.maximumf, arith.maxsi, builtins.max),
     "The larger of two values, NaN if one of them is",
+    "nan",
 )
 minimum = _extremum(
     "minimum",
     *(arith.minimumf, arith.minsi, builtins.min),
     "The smaller of two values, NaN if one of them is",
+    "nan",
 )
 fmax = _extremum(
     "fmax",
     *(arith.maxnumf, arith.maxsi, builtins.max),
     "The larger of two values, the other one if one is NaN",
+    "1.0",
 )
 fmin = _extremum(
     "fmin",
     *(arith.minnumf, arith.minsi, builtins.min),
     "The smaller of two values, the other one if one is NaN",
+    "1.0",
 )
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
-    """``a * b + c``, rounded once."""
+    """``a * b + c``, rounded once.
+
+    Args:
+        a, b, c: fragments, scalars or numbers of one floating point type. Shapes
+            broadcast.
+
+    Raises:
+        LanguageError: the operands are integers, have different element types, or
+            shapes that do not broadcast.
+
+    Example:
+        >>> tl.fma(tl.arange(3).to(tl.f32), 2.0, 0.5)
+        [0.5, 2.5, 4.5]
+    """
     a, b, c = unify("tl.fma", a, b, c)
     if not a.dtype.is_float:
         raise LanguageError(f"tl.fma takes floating point, found {a.dtype}")
@@ -130,30 +213,92 @@ def clamp(value: Any, low: Any, high: Any) -> Any:
     """`value`, but at least `low` and at most `high`; NaN if one of them is.
 
     Where `low` is above `high`, the result is `high`.
+
+    Args:
+        value, low, high: fragments, scalars or numbers of one element type. Shapes
+            broadcast.
+
+    Raises:
+        LanguageError: the element types differ, or the shapes do not broadcast.
+
+    Example:
+        >>> tl.clamp(tl.arange(-2, 4), 0, 2)
+        [0, 0, 0, 1, 2, 2]
     """
     return minimum(maximum(value, low), high)
 
 
 def isnan(value: Any) -> Any:
-    """Whether elements are NaN; false for integers."""
+    """Whether elements are NaN, as i1; false for integers.
+
+    Args:
+        value: a fragment, a scalar or a number.
+
+    Raises:
+        LanguageError: the value is memory, or nothing to compute with.
+
+    Example:
+        >>> x = tl.arange(3).to(tl.f32)
+        >>> tl.isnan(x / x)
+        [True, False, False]
+    """
     (value,) = unify("tl.isnan", value)
     return value != value
 
 
 def isinf(value: Any) -> Any:
-    """Whether elements are an infinity; false for integers."""
+    """Whether elements are an infinity, as i1; false for integers.
+
+    Args:
+        value: a fragment, a scalar or a number.
+
+    Raises:
+        LanguageError: the value is memory, or nothing to compute with.
+
+    Example:
+        >>> x = tl.arange(3).to(tl.f32)
+        >>> tl.isinf(1.0 / x)
+        [True, False, False]
+    """
     (value,) = unify("tl.isinf", value)
     return abs(value) == math.inf if value.dtype.is_float else value != value
 
 
 def isfinite(value: Any) -> Any:
-    """Whether elements are neither NaN nor an infinity; true for integers."""
+    """Whether elements are neither NaN nor an infinity, as i1; true for integers.
+
+    Args:
+        value: a fragment, a scalar or a number.
+
+    Raises:
+        LanguageError: the value is memory, or nothing to compute with.
+
+    Example:
+        >>> x = tl.arange(3).to(tl.f32)
+        >>> tl.isfinite(1.0 / x)
+        [False, True, True]
+    """
     (value,) = unify("tl.isfinite", value)
     return abs(value) < math.inf if value.dtype.is_float else value == value
 
 
 def pow(base: Any, exponent: Any) -> Any:
-    """``base ** exponent``, element by element."""
+    """``base ** exponent``, element by element.
+
+    Args:
+        base: a fragment, a scalar or a number. Floating point, unless the exponent is
+            a Python number from 1 to 4.
+        exponent: the same, of the same element type.
+
+    Raises:
+        LanguageError: the operands are integers, or do not fit.
+
+    Example:
+        >>> tl.pow(tl.arange(4).to(tl.f32), 0.5)
+        [0.0, 1.0, 1.41421, 1.73205]
+        >>> tl.pow(tl.arange(4), 2)
+        [0, 1, 4, 9]
+    """
     (base,) = unify("tl.pow", base)
     return base**exponent
 
@@ -168,7 +313,13 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
         if_true, if_false: fragments, scalars or numbers of one element type.
 
     Raises:
-        LanguageError: the types differ, or the shapes do not broadcast.
+        LanguageError: the types differ, the condition is no i1, or the shapes do not
+            broadcast.
+
+    Example:
+        >>> x = tl.arange(4)
+        >>> tl.where(x % 2 == 0, x, -1)
+        [0, -1, 2, -1]
     """
     if not isinstance(condition, Value):
         return if_true if condition else if_false
@@ -190,7 +341,21 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
 
 
 def cdiv(lhs: Any, rhs: Any) -> Any:
-    """``lhs / rhs`` for integers, rounded up."""
+    """``lhs / rhs`` for integers, rounded up.
+
+    Args:
+        lhs, rhs: fragments, scalars or numbers of one integer type. Two Python numbers
+            give a Python number.
+
+    Raises:
+        LanguageError: the operands are no integers, or their types differ.
+
+    Example:
+        >>> tl.cdiv(130, 64)
+        3
+        >>> tl.cdiv(tl.arange(5), 2)
+        [0, 1, 1, 2, 2]
+    """
     for operand in (lhs, rhs):
         if is_number(operand) and isinstance(number(operand), float):
             raise LanguageError(
@@ -205,107 +370,8 @@ def cdiv(lhs: Any, rhs: Any) -> Any:
     return wrap(arith.ceildivsi(lhs.ir, rhs.ir))
 
 
-def udiv(lhs: Any, rhs: Any) -> Any:
-    """``lhs // rhs`` of unsigned integers."""
-    return unsigned("udiv", lhs, rhs)
-
-
-def umod(lhs: Any, rhs: Any) -> Any:
-    """``lhs % rhs`` of unsigned integers."""
-    return unsigned("umod", lhs, rhs)
-
-
-def ushr(lhs: Any, rhs: Any) -> Any:
-    """``lhs >> rhs`` that shifts in zeros (a logical shift)."""
-    return unsigned("ushr", lhs, rhs)
-
-
 def logical_not(value: Any) -> Any:
     """``not value`` for a condition."""
     if not isinstance(value, Value):
         return not value
     return binary("^", as_condition(value, "'not'"), 1)
-
-
-# ===--- Bits of integers ---=== #
-
-
-def _integers(what: str, *values: Any) -> list[Value]:
-    """Integers of one type and shape; Python numbers alone are i32."""
-    operands = [value for value in values if isinstance(value, Value)]
-    if not operands:
-        values = tuple(i32(value) for value in values)
-    found = unify(what, *values)
-    if not found[0].dtype.is_int or found[0].dtype.is_bool:
-        raise LanguageError(f"{what} takes integers, found {found[0].dtype}")
-    return found
-
-
-def _unary_of_bits(
-    name: str, op: Callable[[ir.Value], ir.Value], summary: str
-) -> Callable[[Any], Any]:
-    def function(value: Any) -> Any:
-        (value,) = _integers(f"tl.{name}", value)
-        return wrap(op(value.ir))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{summary}, element by element."
-    return function
-
-
-popcount = _unary_of_bits("popcount", math_ops.ctpop, "The number of bits that are one")
-clz = _unary_of_bits(
-    "clz", math_ops.ctlz, "The number of leading zero bits; the width for 0"
-)
-ctz = _unary_of_bits(
-    "ctz", math_ops.cttz, "The number of trailing zero bits; the width for 0"
-)
-
-
-def mulhi(lhs: Any, rhs: Any) -> Any:
-    """The upper half of ``lhs * rhs`` of signed integers, in twice their width."""
-    lhs, rhs = _integers("tl.mulhi", lhs, rhs)
-    return wrap(arith.MulSIExtendedOp(lhs.ir, rhs.ir).high)
-
-
-def umulhi(lhs: Any, rhs: Any) -> Any:
-    """The upper half of ``lhs * rhs`` of unsigned integers, in twice their width."""
-    lhs, rhs = _integers("tl.umulhi", lhs, rhs)
-    return wrap(arith.MulUIExtendedOp(lhs.ir, rhs.ir).high)
-
-
-def byte_perm(low: Any, high: Any, selector: int) -> Any:
-    """Four of the eight bytes of two 32-bit integers.
-
-    Args:
-        low, high: i32; bytes 0 to 3 are those of `low`, 4 to 7 those of `high`, each
-            from the least significant one on.
-        selector: a Python integer of 16 bits; its digits in base 16, from the least
-            significant one on, are the bytes of the result. ``0x3210`` is `low`.
-
-    Raises:
-        LanguageError: the operands are not i32, or a digit of the selector is above 7.
-    """
-    low, high = _integers("tl.byte_perm", low, high)
-    if low.dtype != i32:
-        raise LanguageError(f"tl.byte_perm takes i32, found {low.dtype}")
-    selector = check_integer(selector, "tl.byte_perm: the selector", 0, 0x7777)
-    result: Any = 0
-    for place in range(4):
-        digit = selector >> 4 * place & 0xF
-        if digit > 7:
-            raise LanguageError(
-                f"tl.byte_perm: digit {place} of the selector {selector:#x} is "
-                f"{digit}, expected at most 7"
-            )
-        source = low if digit < 4 else high
-        result = result | _byte(source, digit % 4, place)
-    return result
-
-
-def _byte(value: Any, source: int, dest: int) -> Any:
-    """A byte of a 32-bit integer at another place, with zeros around it."""
-    byte = value & (0xFF << 8 * source)
-    if source > dest:
-        return (value >> 8 * (source - dest)) & (0xFF << 8 * dest)
-    return byte << 8 * (dest - source)

@@ -94,6 +94,7 @@ def gemm(
         lhs: MxK matrix in shared memory or a fragment; KxM with `transpose_lhs`.
         rhs: KxN matrix in shared memory or a fragment; NxK with `transpose_rhs`.
         acc: MxN fragment to add to; zeros if not given.
+        transpose_lhs, transpose_rhs: whether an operand is stored transposed.
         clear: whether the accumulator counts as zero.
         policy: how warps divide the result: 'square', 'full_row' or 'full_col'.
         allow_tf32: whether f32 operands may be rounded to 10 bits of fraction.
@@ -106,6 +107,27 @@ def gemm(
     Raises:
         LanguageError: an operand is no matrix of static shape, the policy is unknown,
             or the chip does not multiply these types of fp8.
+        KernelError: the shapes or the types of the operands and the accumulator do not
+            fit.
+
+    Example:
+        @tilews.kernel
+        def multiply(
+            A: tl.Tensor["64, 32", tl.f16],
+            B: tl.Tensor["128, 32", tl.f16],
+            C: tl.Tensor["64, 128", tl.f32],
+        ):
+            As = tl.alloc_shared((64, 32), tl.f16)
+            Bs = tl.alloc_shared((128, 32), tl.f16)
+            tl.copy(A, As)
+            tl.copy(B, Bs)
+            C[0, 0] = tl.gemm(As, Bs, transpose_rhs=True)
+
+        a = (np.arange(64 * 32) % 7).reshape(64, 32).astype(np.float16)
+        b = (np.arange(128 * 32) % 5).reshape(128, 32).astype(np.float16)
+        c = np.zeros((64, 128), np.float32)
+        multiply(a, b, c)
+        assert (c == a.astype(np.float32) @ b.T).all()
     """
     _check("tl.gemm", lhs=lhs, rhs=rhs)
     _check_fp8(lhs, rhs, "tl.gemm")
@@ -149,6 +171,28 @@ def gemm_sp(
 
     Raises:
         LanguageError: as for :func:`gemm`.
+
+    Example:
+        @tilews.kernel
+        def multiply(
+            A: tl.Tensor["64, 32", tl.f16],
+            E: tl.Tensor["64, 4", tl.i16],
+            B: tl.Tensor["64, 32", tl.f16],
+            C: tl.Tensor["64, 32", tl.f32],
+        ):
+            As, Es = tl.alloc_shared((64, 32), tl.f16), tl.alloc_shared((64, 4), tl.i16)
+            Bs = tl.alloc_shared((64, 32), tl.f16)
+            tl.copy(A, As)
+            tl.copy(E, Es)
+            tl.copy(B, Bs)
+            C[0, 0] = tl.gemm_sp(As, Es, Bs)
+
+        a, b = np.ones((64, 32), np.float16), np.ones((64, 32), np.float16)
+        b[1::4] = 2.0  # rows 1, 5, ...
+        e = np.full((64, 4), 0x4444, np.int16)  # the nonzeros are elements 0 and 1 of 4
+        c = np.zeros((64, 32), np.float32)
+        multiply(a, e, b, c)
+        assert (c == 16 * (1 + 2)).all()
     """
     _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
     _check_fp8(lhs, rhs, "tl.gemm_sp")

@@ -87,6 +87,12 @@ def alloc_shared(
 
     Raises:
         LanguageError: the shape is not static, or the layout does not fit the buffer.
+
+    Example:
+        >>> As = tl.alloc_shared((2, 4), tl.f16)
+        >>> As[0, 0] = tl.full((2, 4), 1.0, tl.f16)
+        >>> tl.load(As)
+        [[1, 1, 1, 1], [1, 1, 1, 1]]
     """
     what = "tl.alloc_shared"
     current(what)
@@ -119,6 +125,13 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
 
     Raises:
         LanguageError: `buffer` is no buffer, or the shape is not static.
+        KernelError: the buffer is not shared, or the number of bytes differs.
+
+    Example:
+        >>> words = tl.alloc_shared((4,), tl.i32)
+        >>> words[0] = tl.full((4,), 0x00020001, tl.i32)
+        >>> tl.load(tl.view(words, (4, 2), tl.i16))
+        [[1, 2], [1, 2], [1, 2], [1, 2]]
     """
     _check_buffer(buffer, "tl.view")
     shape = static_shape(shape, "tl.view")
@@ -139,6 +152,16 @@ def may_alias(a: Buffer, b: Buffer) -> None:
     Raises:
         LanguageError: an argument is not a parameter of the kernel, both are the same,
             or the declaration is in a loop or a conditional.
+
+    Example:
+        @tilews.kernel
+        def double(A: tl.Tensor["64", tl.f32], C: tl.Tensor["64", tl.f32]):
+            tl.may_alias(A, C)
+            C[0] = 2.0 * tl.load(A)
+
+        x = np.ones(64, np.float32)
+        double(x, x)  # without the declaration, a LaunchError
+        assert (x == 2).all()
     """
     builder = current("tl.may_alias")
     if builder.regions:
@@ -295,6 +318,20 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
 
     Raises:
         LanguageError: an argument is no buffer or region, or the element types differ.
+        KernelError: the sizes differ, or no side has one.
+
+    Example:
+        @tilews.kernel
+        def copy_rows(A: tl.Tensor["M, 64", tl.f16], C: tl.Tensor["M, 64", tl.f16]):
+            i = tl.grid(tl.cdiv(A.shape[0], 32))
+            As = tl.alloc_shared((32, 64), tl.f16)
+            tl.copy(A[i * 32, 0], As)  # 32 x 64, the size of As
+            tl.copy(As, C[i * 32, 0])
+
+        a = np.arange(50 * 64).reshape(50, 64).astype(np.float16)
+        c = np.zeros_like(a)
+        copy_rows(a, c)  # the second block has 18 rows
+        assert (c == a).all()
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
     gathers.refuse_indices(dest, "tl.copy: the destination")
@@ -352,6 +389,16 @@ def load(
     Raises:
         LanguageError: `source` is no buffer or region, its extents are unknown and no
             shape is given, `pad` has another type, or `mask` does not fit.
+
+    Example:
+        @tilews.kernel
+        def minimum(X: tl.Tensor["N", tl.f32], Y: tl.Tensor["1", tl.f32]):
+            x = tl.load(X[0], (64,), pad=math.inf)  # infinity after the last element
+            Y[0] = tl.minimum(tl.min(x), tl.load(X[0]))
+
+        y = np.zeros(1, np.float32)
+        minimum(np.arange(3, 40, dtype=np.float32), y)
+        assert y[0] == 3
     """
     source = as_region(source, "tl.load")
     if shape is not None:
@@ -449,6 +496,17 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     Raises:
         LanguageError: the element types differ, `value` is no such value, or `mask`
             does not fit.
+        KernelError: the shapes differ.
+
+    Example:
+        @tilews.kernel
+        def fill(C: tl.Tensor["N", tl.i32], D: tl.Tensor["2", tl.i32]):
+            tl.store(tl.arange(64), C[0])  # the same as C[0] = tl.arange(64)
+            tl.store(7, D[0:2])
+
+        c, d = np.zeros(10, np.int32), np.zeros(2, np.int32)
+        fill(c, d)  # elements 10 to 63 are dropped
+        assert (c == np.arange(10)).all() and (d == 7).all()
     """
     dest = as_region(dest, "tl.store")
     value = as_stored(value, dest, "tl.store")

@@ -47,6 +47,19 @@ def specialize() -> Specialize:
 
     Raises:
         LanguageError: called outside of a kernel.
+
+    Example:
+        @tilews.kernel
+        def halves(C: tl.Tensor["128", tl.i32]):
+            with tl.specialize():
+                with tl.role("first", warps=1):
+                    C[0] = tl.full((64,), 1, tl.i32)
+                with tl.role("second", warps=1):
+                    C[64] = tl.full((64,), 2, tl.i32)
+
+        c = np.zeros(128, np.int32)
+        halves(c)
+        assert (c == np.repeat([1, 2], 64)).all()
     """
     current("tl.specialize")
     return Specialize()
@@ -67,6 +80,19 @@ def role(name: str, *, warps: int, registers: int | None = None) -> Role:
 
     Raises:
         LanguageError: an argument has another type or is out of range.
+
+    Example:
+        @tilews.kernel
+        def split_rows(A: tl.Tensor["128, 64", tl.f32], C: tl.Tensor["128", tl.f32]):
+            with tl.specialize():
+                for i in tl.static_range(2):
+                    with tl.role(f"rows{i}", warps=4):
+                        rows = tl.load(A[i * 64 : i * 64 + 64, :])
+                        C[i * 64] = tl.sum(rows, axis=1)
+
+        a, c = np.ones((128, 64), np.float32), np.zeros(128, np.float32)
+        split_rows(a, c)
+        assert (c == 64).all()
     """
     current("tl.role")
     if not isinstance(name, str) or not name.isidentifier():
@@ -86,6 +112,23 @@ def role_registers(*, math: int, load: int) -> None:
 
     Raises:
         LanguageError: a number is out of range, or the registers were set before.
+
+    Example:
+        @tilews.kernel(threads=128)
+        def sum_tiles(A: tl.Tensor["64, K:8", tl.f16], C: tl.Tensor["64, 64", tl.f32]):
+            tl.grid(1)
+            tl.role_registers(math=232, load=40)
+            As = tl.alloc_shared((64, 64), tl.f16)
+            acc = tl.zeros((64, 64), tl.f32)
+            for k in tl.range(tl.cdiv(A.shape[1], 64), num_stages=3):
+                tl.copy(A[0, k * 64], As)
+                acc += tl.load(As).to(tl.f32)
+            C[0, 0] = acc
+
+        a, c = np.ones((64, 512), np.float16), np.zeros((64, 64), np.float32)
+        sum_tiles(a, c)
+        assert (c == 8).all()
+        assert "setmaxnreg" in sum_tiles.compile("sm_90a").ptx
     """
     kernel = current("tl.role_registers").kernel
     math = _check_registers(math, "tl.role_registers: math")
@@ -113,14 +156,38 @@ class Channel:
 
     The producer acquires, fills and commits a slot; then each consumer waits for it,
     reads and releases it. Each side has its own cursor and advances it once for each
-    transaction. A producer, for example::
+    transaction.
 
-        p = ch.cursor()
-        for k in tl.range(n):
-            ch.acquire(p)
-            tl.copy(A[m, k * 64], tl.slot(As, p))
-            ch.commit(p)
-            p = ch.advance(p)
+    Attributes:
+        depth: the number of slots.
+
+    Example:
+        @tilews.kernel  # 4 + 4 warps
+        def copy(A: tl.Tensor["M:64, 64", tl.f16], C: tl.Tensor["M, 64", tl.f16]):
+            tl.grid(1)
+            n = tl.cdiv(A.shape[0], 64)
+            As = tl.alloc_shared((64, 64), tl.f16, versions=2)
+            ch = tl.channel(As, producer="tma")
+            with tl.specialize():
+                with tl.role("store", warps=4):
+                    q = ch.cursor()
+                    for i in tl.range(n):
+                        ch.wait(q)
+                        C[i * 64, 0] = tl.load(tl.slot(As, q))
+                        ch.release(q)
+                        q = ch.advance(q)
+                with tl.role("load", warps=4):
+                    p = ch.cursor()
+                    for i in tl.range(n):
+                        ch.acquire(p)
+                        tl.copy(A[i * 64, 0], tl.slot(As, p))
+                        ch.commit(p)
+                        p = ch.advance(p)
+
+        a = np.arange(512 * 64).reshape(512, 64).astype(np.float16)
+        c = np.zeros_like(a)
+        copy(a, c)
+        assert (c == a).all()
     """
 
     ir: ir.Value
@@ -190,6 +257,27 @@ def channel(
     Raises:
         LanguageError: the numbers of versions differ, a buffer is not shared, or the
             producer is unknown.
+
+    Example:
+        @tilews.kernel
+        def hand_over(C: tl.Tensor["64", tl.i32]):
+            As = tl.alloc_shared((64,), tl.i32, versions=1)
+            ch = tl.channel(As, producer="simt")
+            with tl.specialize():
+                with tl.role("write", warps=1):
+                    p = ch.cursor()
+                    ch.acquire(p)
+                    tl.store(tl.arange(64), tl.slot(As, p))
+                    ch.commit(p)
+                with tl.role("read", warps=1):
+                    q = ch.cursor()
+                    ch.wait(q)
+                    C[0] = tl.load(tl.slot(As, q))
+                    ch.release(q)
+
+        c = np.zeros(64, np.int32)
+        hand_over(c)
+        assert (c == np.arange(64)).all()
     """
     what = "tl.channel"
     current(what)
@@ -235,6 +323,31 @@ def slot(buffer: Buffer, cursor: Cursor) -> Buffer:
 
     Raises:
         LanguageError: the buffer is not shared, or the numbers of slots differ.
+
+    Example:
+        @tilews.kernel
+        def fill_slots(C: tl.Tensor["3, 64", tl.i32]):
+            As = tl.alloc_shared((64,), tl.i32, versions=3)
+            ch = tl.channel(As)
+            with tl.specialize():
+                with tl.role("write", warps=1):
+                    p = ch.cursor()
+                    for i in tl.range(3):
+                        ch.acquire(p)
+                        tl.store(i.to(tl.i32), tl.slot(As, p)[0:64])
+                        ch.commit(p)
+                        p = ch.advance(p)
+                with tl.role("read", warps=1):
+                    q = ch.cursor()
+                    for i in tl.range(3):
+                        ch.wait(q)
+                        C[i, 0:64] = tl.load(tl.slot(As, q))
+                        ch.release(q)
+                        q = ch.advance(q)
+
+        c = np.zeros((3, 64), np.int32)
+        fill_slots(c)
+        assert (c == [[0], [1], [2]]).all()
     """
     current("tl.slot")
     if not isinstance(buffer, Buffer) or not buffer.is_shared or not buffer.ndim:

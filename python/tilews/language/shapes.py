@@ -49,6 +49,10 @@ def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
 
     Raises:
         LanguageError: the shape is not static, or an argument has the wrong type.
+
+    Example:
+        >>> tl.full((2, 3), 0.5, tl.f16)
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
     current("tl.full")
     shape = static_shape(shape, "tl.full")
@@ -61,16 +65,30 @@ def full(shape: Sequence[int], value: Any, dtype: DType) -> Tile:
 
 
 def zeros(shape: Sequence[int], dtype: DType) -> Tile:
-    """A fragment of zeros; arguments and errors as for :func:`full`."""
+    """A fragment of zeros; arguments and errors as for :func:`full`.
+
+    Example:
+        >>> tl.zeros((2, 2), tl.i32)
+        [[0, 0], [0, 0]]
+    """
     return full(static_shape(shape, "tl.zeros"), 0, check_dtype(dtype, "tl.zeros"))
 
 
 def iota(shape: Sequence[int], axis: int = 0, dtype: DType = i32) -> Tile:
     """A fragment whose elements are their coordinates along `axis`.
 
+    Args:
+        shape: static extents.
+        axis: the axis, negative ones counted from the last.
+        dtype: an integer type.
+
     Raises:
         LanguageError: the shape is not static, the axis is out of range, or `dtype` is
             no integer type.
+
+    Example:
+        >>> tl.iota((2, 3), axis=1)
+        [[0, 1, 2], [0, 1, 2]]
     """
     current("tl.iota")
     shape = static_shape(shape, "tl.iota")
@@ -85,8 +103,19 @@ def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
 
     With one bound, that is `stop`, and `start` is zero.
 
+    Args:
+        start, stop: Python integers. Their difference is the extent; it need not be a
+            power of two.
+        dtype: an integer type.
+
     Raises:
-        LanguageError: a bound is no Python integer.
+        LanguageError: a bound is no Python integer, or `dtype` is no integer type.
+
+    Example:
+        >>> tl.arange(4)
+        [0, 1, 2, 3]
+        >>> tl.arange(-2, 1)
+        [-2, -1, 0]
     """
     if stop is None:
         start, stop = 0, start
@@ -104,8 +133,16 @@ def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
 def broadcast_to(value: Any, shape: Sequence[int]) -> Tile:
     """A fragment or a scalar repeated to `shape`, by numpy's rules.
 
+    Args:
+        value: a fragment or a scalar.
+        shape: static extents.
+
     Raises:
         LanguageError: the shapes do not fit.
+
+    Example:
+        >>> tl.broadcast_to(tl.arange(3), (2, 3))
+        [[0, 1, 2], [0, 1, 2]]
     """
     shape = static_shape(shape, "tl.broadcast_to")
     if isinstance(value, Scalar):
@@ -122,8 +159,18 @@ def broadcast_to(value: Any, shape: Sequence[int]) -> Tile:
 def expand_dims(value: Tile, axis: int) -> Tile:
     """A fragment with a dimension of extent one inserted before `axis`.
 
+    ``x[:, None]`` does the same.
+
+    Args:
+        value: a fragment.
+        axis: the place of the new dimension; negative ones count from the end.
+
     Raises:
-        LanguageError: the axis is out of range.
+        LanguageError: `value` is no fragment, or the axis is out of range.
+
+    Example:
+        >>> tl.expand_dims(tl.arange(3), 1)
+        [[0], [1], [2]]
     """
     value = check_tile(value, "tl.expand_dims")
     axis = check_axis(axis, value.ndim + 1, "tl.expand_dims")
@@ -237,6 +284,12 @@ def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
 
     Raises:
         LanguageError: `axes` is no permutation of the dimensions.
+
+    Example:
+        >>> tl.transpose(tl.arange(6).reshape(2, 3))
+        [[0, 3], [1, 4], [2, 5]]
+        >>> tl.transpose(tl.arange(4).reshape(1, 2, 2), (0, 2, 1))
+        [[[0, 2], [1, 3]]]
     """
     value = check_tile(value, "tl.transpose")
     axes = range(value.ndim)[::-1] if axes is None else axes
@@ -251,8 +304,17 @@ def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
 def reshape(value: Tile, shape: Sequence[int]) -> Tile:
     """The same elements, counted row by row, with another shape.
 
+    Args:
+        value: a fragment.
+        shape: static extents, with as many elements.
+
     Raises:
         LanguageError: the shape is not static.
+        KernelError: the shape has another number of elements.
+
+    Example:
+        >>> tl.reshape(tl.arange(6), (2, 3))
+        [[0, 1, 2], [3, 4, 5]]
     """
     value = check_tile(value, "tl.reshape")
     shape = static_shape(shape, "tl.reshape")

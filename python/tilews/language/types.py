@@ -18,7 +18,31 @@ class DType:
     """An element type.
 
     Integers have no sign of their own: they count as signed, and operations that
-    differ have an unsigned form (``tl.udiv``, ``tl.umod``, ``tl.ushr``).
+    differ have an unsigned form (``tl.udiv``, ``tl.umod``, ``tl.ushr``). Calling a type
+    converts a number or a value: ``tl.i32(3)``.
+
+    Attributes:
+        name: as in ``tl.f16``.
+        mlir: the type in MLIR.
+        bits: the width; 64 for ``index``.
+        is_float: whether it is floating point.
+
+    Example:
+        >>> third = tl.full((1,), 1.0, tl.f64) / 3.0
+        >>> third.to(tl.f32)
+        [0.33333334]
+        >>> tl.stack([third.to(t).to(tl.f32) for t in (tl.f16, tl.bf16)])
+        [[0.33325195], [0.33398438]]
+        >>> fp8 = (tl.e4m3, tl.e5m2, tl.e4m3fnuz, tl.e5m2fnuz)
+        >>> tl.stack([third.to(t).to(tl.f32) for t in fp8])
+        [[0.34375], [0.3125], [0.34375], [0.3125]]
+        >>> integers = (tl.i4, tl.i8, tl.i16, tl.i32, tl.i64)
+        >>> tl.stack([(third * 3e3).to(t).to(tl.i64) for t in integers])
+        [[7], [127], [1000], [1000], [1000]]
+        >>> tl.sum(third.to(tl.i1).to(tl.i32)) + tl.index(2)
+        3
+        >>> assert tl.index.is_index and tl.i8.is_int and tl.i1.is_bool
+        >>> assert tl.f16.numpy == np.float16
     """
 
     name: str
@@ -38,6 +62,7 @@ class DType:
 
     @property
     def is_bool(self) -> bool:
+        """Whether this is ``i1``, the type of comparisons."""
         return self.name == "i1"
 
     def to_ir(self) -> ir.Type:
@@ -157,7 +182,23 @@ def dtype_of_array(array: Any) -> DType:
 
 
 class constexpr:
-    """Annotation of a parameter that is a Python value when the kernel is built."""
+    """Annotation of a parameter that is a Python value when the kernel is built.
+
+    Any hashable value is possible, also a function or an element type. Each value makes
+    a kernel of its own.
+
+    Example:
+        @tilews.kernel
+        def apply(X: tl.Tensor["64", tl.f32], F: tl.constexpr, N: tl.constexpr = 2):
+            x = tl.load(X)
+            for _ in tl.static_range(N):
+                x = F(x)
+            X[0] = x
+
+        x = np.full(64, 81, np.float32)
+        apply(x, tl.sqrt)
+        assert (x == 3).all()
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,6 +228,26 @@ class Tensor:
         strides: as ``dims``; a name stands for a stride known at launch.
         divisible: a divisor for each extent, instead of the ``:16`` form.
         alignment: alignment of the first element in bytes (16 if not given).
+
+    Raises:
+        LanguageError: an extent cannot be read, or the numbers of extents, strides and
+            divisors differ.
+
+    Example:
+        @tilews.kernel
+        def add_rows(
+            A: tl.Tensor["M, N", "T"],
+            B: tl.Tensor["N", "T"],
+            C: tl.Tensor["M, N", "T"],
+        ):
+            i = tl.grid(tl.cdiv(A.shape[0], 8))
+            b = tl.load(B[0], (64,))
+            C[i * 8, 0] = tl.load(A[i * 8, 0], (8, 64)) + b
+
+        a, b = np.ones((20, 60), np.float16), np.arange(60).astype(np.float16)
+        c = np.zeros_like(a)
+        add_rows(a, b, c)
+        assert (c == a + b).all()
     """
 
     def __init__(

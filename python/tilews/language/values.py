@@ -105,7 +105,19 @@ class Value(ElementwiseOperators):
 
 
 class Scalar(Value):
-    """A number that is the same for all threads of a block."""
+    """A number that is the same for all threads of a block.
+
+    Python's operators compute with it, and a condition may depend on it. Parameters
+    such as ``n: tl.i32``, extents, block ids, induction variables and loads of one
+    element are scalars.
+
+    Example:
+        >>> n = tl.block_id().to(tl.i32) + 3
+        >>> n.to(tl.f32) / 2.0
+        1.5
+        >>> n.to(tl.f32).bitcast(tl.i32) >> 23  # sign and exponent
+        128
+    """
 
     __slots__ = ()
 
@@ -120,7 +132,25 @@ class CarriedNumber(Scalar):
 
 
 class Tile(Value):
-    """A fragment: a tile of elements held in the threads' registers."""
+    """A fragment: a tile of elements held in the threads' registers.
+
+    Python's operators work element by element, and shapes broadcast as in numpy.
+    Indexing inserts dimensions, ``x[:, None]``, or takes constant parts,
+    ``x[:, 0:64]``. A fragment is a value: operations return new fragments.
+
+    Example:
+        >>> x = tl.arange(6).reshape(2, 3)
+        >>> x + x[:, 0][:, None] * 10
+        [[0, 1, 2], [33, 34, 35]]
+        >>> x.T.transpose(1, 0)[1]
+        [3, 4, 5]
+        >>> x.to(tl.f32).bitcast(tl.i32)[0, 0:1]
+        [0]
+        >>> x.sum(axis=1).broadcast_to((x.ndim, 2))
+        [[3, 12], [3, 12]]
+        >>> x.max() - x.min()
+        5
+    """
 
     __slots__ = ("shape",)
     shape: tuple[int, ...]
@@ -179,7 +209,34 @@ class Tile(Value):
 
 
 class Cursor(Value):
-    """A place in a channel: a slot and a phase, see :func:`tl.channel`."""
+    """A place in a channel: a slot and a phase, see :func:`tl.channel`.
+
+    It is a value: loops carry it under the name that it is assigned to.
+
+    Example:
+        @tilews.kernel
+        def count(C: tl.Tensor["1", tl.i32]):
+            ch = tl.channel(depth=2)  # without buffers: it orders two roles
+            with tl.specialize():
+                with tl.role("produce", warps=1):
+                    p = ch.cursor()
+                    for i in tl.range(5):
+                        ch.acquire(p)
+                        ch.commit(p)
+                        p = ch.advance(p)
+                with tl.role("consume", warps=1):
+                    q, seen = ch.cursor(), 0
+                    for i in tl.range(5):
+                        ch.wait(q)
+                        ch.release(q)
+                        q = ch.advance(q)
+                        seen += 1
+                    C[0] = seen
+
+        c = np.zeros(1, np.int32)
+        count(c)
+        assert c[0] == 5
+    """
 
     __slots__ = ("depth",)
 
@@ -199,7 +256,25 @@ class Buffer(InMemory):
 
     Indexing names a region of it, to be copied, loaded or stored: ``A[i, j]``
     starts at (i, j) and is as large as the other side of the operation;
-    ``A[i:i + 128, :]`` has a size of its own, which has to be static.
+    ``A[i:i + 128, :]`` has a size of its own, which has to be static. Offsets are in
+    elements. ``C[i, j] = value`` stores.
+
+    Attributes:
+        dtype: the element type.
+        is_shared: whether it is in shared memory.
+        static_shape: extents; None for those that are known only at launch.
+
+    Example:
+        @tilews.kernel
+        def halve(A: tl.Tensor["M, 64", tl.f32], C: tl.Tensor["M, 64", tl.f32]):
+            assert A.ndim == 2  # known when the kernel is built
+            i = tl.grid(tl.cdiv(A.shape[0], 16))
+            C[i * 16, 0] = tl.load(A[i * 16 : i * 16 + 16, :]) / 2.0
+
+        a = np.arange(40 * 64, dtype=np.float32).reshape(40, 64)
+        c = np.zeros_like(a)
+        halve(a, c)
+        assert (c == a / 2).all()
     """
 
     def __init__(self, value: ir.Value, name: str | None = None) -> None:
@@ -224,6 +299,7 @@ class Buffer(InMemory):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.static_shape)
 
     def __getitem__(self, items: Any) -> BufferRegion:
@@ -246,15 +322,25 @@ class Buffer(InMemory):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BufferRegion(InMemory):
-    """A part of a buffer.
+    """A part of a buffer, made by an index such as ``A[i, j]`` or ``A[0:64, :]``.
 
     Attributes:
+        buffer: the buffer.
         offsets: of the first element; none for all of the buffer.
         sizes: extents, or None if the other side of the operation gives them.
         shape: the sizes of the dimensions that are not indexed by a number, or
             None without sizes.
         indices: the dimensions that have indices in place of an offset, and these.
         slices: the dimensions that have a slice; empty without indices.
+
+    Example:
+        >>> As = tl.alloc_shared((2, 4), tl.i32)
+        >>> As[0, 0:4] = tl.arange(4)  # shape (4,)
+        >>> As[1:2, 0:4] = tl.full((1, 4), 9, tl.i32)  # shape (1, 4)
+        >>> tl.load(As)
+        [[0, 1, 2, 3], [9, 9, 9, 9]]
+        >>> tl.load(As[0, 1])  # one element: a scalar
+        1
     """
 
     buffer: Buffer

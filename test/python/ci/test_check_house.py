@@ -42,6 +42,12 @@ def test_lines(check):
     assert check("lines", files) == [f"{name}:1" for name in names]
 
 
+def test_docstrings_of_functions_are_no_lines(check):
+    function = 'def f():\n    """Text.\n' + "\n" * 50 + '    """\n'
+    assert check("lines", {"a.py": function + "\n" * 499}) == []
+    assert check("lines", {"b.py": function + "\n" * 500}) == ["b.py:1"]
+
+
 def cpp_function(name: str, lines: int) -> str:
     return f"static int {name}(\n    int x) {{\n" + "  x++;\n" * (lines - 3) + "}\n"
 
@@ -56,6 +62,15 @@ def test_functions(check):
     python = "@cache\n" + python_function("right", 60) + python_function("wrong", 61)
     found = check("functions", {"a.cpp": cpp, "b.py": python})
     assert found == ["a.cpp:62", "b.py:62"]
+
+
+@needs_ctags
+def test_a_docstring_is_no_part_of_a_function(check):
+    docstring = '    """Text.\n' + "\n" * 50 + '    """\n'
+    right = f"def f():\n{docstring}" + "    pass\n" * 59
+    wrong = f"def g():\n{docstring}" + "    pass\n" * 60
+    assert check("functions", {"a.py": right}) == []
+    assert check("functions", {"b.py": wrong}) == ["b.py:1"]
 
 
 @needs_ctags

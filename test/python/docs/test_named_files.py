@@ -22,7 +22,7 @@ TOPS = (
 )
 PAGES = sorted(
     page
-    for folder in (".", "docs", "examples", ".github")
+    for folder in (".", "docs", "docs/reference", "examples", ".github")
     for page in (ROOT / folder).glob("*.md")
     # The changelog names files of the past.
     if page.name != "CHANGELOG.md"

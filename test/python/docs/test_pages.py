@@ -20,7 +20,7 @@ from tilews.compiler import find_ptxas
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(
     page
-    for folder in (".", "docs", "examples", "benchmarks")
+    for folder in (".", "docs", "docs/reference", "examples", "benchmarks")
     for page in (ROOT / folder).glob("*.md")
 )
 TOOLS = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"

@@ -29,6 +29,10 @@ def stack(values: Sequence[Any], axis: int = 0) -> Tile:
 
     Raises:
         LanguageError: there is no fragment, or shapes or types do not fit.
+
+    Example:
+        >>> tl.stack((tl.arange(3), tl.arange(3) * 10))
+        [[0, 1, 2], [0, 10, 20]]
     """
     tiles = _fragments(values, "tl.stack")
     axis = check_axis(axis, tiles[0].ndim + 1, "tl.stack")
@@ -72,6 +76,10 @@ def cat(values: Sequence[Any], axis: int = 0) -> Tile:
 
     Raises:
         LanguageError: shapes or types do not fit, or the axis is out of range.
+
+    Example:
+        >>> tl.cat((tl.arange(3), tl.arange(3) * 10))
+        [0, 1, 2, 0, 10, 20]
     """
     tiles = _fragments(values, "tl.cat")
     axis = check_axis(axis, tiles[0].ndim, "tl.cat")
@@ -83,8 +91,16 @@ def cat(values: Sequence[Any], axis: int = 0) -> Tile:
 def join(lhs: Any, rhs: Any) -> Tile:
     """Two fragments along a new last axis of extent two; :func:`split` undoes it.
 
+    Args:
+        lhs, rhs: fragments of one shape and element type; one of them may be a scalar
+            or a number, which repeats.
+
     Raises:
         LanguageError: the shapes or types differ.
+
+    Example:
+        >>> tl.join(tl.arange(3), -1)
+        [[0, -1], [1, -1], [2, -1]]
     """
     return stack((lhs, rhs), -1)
 
@@ -92,8 +108,19 @@ def join(lhs: Any, rhs: Any) -> Tile:
 def split(value: Tile) -> tuple[Any, Any]:
     """The two fragments along a last axis of extent two.
 
+    Args:
+        value: a fragment of shape (..., 2).
+
+    Returns:
+        Two fragments of shape (...).
+
     Raises:
         LanguageError: `value` is no fragment whose last extent is two.
+
+    Example:
+        >>> even, odd = tl.split(tl.arange(8).reshape(4, 2))
+        >>> odd
+        [1, 3, 5, 7]
     """
     value = check_tile(value, "tl.split")
     if not value.shape or value.shape[-1] != 2:
@@ -107,8 +134,16 @@ def split(value: Tile) -> tuple[Any, Any]:
 def permute(value: Tile, *axes: int | Sequence[int]) -> Tile:
     """A fragment whose dimension i is dimension ``axes[i]`` of `value`.
 
+    Args:
+        value: a fragment.
+        axes: a number for each dimension, one by one or as a tuple.
+
     Raises:
         LanguageError: the axes are no permutation of the dimensions.
+
+    Example:
+        >>> tl.permute(tl.arange(6).reshape(2, 3), 1, 0)
+        [[0, 3], [1, 4], [2, 5]]
     """
     first: Any = axes[0] if len(axes) == 1 else axes
     return transpose(value, first if isinstance(first, (tuple, list)) else (first,))
@@ -122,7 +157,12 @@ def flip(value: Tile, axis: int | None = None) -> Tile:
         axis: the axis; None for all axes.
 
     Raises:
-        LanguageError: the extent has a prime factor above 64.
+        LanguageError: the extent has a prime factor above 64, `value` is no fragment,
+            or the axis is out of range.
+
+    Example:
+        >>> tl.flip(tl.arange(4))
+        [3, 2, 1, 0]
     """
     value = check_tile(value, "tl.flip")
     axes = range(value.ndim) if axis is None else [axis]

@@ -38,6 +38,11 @@ def argmax(
 
     Raises:
         LanguageError: `value` is no fragment, or the axis is out of range.
+
+    Example:
+        >>> x = tl.arange(5) % 3  # 0, 1, 2, 0, 1
+        >>> tl.argmax(x)
+        2
     """
     return _find(value, max_of, axis, keepdims, "tl.argmax")
 
@@ -49,6 +54,11 @@ def argmin(
 
     A NaN is found before every number, as in numpy. Arguments and errors as for
     :func:`argmax`.
+
+    Example:
+        >>> x = tl.arange(1, 6) % 3  # 1, 2, 0, 1, 2
+        >>> tl.argmin(x)
+        2
     """
     return _find(value, min_of, axis, keepdims, "tl.argmin")
 
@@ -94,6 +104,11 @@ def sort(value: Tile, axis: int = -1, descending: bool = False) -> Tile:
 
     Raises:
         LanguageError: the extent is no power of two, or the axis is out of range.
+
+    Example:
+        >>> x = tl.arange(8) * 5 % 8  # 0, 5, 2, 7, 4, 1, 6, 3
+        >>> tl.sort(x, descending=True)
+        [7, 6, 5, 4, 3, 2, 1, 0]
     """
     (result,) = _sort([check_tile(value, "tl.sort")], axis, descending, "tl.sort")
     return result
@@ -104,6 +119,17 @@ def argsort(value: Tile, axis: int = -1, descending: bool = False) -> Sorted:
 
     The order is stable: equal elements keep theirs. Arguments and errors as for
     :func:`sort`.
+
+    Returns:
+        A named tuple `values`, `indices` of fragments of the shape of the argument.
+
+    Example:
+        >>> x = tl.arange(4) * 3 % 4  # 0, 3, 2, 1
+        >>> values, indices = tl.argsort(x)
+        >>> values
+        [0, 1, 2, 3]
+        >>> indices
+        [0, 3, 2, 1]
     """
     return _argsort(value, axis, descending, "tl.argsort")
 
@@ -124,6 +150,17 @@ def topk(value: Tile, k: int, axis: int = -1) -> Sorted:
 
     Raises:
         LanguageError: k or the extent is no power of two, or the axis is out of range.
+
+    Returns:
+        A named tuple `values`, `indices` of fragments with the extent k along the axis.
+
+    Example:
+        >>> x = tl.arange(8) * 5 % 8  # 0, 5, 2, 7, 4, 1, 6, 3
+        >>> values, indices = tl.topk(x, 2)
+        >>> values
+        [7, 6]
+        >>> indices
+        [3, 6]
     """
     what = "tl.topk"
     value = check_tile(value, what)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from ...errors import LanguageError
 from ..arithmetic import as_value, cast, is_number
-from ..math import cos, log, sqrt, umulhi, ushr
+from ..bits import umulhi, ushr
+from ..math import cos, log, sqrt
 from ..types import f32, i32, i64
 from ..values import Scalar, Tile, Value, describe
 
@@ -40,6 +41,11 @@ def philox(seed: Any, counters: Any) -> tuple[Any, Any, Any, Any]:
 
     Raises:
         LanguageError: an argument is no integer.
+
+    Example:
+        >>> a, b, c, d = tl.philox(7, tl.arange(2))
+        >>> a
+        [-195003859, 1747881627]
     """
     what = "tl.philox"
     if isinstance(counters, (np.ndarray, np.integer)) and counters.dtype.kind in "iu":
@@ -117,7 +123,17 @@ def _seed_words(seed: Any, what: str) -> tuple[Any, Any]:
 
 
 def randint(seed: Any, counters: Any) -> Any:
-    """A random i32 for each counter; arguments and errors as for :func:`philox`."""
+    """A random i32 for each counter; arguments and errors as for :func:`philox`.
+
+    Example:
+        @tilews.kernel
+        def numbers(Y: tl.Tensor["64", tl.i32], seed: tl.i64):
+            Y[0] = tl.randint(seed, tl.arange(64))
+
+        y = np.zeros(64, np.int32)
+        numbers(y, 7)
+        assert (y == tl.randint(7, np.arange(64))).all()  # the same outside of a kernel
+    """
     return philox(seed, counters)[0]
 
 
@@ -125,6 +141,17 @@ def rand(seed: Any, counters: Any) -> Any:
     """A random f32 for each counter, uniform in [0, 1) with 24 bits.
 
     Arguments and errors as for :func:`philox`.
+
+    Example:
+        @tilews.kernel
+        def numbers(Y: tl.Tensor["N", tl.f32], seed: tl.i64):
+            place = tl.grid(tl.cdiv(Y.shape[0], 64)) * 64
+            Y[place] = tl.rand(seed, tl.arange(64) + place)
+
+        y = np.zeros(1000, np.float32)
+        numbers(y, 7)
+        assert (y >= 0).all() and (y < 1).all()
+        assert (y == tl.rand(7, np.arange(1000))).all()  # the tiles make no difference
     """
     return _uniform(philox(seed, counters)[0])
 
@@ -136,6 +163,16 @@ def randn(seed: Any, counters: Any) -> Any:
     ``log`` and ``cos`` differ (Box and Muller: A note on the generation of random
     normal deviates. Annals of Mathematical Statistics 29, 1958). Arguments and errors
     as for :func:`philox`.
+
+    Example:
+        @tilews.kernel
+        def numbers(Y: tl.Tensor["4096", tl.f32], seed: tl.i64):
+            Y[0] = tl.randn(seed, tl.arange(4096))
+
+        y = np.zeros(4096, np.float32)
+        numbers(y, 7)
+        assert abs(y.mean()) < 0.1 and abs(y.std() - 1) < 0.1
+        assert np.allclose(y, tl.randn(7, np.arange(4096)), atol=1e-5)
     """
     first, second, *_ = philox(seed, counters)
     # In (0, 1], for the logarithm.
