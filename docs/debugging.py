@@ -1,31 +1,19 @@
 """Writes docs/debugging.md: debugging.md.in with the output of the tools.
 
-A line of the template such as
-
-    {{tilews-opt hang.mlir -o /dev/null | select error|note}}
-
-becomes the command and its output: the lines in which the regular expression is found,
-"..." between them. Commands run in a folder with the files that :func:`prepare` writes.
+Its commands (shell.py) run in a folder with the files that :func:`prepare` writes.
 """
 
-import os
 import re
 import runpy
 import shutil
-import subprocess
-import sys
 import tempfile
-import textwrap
 from pathlib import Path
 
-from pipeline import fence
+import shell
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = Path(__file__).with_name("debugging.md.in")
 NOTE = "<!-- Made from debugging.md.in by `make docs`; edit that. -->"
-WIDTH = 92
-#: The commands of the package, which a build tree does not install.
-MODULES = {"tilews": "tilews", "tilews-sim": "tilews.sim", "python": None}
 
 #: A loop whose copies depend on what it computes.
 LOST = """\
@@ -71,75 +59,8 @@ def prepare(folder: Path) -> None:
     (folder / "timeline.py").write_text(TIMELINE)
 
 
-def run(command: str, folder: Path) -> str:
-    """What a command prints on both streams, with paths relative to the folder."""
-    program, _, arguments = command.partition(" ")
-    if program in MODULES:
-        module = MODULES[program]
-        program = f"{sys.executable} -m {module}" if module else sys.executable
-    build = os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev")
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(build).resolve() / 'bin'}:{os.environ['PATH']}",
-        "COLUMNS": "88",
-    }
-    done = subprocess.run(
-        f"{program} {arguments}",
-        cwd=folder,
-        env=environment,
-        shell=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-    )
-    return done.stdout.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
-
-
-def select(output: str, pattern: str) -> list[str]:
-    """The lines of an output that match, and "..." for those between them."""
-    lines, chosen = output.splitlines(), []
-    for line in lines:
-        if re.search(pattern, line):
-            chosen.append(line.rstrip())
-        elif chosen and chosen[-1] != "...":
-            chosen.append("...")
-    if not any(line != "..." for line in chosen):
-        raise ValueError(f"no line matches '{pattern}':\n{output}")
-    return chosen[:-1] if chosen[-1] == "..." else chosen
-
-
-def wrap(line: str) -> list[str]:
-    """A line as lines that fit a screen."""
-    indent = re.match(r"\s*", line).group() + "    "
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        replace_whitespace=False,
-    ) or [""]
-
-
-def wrap_command(command: str) -> list[str]:
-    """A command as lines of a shell."""
-    lines = wrap(f"$ {command}")
-    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
-
-
 def render() -> str:
     """The text of docs/debugging.md."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        prepare(folder)
-
-        def fill(match: re.Match) -> str:
-            command, _, pattern = match.group(1).partition(" | select ")
-            lines = select(run(command, folder).strip("\n"), pattern or "")
-            shown = [part for line in lines for part in wrap(line)]
-            return fence("text", [*wrap_command(command), *shown])
-
-        text = re.sub(r"^\{\{(.*)\}\}$", fill, TEMPLATE.read_text(), flags=re.M)
-    return f"{NOTE}\n\n{text}"
+        prepare(Path(name))
+        return f"{NOTE}\n\n{shell.fill(TEMPLATE.read_text(), Path(name))}"

@@ -2,7 +2,8 @@
 
 docs/dialect.md and docs/passes.md come from the .td files, the pipelines in passes.md
 and all of docs/pipeline.md (pipeline.py) from the compiler, docs/debugging.md from the
-output of the tools (debugging.py), docs/reference from the docstrings of
+output of the tools (debugging.py), the tutorial and the cookbook from that of their
+programs (programs.py), docs/reference from the docstrings of
 tilews.language (reference.py), and docs/timeline.svg from the simulator
 (timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
 verifier.
@@ -117,6 +118,8 @@ def main() -> None:
     pages = render(parser.parse_args().build)
     pipeline = importlib.import_module("pipeline")
     pages["pipeline.md"] = pipeline.render()
+    programs = importlib.import_module("programs")
+    pages |= {f"{page}.md": programs.render(page) for page in programs.PAGES}
     pages["debugging.md"] = importlib.import_module("debugging").render()
     pages |= importlib.import_module("reference").render()
     pages["timeline.svg"] = importlib.import_module("timeline").render()

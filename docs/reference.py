@@ -54,7 +54,7 @@ TOPICS = {
     "math": (
         "Mathematical functions",
         "Elementwise functions of floating point. "
-        "[interpreter.md](../interpreter.md#what-it-computes) says how it rounds.",
+        "[numerics.md](../numerics.md#elementwise-arithmetic) says how they round.",
         "exp exp2 expm1 log log2 log10 log1p pow sqrt rsqrt sin cos tan tanh erf "
         "sigmoid",
     ),
@@ -67,7 +67,7 @@ TOPICS = {
     "reductions": (
         "Reductions",
         "Functions that combine the elements along an axis of a fragment. "
-        "[interpreter.md](../interpreter.md#what-it-computes) has the "
+        "[numerics.md](../numerics.md#order-and-determinism) has the "
         "order of sums.",
         "reduce sum max min absmax absmin reduce_and reduce_or reduce_xor any all",
     ),
@@ -89,8 +89,7 @@ TOPICS = {
     ),
     "atomics": (
         "Atomic accesses and fences",
-        "[language.md](../language.md#atomics-and-blocks-that-wait) explains orders "
-        "and scopes.",
+        "[numerics.md](../numerics.md#memory-order) explains orders and scopes.",
         "atomic_add atomic_max atomic_min atomic_and atomic_or atomic_xor "
         "atomic_exchange atomic_cas atomic_load atomic_store fence",
     ),
