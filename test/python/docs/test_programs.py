@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support import verifying
-from tilews import ir
-from tilews.dispatch import Kernel
+from support import doc_examples
 
 DOCS = Path(__file__).parents[3] / "docs"
-CHIP = "sm_90a"
 PAGES = ("tutorial", "cookbook")
 
 
@@ -29,20 +26,6 @@ def blocks(page: str) -> list[str]:
     """The blocks of Python of a page, each with its first line."""
     text = (DOCS / f"{page}.md").read_text()
     return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The calls of kernels in a test."""
-    found = []
-    run = Kernel.__call__
-
-    def call(self, *args, **kwargs):
-        found.append((self, args, kwargs))
-        return run(self, *args, **kwargs)
-
-    monkeypatch.setattr(Kernel, "__call__", call)
-    return found
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -66,7 +49,7 @@ def names(page: str) -> list[str]:
     [(page, name) for page in PAGES for name in names(page)],
     ids=itertools.chain(*(names(page) for page in PAGES)),
 )
-def test_program(page, name, programs, calls, tmp_path, monkeypatch):
+def test_program(page, name, programs, tmp_path, monkeypatch):
     """It runs; each kernel that it calls becomes PTX, and is proved."""
     files = programs.programs((DOCS / f"{page}.md").read_text())
     for file, code in files.items():
@@ -75,7 +58,8 @@ def test_program(page, name, programs, calls, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     kept = {*sys.modules}
     try:
-        runpy.run_path(name, run_name="__main__")
+        with doc_examples.calls() as calls:
+            runpy.run_path(name, run_name="__main__")
     finally:
         for module in {*sys.modules} - kept:
             if f"{module}.py" in files:
@@ -83,15 +67,7 @@ def test_program(page, name, programs, calls, tmp_path, monkeypatch):
     if re.search(r"^@tilews.kernel", files[name], re.M):
         assert calls, "the program calls no kernel"
         assert "assert" in files[name], "the program checks no result"
-    for kernel, args, kwargs in calls:
-        grid = kwargs.pop("grid", None)
-        compiled = kernel.compile_for(*args, target=CHIP, **kwargs)
-        assert f".entry {kernel.name}(" in compiled.ptx, grid
-        with ir.Context():
-            module = ir.Module.parse(compiled.mlir("tile"))
-            verifying.verify_steps(
-                module, f"tilews-to-nvvm{{chip={CHIP}}}", verifying.FIRST
-            )
+    doc_examples.compile_and_prove(calls)
 
 
 def test_phrases_of_explain_are_those_of_the_compiler():

@@ -57,7 +57,10 @@ def test_example(name, reference, tmp_path, capfd):
     if doc_examples.is_body(code):
         doc_examples.run_body(code, path, capfd)
     else:
-        doc_examples.run_program(code, path)
+        with doc_examples.calls() as calls:
+            doc_examples.run_program(code, path)
+        assert calls, "the example calls no kernel"
+        doc_examples.compile_and_prove(calls[:1])
 
 
 def test_the_example_of_element_types_has_all_of_them(reference):

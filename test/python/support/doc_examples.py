@@ -4,14 +4,21 @@ An example is a program with assertions; or, with ``>>>`` before its lines, the 
 a kernel. There the line below an expression has the value that the kernel computes.
 """
 
+import contextlib
 import doctest
 import math
 import re
 import runpy
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+
+from support import verifying
+from tilews import ir
+from tilews.dispatch import Kernel
 
 HEADER = """\
 import math
@@ -90,3 +97,29 @@ def compare(values: list[tuple[str, float]], example: doctest.Example) -> None:
         equal = (found == expected) | (abs(found - expected) <= tolerance)
     equal |= np.isnan(found) & np.isnan(expected)
     assert equal.all(), f"{example.source}expected {expected}, found {found}"
+
+
+@contextlib.contextmanager
+def calls() -> Iterator[list]:
+    """The calls of kernels that are made meanwhile, for :func:`compile_and_prove`."""
+    found = []
+    run = Kernel.__call__
+
+    def call(kernel, *args, **options):
+        found.append((kernel, args, dict(options)))
+        return run(kernel, *args, **options)
+
+    with mock.patch.object(Kernel, "__call__", call):
+        yield found
+
+
+def compile_and_prove(found: list, chip: str = "sm_90a") -> None:
+    """Makes PTX for each call of a kernel, and proves its schedule after each pass."""
+    for kernel, args, options in found:
+        options.pop("grid", None)
+        compiled = kernel.compile_for(*args, target=chip, **options)
+        assert f".entry {kernel.name}(" in compiled.ptx
+        with ir.Context():
+            module = ir.Module.parse(compiled.mlir("tile"))
+            pipeline = f"tilews-to-nvvm{{chip={chip}}}"
+            verifying.verify_steps(module, pipeline, verifying.FIRST)
