@@ -318,7 +318,7 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
 
     Raises:
         LanguageError: an argument is no buffer or region, or the element types differ.
-        KernelError: the sizes differ, or no side has one.
+        KernelError: both sides have sizes, which differ, or no side has one.
 
     Example:
         @tilews.kernel
