@@ -19,10 +19,11 @@ def run(name, *arguments):
 
 
 @pytest.mark.parametrize(
-    "name", ["gemm", "softmax", "attention", "block_sparse", "prefix_sum"]
+    "name",
+    ["gemm", "softmax", "attention", "block_sparse", "prefix_sum", "histogram", "topk"],
 )
 def test_example_checks_its_result(name):
-    assert f"{name}: maximum relative error" in run(name)
+    assert f"{name}{' values' * (name == 'topk')}: maximum relative error" in run(name)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
