@@ -1,6 +1,6 @@
 """How often each byte occurs.
 
-Each block counts in shared memory, in one row of counters for each of its warps, so
+Each block counts in shared memory, in one row of sums for each of its warps, so
 that warps seldom wait for each other. Then it adds its counts to those of all blocks.
 Runs on the GPU if there is one, else on the CPU by the reference interpreter. Compares
 the result with numpy.

@@ -26,7 +26,7 @@ def topk(
     taken; NaN is larger than all numbers."""
     row = tl.grid(X.shape[0])
     place = tl.arange(COLUMNS)
-    candidate = place < X.shape[1].to(tl.i32)
+    candidate = place < X.shape[1]
     x = tl.load(X[row, 0], (COLUMNS,))
     bits = x.bitcast(tl.i32)
     # Integers without a sign that have the order of the elements.
@@ -54,7 +54,7 @@ def topk(
     values, places = tl.alloc_shared((K,), tl.f32), tl.alloc_shared((K,), tl.i32)
     tl.store(x, values[slot], mask=taken)
     tl.store(place, places[slot], mask=taken)
-    ordered, order = tl.argsort(tl.load(values), descending=True)
+    ordered, order = tl.argsort(tl.load(values, (K,)), descending=True)
     Values[row, 0:K] = ordered
     Places[row, 0:K] = tl.load(places[order])
 

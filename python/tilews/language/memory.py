@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from .. import ir
 from .._mlir_libs import _tilews
@@ -356,6 +356,26 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         rows=rows,
         row_dim=row_dim,
     )
+
+
+@overload
+def load(
+    source: Buffer | BufferRegion,
+    shape: Sequence[int],
+    *,
+    pad: Any = None,
+    mask: Any = None,
+) -> Tile: ...
+
+
+@overload
+def load(
+    source: Buffer | BufferRegion,
+    shape: None = None,
+    *,
+    pad: Any = None,
+    mask: Any = None,
+) -> Any: ...
 
 
 def load(
