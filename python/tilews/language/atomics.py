@@ -67,6 +67,8 @@ def _update(
     attributes = _attributes(order, scope, what)
     dest = memory.as_region(dest, what)
     fragment = _as_operand(value, dest, what)
+    if dest.ragged:
+        dest, mask = gathers.bound(dest, fragment.shape, mask, what)
     kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
     if dest.indices or mask is not None:
         return gathers.update(kind, fragment, dest, mask, attributes, what)

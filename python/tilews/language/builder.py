@@ -32,6 +32,7 @@ class Builder:
         chip: the target; None without one.
         schedules: stages and orders that the kernel gives for its pipelined loops.
         row_vectors: for the indices of copies, the shared vector that holds them.
+        size_masks: for run-time sizes of slices, the masks and indices made of them.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Builder:
         self.chip = chip
         self.schedules: list[Any] = []
         self.row_vectors: dict[ir.Value, ir.Value] = {}
+        self.size_masks: dict[tuple[Any, ...], Any] = {}
         self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
@@ -98,11 +100,24 @@ class Builder:
             self._constants[key] = value
         return self._constants[key]
 
+    def after(self, value: ir.Value) -> ir.InsertionPoint:
+        """The first place where a value, and constants, can be used."""
+        owner = value.owner
+        if not isinstance(owner, ir.Block):
+            return ir.InsertionPoint.after(owner)
+        if owner != self.entry:
+            return ir.InsertionPoint.at_block_begin(owner)
+        # Constants come first.
+        self.constant(ir.IntegerAttr.get(ir.IndexType.get(), 0))
+        assert self._last_constant is not None
+        return ir.InsertionPoint.after(self._last_constant)
+
     def erase(self, op: ir.Operation) -> None:
         """Erases a loop that is built anew, with what is known of values in it."""
-        inside = [index for index in self.row_vectors if _is_in(index, op)]
-        for index in inside:
+        for index in [each for each in self.row_vectors if _is_in(each, op)]:
             del self.row_vectors[index]
+        for key in [each for each in self.size_masks if _is_in(each[0], op)]:
+            del self.size_masks[key]
         op.erase()
 
     @contextlib.contextmanager

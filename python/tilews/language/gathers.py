@@ -1,9 +1,12 @@
-"""Regions with indices, ``A[ids, k:k + 64]``, and masks of loads and stores.
+"""Regions with indices or run-time sizes, and masks of loads and stores.
 
-An index is a fragment of integers in place of an offset. Several indices of a region
-are broadcast against each other by numpy's rules. The dimensions of the result that
-come from indices stand where the first of them is: ``A[0:16, ids]`` has the shape
-(16, n) for n indices. So do stored values and masks.
+An index is a fragment of integers in place of an offset, ``A[ids, k:k + 64]``. Several
+indices of a region are broadcast against each other by numpy's rules. The dimensions of
+the result that come from indices stand where the first of them is: ``A[0:16, ids]`` has
+the shape (16, n) for n indices. So do stored values and masks.
+
+A region with a run-time size, ``A[i:i + n, :]``, is one of the static size of the other
+side under a mask; a copy of it has the places ``i``, ``i + 1``, ... as indices.
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from typing import Any
 from .. import ir
 from ..dialects import tile
 from ..errors import LanguageError
-from . import memory, shapes
+from . import math, memory, shapes
 from .arithmetic import broadcast_shapes
 from .builder import current
+from .symbolic import known_difference
 from .types import i32, i64
-from .values import Buffer, BufferRegion, Tile, describe
+from .values import Buffer, BufferRegion, Scalar, Tile, describe
 
 
 def is_index(item: Any) -> bool:
@@ -46,7 +50,13 @@ def indexed_region(buffer: Buffer, items: Sequence[Any]) -> BufferRegion:
             place = len(shape) if not indices else place
             indices.append((dim, _check_index(item)))
         elif isinstance(item, slice):
-            start, size = memory.resolve_slice(buffer, dim, item)
+            start, extent = memory.resolve_slice(buffer, dim, item)
+            if isinstance(extent, Scalar):
+                raise LanguageError(
+                    "a region has indices or a run-time size, not both",
+                    "give the slice a static size, and the access a mask",
+                )
+            size = extent
             shape.append(size)
             slices.append(dim)
         else:
@@ -194,6 +204,109 @@ def _as_mask(mask: Any, shape: tuple[int, ...], placed: Placement, what: str) ->
     return placed.to_operation(mask)
 
 
+# ===--- Run-time sizes ---=== #
+
+
+def run_time_size(stop: int | Scalar, start: int | Scalar) -> Scalar:
+    """The size of a slice, a scalar: `n` itself for `i:i + n`."""
+    known = known_difference(stop, start)
+    size: Scalar = stop - start if known is None else known
+    return size
+
+
+def bound(
+    region: BufferRegion, shape: tuple[int, ...] | None, mask: Any, what: str
+) -> tuple[BufferRegion, Any]:
+    """A region of static sizes in place of one of run-time sizes, and its mask.
+
+    Args:
+        region: any region.
+        shape: of the fragment on the other side; None for a scalar.
+        mask: the mask given so far, or None.
+        what: the function, for errors.
+
+    Raises:
+        LanguageError: the shape does not fit.
+    """
+    if not region.ragged:
+        return region, mask
+    sizes = [region.ragged[dim] for dim in region.slices]
+    if shape is None or len(shape) != len(sizes):
+        raise LanguageError(
+            f"{what}: a region of {len(sizes)} slices, one of them of a run-time size, "
+            f"needs a fragment of rank {len(sizes)}, found "
+            + ("a scalar" if shape is None else f"one of shape {shape}")
+        )
+    extents = dict(zip(region.slices, shape, strict=True))
+    for axis, (size, extent) in enumerate(zip(sizes, shape, strict=True)):
+        if isinstance(size, Scalar):
+            part = _below(size, extent)
+            for _ in range(len(shape) - 1 - axis):
+                part = shapes.expand_dims(part, part.ndim)
+            mask = part if mask is None else mask & part
+        elif size != extent:
+            raise LanguageError(
+                f"{what}: a slice has the size {size}, but the fragment has shape "
+                f"{shape}"
+            )
+    static = tuple(extents.get(dim, 1) for dim in range(len(region.ragged)))
+    return BufferRegion(region.buffer, region.offsets, static, tuple(shape)), mask
+
+
+def _below(size: Scalar, extent: int) -> Tile:
+    """Which numbers from 0 to `extent` are below a size; made once for each size."""
+    builder = current("a slice")
+    key = size.ir, extent
+    if key not in builder.size_masks:
+        with builder.after(size.ir):
+            # A size may exceed 32 bits.
+            least = math.minimum(size, extent).to(i32)
+            below = shapes.arange(extent) < least
+        builder.size_masks[key] = below
+    found: Tile = builder.size_masks[key]
+    return found
+
+
+#: Added to any offset, the index of no element.
+_NOWHERE = -(2**31)
+
+
+def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegion:
+    """The source of a copy with indices in place of a run-time size.
+
+    Args:
+        source: any region.
+        shape: of the destination.
+
+    Raises:
+        LanguageError: the shape does not fit, or several sizes are run-time sizes.
+    """
+    what = "tl.copy"
+    static, _ = bound(source, shape, None, what)
+    limits = [d for d, size in enumerate(source.ragged) if isinstance(size, Scalar)]
+    if not limits:
+        return static
+    if len(limits) > 1:
+        raise LanguageError(
+            "tl.copy: a region has several sizes that are known only at run time",
+            "copy with one of them, or write tl.store(tl.load(A[...], shape), S)",
+        )
+    (dim,) = limits
+    assert static.sizes is not None and source.ragged
+    size: Any = source.ragged[dim]
+    extent = static.sizes[dim]
+    builder = current(what)
+    key = size.ir, extent, "rows"
+    if key not in builder.size_masks:
+        below = _below(size, extent)
+        with builder.after(below.ir):
+            builder.size_masks[key] = math.where(
+                below, shapes.arange(extent), _NOWHERE
+            )
+    rows = builder.size_masks[key]
+    return dataclasses.replace(static, indices=((dim, rows),))
+
+
 # ===--- Accesses ---=== #
 
 
@@ -308,26 +421,22 @@ def _spill(index: Tile) -> ir.Value:
         return builder.row_vectors[index.ir]
     with ir.InsertionPoint.at_block_begin(builder.entry):
         vector = memory.alloc_shared(index.shape, index.dtype)
-    owner = index.ir.owner
-    if isinstance(owner, ir.Block):
-        point = ir.InsertionPoint.at_block_begin(owner)
-    else:
-        point = ir.InsertionPoint.after(owner)
-    with point:
+    with builder.after(index.ir):
         memory.store(index, vector)
     builder.row_vectors[index.ir] = vector.ir
     return vector.ir
 
 
 def refuse_indices(region: BufferRegion, what: str) -> BufferRegion:
-    """A region without indices.
+    """A region without indices and run-time sizes.
 
     Raises:
         LanguageError: it has some.
     """
-    if region.indices:
+    if region.indices or region.ragged:
         raise LanguageError(
-            f"{what} takes no region with indices",
-            "tl.load, tl.store, tl.copy and the updates of tl.atomic_* do",
+            f"{what} takes no region with indices or run-time sizes",
+            "tl.load, tl.store and the updates of tl.atomic_* do, and tl.copy for its "
+            "source",
         )
     return region

@@ -220,16 +220,19 @@ def region(buffer: Buffer, items: Any) -> BufferRegion:
         return gathers.indexed_region(buffer, items)
     if not any(isinstance(item, slice) for item in items):
         return BufferRegion(buffer, tuple(map(as_offset, items)), None, None)
-    offsets, sizes, shape = [], [], []
+    offsets: list[int | Scalar] = []
+    sizes: list[int | Scalar] = []
+    slices = [dim for dim, item in enumerate(items) if isinstance(item, slice)]
     for dim, item in enumerate(items):
-        if isinstance(item, slice):
-            start, size = resolve_slice(buffer, dim, item)
-            shape.append(size)
-        else:
-            start, size = as_offset(item), 1
-        offsets.append(start)
+        start, size = resolve_slice(buffer, dim, item) if dim in slices else (item, 1)
+        offsets.append(as_offset(start))
         sizes.append(size)
-    return BufferRegion(buffer, tuple(offsets), tuple(sizes), tuple(shape))
+    static = tuple(size for size in sizes if isinstance(size, int))
+    if len(static) < len(sizes):
+        parts = tuple(slices), tuple(sizes)
+        return BufferRegion(buffer, tuple(offsets), None, None, (), *parts)
+    shape = tuple(static[dim] for dim in slices)
+    return BufferRegion(buffer, tuple(offsets), static, shape)
 
 
 def as_offset(item: Any) -> int | Scalar:
@@ -248,8 +251,10 @@ def as_offset(item: Any) -> int | Scalar:
     )
 
 
-def resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar, int]:
-    """The start and the static size of a slice."""
+def resolve_slice(
+    buffer: Buffer, dim: int, item: slice
+) -> tuple[int | Scalar, int | Scalar]:
+    """The start and the size of a slice."""
     if item.step not in (None, 1):
         raise LanguageError("slices of buffers have step 1")
     start = 0 if item.start is None else as_offset(item.start)
@@ -260,13 +265,14 @@ def resolve_slice(buffer: Buffer, dim: int, item: slice) -> tuple[int | Scalar, 
             raise LanguageError(
                 f"the slice of dimension {dim} of {describe(buffer)} ends at an "
                 "extent known only at launch",
-                "a tile has a static size: write A[i:i + 128]",
+                "give the slice an end: write A[i:i + 128]",
             )
     size = difference(as_offset(stop), start)
-    if size is None or size < 1:
-        found = "not a constant" if size is None else str(size)
+    if size is None:
+        return start, gathers.run_time_size(as_offset(stop), start)
+    if size < 1:
         raise LanguageError(
-            f"a slice has to have a positive static size, found {found}",
+            f"a slice has to have a positive size, found {size}",
             "write it as A[i:i + 128], with a Python integer",
         )
     return start, size
@@ -335,6 +341,7 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
     gathers.refuse_indices(dest, "tl.copy: the destination")
+    source = gathers.with_rows(source, dest.shape)
     rows, row_dim = gathers.row_vector(source)
     if source.dtype != dest.dtype:
         raise LanguageError(
@@ -423,6 +430,12 @@ def load(
     source = as_region(source, "tl.load")
     if shape is not None:
         shape = static_shape(shape, "tl.load")
+        source, mask = gathers.bound(source, shape, mask, "tl.load")
+    elif source.ragged:
+        raise LanguageError(
+            "tl.load: the size of the region is known only at run time",
+            "give the fragment's shape: tl.load(A[i:i + n, :], (128, 64))",
+        )
     elif source.shape is not None:
         shape = source.shape
     elif not source.offsets:
@@ -530,6 +543,8 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     """
     dest = as_region(dest, "tl.store")
     value = as_stored(value, dest, "tl.store")
+    if dest.ragged:
+        dest, mask = gathers.bound(dest, value.shape, mask, "tl.store")
     if isinstance(value, Tile) and (dest.indices or mask is not None):
         return gathers.store(value, dest, mask)
     if mask is not None:

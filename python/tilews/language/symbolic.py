@@ -8,6 +8,7 @@ from typing import Any
 from .. import ir
 from ..errors import LanguageError
 from .builder import Builder
+from .types import dtype_of_ir
 from .values import Scalar
 
 #: A sum of values times integers, plus an integer.
@@ -77,6 +78,23 @@ def difference(stop: int | Scalar, start: int | Scalar) -> int | None:
     )
     terms, number = _add(last, first, -1)
     return None if terms else number
+
+
+def known_difference(stop: int | Scalar, start: int | Scalar) -> Scalar | None:
+    """The scalar that `stop - start` is, as `n` for `i + n` and `i`, else None."""
+    if not isinstance(stop, Scalar):
+        return None
+    if isinstance(start, int):
+        return stop if start == 0 else None
+    op = _owner(stop.ir)
+    while op is not None and op.name in _CASTS:
+        op = _owner(op.operands[0])
+    if op is None or op.name != "arith.addi":
+        return None
+    for part, rest in (op.operands, reversed(op.operands)):
+        if _linear(part) == _linear(start.ir):
+            return Scalar(rest, dtype_of_ir(rest.type))
+    return None
 
 
 def _argument_symbols(builder: Builder) -> dict[tuple[int, int | None], int]:

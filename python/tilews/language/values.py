@@ -331,7 +331,10 @@ class BufferRegion(InMemory):
         shape: the sizes of the dimensions that are not indexed by a number, or
             None without sizes.
         indices: the dimensions that have indices in place of an offset, and these.
-        slices: the dimensions that have a slice; empty without indices.
+        slices: the dimensions that have a slice; empty without indices or run-time
+            sizes.
+        ragged: the size of each dimension, if one is known only at run time; the
+            region then has no `sizes` and no `shape`.
 
     Example:
         >>> As = tl.alloc_shared((2, 4), tl.i32)
@@ -349,6 +352,7 @@ class BufferRegion(InMemory):
     shape: tuple[int, ...] | None
     indices: tuple[tuple[int, Tile | Buffer], ...] = ()
     slices: tuple[int, ...] = ()
+    ragged: tuple[int | Scalar, ...] = ()
 
     @property
     def dtype(self) -> DType:

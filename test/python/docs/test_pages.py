@@ -86,7 +86,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, recurrence, dropout, embedding, _, in_place, plan, _, roles = blocks
+    code, recurrence, dropout, embedding, _, _, in_place, plan, _, roles = blocks
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))

@@ -171,3 +171,34 @@ def gathered_product(
         tl.copy(W[e, k * BK : k * BK + BK, bn * BN : bn * BN + BN], Ws)
         acc = tl.gemm(Xs, Ws, acc)
     Y[bm * BM, bn * BN] = acc
+
+
+@tilews.kernel(threads=128)
+def sequences(
+    X: tl.Tensor["T, D:8", tl.f16],
+    Start: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["B, 48, D:8", tl.f16],
+):
+    """Y[b, :n] = the n rows of sequence b; the other rows stay."""
+    b = tl.grid(Y.shape[0])
+    start, stop = tl.load(Start[b]), tl.load(Start[b + 1])
+    for t in tl.range(0, 48, 16):
+        x = tl.load(X[start + t : stop, 0:32], (16, 32), pad=-1.0)
+        tl.store(x, Y[b, t : t + (stop - start - t.to(tl.i32)), 0:32])
+
+
+@tilews.kernel(threads=128)
+def copied_sequences(
+    X: tl.Tensor["T, D:8", tl.f16],
+    Start: tl.Tensor["S", tl.i32],
+    Y: tl.Tensor["B, 48, D:8", tl.f16],
+    num_stages: tl.constexpr = 2,
+):
+    """Y[b, :n] = the n rows of sequence b; the other rows are 0."""
+    b = tl.grid(Y.shape[0])
+    start = tl.load(Start[b])
+    n = tl.load(Start[b + 1]) - start
+    S = tl.alloc_shared((48, 16), tl.f16)
+    for k in tl.range(tl.cdiv(X.shape[1], 16), num_stages=num_stages):
+        tl.copy(X[start : start + n, k * 16 : k * 16 + 16], S)
+        Y[b, 0:48, k * 16 : k * 16 + 16] = tl.load(S)

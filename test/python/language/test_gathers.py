@@ -133,7 +133,9 @@ def test_indices_of_a_copy_that_a_loop_makes():
 
 @pytest.mark.parametrize("form", PHASES)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize("name", ["gathered_product_3", "copied_rows_3"])
+@pytest.mark.parametrize(
+    "name", ["gathered_product_3", "copied_rows_3", "copied_sequences_4"]
+)
 def test_schedules_of_copied_rows(name, target, form):
     case = CASES[name]
     module = run_passes(case.kernel.build(target, **case.constants), PHASES[form])
@@ -144,17 +146,47 @@ def test_schedules_of_copied_rows(name, target, form):
         case.check(arguments)
 
 
+def test_sizes_of_columns_and_of_updates():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["8, 32", tl.i32],
+        Y: tl.Tensor["8, 32", tl.i32],
+        Z: tl.Tensor["8, 32", tl.i32],
+        rows: tl.i64,
+        columns: tl.index,
+    ):
+        x = tl.load(X[0:rows, 4 : 4 + columns], (8, 16), mask=tl.arange(16) != 2)
+        tl.store(x, Y[0:rows, 4 : columns + 4])
+        tl.atomic_add(x, Z[0:rows, 4 : 4 + columns])
+
+    x, y, z = (RNG.integers(1, 99, (8, 32)).astype(np.int32) for _ in range(3))
+    for rows, columns in ((5, 9), (8, 16), (2**40, 99), (0, 3), (3, -(2**40))):
+        found, total = y.copy(), z.copy()
+        kernel(x, found, total, rows, columns)
+        part = np.s_[: max(min(rows, 8), 0), 4 : 4 + max(min(columns, 16), 0)]
+        kept = x.copy()
+        kept[:, 6] = 0
+        wanted = y.copy()
+        wanted[part] = kept[part]
+        np.testing.assert_array_equal(found, wanted)
+        wanted = z.copy()
+        wanted[part] += kept[part]
+        np.testing.assert_array_equal(total, wanted)
+
+
 # ===--- Errors ---=== #
 
 
 def fails(body, *, match):
-    """The error of a kernel with two tensors and a body."""
+    """The error of a kernel with two tensors, a number and a body."""
+    takes_size = body.__code__.co_argcount == 3
 
     def kernel(
         X: tl.Tensor["64, 64", tl.f16],
         Y: tl.Tensor["64, 64", tl.f16],
+        n: tl.i32,
     ):
-        body(X, Y)
+        body(*((X, Y, n) if takes_size else (X, Y)))
 
     with pytest.raises(tilews.KernelError, match=match):
         tilews.kernel(threads=64)(kernel).mlir()
@@ -204,6 +236,34 @@ ERRORS = {
             X[tl.arange(8).to(tl.i16), 0:8], tl.alloc_shared((8, 8), tl.f16)
         ),
         "indices have type i16, expected i32 or i64",
+    ),
+    "size without a shape": (
+        lambda X, Y, n: tl.load(X[0:n, :]),
+        "give the fragment's shape",
+    ),
+    "size with another shape": (
+        lambda X, Y, n: tl.load(X[0:n, 0:32], (8, 16)),
+        "a slice has the size 32, but the fragment has shape",
+    ),
+    "size with another rank": (
+        lambda X, Y, n: tl.store(tl.zeros((8,), tl.f16), X[0:n, 0:32]),
+        "needs a fragment of rank 2, found one of shape .8,.",
+    ),
+    "size of a number": (
+        lambda X, Y, n: tl.store(1.0, X[0:n, 0:32]),
+        "needs a fragment of rank 2, found a scalar",
+    ),
+    "size beside indices": (
+        lambda X, Y, n: tl.load(X[tl.arange(8), 0:n], (8, 8)),
+        "a region has indices or a run-time size, not both",
+    ),
+    "copy with two sizes": (
+        lambda X, Y, n: tl.copy(X[0:n, 0:n], tl.alloc_shared((8, 8), tl.f16)),
+        "several sizes that are known only at run time",
+    ),
+    "copy to a size": (
+        lambda X, Y, n: tl.copy(tl.alloc_shared((8, 8), tl.f16), X[0:n, 0:8]),
+        "takes no region with indices",
     ),
     "atomic load": (
         lambda X, Y: tl.atomic_load(X[tl.arange(8), 0:8]),

@@ -1,5 +1,6 @@
 """Arguments of the kernels of `kernels.gathers`, and what numpy makes of them."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,10 +104,18 @@ def _product(x, w, ids, expert, y):
     return y
 
 
+def _sequences(x, start, y):
+    for b, (first, last) in enumerate(itertools.pairwise(start)):
+        y[b, : max(last - first, 0)] = x[first : max(first, last)]
+    return y
+
+
 def _zeros(*shape, dtype=np.float32):
     return np.zeros(shape, dtype)
 
 
+#: Sequences of 5, 0, 48, 1 and fewer than no rows.
+_STARTS = np.array([3, 8, 8, 56, 57, 50], np.int32)
 _FAR = np.array([2**31 - 1, -(2**31), 0, 49, 50, -1], np.int32)
 _FARTHER = np.array([2**63 - 1, -(2**63), 2**32, 2**32 + 3, 19, 50], np.int64)
 
@@ -196,6 +205,20 @@ CASES = {
         _masked,
         written=1,
     ),
+    "sequences": GatherCase(
+        gathers.sequences,
+        [_halves(60, 32), _STARTS, _halves(5, 48, 32)],
+        _sequences,
+    ),
+    **{
+        f"copied_sequences_{stages}": GatherCase(
+            gathers.copied_sequences,
+            [_halves(60, 32), _STARTS, _halves(5, 48, 32)],
+            lambda x, start, y: _sequences(x, start, 0 * y),
+            {"num_stages": stages},
+        )
+        for stages in (1, 2, 4)
+    },
     **{
         f"copied_rows_{stages}": GatherCase(
             gathers.copied_rows,
