@@ -1,4 +1,6 @@
-"""Writes docs/reference.md and docs/reference/*.md: the names of tilews.language.
+"""Writes docs/reference.md and docs/reference/*.md: the names of a kernel's source.
+
+These are the names of tilews.language, and those of tilews that make kernels.
 
 The text is that of the docstrings, in the form that the package uses: a summary,
 paragraphs, and the sections Args, Returns, Raises, Attributes and Example. The tests
@@ -11,16 +13,26 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import tilews.dispatch
 import tilews.language as tl
 
-NOTE = "<!-- Generated from docstrings of python/tilews/language by `make docs`. -->"
+NOTE = "<!-- Generated from docstrings of python/tilews by `make docs`. -->"
 WIDTH = 88
+#: What sections of docstrings are called on a page.
+TITLES = {"Args": "Arguments"}
 #: Methods of values that the package itself calls.
 INTERNAL = {"dtype_name", "refuse", "to_ir"}
 _SECTION = re.compile(r"^(Args|Returns|Raises|Attributes|Example):$")
 
-#: Each page: its title, its introduction, and the names on it.
+#: Each page: its title, its introduction, and the names on it; without a dot, those of
+#: tilews.language.
 TOPICS = {
+    "kernels": (
+        "Kernels",
+        "What makes a kernel of a function, compiles it and calls it. "
+        "[launch.md](../launch.md) has compiled kernels and launches.",
+        "tilews.kernel tilews.func tilews.dispatch.Kernel",
+    ),
     "types": (
         "Element types and parameters",
         "Element types, and the annotations of the parameters of a kernel. "
@@ -130,13 +142,26 @@ def public_names() -> list[str]:
     )
 
 
+def find(name: str) -> Any:
+    """What a name of :data:`TOPICS` stands for."""
+    item = tilews if "." in name else tl
+    for part in name.removeprefix("tilews.").split("."):
+        item = getattr(item, part)
+    return item
+
+
+def full(name: str) -> str:
+    """A name as the source of a kernel has it."""
+    return name if "." in name else f"tl.{name}"
+
+
 def home(name: str) -> str:
     """The page of a name, without its ending.
 
     Raises:
         ValueError: no topic has it; then :data:`TOPICS` needs it.
     """
-    if isinstance(getattr(tl, name), tl.DType):
+    if isinstance(find(name), tl.DType):
         return "types"
     for page, (_, _, names) in TOPICS.items():
         if name in names.split():
@@ -209,9 +234,9 @@ def markdown(text: str, up: str = "") -> str:
 
 def anchor(name: str) -> str:
     """The anchor of the heading of a name."""
-    if isinstance(getattr(tl, name), tl.DType):
+    if isinstance(find(name), tl.DType):
         name = "DType"
-    return f"tl{name}".lower()
+    return full(name).replace(".", "").lower()
 
 
 def signature(name: str, item: Any) -> str:
@@ -220,11 +245,11 @@ def signature(name: str, item: Any) -> str:
     parameters = list(parameter_texts(found.parameters.values()))
     returns = found.return_annotation
     tail = "" if returns in ("Any", "None", None) else f" -> {returns}"
-    text = f"tl.{name}({', '.join(parameters)}){tail}"
+    text = f"{full(name)}({', '.join(parameters)}){tail}"
     if len(text) <= WIDTH:
         return text
     lines = (f"    {parameter}," for parameter in parameters)
-    return "\n".join([f"tl.{name}(", *lines, f"){tail}"])
+    return "\n".join([f"{full(name)}(", *lines, f"){tail}"])
 
 
 def parameter_texts(parameters: Iterable[inspect.Parameter]) -> Iterator[str]:
@@ -235,8 +260,9 @@ def parameter_texts(parameters: Iterable[inspect.Parameter]) -> Iterator[str]:
         if one.kind is one.KEYWORD_ONLY and not starred:
             yield "*"
         starred |= is_rest or one.kind is one.KEYWORD_ONLY
-        text = f"*{one.name}" if is_rest else one.name
-        typed = one.annotation not in ("Any", one.empty)
+        stars = "**" if one.kind is one.VAR_KEYWORD else "*" * is_rest
+        text = f"{stars}{one.name}"
+        typed = one.annotation not in ("Any", one.empty) and not stars
         if typed:
             text += f": {one.annotation}"
         if one.default is not one.empty:
@@ -254,16 +280,16 @@ def bullet(name: str, text: str) -> str:
 
 def describe(name: str) -> Iterator[str]:
     """The entry of a name, in parts."""
-    item = getattr(tl, name)
-    yield f"## tl.{name}"
+    item = find(name)
+    yield f"## {full(name)}"
     if name == "Tensor" or not inspect.isclass(item):
         yield fence(signature(name, item))
     parts = sections(item)
     yield markdown(parts.pop(""))
-    for title, label in (("Args", "Arguments"), ("Attributes", "Attributes")):
+    for title in ("Args", "Attributes"):
         if title in parts:
             lines = [bullet(*entry) for entry in entries(markdown(parts[title]))]
-            yield "\n".join([f"**{label}**\n", *lines])
+            yield "\n".join([f"**{TITLES.get(title, title)}**\n", *lines])
     if "Returns" in parts:
         yield f"**Returns** {markdown(parts['Returns'])}"
     if "Raises" in parts:
@@ -283,11 +309,12 @@ def members(cls: type) -> dict[str, Any]:
     for base in reversed(cls.__mro__):
         # Operations on elements refuse a cursor.
         inherits = cls is not tl.Cursor or base is cls
-        if not base.__module__.startswith("tilews.language") or not inherits:
+        if not base.__module__.startswith("tilews.") or not inherits:
             continue
         for name, item in vars(base).items():
             is_member = inspect.isfunction(item) or isinstance(item, property)
             is_public = not name.startswith("_") and name not in INTERNAL
+            is_public |= name == "__call__"
             if is_member and is_public and inspect.getdoc(item):
                 found[name] = item
     return found
@@ -300,13 +327,14 @@ def describe_members(cls: type) -> Iterator[str]:
         call = name
         if is_method:
             _, *parameters = inspect.signature(item).parameters.values()
-            call = f"{name}({', '.join(parameter_texts(parameters))})"
+            own = "" if name == "__call__" else name
+            call = f"{own}({', '.join(parameter_texts(parameters))})"
         parts = sections(item)
         text = markdown(parts.pop(""))
         for title, section in parts.items():
-            text += f"\n\n{title}:\n\n" + "\n".join(
-                bullet(*entry) for entry in entries(markdown(section))
-            )
+            listed = [bullet(*entry) for entry in entries(markdown(section))]
+            what = "\n".join(listed) or markdown(section)
+            text += f"\n\n{TITLES.get(title, title)}:\n\n{what}"
         lines.append(bullet(call, text))
     if lines:
         yield "\n".join(["**Methods and properties**\n", *lines])
@@ -326,9 +354,9 @@ def table_of_types() -> str:
 
 def summary(name: str) -> str:
     """The first sentence of a docstring, for the table of all names."""
-    if isinstance(getattr(tl, name), tl.DType):
+    if isinstance(find(name), tl.DType):
         return "An element type."
-    text = sections(getattr(tl, name))[""].partition("\n\n")[0]
+    text = sections(find(name))[""].partition("\n\n")[0]
     return re.split(r"(?<=\w[.:;])\s", " ".join(text.split()))[0].rstrip(":;") or ""
 
 
@@ -336,19 +364,20 @@ def render() -> dict[str, str]:
     """The text of each page, by its path in docs."""
     known = {name for _, _, names in TOPICS.values() for name in names.split()}
     pages = {}
-    index = ["# Reference of tilews.language", EXAMPLES]
+    index = ["# Reference of the language", EXAMPLES]
     for page, (title, introduction, names) in TOPICS.items():
         text = [NOTE, f"# {title}", introduction]
         rows = ["| name | |", "|---|---|"]
         for name in names.split():
             text += describe(name)
         listed = [name for name in public_names() if home(name) == page]
+        listed += [name for name in names.split() if "." in name]
         for name in sorted(listed, key=str.lower):
-            link = f"[`tl.{name}`](reference/{page}.md#{anchor(name)})"
+            link = f"[`{full(name)}`](reference/{page}.md#{anchor(name)})"
             rows.append(f"| {link} | {markdown(summary(name), 'reference/')} |")
         pages[f"reference/{page}.md"] = clean(text)
         index += [f"## {title}", "\n".join(rows)]
-    missing = known - {*public_names()}
+    missing = {name for name in known if "." not in name} - {*public_names()}
     if missing:
         raise ValueError(f"tilews.language has no {', '.join(sorted(missing))}")
     pages["reference.md"] = clean([NOTE, *index])

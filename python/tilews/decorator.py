@@ -58,6 +58,16 @@ def kernel(
     Raises:
         KernelError: a parameter's annotation is missing or unfit.
         TypeError: `function` is no Python function.
+
+    Example:
+        @tilews.kernel(threads=256)
+        def scale(X: tl.Tensor["N", tl.f32], factor: tl.f32):
+            i = tl.grid(tl.cdiv(X.shape[0], 1024)) * 1024
+            X[i] = factor * tl.load(X[i], (1024,))
+
+        x = np.ones(3000, np.float32)
+        scale(x, 2.0)
+        assert (x == 2).all()
     """
     if function is None:
         return functools.partial(Kernel, threads=threads, cluster=cluster)
@@ -69,7 +79,24 @@ def func(function: Callable[..., Any]) -> InlineFunction:
 
     Functions that get a scalar, fragment or buffer are inlined without this, too.
 
+    Args:
+        function: a Python function. Its arguments may be Python values as well.
+
     Raises:
         TypeError: `function` is no Python function.
+
+    Example:
+        @tilews.func
+        def row_tile(buffer, size):
+            return buffer[tl.block_id() * size, 0]
+
+        @tilews.kernel
+        def negate(X: tl.Tensor["M, 64", tl.f32]):
+            tl.grid(tl.cdiv(X.shape[0], 16))
+            tl.store(-tl.load(row_tile(X, 16), (16, 64)), row_tile(X, 16))
+
+        x = np.ones((40, 64), np.float32)
+        negate(x)
+        assert (x == -1).all()
     """
     return InlineFunction(function)

@@ -63,6 +63,21 @@ class Kernel:
     It can be called from several threads; a kernel that several of them need is
     compiled once. It keeps the :data:`MAX_COMPILED` compiled kernels that were used
     last, and drops others, which are compiled again when they are needed.
+
+    Example:
+        @tilews.kernel
+        def double(X: tl.Tensor["N", "T"]):
+            i = tl.grid(tl.cdiv(X.shape[0], 256)) * 256
+            X[i] = 2 * tl.load(X[i], (256,))
+
+        x = np.ones(1000, np.float32)
+        double(x)  # compiled for this array, and run
+        assert (x == 2).all()
+        assert "tile.load" in double.mlir(T=tl.f32)
+        module = double.build("sm_90a", T=tl.f32, N=4096)  # an ir.Module
+        assert str(double.build_for(x)) == double.mlir(T=tl.f32)
+        assert ".entry double" in double.compile("sm_90a", T=tl.f16).ptx
+        assert ".entry double" in double.compile_for(x, target="sm_80").ptx
     """
 
     __name__: str
