@@ -26,6 +26,7 @@ from ..language import control
 from ..language import math as tile_math
 from ..language.roles import Channel
 from ..language.values import Buffer, BufferRegion, Value, describe
+from .breakpoints import build_breakpoint
 from .frame import CallFrame
 from .hints import argument_hint, library_hint, library_of, name_hint
 from .source import SourceFunction, from_python
@@ -147,6 +148,8 @@ class CallResolver:
             LanguageError: the callee cannot be called in a kernel.
         """
         _refuse_library(node, callee, [*args, *kwargs.values()])
+        if callee is breakpoint:
+            return build_breakpoint(self._frame, node)
         if isinstance(callee, functools.partial):
             args = [*callee.args, *args]
             return self.call(node, callee.func, args, {**callee.keywords, **kwargs})

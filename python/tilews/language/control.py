@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 import functools
 import operator
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -452,9 +453,12 @@ def _unfold(place: Any, extents: tuple[Any, ...]) -> Iterator[Any]:
 def print(*values: Any) -> None:
     """Prints values when the kernel runs: a scalar once a block, a fragment whole.
 
+    The interpreter prints fragments as tables, which numpy's print options shorten, and
+    at most 1000 lines a run (the variable ``TILEWS_PRINT_LINES``).
+
     Args:
         values: scalars and fragments. Python strings and numbers among them form the
-            message, which is printed first.
+            message, which is printed first; without any, it is the line of the kernel.
 
     Raises:
         LanguageError: a value is a buffer.
@@ -469,7 +473,18 @@ def print(*values: Any) -> None:
         if isinstance(value, InMemory):
             value.refuse("tl.print")
     message = " ".join(str(v) for v in values if not isinstance(v, Value))
+    message = message or _place()
     tile.print_(message, [v.ir for v in values if isinstance(v, Value)])
+
+
+def _place() -> str:
+    """The file and the line of the kernel that is being built."""
+    location: Any = ir.Location.current
+    while location.is_a_callsite():
+        location = location.callee
+    if not location.is_a_file():
+        return ""
+    return f"{os.path.basename(location.filename)}:{location.start_line}"
 
 
 def device_assert(condition: Any, message: str = "assertion failed") -> None:

@@ -24,6 +24,7 @@ from ..runtime.schema import show
 from ._events import Event, make_event
 from ._grid import find_grid
 from ._options import Exploration, RunOptions, Settings, get_grid
+from ._prints import Printer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -146,7 +147,7 @@ def _simulate(
         events,
         settings.recorded_block(),
         found,
-        _print,
+        Printer().show,
         settings.progress,
     )
     if record is not None and events is not None:
@@ -157,10 +158,6 @@ def _simulate(
         error = SimulationError(errors)
         error.events = record
         raise error
-
-
-def _print(text: str) -> None:
-    print(text, end="")
 
 
 def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:

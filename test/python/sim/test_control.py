@@ -242,10 +242,10 @@ def test_print(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[:6] == [
         "block (0, 0, 0): value 0",
-        "block (0, 0, 0): value (0, 0) 1.5",
-        "block (0, 0, 0): value (0, 1) -0.100000001",
-        "block (0, 0, 0): value (1, 0) 3",
-        "block (0, 0, 0): value (1, 1) 4",
+        "block (0, 0, 0): value, shape (2, 2)",
+        "       0     1",
+        "  0  1.5  -0.1",
+        "  1    3     4",
         "block (0, 0, 0): done",
     ]
     assert lines[6] == "block (1, 0, 0): value 1"
