@@ -492,7 +492,7 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
 
     Args:
         condition: a scalar, or a fragment, all elements of which have to be true.
-        message: printed with the failure.
+        message: printed with the failure and the line of the kernel.
 
     Raises:
         LanguageError: `condition` is neither.
@@ -514,7 +514,7 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
         else:
             assert False
     """
-    current("tl.device_assert")
+    builder = current("tl.device_assert")
     if is_number(condition):
         condition = cast(bool(condition), i1)
     if not isinstance(condition, Value):
@@ -522,4 +522,7 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
             f"tl.device_assert: expected a condition, found {describe(condition)}",
             load_hint(condition),
         )
+    if builder.chip is not None:
+        # The interpreter's errors have the place.
+        message = f"{message} ({_place()})"
     tile.assert_(condition.to(i1).ir, message)

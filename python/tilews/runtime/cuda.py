@@ -35,6 +35,14 @@ def _driver() -> Any:
     return driver
 
 
+#: Errors of the driver that a kernel causes while it runs.
+_FAILED_KERNEL = (
+    *("ASSERT", "ILLEGAL_ADDRESS", "ILLEGAL_INSTRUCTION", "INVALID_ADDRESS_SPACE"),
+    *("INVALID_PC", "LAUNCH_FAILED", "LAUNCH_TIMEOUT", "MISALIGNED_ADDRESS"),
+    "HARDWARE_STACK_ERROR",
+)
+
+
 def _check(what: str, result: tuple[Any, ...]) -> Any:
     """The value of a call to the driver.
 
@@ -46,7 +54,14 @@ def _check(what: str, result: tuple[Any, ...]) -> Any:
         driver = _driver()
         _, text = driver.cuGetErrorString(status)
         detail = text.decode() if text else ""
-        raise BackendError(f"{what} failed: {status.name} {detail}".rstrip())
+        text = f"{what} failed: {status.name} {detail}".rstrip()
+        if status.name.removeprefix("CUDA_ERROR_") in _FAILED_KERNEL:
+            text += (
+                "; a kernel that was started before failed, and every later call fails "
+                "with it: if it has assertions, stdout has the message of the one that "
+                "did not hold; the program has to be started again"
+            )
+        raise BackendError(text)
     return values[0] if values else None
 
 

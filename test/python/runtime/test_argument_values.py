@@ -1,5 +1,6 @@
 """Arguments that no kernel takes: the same errors by launcher and interpreter."""
 
+import enum
 import math
 
 import numpy as np
@@ -207,6 +208,42 @@ def test_a_stream_waits_for_another_by_an_event():
         ("cuStreamWaitEvent", 5, "event", 0),
         ("cuEventDestroy", "event"),
     ]
+
+
+# --- failures of kernels ---------------------------------------------------------
+
+
+class Status(enum.IntEnum):
+    CUDA_ERROR_INVALID_VALUE = 1
+    CUDA_ERROR_LAUNCH_FAILED = 719
+
+
+@pytest.mark.parametrize("status", Status)
+def test_an_error_of_an_earlier_kernel_is_explained(monkeypatch, status):
+    class Driver:
+        def cuGetErrorString(self, status):
+            return 0, b"in words"
+
+    monkeypatch.setattr(cuda, "_driver", Driver)
+    text = f"the launch failed: {status.name} in words"
+    explained = "; a kernel that was started before failed, .* stdout has the message"
+    expected = explained if status == Status.CUDA_ERROR_LAUNCH_FAILED else "$"
+    with pytest.raises(runtime.BackendError, match=text + expected):
+        cuda._check("the launch", (status,))
+
+
+def test_assertions_on_a_gpu_have_the_line():
+    @tilews.kernel
+    def kernel(n: tl.i32):
+        tl.device_assert(n > 0, "n is positive")
+        assert n < 9
+
+    first = kernel.python.__code__.co_firstlineno
+    name = "test_argument_values.py"
+    on_gpu = kernel.mlir("sm_90a")
+    assert f'"n is positive ({name}:{first + 2})"' in on_gpu
+    assert f'"n < 9 ({name}:{first + 3})"' in on_gpu
+    assert '"n is positive"' in kernel.mlir()
 
 
 # --- loops ---------------------------------------------------------------------
