@@ -23,6 +23,8 @@ from ..errors import KernelError, Place
 from ..language.types import DType
 
 _Node = ast.FunctionDef | ast.Lambda
+#: How many lines of a prompt's history may hold a kernel.
+_MOST_TYPED = 300
 
 
 @dataclasses.dataclass(eq=False)
@@ -103,7 +105,30 @@ def _read_lines(function: types.FunctionType) -> tuple[str, ...]:
         # Python keeps the text of `python -c` since 3.13; before, it is an argument.
         text = (sys.orig_argv[-len(sys.argv) :] or [""])[0]
         lines = text.splitlines(keepends=True) if _compiles_to(text, code) else []
+    elif not lines and code.co_filename == "<stdin>":
+        lines = _typed_lines(code)
     return tuple(lines)
+
+
+def _typed_lines(code: CodeType) -> list[str]:
+    """The lines of a function that was typed at the prompt, from its history.
+
+    Since 3.13 Python keeps them itself. A statement at the prompt starts in line one.
+    """
+    readline = sys.modules.get("readline")
+    if readline is None or not hasattr(sys, "ps1"):
+        return []
+    last = readline.get_current_history_length()
+    first = max(1, last - _MOST_TYPED)
+    history = [readline.get_history_item(i) or "" for i in range(first, last + 1)]
+    for start in reversed(range(len(history))):
+        if not history[start].startswith(("@", "def ")):
+            continue
+        for end in range(start + 1, len(history) + 1):
+            lines = [f"{line}\n" for line in history[start:end]]
+            if _compiles_to("".join(lines), code):
+                return lines
+    return []
 
 
 def _compiles_to(text: str, code: CodeType) -> bool:
@@ -124,8 +149,8 @@ def _missing_source_hint(filename: str) -> str:
     """What to do where no source is available."""
     if filename == "<stdin>":
         return (
-            "what is typed or piped into Python is not kept: write the kernel in a "
-            "file or a notebook, or type it in Python 3.13"
+            "what is piped into Python is not kept: write the kernel in a file, or "
+            "type it at the prompt"
         )
     if filename.startswith("<"):
         return (

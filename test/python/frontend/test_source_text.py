@@ -1,7 +1,11 @@
 """Where kernels are written: files, notebooks, `python -c`, exec."""
 
+import contextlib
 import importlib.util
 import linecache
+import os
+import pty
+import select
 import subprocess
 import sys
 import textwrap
@@ -53,7 +57,40 @@ def test_what_exec_runs_is_no_argument_of_python():
 def test_standard_input():
     found = python("-", text=f"{TEXT}run()\n")
     assert "<stdin>:6:1: error: cannot read the source of increment" in found.stderr
-    assert "hint: what is typed or piped into Python is not kept" in found.stderr
+    assert "hint: what is piped into Python is not kept" in found.stderr
+
+
+def read(terminal):
+    ready, _, _ = select.select([terminal], [], [], 60)
+    assert ready, "the prompt says nothing"
+    return os.read(terminal, 4096)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python keeps what is typed")
+def test_the_prompt(tmp_path):
+    pytest.importorskip("readline", reason="Python has no readline")
+    master, slave = pty.openpty()
+    typed = TEXT.replace("\n\n", "\n\n\n").replace("tl\n\n\n", "tl\n").lstrip()
+    typed = f"{typed}\nprint('result', run() + 41)\nexit()\n"
+    process = subprocess.Popen(
+        [sys.executable, "-q"],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+        env={**os.environ, "HOME": str(tmp_path), "TERM": "dumb"},
+        start_new_session=True,
+    )
+    os.close(slave)
+    shown = b""
+    for line in typed.splitlines(keepends=True):
+        while not shown.rstrip(b" ").endswith((b">>>", b"...")):
+            shown += read(master)
+        os.write(master, line.encode())
+        shown = b"" if b"result" not in shown else shown
+    with contextlib.suppress(OSError):  # The other end is closed.
+        while piece := read(master):
+            shown += piece
+    os.close(master)
+    assert process.wait(60) == 0
+    assert b"result 42.0" in shown
 
 
 def test_cells_of_notebooks_and_generated_text():
