@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import KernelError, LanguageError, Place
 from .language.integers import check_integer
-from .language.types import DType, Tensor, constexpr
+from .language.types import DType, Tensor, constexpr, dtype_hint
 from .runtime import LaunchError
 from .runtime.arrays import as_host_array
 from .runtime.scalars import scalar_packer
@@ -150,15 +150,30 @@ def read_parameters(function: types.FunctionType) -> list[Parameter]:
         made = _runtime_parameter(name, kind, parameter.default)
         if made is None:
             raise KernelError(
-                f"parameter '{name}' has no kernel annotation",
-                hint='write tl.Tensor["M, N", tl.f16], a type such as tl.i32, or '
-                "tl.constexpr",
+                f"parameter '{name}' has no kernel annotation{_describe(kind)}",
+                hint=_annotation_hint(kind),
                 **place,
             )
         if isinstance(made, str):
             raise KernelError(f"parameter '{name}' {made}", **place)
         parameters.append(made)
     return parameters
+
+
+def _describe(annotation: Any) -> str:
+    """What a parameter has instead of an annotation for kernels."""
+    if annotation is inspect.Parameter.empty:
+        return ""
+    return f", found {inspect.formatannotation(annotation)}"
+
+
+def _annotation_hint(annotation: Any) -> str:
+    """What to write instead of an annotation."""
+    if hint := dtype_hint(annotation):
+        return f"{hint} for a scalar, or tl.constexpr for a value of Python"
+    if getattr(annotation, "__name__", "") in ("ndarray", "Tensor", "Array"):
+        return 'write its extents and element type: tl.Tensor["M, N", tl.f16]'
+    return 'write tl.Tensor["M, N", tl.f16], a type such as tl.i32, or tl.constexpr'
 
 
 def _runtime_parameter(

@@ -259,6 +259,11 @@ class Tensor:
         divisible: tuple[int, ...] | None = None,
         alignment: int | None = None,
     ) -> None:
+        if not isinstance(dims, (str, tuple, list)):
+            raise LanguageError(
+                f"tl.Tensor: expected extents as a text, found {dims!r}",
+                'write tl.Tensor["64, 64", tl.f16]',
+            )
         self.dims = tuple(_parse_dim(part) for part in _split(dims))
         self.dtype = dtype
         self.strides = None

@@ -229,3 +229,25 @@ def _annotated(annotation, default):
 def test_annotations_that_mean_nothing(annotation, default, text):
     with pytest.raises(KernelError, match=f"parameter 'x' .*{text}"):
         tilews.kernel(_annotated(annotation, default))
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found", "hint"),
+    [
+        (int, "int", "write tl.i32 for a scalar, or tl.constexpr for a value of"),
+        (np.float16, "numpy.float16", "write tl.f16 for a scalar"),
+        (np.ndarray, "numpy.ndarray", "write its extents and element type: tl.Tensor["),
+        (dict, "dict", 'write tl.Tensor["M, N", tl.f16], a type such as tl.i32, or'),
+    ],
+)
+def test_annotations_of_other_libraries(annotation, found, hint):
+    with pytest.raises(KernelError) as caught:
+        tilews.kernel(_annotated(annotation, ...))
+    text = f"parameter 'x' has no kernel annotation, found {found}"
+    assert caught.value.message == text
+    assert caught.value.hint.startswith(hint)
+
+
+def test_extents_are_a_text():
+    with pytest.raises(Exception, match=r"as a text, found 64; write tl\.Tensor"):
+        tl.Tensor[64, 64, tl.f32]
