@@ -22,7 +22,8 @@ def assign(
     Args:
         frame: holds the names.
         target: a name, a tuple of targets, or an element of a buffer.
-        value: what is assigned; one item a target if the target is a tuple.
+        value: what is assigned; one item a target if the target is a tuple, and a list
+            of the others for a starred target.
         evaluate: evaluates the container and the index of a target ``C[i, j]``.
 
     Raises:
@@ -30,6 +31,8 @@ def assign(
     """
     if isinstance(target, ast.Name):
         frame.env[target.id] = value
+    elif isinstance(target, ast.Starred):
+        assign(frame, target.value, value, evaluate)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for item, part in zip(target.elts, _unpack(target, value), strict=True):
             assign(frame, item, part, evaluate)
@@ -52,12 +55,15 @@ def assign(
 
 def _unpack(target: ast.Tuple | ast.List, value: Any) -> list[Any]:
     """The items of a value, as many as a tuple of targets has."""
-    if any(isinstance(item, ast.Starred) for item in target.elts):
-        raise LanguageError("kernels do not support a starred target")
     try:
         values = list(value)
     except TypeError:
         raise LanguageError(f"cannot unpack {describe(value)}") from None
+    starred = [isinstance(item, ast.Starred) for item in target.elts]
+    if any(starred) and len(values) >= len(target.elts) - 1:
+        first = starred.index(True)
+        last = len(values) - (len(target.elts) - 1 - first)
+        return [*values[:first], values[first:last], *values[last:]]
     if len(values) != len(target.elts):
         raise LanguageError(
             f"cannot unpack {len(values)} values into {len(target.elts)} names"

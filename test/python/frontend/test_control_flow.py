@@ -286,3 +286,30 @@ def test_assertions_run_in_the_kernel():
     assert run(where_it_stops, 4) == 4
     with pytest.raises(tilews.sim.SimulationError, match="n is small"):
         run(where_it_stops, 5)
+
+
+def test_starred_targets():
+    @tilews.kernel
+    def kernel(X: tl.Tensor["2, 3, 4", tl.f32], Y: tl.Tensor["6", tl.i32]):
+        *outer, last = X.shape
+        first, *inner = X.shape
+        a, *none, b, c = X.shape
+        (d, *_), *rest = [(7, 8, 9), 10]
+        assert none == [] and (a, b, c) == (2, 3, 4)
+        for place, number in enumerate([*outer, last, first, *inner, d, *rest][:6]):
+            tl.store(tl.i32(number), Y[place])
+        assert (d, rest) == (7, [10])
+
+    y = np.zeros(6, np.int32)
+    kernel(np.zeros((2, 3, 4), np.float32), y)
+    assert y.tolist() == [2, 3, 4, 2, 3, 4]
+
+
+def test_starred_targets_that_do_not_fit():
+    @tilews.kernel
+    def kernel(X: tl.Tensor["2, 3", tl.f32]):
+        a, b, *c, d = X.shape
+        return a + b + c + d
+
+    with pytest.raises(tilews.KernelError, match="cannot unpack 2 values into 4 names"):
+        kernel.build()
