@@ -457,8 +457,8 @@ def print(*values: Any) -> None:
     at most 1000 lines a run (the variable ``TILEWS_PRINT_LINES``).
 
     Args:
-        values: scalars and fragments. Python strings and numbers among them form the
-            message, which is printed first; without any, it is the line of the kernel.
+        values: scalars and fragments. Python strings and numbers form the label of the
+            values after them; without any, it is the line of the kernel.
 
     Raises:
         LanguageError: a value is a buffer.
@@ -472,9 +472,17 @@ def print(*values: Any) -> None:
     for value in values:
         if isinstance(value, InMemory):
             value.refuse("tl.print")
-    message = " ".join(str(v) for v in values if not isinstance(v, Value))
-    message = message or _place()
-    tile.print_(message, [v.ir for v in values if isinstance(v, Value)])
+    label: list[str] = []
+    shown: list[ir.Value] = []
+    for value in values:
+        if isinstance(value, Value):
+            shown.append(value.ir)
+            continue
+        if shown:
+            tile.print_(" ".join(label) or _place(), shown)
+            label, shown = [], []
+        label.append(str(value))
+    tile.print_(" ".join(label) or _place(), shown)
 
 
 def _place() -> str:

@@ -55,6 +55,23 @@ def test_tables(capsys):
 
 
 @tilews.kernel
+def labelled(n: tl.i32, X: tl.Tensor["2", tl.f32]):
+    print("k", 3, n, n + 1, "X", tl.load(X), "end")
+
+
+def test_labels_of_values(capsys):
+    labelled(5, np.array([0.5, 7], np.float32))
+    assert capsys.readouterr().out.splitlines() == [
+        "block (0, 0, 0): k 3 5",
+        "block (0, 0, 0): k 3 6",
+        "block (0, 0, 0): X, shape (2,)",
+        "      0  1",
+        "    0.5  7",
+        "block (0, 0, 0): end",
+    ]
+
+
+@tilews.kernel
 def large(X: tl.Tensor["64, 64", tl.i32], Y: tl.Tensor["40", tl.f32]):
     tl.print("X", tl.load(X))
     tl.print("Y", tl.load(Y))
