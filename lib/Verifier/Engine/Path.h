@@ -25,6 +25,13 @@ struct TaskFrame {
   mlir::Operation *next = nullptr;
   /// Loops: the number of the group of loops that they run in.
   int group = kNoGroup;
+  /// Loops of a group: how many of the iterations that are one of the group's
+  /// have ended.
+  int64_t done = 0;
+  /// Loops that run together for a part of their iterations: the value of the
+  /// induction variable after these, and whether others may be left then.
+  Expr end = 0;
+  bool hasRest = false;
 };
 
 /// A loop whose first iterations have been peeled: the start of the rest.

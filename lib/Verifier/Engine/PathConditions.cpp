@@ -60,6 +60,9 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
       value = table.substitute(value, atom, by);
   };
   llvm::for_each(path.values, rename);
+  for (auto &frames : path.tasks)
+    for (TaskFrame &frame : frames)
+      rename(frame.end);
   for (PeeledLoop &rest : path.peeled) {
     rename(rest.lower);
     llvm::for_each(rest.carried, rename);
@@ -100,12 +103,13 @@ Expr PathConditions::simplify(const Path &path, Expr sum) {
     AtomChoice choice = findChoice(sum);
     if (!choice.atom)
       return sum;
-    std::optional<bool> holds =
-        path.facts.decide(context.table, choice.condition);
+    std::optional<bool> holds = path.facts.decide(
+        context.table, path.facts.resolve(context.table, choice.condition));
     if (!holds)
       return sum;
     sum = context.table.substitute(sum, choice.atom,
                                    *holds ? choice.then : choice.otherwise);
+    sum = path.facts.resolve(context.table, sum);
   }
 }
 
@@ -171,7 +175,10 @@ bool PathConditions::decide(Path &path, Expr condition) {
         return false;
     }
     if (implied) {
-      assume(path, part, *implied, /*isAsserted=*/false);
+      // A definition may have been made since.
+      part = path.facts.resolve(table, part);
+      if (!path.facts.decide(table, part))
+        assume(path, part, *implied, /*isAsserted=*/false);
       continue;
     }
     // (n + 1) % 4 becomes n % 4 + 1 or n % 4 - 3.

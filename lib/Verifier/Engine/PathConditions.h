@@ -8,8 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_PATHCONDITIONS_H
 #define TILEWS_LIB_VERIFIER_ENGINE_PATHCONDITIONS_H
 
-#include "Verifier/Engine/InductionVariables.h"
 #include "Verifier/Engine/PathValues.h"
+#include "Verifier/Loops/InductionVariables.h"
 
 namespace tilews::verifier {
 

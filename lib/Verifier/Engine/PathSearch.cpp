@@ -123,7 +123,7 @@ Progress PathSearch::advanceTogether(Path &path) {
   if (progress != Progress::None)
     return progress;
   // A deadlock is reported as it was before peeling tried to resolve it.
-  if (!path.hasPeeled())
+  if (!path.hasPeeled() || !path.stuck.op)
     path.stuck = describeStuck(path);
   LDBG() << "no task can go on alone: " << path.stuck.text;
   Progress peeled = peeling.peel(path);

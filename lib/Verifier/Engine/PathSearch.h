@@ -8,9 +8,9 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_PATHSEARCH_H
 #define TILEWS_LIB_VERIFIER_ENGINE_PATHSEARCH_H
 
-#include "Verifier/Engine/LoopGroups.h"
 #include "Verifier/Engine/StateKey.h"
 #include "Verifier/Engine/TaskMachine.h"
+#include "Verifier/Loops/LoopGroups.h"
 
 #include <deque>
 #include <unordered_map>

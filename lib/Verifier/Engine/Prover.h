@@ -8,8 +8,8 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_PROVER_H
 #define TILEWS_LIB_VERIFIER_ENGINE_PROVER_H
 
-#include "Verifier/Engine/LoopGroups.h"
 #include "Verifier/Engine/TaskMachine.h"
+#include "Verifier/Loops/LoopGroups.h"
 
 namespace tilews::verifier {
 

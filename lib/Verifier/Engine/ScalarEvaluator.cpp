@@ -72,19 +72,28 @@ static int64_t getDivisor(Operation *op, std::optional<int64_t> right) {
 /// The result of a division by a constant, or of an operation on bits that is
 /// one; 0 for others. Rounding to zero, and numbers without sign, are like
 /// rounding down where the dividend is never negative.
-static Expr getDivided(ExpressionTable &table, Operation *op,
-                       ArrayRef<Expr> v) {
+static Expr getDivided(ExpressionTable &table, const PathFacts &facts,
+                       Operation *op, ArrayRef<Expr> v) {
   using namespace arith;
   int64_t divisor = getDivisor(op, table.getConstantValue(v[1]));
   if (divisor <= 0)
     return 0;
   bool isWideOp = isWide(op->getResult(0).getType());
-  bool isNatural = isWideOp && table.getBounds(v[0]).low >= 0;
+  bool isNatural = isWideOp && facts.getInterval(table, v[0]).low >= 0;
   if (isa<ShLIOp>(op))
     return isWideOp ? table.getProduct(v[0], table.getConstant(divisor)) : 0;
   if (isa<CeilDivSIOp>(op) || (isa<CeilDivUIOp>(op) && isNatural))
     return table.getQuotient(table.addConstant(v[0], divisor - 1), divisor);
   Expr quotient = table.getQuotient(v[0], divisor);
+  if (isa<DivSIOp, RemSIOp>(op) && isWideOp && !isNatural &&
+      table.getVariables(v[0]).empty()) {
+    // Rounded to zero: one of the quotients of x and -x is not positive.
+    Expr minus = table.add(table.getConstant(0), v[0], -1);
+    quotient =
+        table.add(table.getPositivePart(quotient),
+                  table.getPositivePart(table.getQuotient(minus, divisor)), -1);
+    return isa<DivSIOp>(op) ? quotient : table.add(v[0], quotient, -divisor);
+  }
   if (isa<FloorDivSIOp, ShRSIOp>(op) ||
       (isa<DivSIOp, DivUIOp, ShRUIOp>(op) && isNatural))
     return quotient;
@@ -163,6 +172,28 @@ Expr ScalarEvaluator::fold(Path &path, Operation *op,
   return 0;
 }
 
+/// The value of a select that is a maximum or a minimum, as `n < 0 ? 0 : n`; 0
+/// for others.
+static Expr getChosen(ExpressionTable &table, ArrayRef<Expr> operands) {
+  using Kind = ExpressionTable::Kind;
+  Expr condition = operands[0], value = operands[1], other = operands[2];
+  if (table.getKind(condition) == Kind::Not) {
+    condition = table.getOperands(condition)[0];
+    std::swap(value, other);
+  }
+  if (table.getKind(condition) != Kind::Positive)
+    return 0;
+  // Where s > 0 is true, s - 1 is no negative number either.
+  Expr sum = table.getOperands(condition)[0];
+  for (int64_t sign : {1, -1}) {
+    Expr more =
+        table.add(table.getConstant(0), table.add(value, other, -1), sign);
+    if (more == sum || more == table.addConstant(sum, -1))
+      return table.add(other, table.getPositivePart(more), sign);
+  }
+  return 0;
+}
+
 /// The operand that a select with a decided condition takes, or 0.
 Expr ScalarEvaluator::select(Path &path, arith::SelectOp op,
                              ArrayRef<Expr> operands) {
@@ -175,7 +206,9 @@ Expr ScalarEvaluator::select(Path &path, arith::SelectOp op,
                  (table.getConstantValue(operands[1]) &&
                   table.getConstantValue(operands[2]))))
     known = conditions.decide(path, operands[0]);
-  return known ? operands[*known ? 1 : 2] : 0;
+  if (known)
+    return operands[*known ? 1 : 2];
+  return isSum(op.getType()) ? getChosen(table, operands) : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,7 +271,7 @@ static Expr getArithmetic(ExpressionTable &table, const PathFacts &facts,
   if (isa<MulIOp>(op) && isExact)
     return table.getProduct(v[0], v[1]);
   if (ofSums && op->getNumOperands() == 2) {
-    if (Expr divided = getDivided(table, op, v))
+    if (Expr divided = getDivided(table, facts, op, v))
       return divided;
     if (Expr extreme = getExtreme(table, op, v))
       return extreme;
@@ -382,6 +415,28 @@ void ScalarEvaluator::nameResult(Path &path, OpResult result,
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// If `op` asks whether x % d, rounded to zero, is 0: x minus d times the
+/// quotient that is rounded down, which is 0 for the same x; 0 otherwise.
+Expr ScalarEvaluator::getComparedRemainder(const Path &path,
+                                           Operation *op) const {
+  auto cmp = dyn_cast<arith::CmpIOp>(op);
+  if (!cmp || !isWide(cmp.getLhs().getType()) ||
+      !matchPattern(cmp.getRhs(), m_Zero()) ||
+      (cmp.getPredicate() != arith::CmpIPredicate::eq &&
+       cmp.getPredicate() != arith::CmpIPredicate::ne))
+    return 0;
+  auto remainder = cmp.getLhs().getDefiningOp<arith::RemSIOp>();
+  IntegerAttr divisor;
+  if (!remainder || !matchPattern(remainder.getRhs(), m_Constant(&divisor)) ||
+      !divisor.getValue().isStrictlyPositive() ||
+      !divisor.getValue().isSignedIntN(32))
+    return 0;
+  Expr dividend = values.get(path, remainder.getLhs());
+  return context.table.add(
+      dividend, context.table.getQuotient(dividend, divisor.getInt()),
+      -divisor.getInt());
+}
+
 bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
   if (llvm::none_of(op->getResults(), [&](Value result) {
         return context.program.getNumber(result) >= 0;
@@ -394,6 +449,11 @@ bool ScalarEvaluator::evaluate(Path &path, Operation *op) {
     return true;
   }
   SmallVector<Expr> operands = values.getAll(path, op->getOperands());
+  if (Expr remainder = getComparedRemainder(path, op))
+    operands[0] =
+        inductions.divideEvenly(path, splitRemainders(path, remainder));
+  if (context.startsOver())
+    return false;
   Expr result = fold(path, op, operands);
   if (!result)
     result = getExtent(op);

@@ -38,6 +38,7 @@ private:
   Expr select(Path &path, mlir::arith::SelectOp op,
               llvm::ArrayRef<Expr> operands);
   Expr splitRemainders(Path &path, Expr sum);
+  Expr getComparedRemainder(const Path &path, mlir::Operation *op) const;
   Expr getExtent(mlir::Operation *op) const;
   void nameResult(Path &path, mlir::OpResult result,
                   llvm::ArrayRef<Expr> operands);

@@ -83,7 +83,14 @@ void StateKey::appendValues(const Path &path, ArrayRef<unsigned> live,
   }
 }
 
-void StateKey::appendPeeled(const Path &path, std::string &key) const {
+void StateKey::appendLoops(const Path &path, std::string &key) const {
+  for (const auto &frames : path.tasks)
+    for (const TaskFrame &frame : frames)
+      if (frame.group >= 0) {
+        appendTo(key, frame.done);
+        appendTo(key, frame.end);
+        appendTo(key, frame.hasRest);
+      }
   for (const PeeledLoop &rest : path.peeled) {
     appendTo(key, reinterpret_cast<int64_t>(rest.loop));
     appendTo(key, rest.lower);
@@ -97,14 +104,17 @@ VariableSet StateKey::getVariables(const Path &path,
                                    ArrayRef<unsigned> live) const {
   VariableSet variables;
   variables.insert(values.getThread());
-  for (const auto &frames : path.tasks)
-    for (const TaskFrame &frame : frames)
-      if (frame.group >= 0)
-        variables.insert(inductions.get(frame.group));
   auto add = [&](Expr value) {
     auto own = context.table.getVariables(value);
     variables.insert(own.begin(), own.end());
   };
+  for (const auto &frames : path.tasks)
+    for (const TaskFrame &frame : frames) {
+      if (frame.group >= 0)
+        variables.insert(inductions.get(frame.group));
+      if (frame.end)
+        add(frame.end);
+    }
   for (unsigned number : live)
     if (Expr value = path.values[number])
       add(value);
@@ -130,7 +140,7 @@ std::string StateKey::get(Path &path) {
     context.rules.dropKnown(state);
   SmallVector<int64_t> bases = rotateLinks(path, state);
   appendValues(path, live, bases, key);
-  appendPeeled(path, key);
+  appendLoops(path, key);
   for (auto [group, remainder] : path.remainders) {
     appendTo(key, group);
     appendTo(key, remainder);

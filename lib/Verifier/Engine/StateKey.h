@@ -8,9 +8,9 @@
 #ifndef TILEWS_LIB_VERIFIER_ENGINE_STATEKEY_H
 #define TILEWS_LIB_VERIFIER_ENGINE_STATEKEY_H
 
-#include "Verifier/Engine/InductionVariables.h"
 #include "Verifier/Engine/PathLiveness.h"
 #include "Verifier/Engine/PathValues.h"
+#include "Verifier/Loops/InductionVariables.h"
 
 namespace tilews::verifier {
 
@@ -36,7 +36,7 @@ public:
 private:
   void appendValues(const Path &path, llvm::ArrayRef<unsigned> live,
                     llvm::ArrayRef<int64_t> bases, std::string &key) const;
-  void appendPeeled(const Path &path, std::string &key) const;
+  void appendLoops(const Path &path, std::string &key) const;
   VariableSet getVariables(const Path &path,
                            llvm::ArrayRef<unsigned> live) const;
   bool mayBegin(const Path &path, unsigned link) const;

@@ -9,8 +9,8 @@
 #define TILEWS_LIB_VERIFIER_ENGINE_TASKMACHINE_H
 
 #include "Verifier/Engine/Guards.h"
-#include "Verifier/Engine/LoopPeeling.h"
 #include "Verifier/Engine/ScalarEvaluator.h"
+#include "Verifier/Loops/LoopPeeling.h"
 
 namespace tilews::verifier {
 

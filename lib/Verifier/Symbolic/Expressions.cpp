@@ -12,9 +12,13 @@
 //   * a sum has its terms in the order of their atoms, none with coefficient 0;
 //   * a quotient keeps only what its divisor does not divide:
 //     (4 * n + i + 9) / 4 is n + 2 + (i + 1) / 4;
+//   * the first coefficient of a quotient without variables is positive: -n / 4
+//     is -((n + 3) / 4);
+//   * a quotient of a maximum is the maximum of the quotients;
 //   * the larger one of two sums is one of them and a positive part, of which
 //     the first coefficient is positive: max(a, n) is a + max(n - a, 0);
-//   * compared sums have no common factor: 2 * i - 3 > 0 is i - 1 > 0;
+//   * compared sums have no common factor: 2 * i - 3 > 0 is i - 1 > 0, and no
+//     lone quotient: i / 2 - 3 > 0 is i - 7 > 0;
 //   * `a - b == 0` has a positive first coefficient, as b == a is a == b;
 //   * constants are folded in conditions, and two negations cancel;
 //   * a conjunction has its parts in the order of their numbers, and `a or b`
@@ -200,6 +204,31 @@ Expr ExpressionTable::getProduct(Expr a, Expr b) {
       getAtom({AtomKind::ProductOfSums}, {std::min(a, b), std::max(a, b)}));
 }
 
+/// The quotient of a sum of which the divisor divides nothing.
+static Expr getReducedQuotient(ExpressionTable &table, Expr sum,
+                               int64_t divisor) {
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    if (table.getName(atom)[0] != AtomKind::PositivePart ||
+        std::abs(factor) != 1)
+      continue;
+    // The quotient of a maximum or minimum is that of the quotients.
+    Expr one = table.add(sum, table.getInteger(atom), -factor);
+    Expr other = table.add(one, table.getOperands(atom)[0], factor);
+    Expr first = table.getQuotient(one, divisor);
+    Expr more = table.add(table.getQuotient(other, divisor), first, -1);
+    more = table.getPositivePart(table.add(table.getConstant(0), more, factor));
+    return table.add(first, more, factor);
+  }
+  // A remainder of i - n is found by the sum itself, so sums of variables stay.
+  if (table.getTerms(sum).front().second < 0 &&
+      table.getVariables(sum).empty()) {
+    Expr minus = table.add(table.getConstant(divisor - 1), sum, -1);
+    return table.add(table.getConstant(0), table.getQuotient(minus, divisor),
+                     -1);
+  }
+  return table.getInteger(table.getAtom({AtomKind::Quotient, divisor}, {sum}));
+}
+
 Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
   // Terms that the divisor divides leave the quotient.
   Expr whole = getConstant(0), rest = getConstant(0);
@@ -213,7 +242,7 @@ Expr ExpressionTable::getQuotient(Expr sum, int64_t divisor) {
   rest = addConstant(rest, getOffset(sum) - quotient * divisor);
   if (getConstantValue(rest)) // Less than the divisor.
     return whole;
-  return add(whole, getInteger(getAtom({AtomKind::Quotient, divisor}, {rest})));
+  return add(whole, getReducedQuotient(*this, rest, divisor));
 }
 
 Expr ExpressionTable::getPositivePart(Expr sum) {
@@ -226,9 +255,51 @@ Expr ExpressionTable::getPositivePart(Expr sum) {
   return getInteger(getAtom({AtomKind::PositivePart}, {sum}));
 }
 
+namespace {
+/// The one quotient s / d in a sum that is `factor * (s / d) + rest`, where the
+/// factor is 1 or -1. There is none if the divisor is 0.
+struct LoneQuotient {
+  LoneQuotient(ExpressionTable &table, Expr sum);
+
+  Expr dividend = 0;
+  int64_t divisor = 0, factor = 0;
+  /// d * rest
+  Expr scaled = 0;
+};
+} // namespace
+
+LoneQuotient::LoneQuotient(ExpressionTable &table, Expr sum) {
+  Expr quotient = 0;
+  for (auto [atom, coefficient] : table.getTerms(sum)) {
+    if (table.getName(atom)[0] != AtomKind::Quotient)
+      continue;
+    if (quotient || std::abs(coefficient) != 1)
+      return;
+    quotient = atom;
+    factor = coefficient;
+  }
+  if (!quotient)
+    return;
+  int64_t d = table.getName(quotient)[1];
+  Expr rest = table.add(sum, table.getInteger(quotient), -factor);
+  auto fits = [&](int64_t number) { return llvm::isInt<32>(number * d); };
+  if (!fits(table.getOffset(rest)) ||
+      !llvm::all_of(llvm::make_second_range(table.getTerms(rest)), fits))
+    return;
+  divisor = d;
+  dividend = table.getOperands(quotient)[0];
+  scaled = table.add(table.getConstant(0), rest, d);
+}
+
 Expr ExpressionTable::getPositive(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value > 0);
+  // s / d > r if s is at least d * (r + 1), and r > s / d if d * r > s.
+  if (LoneQuotient lone(*this, sum); lone.divisor) {
+    Expr scaled = add(lone.scaled, lone.dividend, lone.factor);
+    return getPositive(
+        addConstant(scaled, lone.factor > 0 ? 1 - lone.divisor : 0));
+  }
   // g * h + c > 0 if h is at least (1 - c) / g, rounded up.
   int64_t scale = getScale(sum), offset = getOffset(sum);
   sum = divideExactly(getHomogeneous(sum), scale);
@@ -239,6 +310,13 @@ Expr ExpressionTable::getPositive(Expr sum) {
 Expr ExpressionTable::getZero(Expr sum) {
   if (std::optional<int64_t> value = getConstantValue(sum))
     return getConstant(*value == 0);
+  // s / d == r if s is d * r or at most d - 1 more.
+  if (LoneQuotient lone(*this, sum); lone.divisor) {
+    Expr more = add(lone.dividend, lone.scaled, lone.factor);
+    Expr less = add(getConstant(lone.divisor), more, -1);
+    return getConjunction(
+        {getPositive(addConstant(more, 1)), getPositive(less)});
+  }
   int64_t scale = getScale(sum);
   if (getOffset(sum) % scale != 0)
     return getConstant(false);

@@ -196,10 +196,12 @@ bool InductionFacts::widen(Expr sum, Interval &interval, const Window &window,
     if (!grows && interval.high < -constants.back())
       interval = {INT64_MIN, -constants.back() - 1};
   }
+  int64_t factor =
+      std::max<int64_t>(std::abs(table.getFactor(sum, variable)), 1);
   if (constants.empty())
-    loosen(interval, {0}, window.start + window.reach);
+    loosen(interval, {0}, factor * (window.start + window.reach));
   else
-    loosen(interval, constants, window.reach);
+    loosen(interval, constants, factor * window.reach);
   return interval.isFull();
 }
 

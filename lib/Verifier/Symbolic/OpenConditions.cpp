@@ -16,8 +16,6 @@
 
 #include "Verifier/Symbolic/OpenConditions.h"
 
-#include "Verifier/Symbolic/OrientedSum.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,17 +23,19 @@ using namespace mlir;
 using namespace tilews::verifier;
 
 namespace {
-/// A sum as `sign * (factor * variable + homogeneous + offset)`.
+/// A sum as `sign * (factor * variable + homogeneous + offset)`, where the first
+/// coefficient of `homogeneous`, or else `factor`, is positive. So n - i + 1 and
+/// i - n differ in sign and offset only.
 struct Split {
   Split(ExpressionTable &table, Expr sum, Expr variable)
       : factor(table.getFactor(sum, variable)) {
-    OrientedSum rest(table,
-                     table.add(sum, table.getInteger(variable), -factor));
-    homogeneous = rest.homogeneous;
-    bool isAlone = table.getTerms(homogeneous).empty();
-    sign = isAlone && factor < 0 ? -1 : rest.sign;
+    Expr rest = table.add(sum, table.getInteger(variable), -factor);
+    bool isAlone = table.getTerms(rest).empty();
+    sign = (isAlone ? factor : table.getMultiple(rest).factor) < 0 ? -1 : 1;
+    homogeneous =
+        table.add(table.getConstant(0), table.getHomogeneous(rest), sign);
     factor *= sign;
-    offset = rest.offset * sign;
+    offset = table.getOffset(rest) * sign;
   }
 
   Expr homogeneous;
@@ -89,7 +89,7 @@ bool OpenConditions::mayAskForZero(ExpressionTable &table, Expr sum,
            int64_t distance = split.offset - constant;
            if (split.factor * step < 0)
              distance = -distance;
-           return distance >= 0 && distance < reach;
+           return distance >= 0 && distance < reach * std::abs(split.factor);
          });
 }
 

@@ -112,14 +112,27 @@ std::optional<bool> PathFacts::getTruth(Expr condition) const {
   return it == truths.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// The bounds of a sum by those of its atoms.
+/// The bounds of a sum by those of its atoms, or of what they are quotients of.
 Interval PathFacts::inferInterval(ExpressionTable &table, Expr sum) const {
   int64_t offset = table.getOffset(sum);
   Interval bounds = {offset, offset};
   for (auto [atom, factor] : table.getTerms(sum))
     bounds =
         bounds.plus(getInterval(table, table.getInteger(atom)).times(factor));
-  return bounds.intersect(getInterval(table, sum));
+  bounds = bounds.intersect(getInterval(table, sum));
+  for (auto [atom, factor] : table.getTerms(sum)) {
+    if (table.getName(atom)[0] != AtomKind::Quotient)
+      continue;
+    // d * (s / d) is s, or less by at most d - 1.
+    int64_t divisor = table.getName(atom)[1];
+    Expr rest = table.add(sum, table.getInteger(atom), -factor);
+    Expr scaled = table.add(table.add(table.getConstant(0), rest, divisor),
+                            table.getOperands(atom)[0], factor);
+    Interval lost = Interval{1 - divisor, 0}.times(factor);
+    bounds =
+        bounds.intersect(getInterval(table, scaled).plus(lost).shrink(divisor));
+  }
+  return bounds;
 }
 
 /// Whether two sums have an atom in common, be it in a quotient.
@@ -234,15 +247,30 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
     assumeComparison(table, part, holds);
   else
     truths[part] = holds;
-  propagate(table);
+  propagate(table, part);
 }
 
-/// Applies what is known to the conjunctions that do not hold: of one with a
-/// single open part, this part does not hold.
-void PathFacts::propagate(ExpressionTable &table) {
+/// Whether the value of `condition` may depend on that of `part`: it has the
+/// part, or both compare sums.
+static bool mayDependOn(const ExpressionTable &table, Expr condition,
+                        Expr part) {
+  Kind kind = table.getKind(condition);
+  if (kind == Kind::Not || kind == Kind::And)
+    return llvm::any_of(table.getOperands(condition), [&](Expr operand) {
+      return mayDependOn(table, operand, part);
+    });
+  return condition == part ||
+         (table.isComparison(condition) && table.isComparison(part));
+}
+
+/// Applies the value of `part` to the conjunctions that do not hold: of one with
+/// a single open part, this part does not hold.
+void PathFacts::propagate(ExpressionTable &table, Expr part) {
   SmallVector<Expr> conjunctions;
   for (auto [condition, holds] : truths)
-    if (table.getKind(condition) == Kind::And)
+    if (table.getKind(condition) == Kind::And &&
+        (table.getKind(part) == Kind::And ||
+         mayDependOn(table, condition, part)))
       conjunctions.push_back(condition);
   for (Expr conjunction : conjunctions) {
     Expr rest = simplify(table, conjunction);
@@ -285,16 +313,17 @@ void PathFacts::assumeComparison(ExpressionTable &table, Expr part,
 /// and a constant, by the atom of its quotient.
 static std::optional<std::pair<Expr, Expr>>
 findQuotient(ExpressionTable &table, Expr sum, Expr quotient) {
-  auto terms = table.getTerms(table.getOperands(quotient)[0]);
+  Expr dividend = table.getOperands(quotient)[0];
+  auto terms = table.getTerms(dividend);
   if (terms.size() != 1 || std::abs(terms[0].second) != 1)
     return std::nullopt;
   auto [atom, direction] = terms[0];
   int64_t divisor = table.getName(quotient)[1];
   Interval bounds = table.getBounds(quotient);
   bool isNatural = direction > 0 ? bounds.low >= 0 : bounds.high <= 0;
-  Expr known =
-      table.getAtom({AtomKind::KnownQuotient, divisor * direction, atom}, {},
-                    /*isVariable=*/false, isNatural);
+  Expr known = table.getAtom({AtomKind::KnownQuotient, divisor * direction,
+                              table.getOffset(dividend), atom},
+                             {}, /*isVariable=*/false, isNatural);
   int64_t sign = table.getFactor(sum, quotient) < 0 ? 1 : -1;
   Expr multiple =
       table.add(table.getConstant(0), table.getInteger(known), divisor);

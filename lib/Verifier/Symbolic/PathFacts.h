@@ -92,7 +92,7 @@ public:
 private:
   Interval inferInterval(ExpressionTable &table, Expr sum) const;
   bool isExcluded(ExpressionTable &table, Expr conjunction) const;
-  void propagate(ExpressionTable &table);
+  void propagate(ExpressionTable &table, Expr part);
   void assumeComparison(ExpressionTable &table, Expr part, bool holds);
 
   std::map<Expr, Interval> intervals;

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H
-#define TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H
+#ifndef TILEWS_LIB_VERIFIER_LOOPS_CARRIEDVALUES_H
+#define TILEWS_LIB_VERIFIER_LOOPS_CARRIEDVALUES_H
 
-#include "Verifier/Engine/InductionVariables.h"
 #include "Verifier/Engine/PathValues.h"
+#include "Verifier/Loops/InductionVariables.h"
 
 #include <set>
 
@@ -21,6 +21,8 @@ struct LoopGroup {
   int number = 0;
   llvm::SmallVector<unsigned> tasks;
   llvm::SmallVector<mlir::Operation *> loops;
+  /// How many iterations of each loop are one of the group.
+  llvm::SmallVector<int64_t> factors;
 };
 
 /// The arguments of a loop's first region that it carries.
@@ -63,9 +65,12 @@ public:
   /// Sets the values with which an iteration begins.
   void begin(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> carried,
              bool isFirst);
-  /// Sets the results of the loops; `wasEntered` if they had an iteration.
-  void end(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> results,
-           bool wasEntered);
+  /// Sets the results of the loops, and returns them; `wasEntered` if they had an
+  /// iteration. The results of a loop with an end in `ends` are what it
+  /// carries there.
+  llvm::SmallVector<Expr> end(Path &path, const LoopGroup &group,
+                              llvm::ArrayRef<Expr> results, bool wasEntered,
+                              llvm::ArrayRef<Expr> ends);
 
 private:
   /// The loop-carried values of a group.
@@ -82,8 +87,8 @@ private:
   Expr rename(mlir::Value carried, Expr atom, Expr value, Expr base) const;
   void moveClass(Path &path, const LoopGroup &group, Expr atom, Expr value,
                  bool isFirst);
-  Expr getFinalCount(const Path &path, mlir::Operation *loop,
-                     unsigned number) const;
+  Expr getFinalCount(const Path &path, mlir::Operation *loop, unsigned number,
+                     Expr end) const;
 
   ProofContext &context;
   const PathValues &values;
@@ -94,4 +99,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_CARRIEDVALUES_H
+#endif // TILEWS_LIB_VERIFIER_LOOPS_CARRIEDVALUES_H

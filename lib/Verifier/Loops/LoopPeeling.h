@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H
-#define TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H
+#ifndef TILEWS_LIB_VERIFIER_LOOPS_LOOPPEELING_H
+#define TILEWS_LIB_VERIFIER_LOOPS_LOOPPEELING_H
 
 #include "Verifier/Engine/PathConditions.h"
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_LOOPPEELING_H
+#endif // TILEWS_LIB_VERIFIER_LOOPS_LOOPPEELING_H

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H
-#define TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H
+#ifndef TILEWS_LIB_VERIFIER_LOOPS_LOOPGROUPS_H
+#define TILEWS_LIB_VERIFIER_LOOPS_LOOPGROUPS_H
 
-#include "Verifier/Engine/CarriedValues.h"
-#include "Verifier/Engine/LoopPeeling.h"
+#include "Verifier/Loops/LoopMatching.h"
 
 namespace tilews::verifier {
 
@@ -28,7 +27,8 @@ public:
              PathConditions &conditions, InductionVariables &inductions,
              CarriedValues &carried, LoopPeeling &peeling)
       : context(context), values(values), conditions(conditions),
-        inductions(inductions), carried(carried), peeling(peeling) {}
+        inductions(inductions), carried(carried), peeling(peeling),
+        matching(context, values, conditions, peeling) {}
 
   /// Takes a task to the next iteration of a loop, or into a loop, in which no
   /// other task takes part.
@@ -38,20 +38,15 @@ public:
   Progress advanceTogether(Path &path);
 
 private:
-  std::optional<LoopGroup> find(const Path &path, unsigned task) const;
-  bool haveSameTrips(const Path &path, mlir::Operation *a,
-                     mlir::Operation *b) const;
-  unsigned getLeader(const Path &path, const LoopGroup &group) const;
-  llvm::SmallVector<Expr> getVariables(const Path &path,
-                                       const LoopGroup &group) const;
-  Progress compareTrips(Path &path);
   int getNumber(LoopGroup group);
   bool isCounted(const LoopGroup &group) const;
   bool hasFewIterations(const Path &path, mlir::scf::ForOp loop) const;
 
-  Progress enter(Path &path, int number);
-  Progress enterFor(Path &path, const LoopGroup &group, mlir::scf::ForOp loop,
-                    llvm::ArrayRef<Expr> inits);
+  Progress enter(Path &path, int number, Expr trips = 0);
+  Progress enterPart(Path &path, LoopMatching::PartialMatch match);
+  Progress enterFor(Path &path, const LoopGroup &group,
+                    llvm::ArrayRef<Expr> inits, Expr trips);
+  bool iterateWithin(Path &path, unsigned task);
   Progress iterate(Path &path, int number);
   Progress iterateFor(Path &path, const LoopGroup &group);
   Progress iterateWhile(Path &path, const LoopGroup &group);
@@ -69,10 +64,12 @@ private:
   InductionVariables &inductions;
   CarriedValues &carried;
   LoopPeeling &peeling;
+  LoopMatching matching;
   std::vector<LoopGroup> groups;
-  std::map<std::vector<mlir::Operation *>, int> numbers;
+  /// By the loops and their factors.
+  std::map<std::vector<std::pair<mlir::Operation *, int64_t>>, int> numbers;
 };
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_LOOPGROUPS_H
+#endif // TILEWS_LIB_VERIFIER_LOOPS_LOOPGROUPS_H

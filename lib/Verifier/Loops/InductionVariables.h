@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILEWS_LIB_VERIFIER_ENGINE_INDUCTIONVARIABLES_H
-#define TILEWS_LIB_VERIFIER_ENGINE_INDUCTIONVARIABLES_H
+#ifndef TILEWS_LIB_VERIFIER_LOOPS_INDUCTIONVARIABLES_H
+#define TILEWS_LIB_VERIFIER_LOOPS_INDUCTIONVARIABLES_H
 
 #include "Verifier/Engine/ProofContext.h"
 #include "Verifier/Symbolic/OpenConditions.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace tilews::verifier
 
-#endif // TILEWS_LIB_VERIFIER_ENGINE_INDUCTIONVARIABLES_H
+#endif // TILEWS_LIB_VERIFIER_LOOPS_INDUCTIONVARIABLES_H

@@ -21,7 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/LoopGroups.h"
+#include "Verifier/Loops/LoopGroups.h"
 
 #include "Verifier/Symbolic/InductionFacts.h"
 
@@ -41,80 +41,6 @@ static constexpr int64_t kMostIterations = 16;
 //===----------------------------------------------------------------------===//
 // Finding groups
 //===----------------------------------------------------------------------===//
-
-bool LoopGroups::haveSameTrips(const Path &path, Operation *a,
-                               Operation *b) const {
-  ExpressionTable &table = context.table;
-  auto x = dyn_cast<scf::ForOp>(a), y = dyn_cast<scf::ForOp>(b);
-  if (!x || !y)
-    return !x && !y;
-  Expr xStep = values.get(path, x.getStep());
-  Expr yStep = values.get(path, y.getStep());
-  if (xStep == yStep && peeling.getLower(path, x) == peeling.getLower(path, y))
-    if (values.get(path, x.getUpperBound()) ==
-        values.get(path, y.getUpperBound()))
-      return true;
-  Expr xTrips = peeling.getTrips(path, x), yTrips = peeling.getTrips(path, y);
-  if (!xTrips || !yTrips ||
-      path.facts.decide(table, table.getZero(table.add(xTrips, yTrips, -1))) !=
-          true)
-    return false;
-  // One step has to be a multiple of the other one.
-  auto [small, large] = std::minmax(*table.getConstantValue(xStep),
-                                    *table.getConstantValue(yStep));
-  return large % small == 0;
-}
-
-/// The loop of a group that all follow: the first one with the smallest step.
-unsigned LoopGroups::getLeader(const Path &path, const LoopGroup &group) const {
-  unsigned leader = 0;
-  std::optional<int64_t> smallest;
-  for (auto [i, op] : llvm::enumerate(group.loops)) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    std::optional<int64_t> step =
-        loop ? context.table.getConstantValue(values.get(path, loop.getStep()))
-             : std::nullopt;
-    if (step && (!smallest || *step < *smallest)) {
-      leader = i;
-      smallest = step;
-    }
-  }
-  return leader;
-}
-
-/// The group of the loop before which `task` stands: with the loops of all
-/// tasks at the other ends of links in it. None if a task is not there yet.
-std::optional<LoopGroup> LoopGroups::find(const Path &path,
-                                          unsigned task) const {
-  const TaskProgram &program = context.program;
-  llvm::SmallSet<unsigned, 4> members;
-  members.insert(task);
-  SmallVector<unsigned> todo = {task};
-  Operation *first = path.tasks[task].back().next;
-  while (!todo.empty()) {
-    unsigned member = todo.pop_back_val();
-    for (unsigned link : program.getLinks(path.tasks[member].back().next))
-      for (unsigned other = 0; other < path.tasks.size(); ++other) {
-        Operation *op = program.getTasks()[other].op;
-        if (other == member || op == program.getKernel() ||
-            !program.getLinks(op).contains(link))
-          continue;
-        Operation *loop = path.getLoopAhead(program, other);
-        if (!loop || !program.getLinks(loop).contains(link) ||
-            !haveSameTrips(path, first, loop))
-          return std::nullopt;
-        if (members.insert(other).second)
-          todo.push_back(other);
-      }
-  }
-  LoopGroup group;
-  for (unsigned member = 0; member < path.tasks.size(); ++member)
-    if (members.contains(member)) {
-      group.tasks.push_back(member);
-      group.loops.push_back(path.tasks[member].back().next);
-    }
-  return group;
-}
 
 /// Whether iterations add to a count that is waited for: of bytes that land, or
 /// of groups of copies.
@@ -144,7 +70,9 @@ bool LoopGroups::isCounted(const LoopGroup &group) const {
 }
 
 int LoopGroups::getNumber(LoopGroup group) {
-  std::vector<Operation *> key(group.loops.begin(), group.loops.end());
+  std::vector<std::pair<Operation *, int64_t>> key;
+  for (auto [loop, factor] : llvm::zip(group.loops, group.factors))
+    key.push_back({loop, factor});
   auto [it, isNew] = numbers.try_emplace(key, groups.size());
   if (isNew) {
     LDBG_OS([&](raw_ostream &os) {
@@ -181,13 +109,15 @@ Progress LoopGroups::advanceAlone(Path &path, unsigned task) {
   if (path.tasks[task].empty())
     return Progress::None;
   int number = path.tasks[task].back().group;
+  if (number >= 0 && iterateWithin(path, task))
+    return Progress::Made;
   if (number >= 0 && groups[number].tasks.size() == 1)
     if (Progress progress = iterate(path, number); progress != Progress::None)
       return progress;
   Operation *loop = path.getLoopAhead(context.program, task);
   if (!loop || context.program.isLinked(loop))
     return Progress::None;
-  std::optional<LoopGroup> group = find(path, task);
+  std::optional<LoopGroup> group = matching.find(path, task);
   if (!group || group->tasks.size() > 1)
     return Progress::None;
   return enter(path, getNumber(std::move(*group)));
@@ -204,45 +134,46 @@ Progress LoopGroups::advanceTogether(Path &path) {
   for (unsigned task = 0; task < path.tasks.size(); ++task) {
     if (!path.getLoopAhead(context.program, task))
       continue;
-    if (std::optional<LoopGroup> group = find(path, task))
+    if (std::optional<LoopGroup> group = matching.find(path, task))
       return enter(path, getNumber(std::move(*group)));
   }
-  return compareTrips(path);
+  Progress progress = matching.compareTrips(path);
+  for (unsigned task = 0;
+       task < path.tasks.size() && progress == Progress::None; ++task)
+    if (path.getLoopAhead(context.program, task))
+      if (auto match = matching.findPart(path, task))
+        progress = enterPart(path, *match);
+  return progress;
 }
 
-/// Decides what two numbers of iterations depend on, if a fork can make them
-/// comparable.
-Progress LoopGroups::compareTrips(Path &path) {
-  auto getLoop = [&](unsigned task) {
-    return dyn_cast_if_present<scf::ForOp>(
-        path.getLoopAhead(context.program, task));
-  };
-  for (unsigned task = 0; task < path.tasks.size(); ++task)
-    for (unsigned other = 0; other < task; ++other) {
-      scf::ForOp a = getLoop(task), b = getLoop(other);
-      Expr trips = a ? peeling.getTrips(path, a) : 0;
-      Expr otherTrips = b ? peeling.getTrips(path, b) : 0;
-      if (!trips || !otherTrips)
-        continue;
-      Expr difference = context.table.add(trips, otherTrips, -1);
-      bool isDecided = conditions.decidePart(path, difference);
-      if (context.startsOver())
-        return Progress::Failed;
-      if (isDecided)
-        return Progress::Made;
+/// Enters loops that run together for a part of their iterations; `None` if that
+/// part is empty.
+Progress LoopGroups::enterPart(Path &path, LoopMatching::PartialMatch match) {
+  bool runs = conditions.decide(path, context.table.getPositive(match.trips));
+  if (context.startsOver())
+    return Progress::Failed;
+  if (!runs)
+    return Progress::None;
+  const LoopGroup &group = groups[getNumber(std::move(match.group))];
+  Progress progress = enter(path, group.number, match.trips);
+  if (progress == Progress::Made)
+    for (auto [task, end, hasRest] :
+         llvm::zip(group.tasks, match.ends, match.haveRests)) {
+      path.tasks[task].back().end = end;
+      path.tasks[task].back().hasRest = hasRest;
     }
-  return Progress::None;
+  return progress;
 }
 
-Progress LoopGroups::enter(Path &path, int number) {
+Progress LoopGroups::enter(Path &path, int number, Expr trips) {
   const LoopGroup &group = groups[number];
   SmallVector<Expr> inits;
   for (Operation *loop : group.loops)
     llvm::append_range(inits, peeling.getInits(path, loop));
   if (carried.widen(group, inits))
     return Progress::Failed;
-  if (auto loop = dyn_cast<scf::ForOp>(group.loops[getLeader(path, group)]))
-    return enterFor(path, group, loop, inits);
+  if (isa<scf::ForOp>(group.loops.front()))
+    return enterFor(path, group, inits, trips);
   if (carried.split(group, inits))
     return Progress::Failed;
   beginIteration(path, group, inits, /*isFirst=*/true);
@@ -250,11 +181,13 @@ Progress LoopGroups::enter(Path &path, int number) {
 }
 
 Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
-                              scf::ForOp loop, ArrayRef<Expr> inits) {
+                              ArrayRef<Expr> inits, Expr trips) {
   ExpressionTable &table = context.table;
+  unsigned leader = matching.getLeader(path, group);
+  auto loop = cast<scf::ForOp>(group.loops[leader]);
   Expr lower = peeling.getLower(path, loop);
-  Expr upper = values.get(path, loop.getUpperBound());
-  Expr trips = table.add(upper, lower, -1);
+  if (!trips)
+    trips = table.add(values.get(path, loop.getUpperBound()), lower, -1);
   if (!context.begin(loop))
     return context.giveUp();
   if (!conditions.checkUniform(loop, trips))
@@ -279,7 +212,7 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   inductions.setShort(number, needsNumbers && hasFewIterations(path, loop));
   path.facts.forget(table, variable);
   InductionFacts(table, path.facts, variable)
-      .enter(lower, values.get(path, loop.getStep()),
+      .enter(lower, matching.getAdvance(path, group, leader),
              context.rules.getDepth() + 1, inductions.getAsked(number));
   inductions.begin(path, number, lower);
   beginIteration(path, group, inits, /*isFirst=*/true);
@@ -301,16 +234,25 @@ void LoopGroups::leave(Path &path, const LoopGroup &group,
       path.facts.setInterval(table, trips, {});
   }
   path.facts.forget(table, inductions.get(group.number));
+  SmallVector<Expr> ends;
   for (auto [task, loop] : llvm::zip(group.tasks, group.loops)) {
     path.forgetPeeled(loop);
+    const TaskFrame &frame = path.tasks[task].back();
+    ends.push_back(wasEntered && frame.hasRest ? frame.end : 0);
     if (!wasEntered)
       continue;
     values.clearInner(path, loop);
     path.tasks[task].pop_back();
   }
-  for (auto [task, loop] : llvm::zip(group.tasks, group.loops))
-    path.tasks[task].back().next = loop->getNextNode();
-  carried.end(path, group, results, wasEntered);
+  SmallVector<Expr> named = carried.end(path, group, results, wasEntered, ends);
+  ArrayRef<Expr> rest(named);
+  for (auto [task, loop, end] : llvm::zip(group.tasks, group.loops, ends)) {
+    ArrayRef<Expr> own = rest.take_front(loop->getNumResults());
+    rest = rest.drop_front(own.size());
+    path.tasks[task].back().next = end ? loop : loop->getNextNode();
+    if (end)
+      path.peeled.push_back({loop, 0, end, SmallVector<Expr>(own)});
+  }
   path.hasLeftLoop = true;
 }
 
@@ -318,41 +260,23 @@ void LoopGroups::leave(Path &path, const LoopGroup &group,
 // Next iterations
 //===----------------------------------------------------------------------===//
 
-/// The induction variables of the loops of a group in their first iteration, by
-/// that of the leader: in a loop from 2 with step 16 it is 16 * (i - 1) + 2 if
-/// the leader's loop is from 1 with step 1.
-SmallVector<Expr> LoopGroups::getVariables(const Path &path,
-                                           const LoopGroup &group) const {
-  ExpressionTable &table = context.table;
-  auto getStep = [&](scf::ForOp loop) {
-    return table.getConstantValue(values.get(path, loop.getStep())).value_or(1);
-  };
-  unsigned leader = getLeader(path, group);
-  auto leading = cast<scf::ForOp>(group.loops[leader]);
-  Expr variable = table.getInteger(inductions.get(group.number));
-  Expr distance = table.add(variable, peeling.getLower(path, leading), -1);
-  SmallVector<Expr> variables;
-  for (auto [i, op] : llvm::enumerate(group.loops)) {
-    auto loop = cast<scf::ForOp>(op);
-    variables.push_back(i == leader
-                            ? variable
-                            : table.add(peeling.getLower(path, loop), distance,
-                                        getStep(loop) / getStep(leading)));
-  }
-  return variables;
-}
-
 void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
                                 ArrayRef<Expr> passed, bool isFirst) {
   SmallVector<Expr> variables;
   bool isFor = isa<scf::ForOp>(group.loops.front());
   // Facts are renamed for the next iteration, so these expressions stay.
   if (isFor && isFirst)
-    variables = getVariables(path, group);
+    variables =
+        matching.getVariables(path, group, inductions.get(group.number));
   else if (isFor)
-    for (Operation *loop : group.loops)
+    for (auto [op, factor] : llvm::zip(group.loops, group.factors)) {
+      // It was the same sum of the leader's in the first one of `factor`
+      // iterations.
+      auto loop = cast<scf::ForOp>(op);
       variables.push_back(
-          values.get(path, cast<scf::ForOp>(loop).getInductionVar()));
+          context.table.add(values.get(path, loop.getInductionVar()),
+                            values.get(path, loop.getStep()), 1 - factor));
+    }
   for (Operation *loop : group.loops) {
     path.forgetPeeled(loop);
     values.clearInner(path, loop);
@@ -368,7 +292,31 @@ void LoopGroups::beginIteration(Path &path, const LoopGroup &group,
     if (isFirst)
       frames.push_back({loop, nullptr, group.number});
     frames.back().next = &body->front();
+    frames.back().done = 0;
   }
+}
+
+/// Takes a task at the end of an iteration to the next one that is a part of the
+/// same iteration of its group; false if there is none.
+bool LoopGroups::iterateWithin(Path &path, unsigned task) {
+  TaskFrame &frame = path.tasks[task].back();
+  const LoopGroup &group = groups[frame.group];
+  unsigned i = llvm::find(group.tasks, task) - group.tasks.begin();
+  if (!frame.next->hasTrait<OpTrait::IsTerminator>() ||
+      frame.done + 1 == group.factors[i])
+    return false;
+  auto loop = cast<scf::ForOp>(frame.op);
+  SmallVector<Expr> passed = values.getAll(path, frame.next->getOperands());
+  Expr variable = context.table.add(values.get(path, loop.getInductionVar()),
+                                    values.get(path, loop.getStep()));
+  values.clearInner(path, loop);
+  values.set(path, loop.getInductionVar(), variable);
+  for (auto [argument, value] :
+       llvm::zip_equal(loop.getRegionIterArgs(), passed))
+    values.set(path, argument, value);
+  frame.next = &loop.getBody()->front();
+  ++frame.done;
+  return true;
 }
 
 /// Takes the loops of a group to their next iteration, or out of it, if all
@@ -407,11 +355,17 @@ SmallVector<Expr> LoopGroups::collectPassed(const Path &path,
 
 Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   ExpressionTable &table = context.table;
-  auto loop = cast<scf::ForOp>(group.loops[getLeader(path, group)]);
+  unsigned leader = matching.getLeader(path, group);
+  auto loop = cast<scf::ForOp>(group.loops[leader]);
   Expr variable = inductions.get(group.number);
   Expr sum = table.getInteger(variable);
-  Expr step = values.get(path, loop.getStep());
-  Expr left = table.add(values.get(path, loop.getUpperBound()), sum, -1);
+  Expr step = matching.getAdvance(path, group, leader);
+  Expr end = path.tasks[group.tasks[leader]].back().end;
+  Expr left =
+      table.add(end ? end : values.get(path, loop.getUpperBound()), sum, -1);
+  // The variable comes to the end of a part in whole steps.
+  if (end)
+    left = table.addConstant(table.add(left, step, -1), 1);
   bool isCounted = inductions.isCounted(group.number);
   if (!context.begin(loop))
     return context.giveUp();

@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/CarriedValues.h"
+#include "Verifier/Loops/CarriedValues.h"
 
 #include "Verifier/Symbolic/InductionFacts.h"
 
@@ -197,10 +197,11 @@ void CarriedValues::begin(Path &path, const LoopGroup &group,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// The final value of a number to which each iteration adds the same constant;
-/// 0 for others. With it, tasks may count in loops of their own.
+/// The value after iterations up to `end`, or all if it is 0, of a number to
+/// which each adds the same constant; 0 for others. With it, tasks may count in
+/// loops of their own.
 Expr CarriedValues::getFinalCount(const Path &path, Operation *op,
-                                  unsigned number) const {
+                                  unsigned number, Expr end) const {
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop ||
       context.table.getConstantValue(values.get(path, loop.getStep())) != 1)
@@ -210,24 +211,27 @@ Expr CarriedValues::getFinalCount(const Path &path, Operation *op,
   if (!add || add.getLhs() != loop.getRegionIterArg(number) ||
       !matchPattern(add.getRhs(), m_Constant(&increment)))
     return 0;
-  Expr trips = context.table.add(values.get(path, loop.getUpperBound()),
-                                 values.get(path, loop.getLowerBound()), -1);
+  Expr trips =
+      context.table.add(end ? end : values.get(path, loop.getUpperBound()),
+                        values.get(path, loop.getLowerBound()), -1);
   return context.table.add(values.get(path, loop.getInitArgs()[number]), trips,
                            increment.getInt());
 }
 
-void CarriedValues::end(Path &path, const LoopGroup &group,
-                        ArrayRef<Expr> results, bool wasEntered) {
+SmallVector<Expr> CarriedValues::end(Path &path, const LoopGroup &group,
+                                     ArrayRef<Expr> results, bool wasEntered,
+                                     ArrayRef<Expr> ends) {
   unsigned next = 0;
+  SmallVector<Expr> named;
   std::map<Expr, Expr> bases;
-  for (Operation *loop : group.loops)
+  for (auto [loop, end] : llvm::zip_equal(group.loops, ends))
     for (OpResult result : loop->getResults()) {
       Expr expr = results[next];
       // A constant stays. Another value is named by the loop and its class, as
       // it is not the one that the variable of the class has next.
       bool isOpen = wasEntered && expr && !context.table.getConstantValue(expr);
       Expr count =
-          isOpen ? getFinalCount(path, loop, result.getResultNumber()) : 0;
+          isOpen ? getFinalCount(path, loop, result.getResultNumber(), end) : 0;
       if (count) {
         expr = count;
       } else if (isOpen) {
@@ -243,6 +247,8 @@ void CarriedValues::end(Path &path, const LoopGroup &group,
         expr = rename(result, atom, expr, base);
       }
       values.set(path, result, expr);
+      named.push_back(expr);
       ++next;
     }
+  return named;
 }

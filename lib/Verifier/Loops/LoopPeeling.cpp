@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Verifier/Engine/LoopPeeling.h"
+#include "Verifier/Loops/LoopPeeling.h"
 
 #include "llvm/Support/DebugLog.h"
 

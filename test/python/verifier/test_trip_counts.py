@@ -1,0 +1,262 @@
+"""Proofs of roles whose loops have different numbers of iterations."""
+
+import textwrap
+
+import pytest
+
+import tilews
+import tilews.language as tl
+from support.verifying import FIRST, verify_steps
+from tilews import passes
+
+#: A consumer and a producer, whose loops are given. STEP is a transaction.
+KERNEL = """
+def kernel(
+    A: tl.Tensor["K", tl.f32],
+    C: tl.Tensor["16", tl.f32],
+    mask: tl.Tensor["L", tl.i1],
+    n: tl.index,
+    m: tl.index,
+):
+    tl.grid(1)
+    K = A.shape[0]
+    tiles = tl.cdiv(K, 16)
+    {premise}
+    As = tl.alloc_shared((16,), tl.f32, versions=2)
+    ch = tl.channel(As)
+    with tl.specialize():
+        with tl.role("math", warps=4):
+            acc = tl.zeros((16,), tl.f32)
+            q = ch.cursor()
+{math}
+            C[0] = acc
+        with tl.role("load", warps=1):
+            p = ch.cursor()
+{load}
+"""
+READ = (
+    "ch.wait(q)",
+    "acc = acc + tl.load(tl.slot(As, q))",
+    "ch.release(q)",
+    "q = ch.advance(q)",
+)
+FILL = (
+    "ch.acquire(p)",
+    "tl.copy(A[0], tl.slot(As, p))",
+    "ch.commit(p)",
+    "p = ch.advance(p)",
+)
+EACH = """
+for k in tl.range(n):
+    STEP
+"""
+TILES = """
+for k in tl.range(tiles):
+    STEP
+"""
+PAIRS = """
+for k in tl.range(n // 2):
+    STEP
+    STEP
+"""
+PAIRS_AND_REST = f"""{PAIRS}
+if n % 2 != 0:
+    STEP
+"""
+GUARDED_PAIRS = """
+for k in tl.range(0, n, 2):
+    STEP
+    if k + 1 < n:
+        STEP
+"""
+FOURS = """
+for k in tl.range(0, n, 4):
+    STEP
+    if k + 1 < n:
+        STEP
+    if k + 2 < n:
+        STEP
+    if k + 3 < n:
+        STEP
+"""
+WHOLE_PAIRS = """
+for k in tl.range(0, n - 1, 2):
+    STEP
+    STEP
+if n % 2 != 0:
+    STEP
+"""
+PAIRS_AND_LOOP = """
+half = n // 2 * 2
+for k in tl.range(0, half, 2):
+    STEP
+    STEP
+for k in tl.range(half, n):
+    STEP
+"""
+TWO_LOOPS = """
+for k in tl.range(0, m):
+    STEP
+for k in tl.range(m, n):
+    STEP
+"""
+TWO_HALVES = """
+for k in tl.range(0, n // 2):
+    STEP
+for k in tl.range(n // 2, n):
+    STEP
+"""
+LEAST_FIRST = """
+least = tl.minimum(n, m)
+for k in tl.range(0, least):
+    STEP
+for k in tl.range(tl.maximum(least, 0), n):
+    STEP
+"""
+FULL_AND_MASKED = """
+for k in tl.range(K // 16):
+    STEP
+for k in tl.range(K // 16, tl.cdiv(K, 16)):
+    STEP
+"""
+LAST_TWO_ALONE = """
+for k in tl.range(n - 2):
+    STEP
+if n > 1:
+    STEP
+if n > 0:
+    STEP
+"""
+MASKED = """
+for k in tl.range(n):
+    if tl.load(mask[k]):
+        STEP
+"""
+MASKED_PAIRS = """
+for k in tl.range(0, n, 2):
+    if tl.load(mask[k]):
+        STEP
+    if k + 1 < n:
+        if tl.load(mask[k + 1]):
+            STEP
+"""
+CHOSEN = """
+natural = n
+if n < 0:
+    natural = 0
+for k in tl.range(natural):
+    STEP
+"""
+
+
+def count(number):
+    """A loop with this many transactions."""
+    return f"for k in tl.range({number}):\n    STEP\n"
+
+
+NATURAL = "assert n >= 0"
+SPLIT = "assert m >= 0 and m <= n"
+#: The premise, the consumer's loops, and the producer's.
+RIGHT = {
+    "pairs": ("assert n % 2 == 0", PAIRS, EACH),
+    "pairs by the producer": ("assert n % 2 == 0", EACH, PAIRS),
+    "pairs of no negative number": (
+        "assert n % 2 == 0",
+        PAIRS.replace("n // 2", "tl.maximum(n, 0) // 2"),
+        EACH,
+    ),
+    "threes": ("assert n % 3 == 0", count("n // 3") + "    STEP\n    STEP\n", EACH),
+    "pairs and a rest": (NATURAL, PAIRS_AND_REST, EACH),
+    "pairs of tiles and a loop": ("n = tiles", PAIRS_AND_LOOP, EACH),
+    "guarded pairs": ("pass", GUARDED_PAIRS, EACH),
+    "guarded pairs by the producer": ("pass", EACH, GUARDED_PAIRS),
+    "guarded fours": ("pass", FOURS, EACH),
+    "whole pairs": (NATURAL, WHOLE_PAIRS, EACH),
+    "pairs and a loop": (NATURAL, PAIRS_AND_LOOP, EACH),
+    "two loops": (SPLIT, TWO_LOOPS, EACH),
+    "two halves": (NATURAL, TWO_HALVES, EACH),
+    "the least first": ("pass", LEAST_FIRST, EACH),
+    "full and masked": ("pass", FULL_AND_MASKED, TILES),
+    "the last two alone": ("pass", LAST_TWO_ALONE, EACH),
+    "negated": ("pass", count("-((-K) // 16)"), TILES),
+    "limited tiles": (
+        "pass",
+        count("tl.cdiv(tl.minimum(K, n), 16)"),
+        count("tl.minimum(tiles, tl.cdiv(n, 16))"),
+    ),
+    "tiles of a limit": (
+        "pass",
+        count("tl.cdiv(tl.maximum(K - n, 0), 16)"),
+        count("tl.cdiv(K - n, 16)"),
+    ),
+    "chosen": ("pass", CHOSEN, EACH),
+    "masked pairs": ("pass", MASKED_PAIRS, MASKED),
+    "masked pairs by the producer": ("pass", MASKED, MASKED_PAIRS),
+}
+WRONG = {
+    "pairs of any number": ("pass", PAIRS, EACH),
+    "pairs of an odd number": ("assert n % 2 == 1", PAIRS, EACH),
+    "pairs by the producer": ("pass", EACH, PAIRS),
+    "another rest": (NATURAL, PAIRS_AND_REST.replace("!= 0", "!= 1"), EACH),
+    "another guard": ("pass", GUARDED_PAIRS.replace("k + 1", "k + 2"), EACH),
+    "another guard of four": ("pass", FOURS.replace("k + 2", "k + 3"), EACH),
+    "all pairs": (NATURAL, WHOLE_PAIRS.replace("n - 1", "n"), EACH),
+    "a shorter loop": (NATURAL, PAIRS_AND_LOOP.replace("(half,", "(half + 1,"), EACH),
+    "a gap": (SPLIT, TWO_LOOPS.replace("(m, n)", "(m + 1, n)"), EACH),
+    "two lower halves": (NATURAL, TWO_HALVES.replace("n // 2, n", "n // 2"), EACH),
+    "an overlap": ("pass", LEAST_FIRST.replace("(least, 0)", "(least, 1)"), EACH),
+    "not the first masked": (
+        "pass",
+        FULL_AND_MASKED.replace("16, tl", "16 + 1, tl"),
+        TILES,
+    ),
+    "the last but one": ("pass", LAST_TWO_ALONE.replace("n > 1", "n > 2"), EACH),
+    "negated and less": ("pass", count("-((-K) // 16 + 1)"), TILES),
+    "limited parts": (
+        "pass",
+        count("tl.cdiv(tl.minimum(K, n), 16)"),
+        count("tl.minimum(K // 16, tl.cdiv(n, 16))"),
+    ),
+    "chosen": ("pass", CHOSEN.replace("n < 0", "n < 2"), EACH),
+    "masked alike": ("pass", MASKED_PAIRS.replace("mask[k + 1]", "mask[k]"), MASKED),
+    "masked by the next": (
+        "pass",
+        MASKED,
+        MASKED_PAIRS.replace("mask[k]", "mask[k + 1]"),
+    ),
+}
+
+
+def expand(loops, transaction):
+    """The lines of a role, with the steps of transactions."""
+    lines = []
+    for line in loops.strip("\n").split("\n"):
+        text = line.lstrip()
+        indent = line.removesuffix(text)
+        lines += [indent + s for s in (transaction if text == "STEP" else [text])]
+    return textwrap.indent("\n".join(lines), " " * 12)
+
+
+def build(path, parts):
+    premise, math, load = parts
+    path.write_text(
+        KERNEL.format(premise=premise, math=expand(math, READ), load=expand(load, FILL))
+    )
+    names = {"tl": tl}
+    exec(compile(path.read_text(), path, "exec"), names)
+    return tilews.kernel(names["kernel"]).build("sm_90a")
+
+
+@pytest.mark.parametrize("parts", RIGHT.values(), ids=RIGHT)
+def test_right_schedules_are_proved(parts, tmp_path):
+    module = build(tmp_path / "kernel.py", parts)
+    remarks = passes.verify_schedule(module, report=True)
+    assert any("tile-verify-0002" in remark for remark in remarks), remarks
+    assert verify_steps(module, "tilews-to-nvvm{chip=sm_90a}", FIRST) >= 10
+
+
+@pytest.mark.parametrize("parts", WRONG.values(), ids=WRONG)
+def test_wrong_schedules_are_errors(parts, tmp_path):
+    module = build(tmp_path / "kernel.py", parts)
+    with pytest.raises(tilews.errors.CompileError, match="is wrong"):
+        passes.verify_schedule(module, report=True)
