@@ -15,8 +15,8 @@ from kernels import (
     role_copies,
     roles,
     scheduled,
-    split_k,
 )
+from kernels.cooperating import split_k
 from tilews import ir
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
