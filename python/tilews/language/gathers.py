@@ -210,7 +210,10 @@ def _as_mask(mask: Any, shape: tuple[int, ...], placed: Placement, what: str) ->
 def run_time_size(stop: int | Scalar, start: int | Scalar) -> Scalar:
     """The size of a slice, a scalar: `n` itself for `i:i + n`."""
     known = known_difference(stop, start)
-    size: Scalar = stop - start if known is None else known
+    if known is not None:
+        return known
+    size = stop - start
+    assert isinstance(size, Scalar)
     return size
 
 
@@ -300,9 +303,7 @@ def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegi
     if key not in builder.size_masks:
         below = _below(size, extent)
         with builder.after(below.ir):
-            builder.size_masks[key] = math.where(
-                below, shapes.arange(extent), _NOWHERE
-            )
+            builder.size_masks[key] = math.where(below, shapes.arange(extent), _NOWHERE)
     rows = builder.size_masks[key]
     return dataclasses.replace(static, indices=((dim, rows),))
 
