@@ -103,7 +103,7 @@ def _report(compiled: CompiledKernel) -> None:
 
 @main.command("compile")
 @click.argument("source")
-@click.option("--target", help="Chip, such as sm_90a or gfx942.")
+@click.option("--target", help="Chip or GPU, such as sm_90a, gfx942 or H100.")
 @click.option(
     "--to",
     "form",

@@ -240,7 +240,8 @@ SPARSE = [
 def _of_zoo(case: zoo.ZooCase) -> Callable[[str], ir.Module]:
     def build(target: str) -> ir.Module:
         arguments = case.arguments(np.random.default_rng(0))
-        return case.kernel.build_for(*arguments, target=target, **case.constants)
+        constants = case.constants_for(target)
+        return case.kernel.build_for(*arguments, target=target, **constants)
 
     return build
 

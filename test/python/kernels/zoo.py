@@ -14,6 +14,7 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
+from tilews.compiler import warp_size
 
 
 @dataclasses.dataclass
@@ -25,6 +26,13 @@ class ZooCase:
     arguments: Callable[[np.random.Generator], list]
     constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     tolerance: float = 1e-6
+
+    def constants_for(self, target: str) -> dict[str, Any]:
+        """The constants, with as many warps on a chip with warps of 64 threads."""
+        threads = self.constants.get("threads", 0)
+        if threads % warp_size(target):
+            return {**self.constants, "threads": 2 * threads}
+        return self.constants
 
     def check(self, found: np.ndarray, expected: np.ndarray) -> None:
         """Raises AssertionError if an argument after the kernel is not as expected."""

@@ -9,7 +9,8 @@ from tilews.runtime.manifest import check_manifest
 
 def compile_case(case: zoo.ZooCase, target: str):
     arguments = case.arguments(np.random.default_rng(0))
-    return case.kernel.compile_for(*arguments, target=target, **case.constants)
+    constants = case.constants_for(target)
+    return case.kernel.compile_for(*arguments, target=target, **constants)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942", "gfx1100"])
