@@ -107,7 +107,7 @@ def test_element_types_are_constants(tmp_path):
     path.write_text(
         "import tilews\n"
         "import tilews.language as tl\n"
-        "@tilews.kernel(threads=32)\n"
+        "@tilews.kernel(threads=64)\n"
         "def zero(X: tl.Tensor['N', 'T']):\n"
         "    X[tl.grid(X.shape[0])] = tl.zeros((1,), X.dtype)\n"
     )
