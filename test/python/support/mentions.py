@@ -299,17 +299,17 @@ def find_options(text: str) -> set[str]:
             found |= {f"make {word}" for word in wanted - targets()}
             continue
         which = program(words)
-        if which is None:
+        given = {word.partition("=")[0] for word in words[1:] if word.startswith("-")}
+        given = {one for one in given if re.fullmatch(r"--?[A-Za-z][\w-]*", one)}
+        # Asking each program for its help takes time.
+        if which is None or not (given - {"-m"} or "tilews" in which):
             continue
         known = options(which)
         if known is None:
             found.add(" ".join(words[:3]))
-            continue
-        for word in words[1:]:
-            option = word.partition("=")[0]
-            if known and re.fullmatch(r"--?[A-Za-z][\w-]*", option) and option != "-m":
-                if option not in known and f"-{option}" not in known:
-                    found.add(f"{words[0]} {option}")
+        elif known:
+            wrong = {one for one in given if not {one, f"-{one}"} & known}
+            found |= {f"{words[0]} {one}" for one in wrong - {"-m"}}
     return found
 
 
