@@ -100,6 +100,8 @@ def _parse_file(lines: tuple[str, ...]) -> dict[int, list[_Node]]:
 def _read_lines(function: types.FunctionType) -> tuple[str, ...]:
     """The lines of the text that holds a function; none if it is not kept."""
     code = function.__code__
+    # A file may have changed since it was read, as by importlib.reload.
+    linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines and code.co_filename == "<string>":
         # Python keeps the text of `python -c` since 3.13; before, it is an argument.

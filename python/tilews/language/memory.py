@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -340,6 +341,7 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         assert (c == a).all()
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
+    _check_fit(source, dest)
     gathers.refuse_indices(dest, "tl.copy: the destination")
     source = gathers.with_rows(source, dest.shape)
     rows, row_dim = gathers.row_vector(source)
@@ -458,6 +460,22 @@ def load(
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
     return Tile(loaded)
+
+
+def _check_fit(source: BufferRegion, dest: BufferRegion) -> None:
+    """Refuses a region that is larger than the whole buffer on the other side."""
+    for part, whole in ((source, dest), (dest, source)):
+        if not part.shape or whole.offsets or not whole.shape:
+            continue
+        sizes, extents = (
+            [size for size in shape if size != 1] for shape in (part.shape, whole.shape)
+        )
+        if len(sizes) == len(extents) and any(map(operator.gt, sizes, extents)):
+            raise LanguageError(
+                f"tl.copy: the region has shape {part.shape}, but "
+                f"{describe(whole.buffer)} on the other side {whole.shape}",
+                "copy a part of it: the rest would be dropped",
+            )
 
 
 def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:

@@ -293,3 +293,15 @@ def test_may_alias_is_recorded():
 
     pairs = "tile.may_alias = [array<i32: 0, 2>, array<i32: 1, 2>]"
     assert pairs in kernel.mlir(T=tl.f32)
+
+
+def test_a_copy_drops_no_half_of_a_region():
+    def kernel(A: tl.Tensor["64", tl.f32]):
+        S = tl.alloc_shared((16,), tl.f32)
+        tl.copy(A[0:32], S)  # HERE
+
+    message = (
+        "tl.copy: the region has shape (32,), but the shared buffer on the other side "
+        "(16,)"
+    )
+    check(kernel, message, "copy a part of it: the rest would be dropped")

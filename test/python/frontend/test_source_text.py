@@ -5,6 +5,7 @@ import importlib.util
 import linecache
 import os
 import pty
+import runpy
 import select
 import subprocess
 import sys
@@ -125,3 +126,18 @@ def test_a_file_that_changes_after_its_import(tmp_path):
     x = np.zeros(8, np.float32)
     module.increment(x)
     assert x[0] == 1.0
+
+
+def test_a_file_that_is_edited_and_run_again_is_read_again(tmp_path):
+    path = tmp_path / "edited.py"
+    text = (
+        "import tilews\nimport tilews.language as tl\n\n"
+        "@tilews.kernel(threads=32)\n"
+        'def fill(Y: tl.Tensor["8", tl.f32]):\n'
+        "    Y[0:8] = NUMBER\n"
+    )
+    for number in ("1.0", "25.0"):
+        path.write_text(text.replace("NUMBER", number))
+        y = np.zeros(8, np.float32)
+        runpy.run_path(str(path))["fill"](y)
+        assert (y == float(number)).all()

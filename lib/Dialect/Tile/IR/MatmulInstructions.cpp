@@ -106,6 +106,12 @@ static SmallVector<int64_t> getWgmmaWidths(int64_t n, Type operand) {
   return widths;
 }
 
+/// PTX ISA, "wgmma.mma_async": Multiplicand data types. f32 is rounded to tf32.
+static bool isWgmmaOperand(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isInteger(8) ||
+         isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
 /// Returns the plan of a wgmma with `n` columns; the caller sets the grid.
 static MatmulPlan getWgmmaFor(MatmulOpInterface op, int64_t n) {
   int64_t bits = getElementBits(op.getLhsElementType());
@@ -142,7 +148,7 @@ getInstruction(MatmulOpInterface op, InstKind kind, const TargetInfo &target) {
   case InstKind::Mma:
     return target.isNVIDIA() ? getMmaFor(op, target.arch) : std::nullopt;
   case InstKind::Wgmma: {
-    if (!target.hasWgmma() || lhs.isF64())
+    if (!target.hasWgmma() || !isWgmmaOperand(lhs))
       return std::nullopt;
     SmallVector<int64_t> widths = getWgmmaWidths(op.getN(), lhs);
     if (widths.empty())

@@ -353,3 +353,22 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 }
+
+// -----
+
+// Neither wgmma nor mma takes integers of 32 bits.
+
+#wg = #gpu.address_space<workgroup>
+// CHECK-LABEL: gpu.module @wide_integers
+gpu.module @wide_integers [#nvvm.target<chip = "sm_90a">] {
+  gpu.func @gemm(%x: memref<64x64xi32>) kernel {
+    %a = tile.alloc_shared : memref<64x64xi32, #wg>
+    %b = tile.alloc_shared : memref<64x64xi32, #wg>
+    %c = tile.load %x : memref<64x64xi32> -> tensor<64x64xi32>
+    // CHECK: tile.gemm {{.*}} {tile.inst = #tile.inst<simt>, transpose_rhs}
+    // expected-remark @below {{tile-inst-0001: gemm uses simt, not wgmma: sm_90a has none for i32 operands and 64 columns}}
+    // expected-remark @below {{tile-inst-0001: gemm uses simt, not mma: sm_90a has none for i32 operands and 64 columns}}
+    %d = tile.gemm %a, %b, %c {transpose_rhs} : memref<64x64xi32, #wg>, memref<64x64xi32, #wg> -> tensor<64x64xi32>
+    gpu.return
+  }
+}
