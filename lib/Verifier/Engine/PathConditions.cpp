@@ -175,10 +175,11 @@ bool PathConditions::decide(Path &path, Expr condition) {
         return false;
     }
     if (implied) {
-      // A definition may have been made since.
+      // A definition may have been made since. What is implied defines nothing:
+      // a quotient of it may have a name in what implies it.
       part = path.facts.resolve(table, part);
       if (!path.facts.decide(table, part))
-        assume(path, part, *implied, /*isAsserted=*/false);
+        path.facts.assume(table, part, *implied);
       continue;
     }
     // (n + 1) % 4 becomes n % 4 + 1 or n % 4 - 3.
