@@ -32,7 +32,7 @@ public:
   const std::set<Expr> &getSubjects() const { return subjects; }
   /// Whether a condition `sum + c == 0` may be asked within the next
   /// iterations: each adds `step` to `variable`, and the sum then comes to its
-  /// zero after it has moved by less than `reach`.
+  /// zero after `variable` has moved by less than `reach`.
   bool mayAskForZero(ExpressionTable &table, Expr sum, Expr variable,
                      int64_t step, int64_t reach) const;
   /// The constants that conditions add to `sum`, which has none, ascending.

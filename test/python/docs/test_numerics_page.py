@@ -26,9 +26,9 @@ def rows(first: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_example(number, tmp_path, capfd):
+def test_example(number, tmp_path):
     assert len(EXAMPLES) > 1
-    doc_examples.run_body(EXAMPLES[number], tmp_path / "example.py", capfd)
+    doc_examples.run_body(EXAMPLES[number], tmp_path / "example.py")
 
 
 def test_limits_of_fp8():

@@ -47,7 +47,7 @@ def test_pages_are_up_to_date(reference):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_example(name, reference, tmp_path, capfd):
+def test_example(name, reference, tmp_path):
     item = reference.find(name)
     code = reference.sections(item).get("Example")
     assert code, f"the docstring of {name} has no example"
@@ -59,7 +59,7 @@ def test_example(name, reference, tmp_path, capfd):
             assert re.search(rf"\.{member}\b", code), f"the example has no {member}"
     path = tmp_path / "example.py"
     if doc_examples.is_body(code):
-        doc_examples.run_body(code, path, capfd)
+        doc_examples.run_body(code, path)
     else:
         with doc_examples.calls() as calls:
             doc_examples.run_program(code, path)
@@ -103,9 +103,9 @@ def test_docstring_names_the_parameters_and_errors(name, reference):
         (">>> x = tl.arange(2)", "shows no value"),
     ],
 )
-def test_wrong_values_are_found(code, message, tmp_path, capfd):
+def test_wrong_values_are_found(code, message, tmp_path):
     with pytest.raises(AssertionError, match=message):
-        doc_examples.run_body(code, tmp_path / "example.py", capfd)
+        doc_examples.run_body(code, tmp_path / "example.py")
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_wrong_values_are_found(code, message, tmp_path, capfd):
         ">>> for i in tl.range(2):\n...     x = i\n>>> tl.cdiv(5, 2)\n3",
     ],
 )
-def test_right_values_are_accepted(code, tmp_path, capfd):
-    doc_examples.run_body(code, tmp_path / "example.py", capfd)
+def test_right_values_are_accepted(code, tmp_path):
+    doc_examples.run_body(code, tmp_path / "example.py")
 
 
 def test_programs_have_to_check_something(tmp_path):

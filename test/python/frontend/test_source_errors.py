@@ -272,11 +272,19 @@ def test_shapes_are_static():
     check(kernel, "an extent known only at launch", "constexpr")
 
 
-def test_slices_have_static_sizes():
+def test_slices_have_positive_sizes():
+    def kernel(A: tl.Tensor["M, N", tl.f16], n: tl.i32):
+        tl.load(A[n:n, 0:64])  # HERE
+
+    check(kernel, "a slice has to have a positive size, found 0", "A[i:i + 128]")
+
+
+def test_a_slice_of_a_run_time_size_needs_a_shape():
     def kernel(A: tl.Tensor["M, N", tl.f16], n: tl.i32):
         tl.load(A[0:n, 0:64])  # HERE
 
-    check(kernel, "positive static size, found not a constant", "A[i:i + 128]")
+    message = "tl.load: the size of the region is known only at run time"
+    check(kernel, message, "tl.load(A[i:i + n, :], (128, 64))")
 
 
 def test_the_rank_of_an_index():

@@ -19,6 +19,7 @@ import numpy as np
 from support import verifying
 from tilews import ir
 from tilews.dispatch import Kernel
+from tilews.sim._prints import Printer
 
 HEADER = """\
 import math
@@ -27,7 +28,8 @@ import tilews
 import tilews.language as tl
 
 """
-#: A line that tl.print prints: the number of the expression, the element, its value.
+#: What tables of tl.print are made of: the number of the expression, the element, its
+#: value.
 PRINTED = re.compile(r"^block \(0, 0, 0\): #(\d+) ?(\([\d, ]*\))? ?(\S+)$", re.M)
 NUMBER = re.compile(r"-?(?:\d+(?:\.(\d*))?(?:e[+-]?\d+)?|inf|nan)|True|False")
 NAMES = {"nan": math.nan, "inf": math.inf}
@@ -49,13 +51,12 @@ def run_program(code: str, path: Path) -> dict:
     return runpy.run_path(str(path))
 
 
-def run_body(code: str, path: Path, capture) -> None:
+def run_body(code: str, path: Path) -> None:
     """Runs the body of a kernel, and compares the values of its expressions.
 
     Args:
         code: the lines of the example.
         path: a file to write the kernel to.
-        capture: the fixture ``capfd``.
 
     Raises:
         AssertionError: a value is another one than that of the example.
@@ -69,9 +70,10 @@ def run_body(code: str, path: Path, capture) -> None:
     assert any(example.want for example in examples), "the example shows no value"
     body = textwrap.indent("\n".join(lines), "    ")
     path.write_text(f"{HEADER}@tilews.kernel\ndef example():\n    tl.grid(1)\n{body}\n")
-    capture.readouterr()
-    runpy.run_path(str(path))["example"](target="cpu")
-    printed = capture.readouterr().out
+    texts: list[str] = []
+    with mock.patch.object(Printer, "show", lambda _, text: texts.append(text)):
+        runpy.run_path(str(path))["example"](target="cpu")
+    printed = "\n".join(texts)
     values: dict[int, list[tuple[str, float]]] = {}
     for number, place, value in PRINTED.findall(printed):
         values.setdefault(int(number), []).append((place, float(value)))
