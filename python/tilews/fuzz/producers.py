@@ -97,9 +97,11 @@ class Producers:
         return [*start, *pieces]
 
     def gather(self, buffer: Shared, array: str, scope: Scope) -> Lines:
-        """Copies the rows that a table names."""
+        """Copies the rows that a table names, or as many as it says."""
         draft = self._draft
         rows, columns = buffer.shape
+        if draft.chance(0.5):
+            return self.gather_rows(buffer, array, scope)
         draft.variables += 1
         row = f"i{draft.variables}"
         table = draft.add_array("i32", (rows * LONGEST,), fill="below 30")
@@ -116,3 +118,29 @@ class Producers:
         )
         # One unit: its lines belong together.
         return [*lines, f"for {row} in tl.range({rows}):", *indent([copy])]
+
+    def gather_rows(self, buffer: Shared, array: str, scope: Scope) -> Lines:
+        """Rows at a vector of indices, under a mask, or of a run-time number."""
+        draft = self._draft
+        rows, columns = buffer.shape
+        draft.variables += 1
+        ids, size = f"v{draft.variables}", f"n{draft.variables}"
+        table = draft.add_array("i32", (rows * LONGEST,), fill="below 30")
+        place = f"{scope.variable} * {rows}"
+        # Some indices are negative.
+        vector = f"{ids} = tl.load({table}[{place}], ({rows},)) - 3"
+        part = f"{array}[{ids}, 0:{columns}]"
+        kind = draft.random.random()
+        if kind < 0.4:
+            return [vector, f"tl.copy({part}, {buffer.name})"]
+        if kind < 0.6:
+            return [vector, f"tl.store(tl.load({part}), {buffer.name})"]
+        if kind < 0.8:
+            load = (
+                f"tl.load({array}[{place}, 0], ({rows}, {columns}), "
+                f"mask={ids}[:, None] > 9)"
+            )
+            return [vector, f"tl.store({load}, {buffer.name})"]
+        number = f"{size} = tl.load({table}[{scope.variable}]) - 3"
+        part = f"{array}[{place}:{place} + {size}, 0:{columns}]"
+        return [number, f"tl.copy({part}, {buffer.name})"]

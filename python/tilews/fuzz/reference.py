@@ -29,20 +29,30 @@ class NumpyTile(np.ndarray):
 
 
 class NumpyRegion:
-    """A part of a buffer, which may reach over its bounds."""
+    """A part of a buffer, which may reach over its bounds.
+
+    Attributes:
+        starts: for each dimension the first place, or the indices of all places.
+        sizes: for each dimension the number of places; None for a single one.
+    """
 
     def __init__(self, array: np.ndarray, items: Any) -> None:
         items = items if isinstance(items, tuple) else (items,)
         self.array = array
-        self.starts = []
+        self.starts: list[Any] = []
         self.sizes: list[int | None] = []
         for item, extent in zip(items, array.shape, strict=True):
-            is_slice = isinstance(item, slice)
-            start = int((item.start or 0) if is_slice else item)
-            stop = extent if is_slice and item.stop is None else item
-            stop = int(item.stop) if is_slice and item.stop is not None else stop
-            self.starts.append(start)
-            self.sizes.append(int(stop) - start if is_slice else None)
+            if isinstance(item, slice):
+                start = int(item.start or 0)
+                stop = extent if item.stop is None else int(item.stop)
+                self.starts.append(start)
+                self.sizes.append(stop - start)
+            elif np.ndim(item):
+                self.starts.append(np.asarray(item, np.int64))
+                self.sizes.append(len(item))
+            else:
+                self.starts.append(int(item))
+                self.sizes.append(None)
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -51,27 +61,33 @@ class NumpyRegion:
             return None
         return tuple(1 if size is None else size for size in self.sizes)
 
-    def _overlap(self, shape: Sequence[int]) -> tuple[Any, Any]:
-        """What is in bounds: slices of the array, and of a tile of a shape."""
-        inside, outside = [], []
-        for start, size, extent in zip(
-            self.starts, shape, self.array.shape, strict=True
+    def _places(self, shape: Sequence[int]) -> tuple[tuple[Any, ...], np.ndarray]:
+        """Indices of a tile's elements, and which of them exist."""
+        places = []
+        inside = np.ones(shape, bool)
+        for dim, (start, size, extent, own) in enumerate(
+            zip(self.starts, shape, self.array.shape, self.sizes, strict=True)
         ):
-            first = builtins.max(start, 0)
-            last = builtins.max(builtins.min(start + size, extent), first)
-            inside.append(slice(first, last))
-            outside.append(slice(first - start, last - start))
-        return tuple(inside), tuple(outside)
+            steps = np.arange(size)
+            along = start if np.ndim(start) else start + steps
+            exists = (along >= 0) & (along < extent)
+            if own is not None:
+                exists = exists & (steps < own)
+            form = [-1 if dim == other else 1 for other in builtins.range(len(shape))]
+            places.append(np.clip(along, 0, builtins.max(extent - 1, 0)).reshape(form))
+            inside &= exists.reshape(form)
+        return tuple(places), inside
 
     def read(self, shape: Sequence[int]) -> np.ndarray:
-        inside, outside = self._overlap(shape)
-        values = np.zeros(shape, self.array.dtype)
-        values[outside] = self.array[inside]
-        return values
+        places, inside = self._places(shape)
+        if not self.array.size:
+            return np.zeros(shape, self.array.dtype)
+        return np.where(inside, self.array[places], self.array.dtype.type(0))
 
     def write(self, values: np.ndarray) -> None:
-        inside, outside = self._overlap(values.shape)
-        self.array[inside] = values[outside]
+        places, inside = self._places(values.shape)
+        full = np.broadcast_arrays(*places, values)
+        self.array[tuple(each[inside] for each in full[:-1])] = full[-1][inside]
 
 
 class NumpyBuffer:
@@ -146,16 +162,24 @@ def view(buffer: NumpyBuffer, shape: Sequence[int]) -> NumpyBuffer:
 
 def copy(source: NumpyBuffer | NumpyRegion, dest: NumpyBuffer | NumpyRegion) -> None:
     source, dest = _region(source), _region(dest)
-    values = source.read(source.shape or dest.shape or ())
+    # A slice of the source may have a run-time size, which is that of nothing else.
+    shape = dest.shape if source.array.ndim == dest.array.ndim else source.shape
+    values = source.read(shape or source.shape or ())
     dest.write(values)
 
 
-def load(source: NumpyBuffer | NumpyRegion, shape: Sequence[int] | None = None) -> Any:
+def load(
+    source: NumpyBuffer | NumpyRegion,
+    shape: Sequence[int] | None = None,
+    *,
+    mask: Any = True,
+) -> Any:
     source = _region(source)
     shape = shape or source.shape
     if shape is None:
         return source.array[tuple(source.starts)]
-    return source.read(shape).view(NumpyTile)
+    values = source.read(shape)
+    return np.where(mask, values, values.dtype.type(0)).view(NumpyTile)
 
 
 def store(value: Any, dest: NumpyBuffer | NumpyRegion) -> None:
