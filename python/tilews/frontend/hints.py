@@ -103,8 +103,8 @@ _FUNCTIONS = {
 }
 #: Keyword arguments of other systems; a plain name is the argument's in tilews.
 _ARGUMENTS = {
-    "mask": "leave it out: reads past an edge give zeros or pad=, writes past it are "
-    "dropped; choose by element with tl.where",
+    "mask": "loads, stores and atomic updates have masks; past an edge none is needed: "
+    "reads give zeros, writes are dropped",
     "other": "pad",
     "padding_option": "pad",
     "boundary_check": "leave it out: accesses past an edge are checked",

@@ -270,8 +270,8 @@ def _below(size: Scalar, extent: int) -> Tile:
     return found
 
 
-#: Added to any offset, the index of no element.
-_NOWHERE = -(2**31)
+#: Added to any offset modulo 2^64, the index of no element.
+_NOWHERE = -(2**63)
 
 
 def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegion:
@@ -303,7 +303,8 @@ def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegi
     if key not in builder.size_masks:
         below = _below(size, extent)
         with builder.after(below.ir):
-            builder.size_masks[key] = math.where(below, shapes.arange(extent), _NOWHERE)
+            steps = shapes.arange(extent, dtype=i64)
+            builder.size_masks[key] = math.where(below, steps, _NOWHERE)
     rows = builder.size_masks[key]
     return dataclasses.replace(static, indices=((dim, rows),))
 

@@ -122,7 +122,8 @@ def test_arguments_of_functions():
     def missing(A: tl.Tensor["M", tl.f16]):
         tl.where(True, 1)  # HERE
 
-    check(mask, "tl.copy has no argument 'mask'", "reads past an edge give zeros")
+    hint = "loads, stores and atomic updates have masks"
+    check(mask, "tl.copy has no argument 'mask'", hint)
     check(transposed, "no argument 'transpose_B'", "write transpose_rhs=")
     check(of_a_method, "x.sum has no argument 'dim'", "write axis=")
     check(nothing_like_it, "tl.exp has no argument", "its arguments are")

@@ -174,6 +174,27 @@ def test_sizes_of_columns_and_of_updates():
         np.testing.assert_array_equal(total, wanted)
 
 
+def test_slices_far_outside_are_copied_as_zeros():
+    @tilews.kernel(threads=64)
+    def kernel(
+        X: tl.Tensor["T, 16", tl.f16],
+        Y: tl.Tensor["16, 16", tl.f16],
+        start: tl.i64,
+        n: tl.i64,
+    ):
+        S = tl.alloc_shared((16, 16), tl.f16)
+        tl.copy(X[start : start + n, :], S)
+        Y[:, :] = tl.load(S)
+
+    x = np.ones((40, 16), np.float16)
+    for start in (0, 30, -4, 2**31, 2**31 + 3, 2**62, -(2**62)):
+        for n in (0, 5, 16, 2**40):
+            y = np.full((16, 16), 7, np.float16)
+            kernel(x, y, start, n)
+            inside = [row < n and 0 <= start + row < 40 for row in range(16)]
+            np.testing.assert_array_equal(y, np.repeat([inside], 16, axis=0).T)
+
+
 # ===--- Errors ---=== #
 
 
@@ -215,7 +236,7 @@ ERRORS = {
     ),
     "indices that do not fit": (
         lambda X, Y: tl.load(X[tl.arange(8), tl.arange(4)]),
-        "indices",
+        "indices: shapes .8,. and .4,. differ in dimension -1",
     ),
     "value of another shape": (
         lambda X, Y: tl.store(tl.zeros((4, 8), tl.f16), Y[tl.arange(8), 0:8]),

@@ -41,7 +41,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Old values without uses go away; those of an update that acquires, too.
+  // Old values without uses go away.
   // CHECK-LABEL: gpu.func @updates
   // CANON-LABEL: gpu.func @updates
   gpu.func @updates(%n: memref<?xi32>, %b: tensor<256xi32>, %v: tensor<256xi32>, %o: memref<256xi32>) kernel {
