@@ -29,7 +29,7 @@ from .errors import CompileError, LanguageError
 from .frontend.source import captured_names
 from .interpreted import InterpretedKernel
 from .language.integers import check_integer
-from .language.memory import static_shape
+from .language.memory.buffers import static_shape
 from .runtime import device_target
 from .specialize import BoundCall, Specialization, Specializer, with_types
 

@@ -22,9 +22,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..errors import LanguageError
-from ..language import control
 from ..language import math as tile_math
-from ..language.roles import Channel
+from ..language.control import debugging, ranges
+from ..language.control.roles import Channel
 from ..language.values import Buffer, BufferRegion, Value, describe
 from .breakpoints import build_breakpoint
 from .frame import CallFrame
@@ -57,8 +57,8 @@ def _sum(items: Iterable[Any], start: Any = 0) -> Any:
 
 
 _REPLACED: dict[Any, Callable[..., Any]] = {
-    builtins.range: control.range,
-    builtins.print: control.print,
+    builtins.range: ranges.range,
+    builtins.print: debugging.print,
     builtins.abs: tile_math.abs,
     builtins.min: _extremum(tile_math.minimum, builtins.min),
     builtins.max: _extremum(tile_math.maximum, builtins.max),

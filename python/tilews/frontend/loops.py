@@ -20,7 +20,8 @@ from typing import Any
 from .. import ir
 from ..dialects import scf, tile
 from ..language.arithmetic import as_condition, as_index
-from ..language.control import Persistent, Range, rasterize_attribute
+from ..language.control.grids import rasterize_attribute
+from ..language.control.ranges import Persistent, Range
 from ..language.types import index
 from ..language.values import Scalar, Value
 from .frame import CallFrame

@@ -14,7 +14,7 @@ from typing import Any
 from .. import ir
 from ..dialects import tile
 from ..errors import LanguageError
-from ..language import roles
+from ..language.control import roles
 from .frame import CallFrame
 from .merging import Undefined
 from .source import contains_return

@@ -24,10 +24,11 @@ from typing import Any
 from .. import ir
 from ..dialects import gpu
 from ..errors import LanguageError
-from ..language import atomics, control
 from ..language.arithmetic import as_condition, is_number
 from ..language.builder import Builder
-from ..language.control import Persistent, Range
+from ..language.control import debugging
+from ..language.control.ranges import Persistent, Range
+from ..language.memory import atomics
 from ..language.symbolic import grid_map
 from ..language.types import DType
 from ..language.unloaded import InMemory
@@ -197,7 +198,7 @@ class FunctionBuilder(ast.NodeVisitor):
         condition = self._eval(node.test)
         message = self._eval(node.msg) if node.msg else ast.unparse(node.test)
         if isinstance(condition, Value):
-            control.device_assert(condition, str(message))
+            debugging.device_assert(condition, str(message))
         elif not condition:
             raise LanguageError(f"assertion failed: {message}")
 

@@ -2,19 +2,6 @@
 
 from . import values as _values  # noqa: F401  isort: skip (others need its classes)
 
-from .atomics import (
-    atomic_add,
-    atomic_and,
-    atomic_cas,
-    atomic_exchange,
-    atomic_load,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_store,
-    atomic_xor,
-    fence,
-)
 from .bits import (
     byte_perm,
     clz,
@@ -29,19 +16,10 @@ from .bits import (
 from .composed.joining import cat, flip, join, permute, split, stack
 from .composed.ordering import argmax, argmin, argsort, sort, topk
 from .composed.random import philox, rand, randint, randn
-from .control import (
-    block_id,
-    device_assert,
-    grid,
-    num_blocks,
-    persistent,
-    pipelined,
-    print,
-    range,
-    rasterize,
-    static_range,
-    use_swizzle,
-)
+from .control.debugging import device_assert, print
+from .control.grids import block_id, grid, num_blocks, rasterize, use_swizzle
+from .control.ranges import persistent, pipelined, range, static_range
+from .control.roles import Channel, channel, role, role_registers, slot, specialize
 from .layouts import with_layout
 from .math import (
     abs,
@@ -78,14 +56,21 @@ from .math import (
     where,
 )
 from .matmul import gemm, gemm_sp
-from .memory import (
-    alloc_shared,
-    copy,
-    load,
-    may_alias,
-    store,
-    view,
+from .memory.accesses import copy, load, store
+from .memory.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_exchange,
+    atomic_load,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_store,
+    atomic_xor,
+    fence,
 )
+from .memory.buffers import alloc_shared, may_alias, view
 from .reductions import (
     absmax,
     absmin,
@@ -103,7 +88,6 @@ from .reductions import (
     scan,
     sum,
 )
-from .roles import Channel, channel, role, role_registers, slot, specialize
 from .shapes import (
     arange,
     broadcast_to,

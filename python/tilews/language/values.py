@@ -293,7 +293,7 @@ class Buffer(InMemory):
     def shape(self) -> tuple[int | Scalar, ...]:
         """Extents: integers where static, else index scalars."""
         return tuple(
-            memory.extent(self, dim) if extent is None else extent
+            buffers.extent(self, dim) if extent is None else extent
             for dim, extent in enumerate(self.static_shape)
         )
 
@@ -303,10 +303,10 @@ class Buffer(InMemory):
         return len(self.static_shape)
 
     def __getitem__(self, items: Any) -> BufferRegion:
-        return memory.region(self, items)
+        return regions.region(self, items)
 
     def __setitem__(self, items: Any, value: Any) -> None:
-        memory.store(value, memory.region(self, items))
+        accesses.store(value, regions.region(self, items))
 
     def _element(self) -> str:
         return _element(self, ())
@@ -411,4 +411,5 @@ def wrap(value: ir.Value) -> Value:
 
 
 # These modules work on the classes above, whose methods only call them.
-from . import arithmetic, math, memory, reductions, shapes  # noqa: E402
+from . import arithmetic, math, reductions, shapes  # noqa: E402
+from .memory import accesses, buffers, regions  # noqa: E402

@@ -15,15 +15,16 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from .. import ir
-from ..dialects import tile
-from ..errors import LanguageError
-from . import math, memory, shapes
-from .arithmetic import broadcast_shapes
-from .builder import current
-from .symbolic import known_difference
-from .types import i32, i64
-from .values import Buffer, BufferRegion, Scalar, Tile, describe
+from ... import ir
+from ...dialects import tile
+from ...errors import LanguageError
+from .. import math, shapes
+from ..arithmetic import broadcast_shapes
+from ..builder import current
+from ..symbolic import known_difference
+from ..types import i32, i64
+from ..values import Buffer, BufferRegion, Scalar, Tile, describe
+from . import accesses, buffers, regions
 
 
 def is_index(item: Any) -> bool:
@@ -50,7 +51,7 @@ def indexed_region(buffer: Buffer, items: Sequence[Any]) -> BufferRegion:
             place = len(shape) if not indices else place
             indices.append((dim, _check_index(item)))
         elif isinstance(item, slice):
-            start, extent = memory.resolve_slice(buffer, dim, item)
+            start, extent = regions.resolve_slice(buffer, dim, item)
             if isinstance(extent, Scalar):
                 raise LanguageError(
                     "a region has indices or a run-time size, not both",
@@ -60,7 +61,7 @@ def indexed_region(buffer: Buffer, items: Sequence[Any]) -> BufferRegion:
             shape.append(size)
             slices.append(dim)
         else:
-            start = memory.as_offset(item)
+            start = regions.as_offset(item)
         offsets.append(start)
         sizes.append(size)
     common: tuple[int, ...] = ()
@@ -172,7 +173,7 @@ def _place_of_indices(region: BufferRegion) -> int:
 
 
 def _load_index(index: Tile | Buffer) -> Tile:
-    loaded = memory.load(index) if isinstance(index, Buffer) else index
+    loaded = accesses.load(index) if isinstance(index, Buffer) else index
     assert isinstance(loaded, Tile)
     return loaded
 
@@ -317,7 +318,7 @@ def load(
 ) -> Tile:
     """Loads elements at indices, or those whose mask is true."""
     placed = place(source, shape, mask, "tl.load")
-    dynamic, static, sizes = memory.mlir_region(source)
+    dynamic, static, sizes = regions.mlir_region(source)
     loaded = tile.gather(
         ir.RankedTensorType.get(placed.shape, source.dtype.to_ir()),
         source.buffer.ir,
@@ -335,7 +336,7 @@ def load(
 def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
     """Stores elements at indices, or those whose mask is true."""
     placed = place(dest, _stored_shape(value, dest, "tl.store"), mask, "tl.store")
-    dynamic, static, sizes = memory.mlir_region(dest)
+    dynamic, static, sizes = regions.mlir_region(dest)
     tile.scatter(
         placed.to_operation(value).ir,
         dest.buffer.ir,
@@ -360,7 +361,7 @@ def update(
     ones."""
     placed = place(dest, _stored_shape(value, dest, what), mask, what)
     operand = placed.to_operation(value).ir
-    dynamic, static, sizes = memory.mlir_region(dest)
+    dynamic, static, sizes = regions.mlir_region(dest)
     op = tile.AtomicScatterOp(
         operand.type,
         kind,
@@ -422,9 +423,9 @@ def _spill(index: Tile) -> ir.Value:
     if index.ir in builder.row_vectors:
         return builder.row_vectors[index.ir]
     with ir.InsertionPoint.at_block_begin(builder.entry):
-        vector = memory.alloc_shared(index.shape, index.dtype)
+        vector = buffers.alloc_shared(index.shape, index.dtype)
     with builder.after(index.ir):
-        memory.store(index, vector)
+        accesses.store(index, vector)
     builder.row_vectors[index.ir] = vector.ir
     return vector.ir
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .. import ir
-from ..dialects import tile
-from ..errors import LanguageError
-from . import gathers, memory
-from .arithmetic import as_value
-from .shapes import as_scalar
-from .values import Buffer, BufferRegion, Scalar, Tile, Value, describe
+from ... import ir
+from ...dialects import tile
+from ...errors import LanguageError
+from ..arithmetic import as_value
+from ..shapes import as_scalar
+from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
+from . import gathers
+from .accesses import as_stored
+from .regions import as_region, mlir_region
 
 Order = Literal["relaxed", "acquire", "release", "acq_rel"]
 Scope = Literal["block", "cluster", "device", "system"]
@@ -45,7 +47,7 @@ def _attributes(
 
 def _as_operand(value: Any, dest: BufferRegion, what: str) -> Tile:
     """A value as a fragment of the region's shape; one element has no dimensions."""
-    value = memory.as_stored(value, dest, what)
+    value = as_stored(value, dest, what)
     return as_value(value, value.dtype, ()) if isinstance(value, Scalar) else value
 
 
@@ -65,7 +67,7 @@ def _update(
 ) -> Tile | Scalar:
     what = f"tl.atomic_{name}"
     attributes = _attributes(order, scope, what)
-    dest = memory.as_region(dest, what)
+    dest = as_region(dest, what)
     fragment = _as_operand(value, dest, what)
     if dest.ragged:
         dest, mask = gathers.bound(dest, fragment.shape, mask, what)
@@ -78,7 +80,7 @@ def _update(
         kind,
         operand,
         dest.buffer.ir,
-        *memory.mlir_region(dest),
+        *mlir_region(dest),
         **attributes,
     )
     return _result(op.results[0], dest.shape)
@@ -341,12 +343,12 @@ def atomic_cas(
     """
     what = "tl.atomic_cas"
     attributes = _attributes(order, scope, what)
-    dest = gathers.refuse_indices(memory.as_region(dest, what), what)
+    dest = gathers.refuse_indices(as_region(dest, what), what)
     op = tile.AtomicCASOp(
         _as_operand(expected, dest, what).ir,
         _as_operand(value, dest, what).ir,
         dest.buffer.ir,
-        *memory.mlir_region(dest),
+        *mlir_region(dest),
         **attributes,
     )
     return _result(op.old, dest.shape)
@@ -381,7 +383,7 @@ def atomic_load(
     """
     what = "tl.atomic_load"
     attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
-    source = gathers.refuse_indices(memory.as_region(source, what), what)
+    source = gathers.refuse_indices(as_region(source, what), what)
     if source.shape is None and not source.offsets:
         raise LanguageError(
             f"{what}: the extents of {describe(source.buffer)} are known only at "
@@ -389,9 +391,7 @@ def atomic_load(
             "load a region of it: A[i:i + 128]",
         )
     type_ = ir.RankedTensorType.get(source.shape or (), source.dtype.to_ir())
-    op = tile.AtomicLoadOp(
-        type_, source.buffer.ir, *memory.mlir_region(source), **attributes
-    )
+    op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), **attributes)
     return _result(op.result, source.shape)
 
 

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from .. import ir
-from .._mlir_libs import _tilews
-from ..dialects import tile
-from ..errors import LanguageError
-from .builder import current
-from .integers import check_integer
-from .values import Buffer, Cursor, describe
+from ... import ir
+from ..._mlir_libs import _tilews
+from ...dialects import tile
+from ...errors import LanguageError
+from ..builder import current
+from ..integers import check_integer
+from ..values import Buffer, Cursor, describe
 
 #: The field `ir` hides the module in annotations of :class:`Channel`.
 IRValue = ir.Value

@@ -1,0 +1,1 @@
+"""What runs when, and where: loops, the grid, roles, debugging."""

@@ -1,0 +1,1 @@
+"""What kernels do with memory: buffers, regions, accesses, gathers, atomics."""

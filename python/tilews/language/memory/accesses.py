@@ -1,0 +1,289 @@
+"""Copies, loads and stores of regions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, overload
+
+from ... import ir
+from ...dialects import memref, tensor, tile
+from ...errors import LanguageError
+from ..arithmetic import as_index, as_value, is_number
+from ..builder import current
+from ..types import index
+from ..unloaded import load_hint
+from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
+from . import gathers
+from .buffers import static_shape
+from .regions import as_region, mlir_region
+
+
+def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
+    """Copies a region of one buffer to a region of another.
+
+    Reads outside of the source give zero; writes outside of the destination are
+    dropped.
+
+    Args:
+        source, dest: buffers or regions of the same element type. At least one of them
+            has a static size, which both then have. The source may have a vector of
+            indices along one dimension, ``A[ids, k:k + 64]``: a fragment, or a vector
+            in memory.
+
+    Raises:
+        LanguageError: an argument is no buffer or region, or the element types differ.
+        KernelError: both sides have sizes, which differ, or no side has one.
+
+    Example:
+        @tilews.kernel
+        def copy_rows(A: tl.Tensor["M, 64", tl.f16], C: tl.Tensor["M, 64", tl.f16]):
+            i = tl.grid(tl.cdiv(A.shape[0], 32))
+            As = tl.alloc_shared((32, 64), tl.f16)
+            tl.copy(A[i * 32, 0], As)  # 32 x 64, the size of As
+            tl.copy(As, C[i * 32, 0])
+
+        a = np.arange(50 * 64).reshape(50, 64).astype(np.float16)
+        c = np.zeros_like(a)
+        copy_rows(a, c)  # the second block has 18 rows
+        assert (c == a).all()
+    """
+    source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
+    _check_fit(source, dest)
+    gathers.refuse_indices(dest, "tl.copy: the destination")
+    source = gathers.with_rows(source, dest.shape)
+    rows, row_dim = gathers.row_vector(source)
+    if source.dtype != dest.dtype:
+        raise LanguageError(
+            f"tl.copy: source has element type {source.dtype}, destination "
+            f"{dest.dtype}",
+            "convert on the way: tl.store(tl.load(source).to(...), dest)",
+        )
+    from_dynamic, from_static, from_sizes = mlir_region(source)
+    to_dynamic, to_static, to_sizes = mlir_region(dest)
+    tile.copy(
+        source.buffer.ir,
+        from_dynamic,
+        dest.buffer.ir,
+        to_dynamic,
+        from_static,
+        from_sizes,
+        to_static,
+        to_sizes,
+        rows=rows,
+        row_dim=row_dim,
+    )
+
+
+@overload
+def load(
+    source: Buffer | BufferRegion,
+    shape: Sequence[int],
+    *,
+    pad: Any = None,
+    mask: Any = None,
+) -> Tile: ...
+
+
+@overload
+def load(
+    source: Buffer | BufferRegion,
+    shape: None = None,
+    *,
+    pad: Any = None,
+    mask: Any = None,
+) -> Any: ...
+
+
+def load(
+    source: Buffer | BufferRegion,
+    shape: Sequence[int] | None = None,
+    *,
+    pad: Any = None,
+    mask: Any = None,
+) -> Tile | Scalar:
+    """Loads a region into a fragment, or one element into a scalar.
+
+    The region may have indices, fragments of integers, in place of offsets:
+    ``A[ids, k:k + 64]`` has the shape (n, 64) for n indices.
+
+    In the condition of a ``while``, an element of global memory whose index does not
+    change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
+    another block.
+
+    Args:
+        source: a buffer, a region with sizes, or the first element of a region.
+        shape: the static shape of the fragment, if the source has no size.
+        pad: a number or a scalar, the value of elements outside of the buffer or
+            whose mask is false; zero by default. A negative index is outside.
+        mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
+            mask is false are not read.
+
+    Returns:
+        A fragment of that shape and the source's element type; a scalar if the source
+        is a single element and no shape is given.
+
+    Raises:
+        LanguageError: `source` is no buffer or region, its extents are unknown and no
+            shape is given, `pad` has another type, or `mask` does not fit.
+
+    Example:
+        @tilews.kernel
+        def minimum(X: tl.Tensor["N", tl.f32], Y: tl.Tensor["1", tl.f32]):
+            x = tl.load(X[0], (64,), pad=math.inf)  # infinity after the last element
+            Y[0] = tl.minimum(tl.min(x), tl.load(X[0]))
+
+        y = np.zeros(1, np.float32)
+        minimum(np.arange(3, 40, dtype=np.float32), y)
+        assert y[0] == 3
+    """
+    source = as_region(source, "tl.load")
+    if shape is not None:
+        shape = static_shape(shape, "tl.load")
+        source, mask = gathers.bound(source, shape, mask, "tl.load")
+    elif source.ragged:
+        raise LanguageError(
+            "tl.load: the size of the region is known only at run time",
+            "give the fragment's shape: tl.load(A[i:i + n, :], (128, 64))",
+        )
+    elif source.shape is not None:
+        shape = source.shape
+    elif not source.offsets:
+        raise LanguageError(
+            "tl.load: the buffer's extents are known only at launch",
+            "give the fragment's shape: tl.load(A[i, j], (128, 64))",
+        )
+    if shape is None:
+        if pad is not None:
+            raise LanguageError("tl.load: a single element has no padding")
+        if mask is not None:
+            raise LanguageError(
+                "tl.load: a single element has no mask", "load it in an 'if'"
+            )
+        return _load_element(source)
+    padding = _padding(pad, source)
+    if source.indices or mask is not None:
+        return gathers.load(source, shape, mask, padding)
+    dynamic, static, sizes = mlir_region(source)
+    type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
+    loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
+    return Tile(loaded)
+
+
+def _check_fit(source: BufferRegion, dest: BufferRegion) -> None:
+    """Refuses a region that is larger than the whole buffer on the other side."""
+    for part, whole in ((source, dest), (dest, source)):
+        if not part.shape or whole.offsets or not whole.shape:
+            continue
+        sizes, extents = (
+            [size for size in shape if size != 1] for shape in (part.shape, whole.shape)
+        )
+        if len(sizes) == len(extents) and any(map(operator.gt, sizes, extents)):
+            raise LanguageError(
+                f"tl.copy: the region has shape {part.shape}, but "
+                f"{describe(whole.buffer)} on the other side {whole.shape}",
+                "copy a part of it: the rest would be dropped",
+            )
+
+
+def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
+    """The value of elements that a load does not read; None for zero."""
+    if pad is None:
+        return None
+    if isinstance(pad, Scalar) and pad.dtype != source.dtype:
+        raise LanguageError(
+            f"tl.load: padding has type {pad.dtype}, the buffer {source.dtype}",
+            f"convert it with .to(tl.{source.dtype})",
+        )
+    return as_value(pad, source.dtype, None).ir
+
+
+def _load_element(source: BufferRegion) -> Scalar:
+    """The load of one element; in a condition, of one that other blocks may change."""
+    # Elements of less than a byte, except bools, cannot be read in one step.
+    has_bytes = source.dtype.bits >= 8 or source.dtype.is_bool
+    is_global = not source.buffer.is_shared
+    if has_bytes and is_global and current("tl.load").repeats(source.offsets):
+        return _poll(source)
+    offsets = [as_index(offset, "an index") for offset in source.offsets]
+    element = memref.LoadOp(source.buffer.ir, offsets).result
+    return Scalar(element, source.dtype)
+
+
+def _poll(source: BufferRegion) -> Scalar:
+    """The load of one element in a loop that waits until another block changes it."""
+    type_ = ir.RankedTensorType.get((), source.dtype.to_ir())
+    order = ir.Attribute.parse("#tile.order<acquire>")
+    op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), order=order)
+    return Scalar(tensor.extract(op.result, []), source.dtype)
+
+
+def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
+    """A stored value with the destination's element type."""
+    if isinstance(value, Value) and value.dtype != dest.dtype:
+        adapts = isinstance(value, Scalar) and index in (value.dtype, dest.dtype)
+        if not adapts or not (value.dtype.is_int and dest.dtype.is_int):
+            raise LanguageError(
+                f"{what}: the value has type {value.dtype}, the buffer {dest.dtype}",
+                f"convert it with .to(tl.{dest.dtype})",
+            )
+    if not isinstance(value, Value) and not is_number(value):
+        raise LanguageError(
+            f"{what}: expected a fragment, a scalar or a number, found "
+            f"{describe(value)}",
+            load_hint(value),
+        )
+    if isinstance(value, Tile):
+        return value
+    return as_value(value, dest.dtype, dest.shape)
+
+
+def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
+    """Stores a value to a region; elements outside of the buffer are dropped.
+
+    The region may have indices, as for :func:`load`. If two elements have one place,
+    one of them is stored.
+
+    Args:
+        value: a fragment of the region's shape and element type; or a number or a
+            scalar, which fills a region that has a size. To a single element, the
+            block stores a scalar once.
+        dest: a buffer, a region, or the first element of a region.
+        mask: a fragment of i1 whose shape broadcasts to the region's: elements whose
+            mask is false are not written.
+
+    Raises:
+        LanguageError: the element types differ, `value` is no such value, or `mask`
+            does not fit.
+        KernelError: the shapes differ.
+
+    Example:
+        @tilews.kernel
+        def fill(C: tl.Tensor["N", tl.i32], D: tl.Tensor["2", tl.i32]):
+            tl.store(tl.arange(64), C[0])  # the same as C[0] = tl.arange(64)
+            tl.store(7, D[0:2])
+
+        c, d = np.zeros(10, np.int32), np.zeros(2, np.int32)
+        fill(c, d)  # elements 10 to 63 are dropped
+        assert (c == np.arange(10)).all() and (d == 7).all()
+    """
+    dest = as_region(dest, "tl.store")
+    value = as_stored(value, dest, "tl.store")
+    if dest.ragged:
+        dest, mask = gathers.bound(dest, value.shape, mask, "tl.store")
+    if isinstance(value, Tile) and (dest.indices or mask is not None):
+        return gathers.store(value, dest, mask)
+    if mask is not None:
+        raise LanguageError(
+            "tl.store: a single element has no mask", "store it in an 'if'"
+        )
+    if isinstance(value, Scalar):
+        if not dest.offsets:
+            raise LanguageError(
+                "tl.store: the buffer's extents are known only at launch",
+                "store to a region of it: C[i:i + 128, j:j + 64]",
+            )
+        offsets = [as_index(offset, "an index") for offset in dest.offsets]
+        memref.StoreOp(value.ir, dest.buffer.ir, offsets)
+        return
+    tile.store(value.ir, dest.buffer.ir, *mlir_region(dest))

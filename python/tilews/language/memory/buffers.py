@@ -1,0 +1,200 @@
+"""Buffers: shared memory, views of it, arguments that overlap, extents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import ir
+from ..._mlir_libs import _tilews
+from ...dialects import memref, tile
+from ...errors import CompileError, LanguageError
+from ..arithmetic import is_number
+from ..builder import Builder, chip_type, current, index_constant
+from ..integers import check_integer
+from ..layouts import SharedSpec, shared_layout
+from ..types import DType, dtype_hint, index
+from ..values import Buffer, Scalar, describe
+
+
+def static_shape(shape: Any, what: str) -> tuple[int, ...]:
+    """A shape of positive Python integers; one integer is a shape of rank one.
+
+    Raises:
+        LanguageError: an extent is not a number, or known only at launch.
+    """
+    if is_number(shape) or isinstance(shape, Scalar):
+        shape = (shape,)
+    if not isinstance(shape, (tuple, list)):
+        raise LanguageError(f"{what}: expected a shape, found {describe(shape)}")
+    for extent in shape:
+        if isinstance(extent, Scalar):
+            raise LanguageError(
+                f"{what}: the shape has an extent known only at launch",
+                "make it a constexpr parameter or fix it with compile(NAME=...)",
+            )
+    return tuple(_extent(extent, what) for extent in shape)
+
+
+def _extent(extent: Any, what: str) -> int:
+    if isinstance(extent, float) and extent.is_integer():
+        extent = int(extent)  # The result of an exact division.
+    return check_integer(extent, f"{what}: an extent")
+
+
+def check_dtype(dtype: Any, what: str) -> DType:
+    """An element type, of the target; LanguageError unless `dtype` is one."""
+    if not isinstance(dtype, DType):
+        raise LanguageError(
+            f"{what}: expected an element type such as tl.f16, found {describe(dtype)}",
+            dtype_hint(dtype),
+        )
+    return chip_type(dtype)
+
+
+def _shared_type(
+    shape: tuple[int, ...], dtype: DType, layout: SharedSpec | None, what: str
+) -> ir.Type:
+    space = ir.Attribute.parse("#gpu.address_space<workgroup>")
+    places = None if layout is None else shared_layout(layout, shape, dtype, what)
+    return ir.MemRefType.get(shape, dtype.to_ir(), places, space)
+
+
+def alloc_shared(
+    shape: Sequence[int],
+    dtype: DType,
+    *,
+    alignment: int | None = None,
+    layout: SharedSpec | None = None,
+    versions: int | None = None,
+) -> Buffer:
+    """Allocates a buffer in shared memory; its contents are undefined until written.
+
+    Args:
+        shape: static extents.
+        dtype: the element type.
+        alignment: in bytes, a power of two.
+        layout: the places of the elements, which the compiler then has to use: a name
+            (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
+            ``padded``, ``cdna_xor``), shape:stride text in elements, a layout of
+            :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
+            coordinates to an offset in elements. If the buffer gets several versions,
+            each has the layout.
+        versions: the number of versions, along a new leading dimension, for the slots
+            of a :func:`channel`; each has the layout.
+
+    Raises:
+        LanguageError: the shape is not static, or the layout does not fit the buffer.
+
+    Example:
+        >>> As = tl.alloc_shared((2, 4), tl.f16)
+        >>> As[0, 0] = tl.full((2, 4), 1.0, tl.f16)
+        >>> tl.load(As)
+        [[1, 1, 1, 1], [1, 1, 1, 1]]
+    """
+    what = "tl.alloc_shared"
+    current(what)
+    shape = static_shape(shape, what)
+    type_ = _shared_type(shape, check_dtype(dtype, what), layout, what)
+    if alignment is not None:
+        alignment = check_integer(alignment, f"{what}: the alignment")
+    if versions is not None:
+        type_ = _versions(type_, versions, what)
+    return Buffer(tile.alloc_shared(type_, alignment=alignment))
+
+
+def _versions(type_: ir.Type, versions: Any, what: str) -> ir.Type:
+    """The type of several versions of a buffer."""
+    versions = check_integer(versions, f"{what}: versions", 1, 64)
+    try:
+        return _tilews._versioned_type(type_, versions, ir.Location.unknown())
+    except CompileError as error:
+        reason = str(error).removeprefix("unknown: error: ")
+        raise LanguageError(f"{what}: {reason}") from None
+
+
+def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Buffer:
+    """The same bytes of shared memory with another shape or element type.
+
+    Args:
+        buffer: a shared buffer.
+        shape: static extents.
+        dtype: the element type; by default that of the buffer.
+
+    Raises:
+        LanguageError: `buffer` is no buffer, or the shape is not static.
+        KernelError: the buffer is not shared, or the number of bytes differs.
+
+    Example:
+        >>> words = tl.alloc_shared((4,), tl.i32)
+        >>> words[0] = tl.full((4,), 0x00020001, tl.i32)
+        >>> tl.load(tl.view(words, (4, 2), tl.i16))
+        [[1, 2], [1, 2], [1, 2], [1, 2]]
+    """
+    _check_buffer(buffer, "tl.view")
+    shape = static_shape(shape, "tl.view")
+    dtype = buffer.dtype if dtype is None else check_dtype(dtype, "tl.view")
+    type_ = _shared_type(shape, dtype, None, "tl.view")
+    return Buffer(tile.view(type_, buffer.ir))
+
+
+def may_alias(a: Buffer, b: Buffer) -> None:
+    """Declares that two arguments of the kernel may overlap in memory.
+
+    A launch then accepts arrays that overlap, also if the kernel writes one of them,
+    and the compiler keeps the order of reads of one and writes of the other.
+
+    Args:
+        a, b: two tensors among the kernel's parameters.
+
+    Raises:
+        LanguageError: an argument is not a parameter of the kernel, both are the same,
+            or the declaration is in a loop or a conditional.
+
+    Example:
+        @tilews.kernel
+        def double(A: tl.Tensor["64", tl.f32], C: tl.Tensor["64", tl.f32]):
+            tl.may_alias(A, C)
+            C[0] = 2.0 * tl.load(A)
+
+        x = np.ones(64, np.float32)
+        double(x, x)  # without the declaration, a LaunchError
+        assert (x == 2).all()
+    """
+    builder = current("tl.may_alias")
+    if builder.regions:
+        raise LanguageError(
+            "tl.may_alias is about the whole kernel, but is in a loop or a conditional",
+            "call it at the start of the kernel",
+        )
+    numbers = [_argument_number(buffer, builder) for buffer in (a, b)]
+    if numbers[0] == numbers[1]:
+        raise LanguageError(f"tl.may_alias: {describe(a)} is named twice")
+    name = "tile.may_alias"
+    pairs: list[ir.Attribute] = [ir.DenseI32ArrayAttr.get(sorted(numbers))]
+    if name in builder.kernel.attributes:
+        pairs = [*ir.ArrayAttr(builder.kernel.attributes[name]), *pairs]
+    builder.kernel.attributes[name] = ir.ArrayAttr.get(pairs)
+
+
+def _argument_number(buffer: Any, builder: Builder) -> int:
+    """The number of the kernel's argument that a buffer is."""
+    _check_buffer(buffer, "tl.may_alias")
+    arguments = list(builder.entry.arguments)
+    if buffer.ir not in arguments:
+        raise LanguageError(
+            f"tl.may_alias: expected an argument of the kernel, found "
+            f"{describe(buffer)}",
+            "buffers that the kernel allocates never overlap an argument",
+        )
+    return arguments.index(buffer.ir)
+
+
+def _check_buffer(value: Any, what: str) -> None:
+    if not isinstance(value, Buffer):
+        raise LanguageError(f"{what}: expected a buffer, found {describe(value)}")
+
+
+def extent(buffer: Buffer, dim: int) -> Scalar:
+    """The extent of a dimension, as an index scalar."""
+    return Scalar(memref.DimOp(buffer.ir, index_constant(dim)).result, index)

@@ -1,0 +1,116 @@
+"""Regions: what ``buffer[items]`` names, and how the operations take it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ir
+from ...errors import LanguageError
+from ..arithmetic import as_index
+from ..integers import INT64_MAX, as_integer, check_integer
+from ..symbolic import difference
+from ..unloaded import load_hint
+from ..values import Buffer, BufferRegion, Scalar, describe
+from . import gathers
+
+
+def region(buffer: Buffer, items: Any) -> BufferRegion:
+    """The region that ``buffer[items]`` names, as for numpy arrays."""
+    items = list(items) if isinstance(items, tuple) else [items]
+    ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
+    missing = [slice(None)] * (buffer.ndim - len(items) + len(ellipses))
+    place = ellipses[0] if ellipses else len(items)
+    items[place : place + 1] = missing
+    if len(items) != buffer.ndim or len(ellipses) > 1:
+        raise LanguageError(
+            f"found {len(items)} indices for {describe(buffer)} of rank {buffer.ndim}"
+        )
+    if any(map(gathers.is_index, items)):
+        return gathers.indexed_region(buffer, items)
+    if not any(isinstance(item, slice) for item in items):
+        return BufferRegion(buffer, tuple(map(as_offset, items)), None, None)
+    offsets: list[int | Scalar] = []
+    sizes: list[int | Scalar] = []
+    slices = [dim for dim, item in enumerate(items) if isinstance(item, slice)]
+    for dim, item in enumerate(items):
+        start, size = resolve_slice(buffer, dim, item) if dim in slices else (item, 1)
+        offsets.append(as_offset(start))
+        sizes.append(size)
+    static = tuple(size for size in sizes if isinstance(size, int))
+    if len(static) < len(sizes):
+        parts = tuple(slices), tuple(sizes)
+        return BufferRegion(buffer, tuple(offsets), None, None, (), *parts)
+    shape = tuple(static[dim] for dim in slices)
+    return BufferRegion(buffer, tuple(offsets), static, shape)
+
+
+def as_offset(item: Any) -> int | Scalar:
+    """The offset that an item in brackets is.
+
+    Raises:
+        LanguageError: it is no integer.
+    """
+    if as_integer(item) is not None:
+        return check_integer(item, "an index", -INT64_MAX, INT64_MAX)
+    if isinstance(item, Scalar) and item.dtype.is_int:
+        return item
+    raise LanguageError(
+        f"an index has to be an integer scalar or a slice, found {describe(item)}",
+        load_hint(item),
+    )
+
+
+def resolve_slice(
+    buffer: Buffer, dim: int, item: slice
+) -> tuple[int | Scalar, int | Scalar]:
+    """The start and the size of a slice."""
+    if item.step not in (None, 1):
+        raise LanguageError("slices of buffers have step 1")
+    start = 0 if item.start is None else as_offset(item.start)
+    stop = item.stop
+    if stop is None:
+        stop = buffer.static_shape[dim]
+        if stop is None:
+            raise LanguageError(
+                f"the slice of dimension {dim} of {describe(buffer)} ends at an "
+                "extent known only at launch",
+                "give the slice an end: write A[i:i + 128]",
+            )
+    size = difference(as_offset(stop), start)
+    if size is None:
+        return start, gathers.run_time_size(as_offset(stop), start)
+    if size < 1:
+        raise LanguageError(
+            f"a slice has to have a positive size, found {size}",
+            "write it as A[i:i + 128], with a Python integer",
+        )
+    return start, size
+
+
+def as_region(value: Any, what: str) -> BufferRegion:
+    """A region; a buffer is the region of all of it, without offsets or sizes."""
+    if isinstance(value, Buffer):
+        extents = [extent for extent in value.static_shape if extent is not None]
+        shape = tuple(extents) if len(extents) == value.ndim else None
+        return BufferRegion(value, (), None, shape)
+    if isinstance(value, BufferRegion):
+        return value
+    raise LanguageError(
+        f"{what}: expected a buffer or a region of one, found {describe(value)}"
+    )
+
+
+def mlir_region(region: BufferRegion) -> tuple[list[ir.Value], Any, Any]:
+    """Dynamic offsets, static offsets and sizes as the operations take them."""
+    dynamic, static = [], []
+    for offset in region.offsets:
+        if isinstance(offset, Scalar):
+            dynamic.append(as_index(offset, "an offset"))
+            static.append(ir.ShapedType.get_dynamic_size())
+        else:
+            static.append(offset)
+    return (
+        dynamic,
+        ir.DenseI64ArrayAttr.get(static),
+        ir.DenseI64ArrayAttr.get(list(region.sizes or ())),
+    )
