@@ -156,7 +156,7 @@ static json::Object getTensorMap(const TensorMap &map,
   }
   int64_t span =
       map.swizzle == SwizzleMode::None ? 0 : 16 << unsigned(map.swizzle);
-  return json::Object{
+  json::Object recipe{
       {"argument", map.argument},
       {"dtype", printType(type.getElementType())},
       {"rank", type.getRank()},
@@ -168,6 +168,11 @@ static json::Object getTensorMap(const TensorMap &map,
       {"swizzle", span},
       {"l2_promotion", 256},
       {"out_of_bounds", "zero"}};
+  if (map.window)
+    recipe["window"] = json::Object{
+        {"position", llvm::find(map.dims, map.window->dim) - map.dims.begin()},
+        {"size", map.window->size}};
+  return recipe;
 }
 
 /// Returns the width that the conversion gave to index parameters.

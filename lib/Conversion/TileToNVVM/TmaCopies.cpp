@@ -12,6 +12,10 @@
 // thread, which waits for the group before the buffer is written again, and
 // before the kernel ends.
 //
+// If the source of a copy has a limit, its tensor map has a window
+// (TensorMapWindow): the coordinates say where the box starts in the window,
+// and where the window is.
+//
 //===----------------------------------------------------------------------===//
 
 #include "AsyncPlan.h"
@@ -65,6 +69,13 @@ protected:
   std::shared_ptr<const AsyncPlan> plan;
 };
 
+/// Where a box is along the dimension of a window.
+struct WindowCoords {
+  int64_t dim;
+  /// The place of the box in the window, and that of the window; both i32.
+  Value box, window;
+};
+
 struct TmaCopyPattern : AsyncPattern<CopyOp> {
   using AsyncPattern::AsyncPattern;
 
@@ -106,9 +117,12 @@ private:
         peers = arith::TruncIOp::create(b, b.getI16Type(),
                                         createPeers(b, blocks, *dims));
       }
+    std::optional<WindowCoords> window;
+    if (std::optional<TensorMapWindow> found = planned.copy.map.window)
+      window = createWindowCoords(b, op, adaptor, *found);
     forEachBox(
         b, planned, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-        adaptor.getDest(), share, [&](Value shared, ValueRange coords) {
+        window, adaptor.getDest(), share, [&](Value shared, ValueRange coords) {
           Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
           NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
               b, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
@@ -121,12 +135,55 @@ private:
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
                     const PlannedCopy &planned, Value map, Value source) const {
     forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               source, /*share=*/Value(), [&](Value shared, ValueRange coords) {
+               /*window=*/std::nullopt, source, /*share=*/Value(),
+               [&](Value shared, ValueRange coords) {
                  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
                      b, map, shared, coords, /*l2CacheHint=*/Value(),
                      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
                });
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+
+  /// Returns the coordinates that leave out what is at the limit or after it.
+  /// For rows from 100 to 130 in a window of 64: n = 30, the box starts at 34,
+  /// and the window at 130 (the map's address is 64 rows before the buffer's).
+  static WindowCoords createWindowCoords(ImplicitLocOpBuilder &b, CopyOp op,
+                                         OpAdaptor adaptor,
+                                         TensorMapWindow window) {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    Value limit = adaptor.getLimit();
+    auto createInt = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, b.getIntegerAttr(limit.getType(), value));
+    };
+    SplitOffset offset =
+        splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
+                     type.getRank())[window.dim];
+    Value first = createInt(offset.constant);
+    if (offset.value)
+      first = arith::AddIOp::create(b, offset.value, first);
+    Value extent = type.isDynamicDim(window.dim)
+                       ? MemRefDescriptor(adaptor.getSource())
+                             .size(b, b.getLoc(), window.dim)
+                       : createInt(type.getDimSize(window.dim));
+    Value end = createLimitedExtent(b, extent, limit, first);
+    Value zero = createInt(0), size = createInt(window.size);
+    Value count = arith::SubIOp::create(b, end, first);
+    count = arith::MinSIOp::create(b, count, size);
+    Value hasRows =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, zero);
+    count = arith::SelectOp::create(b, hasRows, count, zero);
+    Value place = arith::SelectOp::create(
+        b, hasRows, arith::AddIOp::create(b, first, count), zero);
+    return {window.dim, createI32(b, arith::SubIOp::create(b, size, count)),
+            createI32(b, place)};
+  }
+
+  /// Returns a coordinate as the i32 that TMA takes.
+  static Value createI32(ImplicitLocOpBuilder &b, Value coord) {
+    if (!coord || coord.getType() == b.getI32Type())
+      return coord;
+    return arith::TruncIOp::create(b, b.getI32Type(), coord);
   }
 
   /// Returns `pointer` as a value that shares no computation with other
@@ -158,7 +215,7 @@ private:
   /// block.
   void forEachBox(ImplicitLocOpBuilder &b, const PlannedCopy &planned,
                   ArrayRef<int64_t> staticOffsets, ValueRange dynamic,
-                  Value shared, Value share,
+                  std::optional<WindowCoords> window, Value shared, Value share,
                   llvm::function_ref<void(Value, ValueRange)> body) const {
     const TmaBoxes &boxes = planned.copy.boxes;
     SmallVector<SplitOffset> offsets =
@@ -170,10 +227,10 @@ private:
     for (const TmaInstruction &box : boxes.instructions) {
       SmallVector<Value> coords;
       for (int64_t dim : boxes.dims) {
-        int64_t constant = offsets[dim].constant + box.coords[dim];
-        Value coord = offsets[dim].value;
-        if (coord && coord.getType() != b.getI32Type())
-          coord = arith::TruncIOp::create(b, b.getI32Type(), coord);
+        bool inWindow = window && window->dim == dim;
+        int64_t constant =
+            box.coords[dim] + (inWindow ? 0 : offsets[dim].constant);
+        Value coord = inWindow ? window->box : createI32(b, offsets[dim].value);
         if (share)
           coord = addShare(b, coord, share, boxes.nextShare.coords[dim]);
         if (!coord)
@@ -182,6 +239,8 @@ private:
           coord = arith::AddIOp::create(b, coord, constantI32(b, constant));
         coords.push_back(coord);
       }
+      if (window)
+        coords.push_back(window->window);
       Value address = shared;
       if (box.sharedBytes)
         address = LLVM::GEPOp::create(

@@ -142,7 +142,7 @@ static FailureOr<Signal> getSignal(Frame &frame, const Instruction &inst,
   auto op = cast<tile::CopyOp>(inst.op);
   auto kind = op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);
   if (op.getSignal()) {
-    unsigned operand = inst.operands.size() - 2;
+    unsigned operand = op.getSignalMutable()[0].getOperandNumber();
     FailureOr<int64_t> slot = getBarrierSlot(frame, inst, operand);
     if (failed(slot))
       return failure();
@@ -254,6 +254,18 @@ multicast(Frame &frame, const Instruction &inst, const MemRef &source,
   return success();
 }
 
+/// Ends the source of a copy at its limit.
+static void limitSource(Frame &frame, const Instruction &inst, const Box &from,
+                        MemRef &source) {
+  auto op = cast<tile::CopyOp>(inst.op);
+  unsigned dim = *op.getLimitDim();
+  int64_t limit =
+      frame.getInteger(inst, op.getLimitMutable()[0].getOperandNumber());
+  int64_t end =
+      std::max<int64_t>(std::min<int64_t>(limit, source.shape[dim]), 0);
+  source.shape[dim] = from.offsets[dim] < 0 ? 0 : end;
+}
+
 /// A region of the source of a copy and the region of the destination that
 /// takes it.
 struct CopyPart {
@@ -268,7 +280,8 @@ static FailureOr<SmallVector<CopyPart>> getParts(Frame &frame,
   auto op = cast<tile::CopyOp>(inst.op);
   if (!op.getRows())
     return SmallVector<CopyPart>{{from, to}};
-  const MemRef &memref = frame.getMemRef(inst, inst.operands.size() - 1);
+  const MemRef &memref =
+      frame.getMemRef(inst, op.getRowsMutable()[0].getOperandNumber());
   Box whole = Box::getWhole(memref);
   SmallVector<int64_t> rows(memref.shape.front());
   if (failed(readNow<int64_t>(frame, inst, memref, whole, 0, rows.data())))
@@ -334,6 +347,8 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   Box to = getBox(frame, inst, op.getDestRegion(), number + 1);
   MemRef source = frame.getMemRef(inst, 0),
          dest = frame.getMemRef(inst, number);
+  if (op.getLimit())
+    limitSource(frame, inst, from, source);
   FailureOr<Signal> signal = getSignal(frame, inst, dest);
   if (failed(signal))
     return failure();

@@ -32,7 +32,7 @@ class Builder:
         chip: the target; None without one.
         schedules: stages and orders that the kernel gives for its pipelined loops.
         row_vectors: for the indices of copies, the shared vector that holds them.
-        size_masks: for run-time sizes of slices, the masks and indices made of them.
+        size_masks: for run-time sizes of slices, the masks made of them.
     """
 
     def __init__(

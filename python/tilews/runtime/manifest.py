@@ -24,6 +24,7 @@ FORMAT = 1
 _MAX_THREADS = 1024
 _MAX_THREADS_Z = 64
 _MAX_CLUSTER = 16
+_MAX_MAP_RANK = 5
 _FLOATS = (
     "f16",
     "bf16",
@@ -212,6 +213,12 @@ def _check_tensor_map(recipe: Manifest, arguments: list[Manifest], path: str) ->
         raise SchemaError(
             f"{path}.dims: expected different dimensions below {recipe['rank']}, found "
             f"{recipe['dims']}"
+        )
+    if "window" in recipe and not recipe["window"]["position"] < rank < _MAX_MAP_RANK:
+        raise SchemaError(
+            f"{path}.window: expected a position below the {rank} dims, of which a map "
+            f"with a window has at most {_MAX_MAP_RANK - 1}, found "
+            f"{recipe['window']['position']}"
         )
     for key in ("extents", "strides"):
         for i, expression in enumerate(recipe[key]):

@@ -40,6 +40,7 @@ class TensorMap:
         element_strides: every how many elements of a dimension are taken.
         swizzle: bytes that are swizzled among themselves, 0 for none.
         l2_promotion: bytes that the second-level cache fetches at once.
+        shift: bytes from the start of the map to the array.
         is_empty: whether the array has no element; it is then encoded as one element
             of memory that holds zero.
         name: the argument's name, for messages.
@@ -54,6 +55,7 @@ class TensorMap:
     element_strides: list[int]
     swizzle: int
     l2_promotion: int
+    shift: int
     is_empty: bool
     name: str
     slot: int
@@ -81,7 +83,7 @@ class TensorMap:
                     f"argument '{self.name}': expected an address aligned to {_UNIT} "
                     f"bytes, which TMA needs, found {pointer:#x}"
                 )
-            content = encode(self, pointer)
+            content = encode(self, pointer - self.shift)
             if len(self._encoded) >= _MAX_CACHED:
                 self._encoded.clear()
             self._encoded[pointer] = content
@@ -134,14 +136,31 @@ def make_tensor_map(
                 f"argument '{name}': expected extents of 1 to 2^32, which TMA takes, "
                 f"found {extent}"
             )
+    box, element_strides = list(recipe["box"]), list(recipe["element_strides"])
+    shift = 0
+    if window := recipe.get("window"):
+        # The dimension comes twice: as the window, and to move the window, from one
+        # that ends at the array's first row to one that ends at its last.
+        position, size = window["position"], window["size"]
+        stride = fitting[position - 1]
+        fitting.append(stride)
+        if is_empty:
+            extents.append(1)
+        else:
+            shift = size * stride
+            extents.append(extents[position] + 1)
+            extents[position] = size
+        box.append(1)
+        element_strides.append(1)
     return TensorMap(
         recipe["dtype"],
         extents,
         fitting,
-        list(recipe["box"]),
-        list(recipe["element_strides"]),
+        box,
+        element_strides,
         recipe["swizzle"],
         recipe["l2_promotion"],
+        shift,
         is_empty,
         name,
         slot,

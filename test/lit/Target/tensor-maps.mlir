@@ -50,13 +50,17 @@
 // CHECK-NEXT:   },
 // CHECK-NEXT:   128
 // CHECK-NEXT: ],
-// CHECK-NEXT: "swizzle": 128
+// CHECK-NEXT: "swizzle": 128,
+// CHECK-NEXT: "window": {
+// CHECK-NEXT:   "position": 2,
+// CHECK-NEXT:   "size": 128
+// CHECK-NEXT: }
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   llvm.func @k(%x: !llvm.ptr<1>, %m: i32, %stride: i32,
                %map: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant})
     attributes {nvvm.kernel, tile.threads = 128 : i32,
       tile.arguments = [{type = memref<?x32x64xbf16, strided<[?, 64, 1]>>}],
-      tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 2, 0, 1>, box = array<i64: 64, 1, 128>, swizzle = #tile.swizzle<span128>}]} {
+      tile.tensor_maps = [{argument = 0 : i64, dims = array<i64: 2, 0, 1>, box = array<i64: 64, 1, 128>, swizzle = #tile.swizzle<span128>, window = array<i64: 1, 128>}]} {
     llvm.return
   }
 }

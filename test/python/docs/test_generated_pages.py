@@ -54,6 +54,10 @@ SPECIAL = {
     "tile.copy": {
         "%rows": f"memref<128xi32, {SHARED}>",
         "%X": "memref<?x?xf16>",
+        "%K": "memref<?x64xf16>",
+        "%Ks": f"memref<128x64xf16, {SHARED}>",
+        "%first": "index",
+        "%end": "index",
     },
     "tile.gather": {
         "%rows": "tensor<64x1xi32>",

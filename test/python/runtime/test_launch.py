@@ -267,6 +267,19 @@ def test_tensor_maps_of_arrays_without_elements_or_rows():
     assert row.tensor_maps[0].strides == [16]
 
 
+def test_tensor_maps_with_a_window():
+    recipe = {"window": {"position": 1, "size": 128}}
+    launcher = Launcher(tensor_map_manifest(buffer("A"), **recipe))
+    plan = launcher.prepare([FakeArray(shape=(300, 64), pointer=0x10000)])
+    # The window moves from the rows before the array to its last ones.
+    expected = [64, 128, 301], [128, 128], 0x10000 - 128 * 128
+    assert encode(plan) == [expected]
+    assert plan.tensor_maps[0].box == [64, 128, 1]
+    assert plan.tensor_maps[0].element_strides == [1, 1, 1]
+    empty = launcher.prepare([FakeArray(shape=(0, 64), pointer=0x10000)])
+    assert encode(empty) == [([1, 1, 1], [16, 16], 0x10000)]
+
+
 # --- grid expressions ----------------------------------------------------------
 
 LEAVES = st.one_of(

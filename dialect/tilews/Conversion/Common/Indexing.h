@@ -82,9 +82,20 @@ struct ElementPlacement {
   llvm::SmallVector<Indices> indices;
   /// The mask of each register, an i1; empty if all elements are accessed.
   llvm::SmallVector<mlir::Value> mask;
+  /// The index along `limitDim` at which the buffer ends, if not before; an
+  /// integer of the index width, or null.
+  mlir::Value limit = {};
+  int64_t limitDim = 0;
 
-  bool isEmpty() const { return indices.empty() && mask.empty(); }
+  bool isEmpty() const { return indices.empty() && mask.empty() && !limit; }
 };
+
+/// Returns where a buffer with `extent` ends for a region that begins at
+/// `first` and has a `limit`: a number from 0 to `extent`, 0 if `first` is
+/// negative. All are integers of one type.
+mlir::Value createLimitedExtent(mlir::ImplicitLocOpBuilder &b,
+                                mlir::Value extent, mlir::Value limit,
+                                mlir::Value first);
 
 /// A region of a buffer as one thread accesses it: the address of the element
 /// of each register of a fragment, and the mask under which it may be accessed.
@@ -147,6 +158,8 @@ private:
     bool isLinear = false;
     /// Whether coordinates may lie outside of the buffer, or of the fragment.
     bool checkBuffer = false, checkFragment = false;
+    /// The limit of an ElementPlacement, or null.
+    mlir::Value limit;
     /// The index of each register, which is added to the offset; empty if the
     /// coordinate follows from the fragment's.
     llvm::SmallVector<mlir::Value> indices;
@@ -156,6 +169,7 @@ private:
                 llvm::ArrayRef<int64_t> sizes);
   void initShared();
   void initGlobal();
+  void initLimits();
   /// The register's constant coordinates in the buffer, offsets included.
   llvm::SmallVector<int64_t>
   getBufferConstants(llvm::ArrayRef<int64_t> constants) const;

@@ -31,6 +31,28 @@ Value RegionAccess::getExtent(const Dim &dim) {
   return dim.extent ? dim.extent : createInt(b, indexType, dim.staticExtent);
 }
 
+Value tilews::createLimitedExtent(ImplicitLocOpBuilder &b, Value extent,
+                                  Value limit, Value first) {
+  Value zero = createInt(b, first.getType(), 0);
+  Value end =
+      arith::MaxSIOp::create(b, arith::MinSIOp::create(b, limit, extent), zero);
+  Value isBefore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, zero);
+  return arith::SelectOp::create(b, isBefore, zero, end);
+}
+
+void RegionAccess::initLimits() {
+  for (Dim &dim : dims) {
+    if (!dim.limit)
+      continue;
+    Type type = dim.limit.getType();
+    Value first = createResize(b, addConstant(dim.offset, dim.constant), type);
+    Value end = createLimitedExtent(b, createResize(b, getExtent(dim), type),
+                                    dim.limit, first);
+    dim.extent = createResize(b, end, indexType);
+  }
+}
+
 /// Any number may be an index, so that the sum with the offset is formed in 64
 /// bits, where it wraps to a number outside.
 Value RegionAccess::isIndexInside(const Dim &dim, int64_t value) {

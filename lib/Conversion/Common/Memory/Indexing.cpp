@@ -89,6 +89,8 @@ RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
       dims(type.getRank()), elementMask(std::move(placement.mask)) {
   for (ElementPlacement::Indices &each : placement.indices)
     dims[each.dim].indices = std::move(each.registers);
+  if (placement.limit)
+    dims[placement.limitDim].limit = placement.limit;
   indexType = b.getI32Type();
   if (!shared)
     indexType = MemRefDescriptor(buffer).getIndexType();
@@ -99,6 +101,7 @@ RegionAccess::RegionAccess(ImplicitLocOpBuilder &b, MemRefType type,
     initShared();
   else
     initGlobal();
+  initLimits();
 }
 
 void RegionAccess::initDims(ArrayRef<SplitOffset> offsets,
@@ -133,7 +136,7 @@ void RegionAccess::initDims(ArrayRef<SplitOffset> offsets,
     dim.base = dim.offset = createResize(b, offsets[d].value, indexType);
     dim.staticExtent = type.getDimSize(d);
     bool fits = !dim.base && dim.constant >= 0 && dim.indices.empty() &&
-                !ShapedType::isDynamic(dim.staticExtent) &&
+                !dim.limit && !ShapedType::isDynamic(dim.staticExtent) &&
                 dim.constant + sizes[d] <= dim.staticExtent;
     dim.checkBuffer = !fits;
     if (dim.fragmentDim >= 0) {

@@ -203,6 +203,8 @@ struct CopyPattern : TilePattern<CopyOp> {
     if (op.getRows())
       placement.indices.push_back(
           loadRows(b, op, adaptor.getRows(), indexer, threadId));
+    placement.limit = adaptor.getLimit();
+    placement.limitDim = op.getLimitDim().value_or(0);
     RegionAccess source(
         b, sourceType, adaptor.getSource(),
         splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),

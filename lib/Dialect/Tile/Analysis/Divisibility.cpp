@@ -459,6 +459,8 @@ int64_t Divisibility::getVectorElements(const AccessRegion &access) {
   elements = gcd(elements, region.sizes[last]);
   // A run that straddles the buffer's end would be neither in nor out.
   elements = gcd(elements, getExtentDivisor(buffer, last));
+  if (access.limit && access.limitDim == last)
+    elements = gcd(elements, getDivisor(access.limit));
   elements = gcd(elements, getDivisor(region.offsets[last]));
   return getPowerOfTwo(elements);
 }

@@ -250,6 +250,7 @@ static constexpr StringLiteral kArgument = "argument";
 static constexpr StringLiteral kDims = "dims";
 static constexpr StringLiteral kBox = "box";
 static constexpr StringLiteral kSwizzle = "swizzle";
+static constexpr StringLiteral kWindow = "window";
 
 /// Reads one element of `tile.tensor_maps`. If it is not valid, fails and sets
 /// `expected` for the error.
@@ -262,8 +263,12 @@ static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
   auto box = dict ? dict.getAs<DenseI64ArrayAttr>(kBox) : DenseI64ArrayAttr();
   auto swizzle =
       dict ? dict.getAs<SwizzleModeAttr>(kSwizzle) : SwizzleModeAttr();
-  if (!argument || !dims || !box || !swizzle || dict.size() != 4) {
-    expected = "dictionaries of 'argument', 'dims', 'box' and 'swizzle'";
+  auto window =
+      dict ? dict.getAs<DenseI64ArrayAttr>(kWindow) : DenseI64ArrayAttr();
+  if (!argument || !dims || !box || !swizzle ||
+      dict.size() != (window ? 5 : 4)) {
+    expected = "dictionaries of 'argument', 'dims', 'box', 'swizzle' and "
+               "perhaps 'window'";
     return failure();
   }
   int64_t index = argument.getInt();
@@ -287,6 +292,16 @@ static FailureOr<TensorMap> readTensorMap(ArrayRef<KernelArgument> arguments,
     expected = "a box of extents from 1 to 256, one a dimension";
     return failure();
   }
+  if (!window)
+    return map;
+  if (window.size() != 2 || rank == kMaxTensorMapRank || window[0] < 0 ||
+      window[0] >= rank || window[0] == map.dims.front() || window[1] < 1 ||
+      window[1] > kMaxTileElements) {
+    expected = "a window of two numbers: a dimension other than the innermost, "
+               "one of at most 4, and a size";
+    return failure();
+  }
+  map.window = {window[0], window[1]};
   return map;
 }
 
@@ -309,13 +324,17 @@ SmallVector<TensorMap> tile::getTensorMaps(FunctionOpInterface kernel) {
 void tile::setTensorMaps(Operation *llvmFunc, ArrayRef<TensorMap> maps) {
   Builder b(llvmFunc->getContext());
   SmallVector<Attribute> list;
-  for (const TensorMap &map : maps)
-    list.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr(kArgument, b.getI64IntegerAttr(map.argument)),
-         b.getNamedAttr(kDims, b.getDenseI64ArrayAttr(map.dims)),
-         b.getNamedAttr(kBox, b.getDenseI64ArrayAttr(map.box)),
-         b.getNamedAttr(kSwizzle,
-                        SwizzleModeAttr::get(b.getContext(), map.swizzle))}));
+  for (const TensorMap &map : maps) {
+    NamedAttrList entries;
+    entries.append(kArgument, b.getI64IntegerAttr(map.argument));
+    entries.append(kDims, b.getDenseI64ArrayAttr(map.dims));
+    entries.append(kBox, b.getDenseI64ArrayAttr(map.box));
+    entries.append(kSwizzle, SwizzleModeAttr::get(b.getContext(), map.swizzle));
+    if (map.window)
+      entries.append(
+          kWindow, b.getDenseI64ArrayAttr({map.window->dim, map.window->size}));
+    list.push_back(entries.getDictionary(b.getContext()));
+  }
   llvmFunc->setAttr(TileDialect::kTensorMaps, b.getArrayAttr(list));
 }
 

@@ -23,6 +23,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
+#include "tilews/Dialect/Tile/IR/Kernel.h"
 
 using namespace mlir;
 using namespace tilews;
@@ -114,12 +115,19 @@ llvm::Error tile::checkTmaBuffers(CopyOp op) {
   if (!isTensorMapElement(type.getElementType()))
     return makeLayoutError("tensor maps have no elements of ",
                            print(type.getElementType()));
-  if (type.getRank() < 1 || type.getRank() > 5)
+  if (type.getRank() < 1 || type.getRank() > kMaxTensorMapRank)
     return makeLayoutError("a tensor map has 1 to 5 dimensions, found ",
                            print(type));
   std::optional<int64_t> inner = getInnerDim(type);
   if (!inner)
     return makeLayoutError("the global buffer has no dimension of stride 1");
+  if (op.getLimit() && type.getRank() == kMaxTensorMapRank)
+    return makeLayoutError("a tensor map with a limit has 1 to 4 dimensions, "
+                           "found ",
+                           print(type));
+  if (op.getLimit() && int64_t(*op.getLimitDim()) == *inner)
+    return makeLayoutError("the limit is along dimension ", *inner,
+                           ", whose elements lie side by side");
   auto [strides, offset] = type.getStridesAndOffset();
   int64_t bytes = getStorageBits(type.getElementType()) / 8;
   for (auto [dim, stride] : llvm::enumerate(strides))

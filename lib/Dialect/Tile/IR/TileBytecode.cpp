@@ -15,7 +15,8 @@
 // number. It reads them in one of two places: an override of
 // `upgradeFromVersion` here for a change of the IR, `readProperties` of the
 // operation for a change of its properties. Version 2 added the order and the
-// scope of `tile.atomic_rmw`, and the rows of `tile.copy`.
+// scope of `tile.atomic_rmw`, and the rows and
+// the limit of `tile.copy`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -105,7 +106,8 @@ LogicalResult CopyOp::readProperties(DialectBytecodeReader &reader,
       failed(reader.readOptionalAttribute(properties.multicast)))
     return failure();
   if (getVersion(reader) > 1 &&
-      failed(reader.readOptionalAttribute(properties.row_dim)))
+      (failed(reader.readOptionalAttribute(properties.limit_dim)) ||
+       failed(reader.readOptionalAttribute(properties.row_dim))))
     return failure();
   bool isNative = reader.getBytecodeVersion() >= kNativeSegments;
   if (!isNative) {
@@ -130,6 +132,7 @@ void CopyOp::writeProperties(DialectBytecodeWriter &writer) {
   ArrayRef<int32_t> segments(properties.operandSegmentSizes);
   writer.writeAttribute(properties.dest_sizes);
   writer.writeOptionalAttribute(properties.multicast);
+  writer.writeOptionalAttribute(properties.limit_dim);
   writer.writeOptionalAttribute(properties.row_dim);
   bool isNative = writer.getBytecodeVersion() >= int64_t(kNativeSegments);
   if (!isNative)

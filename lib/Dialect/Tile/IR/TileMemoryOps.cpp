@@ -154,6 +154,10 @@ void CopyOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
   regions.push_back({&getSourceMutable(), AccessKind::Read, getSourceRegion()});
   if (std::optional<int64_t> dim = getRowDim())
     regions.back().indexedDims.push_back(*dim);
+  if (getLimit()) {
+    regions.back().limit = getLimit();
+    regions.back().limitDim = *getLimitDim();
+  }
   regions.push_back({&getDestMutable(), AccessKind::Write, getDestRegion()});
   if (!getRows())
     return;
@@ -226,6 +230,23 @@ static LogicalResult verifyRows(CopyOp op) {
   return success();
 }
 
+/// Checks the index at which the source ends.
+static LogicalResult verifyLimit(CopyOp op) {
+  if (!op.getLimit() && !op.getLimitDim())
+    return success();
+  if (!op.getLimit() || !op.getLimitDim())
+    return op.emitOpError(
+        "has a limit or its dimension: expected both, or none");
+  int64_t dim = *op.getLimitDim(), rank = op.getSourceRegion().sizes.size();
+  if (dim < 0 || dim >= rank)
+    return op.emitOpError("has a limit along dimension ")
+           << dim << " of a source of rank " << rank;
+  if (op.getRowDim() == op.getLimitDim())
+    return op.emitOpError("has rows at indices and a limit along dimension ")
+           << dim << ", expected one of them";
+  return success();
+}
+
 LogicalResult CopyOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   auto dest = cast<MemRefType>(getDest().getType());
@@ -256,7 +277,8 @@ LogicalResult CopyOp::verify() {
     return emitOpError("copies a region of sizes ")
            << printSizes(from.sizes) << ", expected at most "
            << kMaxTileElements << " elements; copy it tile by tile";
-  if (failed(verifyRows(*this)) || failed(verifyMulticast(*this)))
+  if (failed(verifyRows(*this)) || failed(verifyLimit(*this)) ||
+      failed(verifyMulticast(*this)))
     return failure();
   return verifySignal(*this);
 }

@@ -126,9 +126,11 @@ void Multicaster::run(CopyOp copy) {
   std::optional<ClusterDims> found;
   Operation *divergence = nullptr;
   for (auto &dimension : dimensions) {
-    bool isSame = llvm::all_of(copy.getSourceOffsets(), [&](Value offset) {
-      return dimension->places.isSame(offset);
-    });
+    auto isSameInAll = [&](Value value) {
+      return dimension->places.isSame(value);
+    };
+    bool isSame = llvm::all_of(copy.getSourceOffsets(), isSameInAll) &&
+                  (!copy.getLimit() || isSameInAll(copy.getLimit()));
     if (!isSame)
       continue;
     if (dimension->divergence)

@@ -114,10 +114,11 @@ static CopyOp createCopy(OpBuilder &b, StoreOp store, Value shared,
   dispatchIndexOpFoldResults(region.offsets, offsets, constants);
   auto copy = CopyOp::create(b, store.getLoc(), shared, ValueRange(),
                              store.getDest(), offsets, /*signal=*/Value(),
-                             /*signal_slot=*/Value(), /*rows=*/Value(),
-                             ArrayRef<int64_t>(), ArrayRef<int64_t>(),
-                             constants, region.sizes,
+                             /*signal_slot=*/Value(), /*limit=*/Value(),
+                             /*rows=*/Value(), ArrayRef<int64_t>(),
+                             ArrayRef<int64_t>(), constants, region.sizes,
                              /*multicast=*/ClusterDimsAttr(),
+                             /*limit_dim=*/IntegerAttr(),
                              /*row_dim=*/IntegerAttr());
   copy->setAttr(TileDialect::kInst,
                 InstKindAttr::get(b.getContext(), InstKind::Tma));

@@ -29,7 +29,9 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         source, dest: buffers or regions of the same element type. At least one of them
             has a static size, which both then have. The source may have a vector of
             indices along one dimension, ``A[ids, k:k + 64]``: a fragment, or a vector
-            in memory.
+            in memory. Or it may have a run-time size, ``A[i:i + n, :]`` with `n` up to
+            the size of the destination; the rest of the destination is filled with
+            zeros, all of it if `i` is negative.
 
     Raises:
         LanguageError: an argument is no buffer or region, or the element types differ.
@@ -51,7 +53,7 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
     _check_fit(source, dest)
     gathers.refuse_indices(dest, "tl.copy: the destination")
-    source = gathers.with_rows(source, dest.shape)
+    source, limit, limit_dim = gathers.limit(source, dest.shape)
     rows, row_dim = gathers.row_vector(source)
     if source.dtype != dest.dtype:
         raise LanguageError(
@@ -70,6 +72,8 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         from_sizes,
         to_static,
         to_sizes,
+        limit=limit,
+        limit_dim=limit_dim,
         rows=rows,
         row_dim=row_dim,
     )

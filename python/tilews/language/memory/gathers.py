@@ -6,7 +6,7 @@ the result that come from indices stand where the first of them is: ``A[0:16, id
 the shape (16, n) for n indices. So do stored values and masks.
 
 A region with a run-time size, ``A[i:i + n, :]``, is one of the static size of the other
-side under a mask; a copy of it has the places ``i``, ``i + 1``, ... as indices.
+side under a mask; the source of a copy of it ends at ``i + n``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 from ... import ir
 from ...dialects import tile
 from ...errors import LanguageError
-from .. import math, shapes
-from ..arithmetic import broadcast_shapes
+from .. import math, shapes, types
+from ..arithmetic import as_index, broadcast_shapes, cast
 from ..builder import current
 from ..symbolic import known_difference
 from ..types import i32, i64
@@ -271,16 +271,17 @@ def _below(size: Scalar, extent: int) -> Tile:
     return found
 
 
-#: Added to any offset modulo 2^64, the index of no element.
-_NOWHERE = -(2**63)
-
-
-def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegion:
-    """The source of a copy with indices in place of a run-time size.
+def limit(
+    source: BufferRegion, shape: tuple[int, ...] | None
+) -> tuple[BufferRegion, ir.Value | None, int | None]:
+    """The source of a copy as a region of static sizes that ends at a limit.
 
     Args:
         source: any region.
         shape: of the destination.
+
+    Returns:
+        The region; the index at which its source ends, and the dimension, or None.
 
     Raises:
         LanguageError: the shape does not fit, or several sizes are run-time sizes.
@@ -289,25 +290,18 @@ def with_rows(source: BufferRegion, shape: tuple[int, ...] | None) -> BufferRegi
     static, _ = bound(source, shape, None, what)
     limits = [d for d, size in enumerate(source.ragged) if isinstance(size, Scalar)]
     if not limits:
-        return static
+        return static, None, None
     if len(limits) > 1:
         raise LanguageError(
             "tl.copy: a region has several sizes that are known only at run time",
             "copy with one of them, or write tl.store(tl.load(A[...], shape), S)",
         )
     (dim,) = limits
-    assert static.sizes is not None and source.ragged
-    size: Any = source.ragged[dim]
-    extent = static.sizes[dim]
-    builder = current(what)
-    key = size.ir, extent, "rows"
-    if key not in builder.size_masks:
-        below = _below(size, extent)
-        with builder.after(below.ir):
-            steps = shapes.arange(extent, dtype=i64)
-            builder.size_masks[key] = math.where(below, steps, _NOWHERE)
-    rows = builder.size_masks[key]
-    return dataclasses.replace(static, indices=((dim, rows),))
+    assert static.sizes is not None
+    # The sum of a huge size and the offset, or of two i32, would wrap.
+    size = math.minimum(source.ragged[dim], static.sizes[dim])
+    end = cast(source.offsets[dim], types.index) + cast(size, types.index)
+    return static, as_index(end, "a slice"), dim
 
 
 # ===--- Accesses ---=== #

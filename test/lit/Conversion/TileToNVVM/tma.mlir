@@ -112,4 +112,33 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
     gpu.return
   }
+
+  // Rows at the limit or after it are outside of the tensor map, which has a window of
+  // the tile's rows: of n rows, the first is row 64 - n of the window.
+  // CHECK-LABEL: llvm.func @limited
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}]
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK: nvvm.fence.mbarrier.init
+  // CHECK: scf.if
+  // CHECK: %[[END:.*]] = arith.minsi %[[LIMIT:.*]], %{{.*}} : i32
+  // CHECK: %[[CLAMPED:.*]] = arith.maxsi %[[END]], %[[ZERO]]
+  // CHECK: %[[BEFORE:.*]] = arith.cmpi slt, %[[FIRST:.*]], %[[ZERO]]
+  // CHECK: %[[STOP:.*]] = arith.select %[[BEFORE]], %[[ZERO]], %[[CLAMPED]]
+  // CHECK: %[[LENGTH:.*]] = arith.subi %[[STOP]], %[[FIRST]]
+  // CHECK: %[[ROWS:.*]] = arith.minsi %[[LENGTH]], %[[SIZE:.*]] : i32
+  // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[ROWS]], %[[ZERO]]
+  // CHECK: %[[COUNT:.*]] = arith.select %[[ANY]], %[[ROWS]], %[[ZERO]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[FIRST]], %[[COUNT]]
+  // CHECK: %[[PLACE:.*]] = arith.select %[[ANY]], %[[NEXT]], %[[ZERO]]
+  // CHECK: %[[ROW:.*]] = arith.subi %[[SIZE]], %[[COUNT]]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %{{.*}}, box[%{{.*}}, %[[ROW]], %[[PLACE]]]
+  gpu.func @limited(%A: memref<?x64xf32>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
+    %c0 = arith.constant 0 : i32
+    %As = tile.alloc_shared : memref<64x64xf32, #wg>
+    %full = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<1>
+    tile.mbarrier_ready
+    tile.copy %A[%first, 0] limit(0 = %end) to %As signals(%full[%c0]) {tile.inst = #tile.inst<tma>}
+      : memref<?x64xf32> to memref<64x64xf32, #wg>, !tile.mbarrier<1>
+    gpu.return
+  }
 }

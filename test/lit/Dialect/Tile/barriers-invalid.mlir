@@ -133,6 +133,6 @@ func.func @f(%slot: i64) {
 func.func @f(%full: !tile.mbarrier<4>, %C: memref<8x8xf32>) {
   %a = tile.alloc_shared : memref<8x8xf32, #gpu.address_space<workgroup>>
   // expected-error @below {{'tile.copy' op signals a barrier of a slot: expected both, or none}}
-  "tile.copy"(%C, %a, %full) <{static_source_offsets = array<i64>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 0>}> {tile.inst = #tile.inst<tma>} : (memref<8x8xf32>, memref<8x8xf32, #gpu.address_space<workgroup>>, !tile.mbarrier<4>) -> ()
+  "tile.copy"(%C, %a, %full) <{static_source_offsets = array<i64>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 0, 1, 0, 1, 0, 0, 0>}> {tile.inst = #tile.inst<tma>} : (memref<8x8xf32>, memref<8x8xf32, #gpu.address_space<workgroup>>, !tile.mbarrier<4>) -> ()
   return
 }

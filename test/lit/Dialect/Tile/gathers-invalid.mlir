@@ -121,3 +121,30 @@ func.func @tma(%a: memref<?x?xf16>, %r: memref<64xi32>, %s: !s) {
   tile.copy %a[0, 0] at(0 = %r : memref<64xi32>) to %s {tile.inst = #tile.inst<tma>} : memref<?x?xf16> to !s
   return
 }
+
+// -----
+
+!s = memref<64x32xf16, #gpu.address_space<workgroup>>
+func.func @limit(%a: memref<?x?xf16>, %n: index, %s: !s) {
+  // expected-error @+1 {{has a limit along dimension 2 of a source of rank 2}}
+  tile.copy %a[0, 0] limit(2 = %n) to %s : memref<?x?xf16> to !s
+  return
+}
+
+// -----
+
+!s = memref<64x32xf16, #gpu.address_space<workgroup>>
+func.func @two(%a: memref<?x?xf16>, %r: memref<64xi32>, %n: index, %s: !s) {
+  // expected-error @+1 {{has rows at indices and a limit along dimension 0, expected one of them}}
+  tile.copy %a[0, 0] at(0 = %r : memref<64xi32>) limit(0 = %n) to %s : memref<?x?xf16> to !s
+  return
+}
+
+// -----
+
+!s = memref<64x32xf16, #gpu.address_space<workgroup>>
+func.func @half(%a: memref<?x?xf16>, %s: !s) {
+  // expected-error @+1 {{has a limit or its dimension: expected both, or none}}
+  tile.copy %a[0, 0] to %s {limit_dim = 0 : i64} : memref<?x?xf16> to !s
+  return
+}

@@ -61,6 +61,10 @@ gpu.module @m {
   gpu.func @copies(%a: memref<?x?xf16>, %r: memref<64xi64>, %k: index) kernel {
     %s = tile.alloc_shared : memref<64x32xf16, #gpu.address_space<workgroup>>
     tile.copy %a[0, %k] at(0 = %r : memref<64xi64>) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}}) to %{{.*}} : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    tile.copy %a[%k, 0] limit(0 = %k) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    // CHECK: tile.copy %{{.*}}[0, %{{.*}}] at(0 = %{{.*}} : memref<64xi64>) limit(1 = %{{.*}}) to
+    tile.copy %a[0, %k] at(0 = %r : memref<64xi64>) limit(1 = %k) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
     gpu.return
   }
 }

@@ -219,7 +219,7 @@ func.func @f(%A: memref<*xf16>, %B: memref<4x4xf16>) {
 
 func.func @f(%A: memref<?x?xf16>, %B: memref<4x4xf16>, %i: index) {
   // expected-error @below {{'tile.copy' op operand count (3) does not match with the total size (4) specified in attribute 'operandSegmentSizes'}}
-  "tile.copy"(%A, %i, %B) <{static_source_offsets = array<i64: 0, -9223372036854775808>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>}> : (memref<?x?xf16>, index, memref<4x4xf16>) -> ()
+  "tile.copy"(%A, %i, %B) <{static_source_offsets = array<i64: 0, -9223372036854775808>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>}> : (memref<?x?xf16>, index, memref<4x4xf16>) -> ()
   return
 }
 
@@ -227,7 +227,7 @@ func.func @f(%A: memref<?x?xf16>, %B: memref<4x4xf16>, %i: index) {
 
 func.func @f(%A: memref<?x?xf16>, %B: memref<4x4xf16>, %i: index) {
   // expected-error @below {{'tile.copy' op source has 1 dynamic offsets, but its static offsets leave room for 0}}
-  "tile.copy"(%A, %i, %B) <{static_source_offsets = array<i64: 0, 0>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>}> : (memref<?x?xf16>, index, memref<4x4xf16>) -> ()
+  "tile.copy"(%A, %i, %B) <{static_source_offsets = array<i64: 0, 0>, source_sizes = array<i64>, static_dest_offsets = array<i64>, dest_sizes = array<i64>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> : (memref<?x?xf16>, index, memref<4x4xf16>) -> ()
   return
 }
 

@@ -68,6 +68,22 @@ void setKernelArguments(mlir::Operation *llvmFunc,
 llvm::SmallVector<KernelParameter>
 getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 
+/// The part of a tensor map that ends at an index known only when the kernel
+/// runs. TMA drops elements outside of a map, but the extents of a map are fixed
+/// at launch. So the map has the dimension twice, with one stride: first with
+/// extent `size`, along which the box lies, and once more as its outermost
+/// dimension, which moves the whole window. For rows from `first` to `end` of a
+/// box of `size` rows, let n be `end - first`: the box starts at `size - n` of
+/// the window, so that all but n rows are outside, and the window starts `size`
+/// rows before row `end`.
+struct TensorMapWindow {
+  int64_t dim, size;
+
+  friend bool operator==(TensorMapWindow a, TensorMapWindow b) {
+    return a.dim == b.dim && a.size == b.size;
+  }
+};
+
 /// A description of a buffer for TMA. The launch encodes it in 128 bytes, which
 /// are an extra parameter after those of the arguments.
 struct TensorMap {
@@ -78,10 +94,11 @@ struct TensorMap {
   llvm::SmallVector<int64_t> dims, box;
   /// The swizzle of the box in shared memory.
   SwizzleMode swizzle;
+  std::optional<TensorMapWindow> window = std::nullopt;
 
   friend bool operator==(const TensorMap &a, const TensorMap &b) {
     return a.argument == b.argument && a.dims == b.dims && a.box == b.box &&
-           a.swizzle == b.swizzle;
+           a.swizzle == b.swizzle && a.window == b.window;
   }
 };
 

@@ -55,9 +55,13 @@ struct AccessRegion {
   /// whether some elements of the region may not be accessed at all.
   llvm::SmallVector<int64_t> indexedDims = {};
   bool isMasked = false;
+  /// The index along `limitDim` at which the buffer ends, if not before; or
+  /// null.
+  mlir::Value limit = {};
+  int64_t limitDim = 0;
 
   /// Whether the region has the accessed elements, and no others.
-  bool isExact() const { return indexedDims.empty() && !isMasked; }
+  bool isExact() const { return indexedDims.empty() && !isMasked && !limit; }
   bool reads() const { return kind != AccessKind::Write; }
   bool writes() const { return kind != AccessKind::Read; }
 };

@@ -87,6 +87,10 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     to the offset. The vector has the size of the region along that dimension.
     Rows outside the source, also by a negative index, read as zero.
 
+    With `limit(0 = %end)`, the source ends at index `%end` of dimension 0, if it
+    does not end before: what follows reads as zero. If the offset of the region
+    along that dimension is negative, all of the region reads as zero.
+
     With `multicast`, the blocks of the cluster that differ only along these
     dimensions do the copy together. Each block has a source region of its own,
     and all these regions must have the same contents. Each block fetches one
@@ -104,22 +108,25 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     tile.copy %X[0, %k] [128, 64] at(0 = %rows : memref<128xi32, #gpu.address_space<workgroup>>) to %As
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
+    tile.copy %K[%first, 0] limit(0 = %end) to %Ks
+      : memref<?x64xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     ```
   }];
   let arguments = (ins
     Tile_Buffer:$source, Variadic<Index>:$source_offsets,
     Tile_Buffer:$dest, Variadic<Index>:$dest_offsets,
     Optional<Tile_MBarrierType>:$signal, Optional<I32>:$signal_slot,
-    Optional<Tile_Buffer>:$rows,
+    Optional<Index>:$limit, Optional<Tile_Buffer>:$rows,
     DenseI64ArrayAttr:$static_source_offsets,
     DenseI64ArrayAttr:$source_sizes,
     DenseI64ArrayAttr:$static_dest_offsets,
     DenseI64ArrayAttr:$dest_sizes,
     OptionalAttr<Tile_ClusterDimsAttr>:$multicast,
-    OptionalAttr<I64Attr>:$row_dim);
+    OptionalAttr<I64Attr>:$limit_dim, OptionalAttr<I64Attr>:$row_dim);
   let assemblyFormat = [{
     $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
     (`at` `(` $row_dim^ `=` $rows `:` type($rows) `)`)?
+    (`limit` `(` $limit_dim^ `=` $limit `)`)?
     `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)
     (`signals` `(` $signal^ `[` $signal_slot `]` `)`)?
     attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
@@ -131,7 +138,7 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
-  // Version 1 of the bytecode has no rows.
+  // Version 1 of the bytecode has no rows and no limit.
   let useCustomPropertiesEncoding = 1;
 }
 

@@ -68,7 +68,8 @@ CopyOp tile::findCopyOf(Operation *read, gpu::GPUFuncOp kernel,
       writers.insert(write.op);
   auto copy =
       writers.size() == 1 ? dyn_cast<CopyOp>(writers.front()) : CopyOp();
-  if (!copy || isShared(copy.getSource()) || !fills(copy, alloc))
+  if (!copy || isShared(copy.getSource()) || copy.getRows() ||
+      copy.getLimit() || !fills(copy, alloc))
     return {};
   Operation *reader = copy->getBlock()->findAncestorOpInBlock(*read);
   if (!reader || !copy->isBeforeInBlock(reader))

@@ -48,6 +48,10 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
               copy.boxes.extents,
               span == 0 ? SwizzleMode::None
                         : SwizzleMode(llvm::Log2_64(span / 16))};
+  if (op.getLimit()) {
+    int64_t dim = *op.getLimitDim();
+    copy.map.window = {dim, op.getSourceRegion().sizes[dim]};
+  }
   return copy;
 }
 
@@ -60,6 +64,9 @@ void TmaCopy::print(raw_ostream &os) const {
   os << ") of argument " << map.argument;
   if (boxes.swizzleBytes > 0)
     os << ", swizzle of " << boxes.swizzleBytes << " bytes";
+  if (map.window)
+    os << ", window of " << map.window->size << " along dimension "
+       << map.window->dim;
 }
 
 llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {

@@ -23,7 +23,8 @@ namespace tilews::tile {
 ///
 /// The copy must be the only operation that writes the buffer, must write all
 /// of it before each execution of the read, and must read memory that the
-/// kernel does not write. Null if there is no such copy.
+/// kernel does not write. Its source must be a region: no rows at indices, no
+/// limit. Null if there is no such copy.
 CopyOp findCopyOf(mlir::Operation *read, mlir::gpu::GPUFuncOp kernel,
                   const MemoryAccesses &memory);
 
