@@ -116,20 +116,7 @@ def make_tensor_map(
     """
     is_empty = 0 in extents
     extents = [1] * len(extents) if is_empty else list(extents)
-    fitting = []
-    for dimension, (extent, stride) in enumerate(
-        zip(extents[1:], strides, strict=True), start=1
-    ):
-        # Where there is one element its stride is never taken.
-        if extent == 1:
-            stride = _UNIT
-        if stride % _UNIT or not 0 < stride < _MAX_STRIDE:
-            raise LaunchError(
-                f"argument '{name}': expected strides that are positive multiples of "
-                f"{_UNIT} bytes, which TMA needs, found {stride} bytes in dimension "
-                f"{recipe['dims'][dimension]}"
-            )
-        fitting.append(stride)
+    fitting = _fit_strides(recipe, extents, strides, name)
     for extent in extents:
         if not 0 < extent <= _MAX_EXTENT:
             raise LaunchError(
@@ -167,3 +154,27 @@ def make_tensor_map(
         address,
         storage,
     )
+
+
+def _fit_strides(
+    recipe: Mapping[str, Any],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    name: str,
+) -> list[int]:
+    """The strides as TMA takes them; see :func:`make_tensor_map`."""
+    fitting = []
+    for dimension, (extent, stride) in enumerate(
+        zip(extents[1:], strides, strict=True), start=1
+    ):
+        # Where there is one element its stride is never taken.
+        if extent == 1:
+            stride = _UNIT
+        if stride % _UNIT or not 0 < stride < _MAX_STRIDE:
+            raise LaunchError(
+                f"argument '{name}': expected strides that are positive multiples of "
+                f"{_UNIT} bytes, which TMA needs, found {stride} bytes in dimension "
+                f"{recipe['dims'][dimension]}"
+            )
+        fitting.append(stride)
+    return fitting
