@@ -106,7 +106,7 @@ bool KernelCheck::findFault(bool isQuick) {
   rules.selectAll();
   if (!searched) {
     searched.emplace(kernel, rules);
-    obstacle = searched->build(/*withAllAssertions=*/true);
+    obstacle = searched->build(/*toExecute=*/true);
     if (!obstacle && !rules.getLimit())
       explorer.emplace(*searched, rules);
   }

@@ -61,10 +61,10 @@ struct ScheduleVerdict {
   };
   /// An input for which a counterexample occurs.
   struct Input {
-    enum class Kind { Scalar, Extent, Element, Other };
-    Kind kind = Kind::Other;
+    enum class Kind { Scalar, Extent, Element, Fill };
+    Kind kind = Kind::Scalar;
     /// The number of the kernel's argument that is the scalar, or has the
-    /// extent or element.
+    /// extent or element, or whose elements are all the same.
     unsigned argument = 0;
     /// The dimension of the extent, or the indices of the element.
     llvm::SmallVector<int64_t, 2> place = {};

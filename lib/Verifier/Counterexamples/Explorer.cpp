@@ -20,8 +20,6 @@
 
 #include "Verifier/Counterexamples/Explorer.h"
 
-#include "Verifier/Symbolic/FoldIntegers.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -37,6 +35,8 @@ using namespace tilews::verifier;
 /// Events of a task, and steps of all scenarios.
 static constexpr size_t kMaxEvents = 2000;
 static constexpr unsigned kMaxSteps = 300000;
+/// Iterations of a loop that may never end.
+static constexpr unsigned kMaxIterations = 100;
 /// The last of the random scenarios of a quick search.
 static constexpr uint64_t kMaxQuickSeed = 20;
 
@@ -67,84 +67,130 @@ std::optional<Counterexample> Explorer::run(bool isQuick) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
-int64_t Explorer::get(Value value) {
+/// The value in this run; nullopt if it is unknown.
+std::optional<UniformValue> Explorer::find(Value value) {
   int64_t number = program.getNumber(value);
   if (number >= 0 && defined[number])
     return values[number];
-  // The slice does not define this cursor, so the scenario is not valid.
-  if (isa<CursorType>(value.getType())) {
-    inputs.giveUp();
-    return 0;
-  }
+  // A cursor that the slice does not define is unknown, too.
   return inputs.getOutside(value);
 }
 
-int64_t Explorer::load(memref::LoadOp op) {
-  SmallVector<int64_t> place;
-  for (Value index : op.getIndices())
-    place.push_back(get(index));
-  if (CopyOp copy = program.getCopyOf(op))
-    return inputs.getElement(op, copy.getSource(), getCopiedPlace(copy, place));
-  return inputs.getElement(op, op.getMemRef(), place);
+/// The value that events or control flow depend on: without it, the scenario is
+/// not valid.
+int64_t Explorer::get(Value value) {
+  std::optional<UniformValue> known = find(value);
+  if (!known)
+    inputs.giveUp();
+  return known.value_or(0);
+}
+
+void Explorer::set(Value value, std::optional<UniformValue> known) {
+  int64_t number = program.getNumber(value);
+  if (number < 0)
+    return;
+  values[number] = known;
+  defined[number] = true;
+}
+
+/// The values of all operands; nullopt if one is unknown.
+std::optional<SmallVector<UniformValue>>
+Explorer::findAll(ValueRange operands) {
+  SmallVector<UniformValue> known;
+  for (Value operand : operands) {
+    std::optional<UniformValue> found = find(operand);
+    if (!found)
+      return std::nullopt;
+    known.push_back(*found);
+  }
+  return known;
+}
+
+std::optional<SmallVector<int64_t>>
+Explorer::findOffsets(ArrayRef<OpFoldResult> offsets) {
+  SmallVector<int64_t> known;
+  for (OpFoldResult offset : offsets) {
+    auto value = dyn_cast<Value>(offset);
+    std::optional<int64_t> found =
+        value ? find(value) : getConstantIntValue(offset);
+    if (!found)
+      return std::nullopt;
+    known.push_back(*found);
+  }
+  return known;
+}
+
+std::optional<UniformValue> Explorer::load(memref::LoadOp op) {
+  auto place = findAll(op.getIndices());
+  CopyOp copy = program.getCopyOf(op);
+  if (place && copy)
+    place = getCopiedPlace(copy, *place);
+  if (!place)
+    return std::nullopt;
+  return inputs.getElement(op, copy ? copy.getSource() : op.getMemRef(),
+                           *place);
 }
 
 /// The indices in the source of `copy` that it copies to `indices` of its
 /// destination, or to the first element if there are no indices.
-SmallVector<int64_t> Explorer::getCopiedPlace(CopyOp copy,
-                                              ArrayRef<int64_t> indices) {
-  SmallVector<int64_t> place;
-  for (auto [offset, dim] :
-       llvm::zip_equal(copy.getSourceRegion().offsets, getDestDims(copy))) {
-    auto value = dyn_cast<Value>(offset);
-    place.push_back(value ? get(value) : *getConstantIntValue(offset));
-    if (dim && *dim < indices.size())
-      place.back() += indices[*dim];
-  }
+std::optional<SmallVector<int64_t>>
+Explorer::getCopiedPlace(CopyOp copy, ArrayRef<int64_t> indices) {
+  auto place = findOffsets(copy.getSourceRegion().offsets);
+  if (place)
+    for (auto [index, dim] : llvm::zip_equal(*place, getDestDims(copy)))
+      if (dim && *dim < indices.size())
+        index += indices[*dim];
   return place;
 }
 
-void Explorer::evaluate(Operation *op) {
-  if (llvm::none_of(op->getResults(), [&](Value result) {
-        return program.getNumber(result) >= 0;
-      }))
-    return;
-  auto set = [&](Value result, int64_t value) {
-    int64_t number = program.getNumber(result);
-    if (number < 0)
-      return;
-    values[number] = value;
-    defined[number] = true;
-  };
-  IntegerAttr constant;
-  if (matchPattern(op, m_Constant(&constant))) {
-    const APInt &value = constant.getValue();
-    set(op->getResult(0),
-        value.getBitWidth() == 1 ? value.getZExtValue() : value.getSExtValue());
-    return;
-  }
-  SmallVector<int64_t> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(get(operand));
+/// Notes the tile of an input that `op` reads. What lies outside of the input
+/// would be read as zeros.
+void Explorer::noteOrigin(Operation *op) {
+  auto [memory, region] = getOriginRegion(op);
+  auto last = findOffsets(region.offsets);
+  if (!last || llvm::any_of(*last, [](int64_t index) { return index < 0; }))
+    return inputs.giveUp();
+  for (auto [index, size] : llvm::zip_equal(*last, region.sizes))
+    index += size - 1;
+  inputs.noteFill(memory, *last);
+}
+
+/// The value of a result, nullopt if it is unknown.
+std::optional<UniformValue> Explorer::compute(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto constant = getUniformConstant(op))
+    return constant;
   if (isa<CursorOp>(op))
-    return set(op->getResult(0), 0);
-  if (auto advance = dyn_cast<AdvanceOp>(op))
-    return set(op->getResult(0),
-               (operands[0] + 1) %
-                   (2 * advance.getCursor().getType().getDepth()));
-  bool areIntegers = llvm::all_of(
-      op->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); });
-  if (areIntegers)
-    if (std::optional<int64_t> folded = foldIntegers(op, operands))
-      return set(op->getResult(0), *folded);
-  if (isa<ConvertLayoutOp>(op))
-    return set(op->getResult(0), operands[0]);
-  // A select of cursors has no folder.
-  if (isa<arith::SelectOp>(op) && op->getOperand(0).getType().isInteger(1))
-    return set(op->getResult(0), operands[operands[0] ? 1 : 2]);
+    return 0;
+  if (auto advance = dyn_cast<AdvanceOp>(op)) {
+    int64_t depth = advance.getCursor().getType().getDepth();
+    std::optional<int64_t> place = find(advance.getCursor());
+    return place ? std::optional((*place + 1) % (2 * depth)) : std::nullopt;
+  }
+  // Also of cursors, which have no folder.
+  if (auto choice = dyn_cast<arith::SelectOp>(op)) {
+    std::optional<UniformValue> condition = find(choice.getCondition());
+    return condition ? find(*condition ? choice.getTrueValue()
+                                       : choice.getFalseValue())
+                     : std::nullopt;
+  }
   if (auto read = dyn_cast<memref::LoadOp>(op))
-    return set(read.getResult(), load(read));
+    if (auto element = load(read))
+      return element;
+  if (program.getFilledReads().contains(op))
+    return inputs.getFill(result.getType());
+  if (auto number = inputs.getResult(result))
+    return number;
+  auto operands = findAll(op->getOperands());
+  return operands ? foldUniform(op, *operands) : std::nullopt;
+}
+
+void Explorer::evaluate(Operation *op) {
+  if (program.getFilledReads().isOrigin(op))
+    noteOrigin(op);
   for (OpResult result : op->getResults())
-    set(result, inputs.getResult(result, operands));
+    if (program.getNumber(result) >= 0)
+      set(result, compute(result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,14 +198,12 @@ void Explorer::evaluate(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void Explorer::pass(ValueRange from, ValueRange to) {
-  SmallVector<int64_t> passed;
+  SmallVector<std::optional<UniformValue>> passed;
   for (auto [source, dest] : llvm::zip(from, to))
-    passed.push_back(program.getNumber(dest) >= 0 ? get(source) : 0);
+    passed.push_back(program.getNumber(dest) >= 0 ? find(source)
+                                                  : std::nullopt);
   for (auto [value, dest] : llvm::zip(passed, to))
-    if (int64_t number = program.getNumber(dest); number >= 0) {
-      values[number] = value;
-      defined[number] = true;
-    }
+    set(dest, value);
 }
 
 void Explorer::list(Block &block, unsigned task, Trace &trace) {
@@ -167,7 +211,8 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
     if (!program.matters(&op))
       continue;
     ++steps;
-    trace.isCut |= trace.events.size() > kMaxEvents || steps > kMaxSteps;
+    trace.isCut |= trace.events.size() > kMaxEvents || steps > kMaxSteps ||
+                   inputs.hasGivenUp();
     if (Value condition = getAsserted(&op))
       trace.hasTrapped |= !get(condition);
     if (trace.hasEnded())
@@ -201,7 +246,6 @@ void Explorer::list(Block &block, unsigned task, Trace &trace) {
 void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   int64_t upper = get(loop.getUpperBound()), step = get(loop.getStep());
   int64_t iteration = get(loop.getLowerBound());
-  int64_t number = program.getNumber(loop.getInductionVar());
   // A carried value may matter after the loop only.
   pass(loop.getInitArgs(), loop.getResults());
   pass(loop.getInitArgs(), loop.getRegionIterArgs());
@@ -212,8 +256,7 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
   trace.isCut |= step <= 0 || (loop.getUnsignedCmp() && isNegative);
   for (; iteration < upper && !trace.hasEnded(); iteration += step) {
     ++steps;
-    values[number] = iteration;
-    defined[number] = true;
+    set(loop.getInductionVar(), iteration);
     list(*loop.getBody(), task, trace);
     ValueRange next = loop.getBody()->getTerminator()->getOperands();
     pass(next, loop.getResults());
@@ -223,11 +266,11 @@ void Explorer::listFor(scf::ForOp loop, unsigned task, Trace &trace) {
 
 void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
   pass(loop.getInits(), loop.getBeforeArguments());
-  while (!trace.hasEnded()) {
+  for (unsigned number = 0; !trace.hasEnded(); ++number) {
     list(*loop.getBeforeBody(), task, trace);
     scf::ConditionOp condition = loop.getConditionOp();
     // A loop that may never end gives no counterexample.
-    trace.isCut |= ++steps > kMaxSteps;
+    trace.isCut |= ++steps > kMaxSteps || number >= kMaxIterations;
     if (!get(condition.getCondition()))
       break;
     pass(condition.getArgs(), loop.getAfterArguments());
@@ -244,7 +287,7 @@ void Explorer::listWhile(scf::WhileOp loop, unsigned task, Trace &trace) {
 std::optional<Counterexample>
 Explorer::tryScenario(const ScenarioInputs::Scenario &scenario) {
   inputs.begin(scenario);
-  values.assign(program.getNumValues(), 0);
+  values.assign(program.getNumValues(), std::nullopt);
   defined.assign(program.getNumValues(), false);
   std::vector<Trace> traces;
   for (auto [i, task] : llvm::enumerate(program.getTasks())) {

@@ -57,10 +57,18 @@ private:
   void listWhile(mlir::scf::WhileOp loop, unsigned task, Trace &trace);
   void pass(mlir::ValueRange from, mlir::ValueRange to);
   void evaluate(mlir::Operation *op);
-  int64_t load(mlir::memref::LoadOp op);
-  llvm::SmallVector<int64_t> getCopiedPlace(CopyOp copy,
-                                            llvm::ArrayRef<int64_t> indices);
+  std::optional<UniformValue> compute(mlir::OpResult result);
+  std::optional<UniformValue> load(mlir::memref::LoadOp op);
+  std::optional<llvm::SmallVector<int64_t>>
+  getCopiedPlace(CopyOp copy, llvm::ArrayRef<int64_t> indices);
+  void noteOrigin(mlir::Operation *op);
+  std::optional<llvm::SmallVector<UniformValue>>
+  findAll(mlir::ValueRange operands);
+  std::optional<llvm::SmallVector<int64_t>>
+  findOffsets(llvm::ArrayRef<mlir::OpFoldResult> offsets);
+  std::optional<UniformValue> find(mlir::Value value);
   int64_t get(mlir::Value value);
+  void set(mlir::Value value, std::optional<UniformValue> known);
   std::optional<Counterexample> order(llvm::ArrayRef<Trace> traces);
   Counterexample
   describe(const Finding &finding,
@@ -72,7 +80,9 @@ private:
   /// The scenarios, and how many have been tried.
   std::vector<ScenarioInputs::Scenario> scenarios;
   size_t numTried = 0;
-  std::vector<int64_t> values;
+  /// The values in the slice, and which of them have been computed; they may
+  /// be unknown then, too.
+  std::vector<std::optional<UniformValue>> values;
   std::vector<char> defined;
   unsigned steps = 0;
 };

@@ -69,6 +69,7 @@ void ScenarioInputs::begin(const Scenario &chosen) {
   extents.clear();
   unread.clear();
   identities.clear();
+  fills.clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,8 +98,6 @@ int64_t ScenarioInputs::chooseInteger(Type type, uint64_t identity,
   uint64_t random = mix(mix(identity) + scenario.seed);
   if (type.isInteger(1))
     return scenario.number >= 0 ? 1 : random >> 7 & 1;
-  if (!type.isIntOrIndex())
-    return random;
   static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 9};
   if (scenario.number >= 0)
     return scale * scenario.number;
@@ -115,6 +114,21 @@ int64_t ScenarioInputs::chooseInteger(Type type, uint64_t identity,
   return isRagged && scale > divisor
              ? number + divisor * int64_t(1 + (random >> 42) % 7)
              : number;
+}
+
+/// A number of any type. Floats are integers, too, so that little is rounded:
+/// large ones and negative ones, with which conditions become true after some
+/// iterations, or never.
+std::optional<UniformValue> ScenarioInputs::choose(Type type, uint64_t identity,
+                                                   int64_t scale) const {
+  if (!isa<FloatType>(type))
+    return chooseInteger(type, identity, scale);
+  static constexpr int64_t kFactors[] = {1, 5, 1, -1};
+  if (scenario.number >= 0)
+    return makeUniform(type, 3 * scenario.number);
+  uint64_t random = mix(mix(identity) + scenario.seed);
+  return makeUniform(type,
+                     int64_t(random >> 7 & 7) * kFactors[random >> 20 & 3]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,61 +159,84 @@ void ScenarioInputs::note(const std::string &name,
                           ScheduleVerdict::Input::Kind kind, Value of,
                           ArrayRef<int64_t> place, int64_t value) {
   ScheduleVerdict::Input input;
-  if (of && isArgument(of, program.getKernel())) {
-    input.kind = kind;
-    input.argument = cast<BlockArgument>(of).getArgNumber();
-  }
+  input.kind = kind;
+  input.argument = cast<BlockArgument>(of).getArgNumber();
   llvm::append_range(input.place, place);
   input.value = value;
   inputs.try_emplace(name, std::move(input));
 }
 
-int64_t ScenarioInputs::getOutside(Value value) {
-  uint64_t identity = identify({getWord(value)});
+/// The small integer that `value` is.
+static int64_t getInteger(Type type, UniformValue value) {
+  return isa<FloatType>(type) ? int64_t(llvm::bit_cast<double>(value)) : value;
+}
+
+std::optional<UniformValue> ScenarioInputs::getOutside(Value value) {
+  Type type = value.getType();
+  if (!isArgument(value, program.getKernel()) || !type.isIntOrIndexOrFloat())
+    return std::nullopt;
   int64_t scale = std::max<int64_t>(scales.lookup({value, -1}), 1);
-  int64_t chosen = chooseInteger(value.getType(), identity, scale);
-  if (value.getType().isIntOrIndex() && isa<BlockArgument>(value))
+  std::optional<UniformValue> chosen =
+      choose(type, identify({getWord(value)}), scale);
+  if (chosen)
     note(getName(value), ScheduleVerdict::Input::Kind::Scalar, value, {},
-         chosen);
+         getInteger(type, *chosen));
   return chosen;
 }
 
-int64_t ScenarioInputs::getElement(memref::LoadOp load, Value memory,
-                                   ArrayRef<int64_t> place) {
-  SmallVector<int64_t> words = {getWord(memory)};
-  llvm::append_range(words, place);
-  int64_t value = chooseInteger(load.getType(), identify(words), /*scale=*/1);
+std::optional<UniformValue>
+ScenarioInputs::getElement(memref::LoadOp load, Value memory,
+                           ArrayRef<int64_t> place) {
   // A view, or memory that the kernel writes, may hold something else.
   if (!program.readsInput(load) || !isArgument(memory, program.getKernel()))
-    giveUp();
-  if (!load.getType().isIntOrIndex())
+    return std::nullopt;
+  if (program.getFilledReads().isFilled(memory)) {
+    noteFill(memory, place);
+    return getFill(load.getType());
+  }
+  SmallVector<int64_t> words = {getWord(memory)};
+  llvm::append_range(words, place);
+  std::optional<UniformValue> value = choose(load.getType(), identify(words));
+  if (!value)
     return value;
   std::string name = getName(memory) + "[";
   llvm::raw_string_ostream os(name);
   llvm::interleaveComma(place, os);
   os << "]";
-  note(name, ScheduleVerdict::Input::Kind::Element, memory, place, value);
+  note(name, ScheduleVerdict::Input::Kind::Element, memory, place,
+       getInteger(load.getType(), *value));
   return value;
 }
 
-int64_t ScenarioInputs::getResult(OpResult result, ArrayRef<int64_t> operands) {
+/// All memory that is read tile by tile has the same number, so that it does not
+/// matter which of it a tile is from.
+std::optional<UniformValue> ScenarioInputs::getFill(Type type) const {
+  static constexpr int64_t kNumbers[] = {1, 0, 1, 2, 1, 3, -1, 5};
+  uint64_t random = mix(scenario.seed) >> 7 & 7;
+  return makeUniform(type, scenario.number >= 0 ? 1 : kNumbers[random]);
+}
+
+void ScenarioInputs::noteFill(Value memory, ArrayRef<int64_t> last) {
+  SmallVector<int64_t> &most = fills[memory];
+  if (most.empty())
+    most.assign(last.begin(), last.end());
+  for (auto [known, index] : llvm::zip_equal(most, last))
+    known = std::max(known, index);
+  Type type = cast<MemRefType>(memory.getType()).getElementType();
+  if (std::optional<UniformValue> value = getFill(type))
+    note("each element of " + getName(memory),
+         ScheduleVerdict::Input::Kind::Fill, memory, {},
+         getInteger(type, *value));
+}
+
+std::optional<UniformValue> ScenarioInputs::getResult(OpResult result) {
   Operation *op = result.getOwner();
   if (const ExtentPremises::Extent *extent = program.getExtents().find(op))
     return getExtent(op, *extent);
   // A counterexample is for a grid of one block.
-  if (isa<gpu::BlockIdOp>(op))
-    return 0;
-  if (isa<gpu::GridDimOp>(op))
-    return 1;
-  SmallVector<int64_t> words = getIdentity(result).words;
-  llvm::append_range(words, operands);
-  int64_t value = chooseInteger(result.getType(), identify(words), /*scale=*/1);
-  if (!result.getType().isIntOrIndex())
-    return value;
-  giveUp();
-  note("'" + op->getName().getStringRef().str() + "'",
-       ScheduleVerdict::Input::Kind::Other, {}, {}, value);
-  return value;
+  if (isa<gpu::BlockIdOp, gpu::GridDimOp>(op))
+    return isa<gpu::GridDimOp>(op);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,12 +266,11 @@ void ScenarioInputs::noteExtent(const ExtentPremises::Extent &extent,
          ScheduleVerdict::Input::Kind::Extent, memory, {dim}, value);
 }
 
-/// Whether an element lies in its memory. Extents that nothing has read, and
-/// that are promised something, become large enough.
-bool ScenarioInputs::fitExtents(const ScheduleVerdict::Input &element) {
-  gpu::GPUFuncOp kernel(program.getKernel());
-  Value memory = kernel.getArgument(element.argument);
-  for (auto [dim, index] : llvm::enumerate(element.place)) {
+/// Whether an element lies in its memory. Extents that nothing has read become
+/// large enough, if they are promised something or the memory is filled.
+bool ScenarioInputs::fitExtents(Value memory, ArrayRef<int64_t> place,
+                                bool isFill) {
+  for (auto [dim, index] : llvm::enumerate(place)) {
     const ExtentPremises::Extent &extent =
         program.getExtents().get({memory, int64_t(dim)});
     if (index < 0 || (extent.constant && index >= *extent.constant))
@@ -242,7 +278,7 @@ bool ScenarioInputs::fitExtents(const ScheduleVerdict::Input &element) {
     if (auto known = extents.find(&extent); known != extents.end()) {
       if (index >= known->second)
         return false;
-    } else if (extent.divisor > 1 || extent.dimensions.size() > 1) {
+    } else if (isFill || extent.divisor > 1 || extent.dimensions.size() > 1) {
       int64_t &least = unread[&extent];
       least =
           std::max<int64_t>(least, llvm::alignTo(index + 1, extent.divisor));
@@ -254,9 +290,14 @@ bool ScenarioInputs::fitExtents(const ScheduleVerdict::Input &element) {
 bool ScenarioInputs::finish() {
   if (!isPossible)
     return false;
+  gpu::GPUFuncOp kernel(program.getKernel());
   for (const auto &[name, input] : inputs)
     if (input.kind == ScheduleVerdict::Input::Kind::Element &&
-        !fitExtents(input))
+        !fitExtents(kernel.getArgument(input.argument), input.place,
+                    /*isFill=*/false))
+      return false;
+  for (const auto &[memory, last] : fills)
+    if (!fitExtents(memory, last, /*isFill=*/true))
       return false;
   for (auto [extent, value] : unread)
     if (!extent->constant)

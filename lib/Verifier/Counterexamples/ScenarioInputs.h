@@ -8,6 +8,7 @@
 #ifndef TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_SCENARIOINPUTS_H
 #define TILEWS_LIB_VERIFIER_COUNTEREXAMPLES_SCENARIOINPUTS_H
 
+#include "Verifier/Counterexamples/UniformValues.h"
 #include "Verifier/Engine/TaskProgram.h"
 
 #include "tilews/Verifier/ScheduleVerdict.h"
@@ -26,8 +27,10 @@ namespace tilews::verifier {
 ///
 ///     scenario of 2 tiles:    n = 2, extent 0 of A = 32, mask[0] = 1
 ///
-/// A value that comes from elsewhere, such as a comparison of floats, is chosen
-/// too. No run need have it, so the scenario is then no evidence of a fault.
+/// Memory that is read tile by tile has one number everywhere, so that a
+/// condition on a tile is computed as the kernel does. A value that comes from
+/// elsewhere, such as an exponential, is unknown: a scenario that depends on it
+/// is no evidence of a fault.
 class ScenarioInputs {
 public:
   using InputMap = std::map<std::string, ScheduleVerdict::Input>;
@@ -43,16 +46,21 @@ public:
   const std::set<int64_t> &getLimits() const { return limits; }
 
   void begin(const Scenario &chosen);
-  /// The value of an argument, or an identity of a memory.
-  int64_t getOutside(mlir::Value value);
+  /// The value of an argument; nullopt for memory.
+  std::optional<UniformValue> getOutside(mlir::Value value);
   /// The value of an element of a memory at these indices.
-  int64_t getElement(mlir::memref::LoadOp load, mlir::Value memory,
-                     llvm::ArrayRef<int64_t> place);
-  /// The result of an operation that reads no memory, and is not computed from
-  /// integers. Equal operands give equal results.
-  int64_t getResult(mlir::OpResult result, llvm::ArrayRef<int64_t> operands);
-  /// Notes that the scenario depends on a value that no run need have.
+  std::optional<UniformValue> getElement(mlir::memref::LoadOp load,
+                                         mlir::Value memory,
+                                         llvm::ArrayRef<int64_t> place);
+  /// The value of all elements of tiles of this type.
+  std::optional<UniformValue> getFill(mlir::Type type) const;
+  /// Notes that tiles are read from a memory, up to the element at `last`.
+  void noteFill(mlir::Value memory, llvm::ArrayRef<int64_t> last);
+  /// An extent, or a number of the block in its grid.
+  std::optional<UniformValue> getResult(mlir::OpResult result);
+  /// Notes that the scenario depends on a value that is unknown.
   void giveUp() { isPossible = false; }
+  bool hasGivenUp() const { return !isPossible; }
   /// Whether the kernel may be run with these inputs. Adds extents that are
   /// large enough for the elements.
   bool finish();
@@ -65,11 +73,14 @@ private:
   uint64_t identify(llvm::ArrayRef<int64_t> words);
   int64_t chooseInteger(mlir::Type type, uint64_t identity, int64_t scale,
                         int64_t divisor = 1) const;
+  std::optional<UniformValue> choose(mlir::Type type, uint64_t identity,
+                                     int64_t scale = 1) const;
   int64_t getExtent(mlir::Operation *op, const ExtentPremises::Extent &extent);
   void note(const std::string &name, ScheduleVerdict::Input::Kind kind,
             mlir::Value of, llvm::ArrayRef<int64_t> place, int64_t value);
   void noteExtent(const ExtentPremises::Extent &extent, int64_t value);
-  bool fitExtents(const ScheduleVerdict::Input &element);
+  bool fitExtents(mlir::Value memory, llvm::ArrayRef<int64_t> place,
+                  bool isFill);
 
   const TaskProgram &program;
   Scenario scenario;
@@ -85,6 +96,8 @@ private:
   /// Extents that elements need, and that nothing reads.
   llvm::MapVector<const ExtentPremises::Extent *, int64_t> unread;
   std::map<std::vector<int64_t>, uint64_t> identities;
+  /// The last elements of tiles that were read.
+  llvm::MapVector<mlir::Value, llvm::SmallVector<int64_t>> fills;
 };
 
 } // namespace tilews::verifier

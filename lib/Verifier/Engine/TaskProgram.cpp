@@ -23,6 +23,7 @@
 #include "Verifier/Engine/TaskProgram.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -167,6 +168,14 @@ void TaskProgram::needOperandsOfControl(Operation *op) {
   }
 }
 
+Operation *verifier::findOtherControl(Operation *op, Operation *kernel) {
+  Operation *parent = op->getParentOp();
+  while (parent != kernel &&
+         isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(parent))
+    parent = parent->getParentOp();
+  return parent == kernel ? nullptr : parent;
+}
+
 Value verifier::getAsserted(Operation *op) {
   if (!isa<AssertOp, cf::AssertOp>(op) ||
       !op->getOperand(0).getType().isInteger(1))
@@ -180,15 +189,11 @@ void TaskProgram::needAssertions(bool withAll) {
     Value condition = getAsserted(op);
     if (!condition)
       return;
-    bool isStructured = true, isReached = true;
+    bool isReached = true;
     for (Operation *parent = op->getParentOp(); parent != kernel;
-         parent = parent->getParentOp()) {
-      isStructured &=
-          isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(
-              parent);
+         parent = parent->getParentOp())
       isReached &= matters(parent);
-    }
-    if (!isStructured || !(isReached || withAll))
+    if (findOtherControl(op, kernel) || !(isReached || withAll))
       return;
     needControl(op);
     need(condition);
@@ -203,6 +208,24 @@ void TaskProgram::needCopied(Operation *op) {
   for (Value offset : copy.getSourceOffsets()) {
     readsByPlace[offset].push_back(op);
     need(offset);
+  }
+}
+
+/// Adds the copies that write what the slice reads, so that an execution knows
+/// whether they stay within their memory.
+void TaskProgram::needOrigins() {
+  for (size_t number = 0; number < byNumber.size(); ++number) {
+    Operation *op = byNumber[number].getDefiningOp();
+    // An element that one copy brings has a value of its own.
+    if (!op || (isa<memref::LoadOp>(op) && getCopyOf(op)))
+      continue;
+    for (Operation *origin : filledReads.add(op, memory)) {
+      needControl(origin);
+      for (OpFoldResult offset : getOriginRegion(origin).second.offsets)
+        if (auto value = dyn_cast<Value>(offset))
+          need(value);
+    }
+    drain();
   }
 }
 
@@ -224,13 +247,11 @@ void TaskProgram::drain() {
 
 /// Adds an event. All control flow around it must be structured.
 std::optional<Finding> TaskProgram::addOperation(Operation *op) {
-  for (Operation *parent = op->getParentOp(); parent != kernel;
-       parent = parent->getParentOp())
-    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, RoleOp, SpecializeOp>(parent))
-      return Finding{parent, ("an event of the schedule stands in '" +
-                              parent->getName().getStringRef() +
-                              "', not in scf.for, scf.if or scf.while")
-                                 .str()};
+  if (Operation *parent = findOtherControl(op, kernel))
+    return Finding{parent, ("an event of the schedule stands in '" +
+                            parent->getName().getStringRef() +
+                            "', not in scf.for, scf.if or scf.while")
+                               .str()};
   needControl(op);
   for (Value input : rules.getInputs(op))
     need(input);
@@ -376,7 +397,7 @@ void TaskProgram::findStableReads() {
   }
 }
 
-std::optional<Finding> TaskProgram::build(bool withAllAssertions) {
+std::optional<Finding> TaskProgram::build(bool toExecute) {
   if (std::optional<Finding> obstacle = addTasks())
     return obstacle;
   std::optional<Finding> obstacle;
@@ -396,8 +417,10 @@ std::optional<Finding> TaskProgram::build(bool withAllAssertions) {
     linkCountingLoops();
   findLinked();
   drain();
-  needAssertions(withAllAssertions);
+  needAssertions(/*withAll=*/toExecute);
   drain();
+  if (toExecute)
+    needOrigins();
   track();
   collectSteps();
   collectInner();

@@ -9,6 +9,7 @@
 #define TILEWS_LIB_VERIFIER_ENGINE_TASKPROGRAM_H
 
 #include "Verifier/Engine/ExtentPremises.h"
+#include "Verifier/Engine/FilledReads.h"
 #include "Verifier/Engine/Rules.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/CopiedReads.h"
@@ -48,12 +49,13 @@ struct Task {
 class TaskProgram {
 public:
   TaskProgram(mlir::gpu::GPUFuncOp kernel, const Rules &rules)
-      : kernel(kernel), rules(rules), memory(kernel), extents(kernel) {}
+      : kernel(kernel), rules(rules), memory(kernel), extents(kernel),
+        filledReads(kernel) {}
 
   /// Computes the slice. Returns an obstacle if the kernel cannot be checked.
-  /// Assertions are in it, too: with `withAllAssertions` all of them, otherwise
-  /// those whose control flow is in the slice anyway.
-  std::optional<Finding> build(bool withAllAssertions = false);
+  /// Assertions whose control flow is in the slice are in it, too. To execute
+  /// the slice, it gets all assertions, and the copies that write what it reads.
+  std::optional<Finding> build(bool toExecute = false);
 
   llvm::ArrayRef<Task> getTasks() const { return tasks; }
   /// Whether `op` is in the slice.
@@ -98,6 +100,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> getCopiedReads(mlir::Value value) const;
   mlir::gpu::GPUFuncOp getKernel() const { return kernel; }
   const ExtentPremises &getExtents() const { return extents; }
+  /// The reads in a slice to execute.
+  const FilledReads &getFilledReads() const { return filledReads; }
 
   void print(llvm::raw_ostream &os) const;
 
@@ -118,12 +122,14 @@ private:
   void collectPlaces();
   void findStableReads();
   void needCopied(mlir::Operation *op);
+  void needOrigins();
   void printOperation(mlir::Operation *op, llvm::raw_ostream &os) const;
 
   mlir::gpu::GPUFuncOp kernel;
   const Rules &rules;
   MemoryAccesses memory;
   ExtentPremises extents;
+  FilledReads filledReads;
   llvm::SmallVector<Task> tasks;
   llvm::DenseSet<mlir::Operation *> relevant, stableReads, inputReads, linked;
   llvm::DenseMap<mlir::Block *, llvm::SmallVector<mlir::Value, 1>> steps;
@@ -151,6 +157,10 @@ struct Identity {
   llvm::SmallVector<mlir::OpFoldResult> operands;
 };
 Identity getIdentity(mlir::OpResult result);
+
+/// The innermost operation around `op` that is neither a role nor a loop or
+/// branch that a slice may have; null if there is none.
+mlir::Operation *findOtherControl(mlir::Operation *op, mlir::Operation *kernel);
 
 /// The flag that `op` asserts; null for other operations and for fragments.
 mlir::Value getAsserted(mlir::Operation *op);

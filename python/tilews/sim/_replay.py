@@ -28,8 +28,8 @@ class Counterexample:
         fault: The verifier's description of the fault.
         inputs: Arguments, extents and elements of arrays, as the verifier chose them:
             dictionaries with ``name``, ``kind`` (``scalar``, ``extent``, ``element``,
-            or ``other`` for values computed from floats), ``argument`` (its number),
-            ``place`` (which extent, or the indices) and ``value``.
+            or ``fill`` for all elements), ``argument`` (its number), ``place`` (which
+            extent, or the indices) and ``value``.
         events: The steps in order: dictionaries with ``task`` (0 outside of roles, then
             the roles in order), ``op`` (the number of the operation in the kernel as it
             is printed) and ``text``. Empty if arguments do not matter.
@@ -127,7 +127,9 @@ class Counterexample:
                 extents[f"{each['argument']}.{each['place'][0]}"] = each["value"]
         arguments = list(make_arguments(kernel, scalars, extents, seed).values())
         for each in self.inputs:
-            if each["kind"] == "element":
+            if each["kind"] == "fill":
+                arguments[each["argument"]][...] = each["value"]
+            elif each["kind"] == "element":
                 number, place = each["argument"], tuple(each["place"])
                 arguments[number] = _grow(arguments[number], place)
                 arguments[number][place] = each["value"]

@@ -78,8 +78,8 @@ static StringRef getName(ScheduleVerdict::Input::Kind kind) {
     return "extent";
   case Kind::Element:
     return "element";
-  case Kind::Other:
-    return "other";
+  case Kind::Fill:
+    return "fill";
   }
   llvm_unreachable("all kinds are handled");
 }

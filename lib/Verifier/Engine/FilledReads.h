@@ -1,0 +1,55 @@
+//===- FilledReads.h - Reads of tiles from the inputs -----------*- C++ -*-===//
+//
+// Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWS_LIB_VERIFIER_ENGINE_FILLEDREADS_H
+#define TILEWS_LIB_VERIFIER_ENGINE_FILLEDREADS_H
+
+#include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
+
+namespace tilews::verifier {
+
+/// The reads whose values are known if all elements of an input are equal.
+///
+/// Example: with each element of %A being 1, %x is a tile of ones, whichever
+/// slot it is read from:
+///
+///     tile.copy %A[0, %m] to %slot      // an origin of %x
+///     ...
+///     tile.copy %A[0, %n] to %other     // another one
+///     ...
+///     %x = tile.load %ready
+class FilledReads {
+public:
+  explicit FilledReads(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
+
+  /// Adds `op`, and returns its origins: the operations that read inputs of the
+  /// kernel, itself or those that write the shared memory that it reads. None
+  /// if it is no such read.
+  llvm::ArrayRef<mlir::Operation *> add(mlir::Operation *op,
+                                        const tile::MemoryAccesses &memory);
+
+  /// Whether `op` was added and has origins.
+  bool contains(mlir::Operation *op) const { return reads.contains(op); }
+  /// Whether `op` is an origin of a read.
+  bool isOrigin(mlir::Operation *op) const { return origins.contains(op); }
+  /// Whether an origin of a read reads `memory`, an argument of the kernel.
+  bool isFilled(mlir::Value memory) const { return filled.contains(memory); }
+
+private:
+  mlir::gpu::GPUFuncOp kernel;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
+      reads;
+  llvm::DenseSet<mlir::Operation *> origins;
+  llvm::DenseSet<mlir::Value> filled;
+};
+
+/// The buffer and the region that an origin of a read reads.
+std::pair<mlir::Value, tile::TileRegion> getOriginRegion(mlir::Operation *op);
+
+} // namespace tilews::verifier
+
+#endif // TILEWS_LIB_VERIFIER_ENGINE_FILLEDREADS_H
