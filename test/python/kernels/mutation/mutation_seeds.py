@@ -20,7 +20,7 @@ from kernels import (
     role_copies,
     roles,
 )
-from kernels.mutation import mutation_roles
+from kernels.mutation import mutation_gathers, mutation_roles
 from kernels.pipelined_case import PipelinedCase, integers
 from tilews import ir, sim
 from tilews.mutate import Subject
@@ -239,4 +239,5 @@ SUBJECTS = [
     *_of_roles(),
     *_of_cases(),
     *_of_ping_pong(),
+    *mutation_gathers.subjects(),
 ]
