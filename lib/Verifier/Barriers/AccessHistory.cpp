@@ -126,6 +126,14 @@ void AccessHistory::appendWords(SmallVectorImpl<unsigned> &words) const {
   words.push_back(written);
 }
 
+void AccessHistory::appendPlaceSets(SmallVectorImpl<unsigned> &words) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    for (TaskRow row :
+         {SynchronizedReads, SynchronizedWrites, SynchronizedAtomics, Owned})
+      words.push_back(getWord(task, row));
+  words.append({written, begun});
+}
+
 void AccessHistory::print(raw_ostream &os, const State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "task " << task << ": unsynchronized reads ";

@@ -94,6 +94,8 @@ public:
   /// Adds the words that hold knowledge to `words`: what the threads of a task
   /// have synchronized, and the places that were written.
   void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;
+  /// Adds the words whose bits are places.
+  void appendPlaceSets(llvm::SmallVectorImpl<unsigned> &words) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:

@@ -65,6 +65,10 @@ public:
   }
   void dropKnown(State &state) const override { parts.dropKnown(state); }
   llvm::ArrayRef<unsigned> getKnowledge() const override { return knowledge; }
+  int64_t getSlotPeriod() const override { return selection.getPeriod(); }
+  void rotateSlots(State &state, int64_t base) const override {
+    parts.rotateSlots(state, selection.getRotated(), base);
+  }
   std::string describe(mlir::Operation *op,
                        llvm::ArrayRef<int64_t> inputs) const override;
   void print(llvm::raw_ostream &os, const State &state) const override;

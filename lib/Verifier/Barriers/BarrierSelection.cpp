@@ -51,11 +51,47 @@ void BarrierSelection::numberSlots(
                     "the kernel's barriers have more than 62 slots in all"};
 }
 
+/// Finds the buffers with versions. Barriers have parities, which depend on the
+/// slot; TMA and wgmma are seldom without barriers.
+void BarrierSelection::findRotated() {
+  period = 0;
+  rotated.clear();
+  if (!model.barriers.empty() || model.hasPeers())
+    return;
+  llvm::SmallSetVector<unsigned, 4> found;
+  int64_t versions = 0;
+  bool isSymmetric = true;
+  for (const auto &[op, event] : events) {
+    isSymmetric &= !event.isAsyncProxy() && !event.neighbour.sharing;
+    for (const PlaceAccess &access : event.accesses) {
+      int64_t own = model.places.getBuffers()[access.buffer].versions;
+      isSymmetric &=
+          !access.sharing && (own == 1 || versions <= 1 || own == versions);
+      versions = std::max(versions, own);
+      if (own > 1)
+        found.insert(access.buffer);
+    }
+  }
+  auto isUniform = [&](PlaceSet places) {
+    return llvm::all_of(found, [&](unsigned buffer) {
+      PlaceSet all = model.places.getAll(buffer);
+      return (places & all) == 0 || (places & all) == all;
+    });
+  };
+  if (!isSymmetric || versions <= 1 || !isUniform(model.fencedPlaces) ||
+      !isUniform(model.neverWritten))
+    return;
+  period = versions;
+  rotated = found.takeVector();
+  llvm::sort(rotated);
+}
+
 void BarrierSelection::selectAll() {
   numberSlots([](const Barrier &) { return true; });
   events = model.events;
   isLean = false;
   depth = findDepth(std::nullopt);
+  findRotated();
 }
 
 void BarrierSelection::select(unsigned unit, bool isLean) {
@@ -102,6 +138,7 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
       events[op].accesses.clear();
       events[op].neighbour = {};
     }
+  findRotated();
 }
 
 SmallVector<Value> BarrierSelection::getInputs(Operation *op) const {

@@ -39,6 +39,10 @@ public:
   const std::optional<Finding> &getLimit() const { return limit; }
   /// The most versions of a buffer, or slots of a barrier.
   int64_t getDepth() const { return depth; }
+  /// The number of versions of the selected buffers that have several, if the
+  /// rules treat all versions alike; 0 otherwise. Also these buffers.
+  int64_t getPeriod() const { return period; }
+  llvm::ArrayRef<unsigned> getRotated() const { return rotated; }
 
   /// The places that an arrival at a slot tells of.
   PlaceSet getSubjects(BarrierSlot slot) const {
@@ -53,13 +57,15 @@ private:
   void numberSlots(
       llvm::function_ref<bool(const BarrierModel::Barrier &)> isSelected);
   int64_t findDepth(std::optional<unsigned> unit) const;
+  void findRotated();
 
   const BarrierModel &model;
   llvm::DenseMap<mlir::Operation *, BarrierEvent> events;
   /// By barrier: the bit of its first slot.
   llvm::SmallVector<unsigned> firstBits;
   bool isLean = false;
-  int64_t depth = 1;
+  int64_t depth = 1, period = 0;
+  llvm::SmallVector<unsigned> rotated;
   std::optional<Finding> limit;
 };
 

@@ -98,6 +98,18 @@ void BarrierState::dropKnown(State &state) const {
       });
 }
 
+void BarrierState::rotateSlots(State &state, ArrayRef<unsigned> buffers,
+                               int64_t base) const {
+  SmallVector<unsigned> sets;
+  knowledge.appendPlaceSets(sets);
+  history.appendPlaceSets(sets);
+  copies.appendPlaceSets(sets);
+  for (unsigned word : sets)
+    state[word] = model.places.rotate(state[word], buffers, base);
+  fills.rotate(state, buffers, base);
+  copies.rotateAges(state, buffers, base);
+}
+
 SmallVector<unsigned> BarrierState::findKnowledge() const {
   SmallVector<unsigned> words;
   knowledge.appendWords(words);

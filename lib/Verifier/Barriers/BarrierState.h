@@ -50,6 +50,9 @@ public:
   /// the kernel's body waits for them to end.
   void reduce(State &state, bool inRoles) const;
   void dropKnown(State &state) const;
+  /// Renumbers the versions of buffers, from version `base` on.
+  void rotateSlots(State &state, llvm::ArrayRef<unsigned> buffers,
+                   int64_t base) const;
   /// The words that hold knowledge, which may be cleared bit by bit.
   llvm::SmallVector<unsigned> findKnowledge() const;
   void print(llvm::raw_ostream &os, const State &state) const;

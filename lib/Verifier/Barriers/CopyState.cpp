@@ -144,6 +144,20 @@ void CopyState::appendWords(SmallVectorImpl<unsigned> &words) const {
     words.push_back(getWord(task, Copies));
 }
 
+void CopyState::appendPlaceSets(SmallVectorImpl<unsigned> &words) const {
+  for (unsigned task = 0; task < model.getNumTasks(); ++task)
+    words.append({getWord(task, Copies), getWord(task, StoreReads)});
+}
+
+void CopyState::rotateAges(State &state, ArrayRef<unsigned> buffers,
+                           int64_t base) const {
+  for (unsigned number : buffers) {
+    const auto &buffer = model.places.getBuffers()[number];
+    auto ages = getAges(state).slice(buffer.first, buffer.versions);
+    std::rotate(ages.begin(), ages.begin() + base, ages.end());
+  }
+}
+
 void CopyState::print(raw_ostream &os, const State &state) const {
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "task " << task << ": still read ";

@@ -93,6 +93,11 @@ public:
 
   /// Adds the words of `getCopies` to `words`: they only add knowledge.
   void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;
+  /// Adds the words whose bits are places, if no matmul is asynchronous.
+  void appendPlaceSets(llvm::SmallVectorImpl<unsigned> &words) const;
+  /// Renumbers the versions of buffers, from version `base` on.
+  void rotateAges(State &state, llvm::ArrayRef<unsigned> buffers,
+                  int64_t base) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:

@@ -122,6 +122,16 @@ void FillState::settle(State &state) const {
   });
 }
 
+void FillState::rotate(State &state, ArrayRef<unsigned> buffers,
+                       int64_t base) const {
+  for (unsigned buffer : buffers)
+    if (first[buffer]) {
+      auto words = state.begin() + *first[buffer];
+      std::rotate(words, words + base,
+                  words + model.places.getBuffers()[buffer].versions);
+    }
+}
+
 void FillState::print(raw_ostream &os, const State &state) const {
   forEach([&](PlaceSet place, const FillParts &fill, unsigned word) {
     os << "open writes of place ";

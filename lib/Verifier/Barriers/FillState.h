@@ -50,6 +50,9 @@ public:
   void endFill(State &state, unsigned task) const;
   /// Drops writes that are ordered before all later ones.
   void settle(State &state) const;
+  /// Renumbers the versions of buffers, from version `base` on.
+  void rotate(State &state, llvm::ArrayRef<unsigned> buffers,
+              int64_t base) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:

@@ -133,6 +133,18 @@ SharedPlaces::findPart(unsigned number, const SharedAccess &access) const {
   return llvm::find(parts, *region) - parts.begin();
 }
 
+PlaceSet SharedPlaces::rotate(PlaceSet places, ArrayRef<unsigned> rotated,
+                              int64_t base) const {
+  for (unsigned number : rotated) {
+    const PlacedBuffer &buffer = buffers[number];
+    PlaceSet all = getAll(number);
+    PlaceSet own = (places & all) >> buffer.first;
+    own = own >> base | own << (buffer.versions - base);
+    places = (places & ~all) | (own << buffer.first & all);
+  }
+  return places;
+}
+
 std::string SharedPlaces::getName(PlaceSet places) const {
   for (const PlacedBuffer &buffer : buffers)
     for (unsigned v = 0; v < buffer.getNumPlaces(); ++v)

@@ -71,6 +71,10 @@ public:
     return ((PlaceSet(1) << buffer.getNumPlaces()) - 1) << buffer.first;
   }
 
+  /// Renumbers the versions of buffers in a set, from version `base` on.
+  PlaceSet rotate(PlaceSet places, llvm::ArrayRef<unsigned> rotated,
+                  int64_t base) const;
+
   /// The number of places. May be more than `kMax`, which is an obstacle.
   unsigned size() const { return numPlaces; }
   /// Adds `count` places that are not of memory and returns the first.

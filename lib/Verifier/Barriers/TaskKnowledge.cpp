@@ -152,6 +152,12 @@ void TaskKnowledge::appendWords(SmallVectorImpl<unsigned> &words) const {
     words.push_back(first + word);
 }
 
+void TaskKnowledge::appendPlaceSets(SmallVectorImpl<unsigned> &words) const {
+  for (unsigned word = 0; word < getNumClocks() * rows.size(); ++word)
+    if (!rows.isOfSlots(word % rows.size()))
+      words.push_back(first + word);
+}
+
 void TaskKnowledge::print(raw_ostream &os, const State &state) const {
   os << "rows: writes of threads, of cp.async, of TMA loads, "
      << (rows.getKinds().visible ? "both if visible to the other proxy, " : "")

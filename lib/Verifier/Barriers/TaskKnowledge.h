@@ -91,6 +91,8 @@ public:
 
   /// Adds the words of all clocks to `words`.
   void appendWords(llvm::SmallVectorImpl<unsigned> &words) const;
+  /// Adds those whose bits are places.
+  void appendPlaceSets(llvm::SmallVectorImpl<unsigned> &words) const;
   void print(llvm::raw_ostream &os, const State &state) const;
 
 private:

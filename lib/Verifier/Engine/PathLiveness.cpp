@@ -79,14 +79,33 @@ private:
 };
 } // namespace
 
+static SmallVector<Position> getPositions(const Path &path) {
+  SmallVector<Position> positions;
+  for (const auto &frames : path.tasks)
+    positions.emplace_back(frames, path.rolesBegun);
+  return positions;
+}
+
+bool PathLiveness::isAhead(const Path &path, const std::string &place,
+                           ArrayRef<Operation *> ops) {
+  auto [it, isNew] = aheadByPlace.try_emplace(place);
+  if (!isNew)
+    return it->second;
+  SmallVector<Position> positions = getPositions(path);
+  it->second = llvm::any_of(ops, [&](Operation *op) {
+    return llvm::any_of(positions, [&](const Position &position) {
+      return position.isAhead(op, program.getKernel());
+    });
+  });
+  return it->second;
+}
+
 const std::vector<unsigned> &PathLiveness::get(const Path &path,
                                                const std::string &place) {
   auto [it, isNew] = liveByPlace.try_emplace(place);
   if (!isNew)
     return it->second;
-  SmallVector<Position> positions;
-  for (const auto &frames : path.tasks)
-    positions.emplace_back(frames, path.rolesBegun);
+  SmallVector<Position> positions = getPositions(path);
   for (unsigned number = 0; number < path.values.size(); ++number) {
     Value value = program.getValue(number);
     Operation *definedIn = value.getParentBlock()->getParentOp();

@@ -28,9 +28,13 @@ public:
   /// The numbers of the live values, ascending. They depend on `place` alone,
   /// which is where the tasks of `path` are.
   const std::vector<unsigned> &get(const Path &path, const std::string &place);
+  /// Whether a task of `path` may still execute one of `ops`.
+  bool isAhead(const Path &path, const std::string &place,
+               llvm::ArrayRef<mlir::Operation *> ops);
 
 private:
   const TaskProgram &program;
+  std::unordered_map<std::string, bool> aheadByPlace;
   std::unordered_map<std::string, std::vector<unsigned>> liveByPlace;
 };
 

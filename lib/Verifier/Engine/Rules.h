@@ -147,6 +147,11 @@ public:
                               int64_t base) const {
     return input;
   }
+  /// The number of slots of all selected buffers, if the rules are symmetric in
+  /// them; 0 otherwise. All inputs of events are then slots.
+  virtual int64_t getSlotPeriod() const { return 0; }
+  /// Renumbers these slots from `base` on, in a state.
+  virtual void rotateSlots(State &state, int64_t base) const {}
   /// Prints a state for debugging.
   virtual void print(llvm::raw_ostream &os, const State &state) const = 0;
   /// An event as a line of a trace, without the name of the task.

@@ -14,7 +14,8 @@
 // and Dill, "Better verification through symmetry", 1996). A link treats all of
 // its slots alike, so the next slot of each link is renamed to slot 0, in the
 // state and in the values that are places of the link. This holds unless a
-// cursor of the link may yet begin, at slot 0.
+// cursor of the link may yet begin, at slot 0. Numbers of slots in kernels with
+// groups of copies are renamed likewise, in the path itself (SlotSymmetry).
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,8 @@ using namespace tilews::verifier;
 StateKey::StateKey(ProofContext &context, const PathValues &values,
                    const InductionVariables &inductions, bool joinsKnowledge)
     : context(context), values(values), inductions(inductions),
-      joinsKnowledge(joinsKnowledge), liveness(context.program) {
+      joinsKnowledge(joinsKnowledge), liveness(context.program),
+      symmetry(context.program, context.rules) {
   llvm::DenseSet<unsigned> joined;
   if (joinsKnowledge)
     joined.insert_range(context.rules.getKnowledge());
@@ -62,6 +64,39 @@ SmallVector<int64_t> StateKey::rotateLinks(const Path &path,
     context.rules.rotate(state, link, bases.back());
   }
   return bases;
+}
+
+/// Renumbers the slots of buffers from the first live one on, where no number
+/// may yet start at a certain slot.
+void StateKey::rotateSlots(Path &path, ArrayRef<unsigned> live,
+                           const std::string &place) {
+  int64_t period = symmetry.getPeriod();
+  if (period == 0 || !path.peeled.empty() ||
+      liveness.isAhead(path, place, symmetry.getStarts()) ||
+      llvm::any_of(live, [&](unsigned number) {
+        return path.values[number] && symmetry.isStep(number);
+      }))
+    return;
+  ArrayRef<unsigned> slots = symmetry.getSlots();
+  SmallVector<std::pair<unsigned, int64_t>> numbers;
+  std::optional<int64_t> base;
+  for (unsigned number : slots) {
+    if (!path.values[number])
+      continue;
+    std::optional<int64_t> slot =
+        context.table.getConstantValue(path.values[number]);
+    if (!slot || *slot < 0 || *slot >= period)
+      return;
+    numbers.push_back({number, *slot});
+    if (!base && llvm::is_contained(live, number))
+      base = *slot;
+  }
+  if (base.value_or(0) == 0)
+    return;
+  context.rules.rotateSlots(path.state, *base);
+  for (auto [number, slot] : numbers)
+    path.values[number] =
+        context.table.getConstant((slot - *base + period) % period);
 }
 
 /// Appends the expressions of live values.
@@ -134,6 +169,7 @@ std::string StateKey::get(Path &path) {
       appendTo(key, reinterpret_cast<int64_t>(frame.next));
   }
   const std::vector<unsigned> &live = liveness.get(path, key);
+  rotateSlots(path, live, key);
   context.rules.reduce(path.state, path.rolesBegun);
   State state = path.state;
   if (!joinsKnowledge)

@@ -10,6 +10,7 @@
 
 #include "Verifier/Engine/PathLiveness.h"
 #include "Verifier/Engine/PathValues.h"
+#include "Verifier/Engine/SlotSymmetry.h"
 #include "Verifier/Loops/InductionVariables.h"
 
 namespace tilews::verifier {
@@ -30,10 +31,12 @@ public:
            const InductionVariables &inductions, bool joinsKnowledge);
 
   /// The key of `path`, which forgets facts about values that are dead, and what
-  /// no later step depends on.
+  /// no later step depends on. Its slots may get other numbers.
   std::string get(Path &path);
 
 private:
+  void rotateSlots(Path &path, llvm::ArrayRef<unsigned> live,
+                   const std::string &place);
   void appendValues(const Path &path, llvm::ArrayRef<unsigned> live,
                     llvm::ArrayRef<int64_t> bases, std::string &key) const;
   void appendLoops(const Path &path, std::string &key) const;
@@ -47,6 +50,7 @@ private:
   const InductionVariables &inductions;
   bool joinsKnowledge;
   PathLiveness liveness;
+  SlotSymmetry symmetry;
   /// The words of the rules' state that belong to the key.
   llvm::SmallVector<unsigned> words;
 };
