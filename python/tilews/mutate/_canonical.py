@@ -76,7 +76,7 @@ def program(module: ir.Module) -> str | None:
     return _CanonicalText(copy).text
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=512)
 def program_of_text(text: str, context: ir.Context) -> str | None:
     """:func:`program` of a module in text form, cached."""
     return program(ir.Module.parse(text, context=context))
