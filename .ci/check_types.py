@@ -25,7 +25,8 @@ CORRECTIONS = (
     (
         '_T = TypeVar("_T", bound=Type)\n',
         "from typing_extensions import TypeVar as _TypeVar\n\n"
-        '_T = _TypeVar("_T", bound=Type, default=Type)\n',
+        '_T = _TypeVar("_T", bound=Type, default=Type)\n'
+        '_Result = _TypeVar("_Result")\n',
     ),
     # Arguments of blocks belong to the block.
     (
@@ -40,10 +41,9 @@ CORRECTIONS = (
     # cmake/mlir_python.patch adds them.
     (
         "    def walk(self, callback",
-        "    def _check_nested_uses(self) -> None: ...\n"
-        "    def _get_nested_objects(self) -> list[Operation]: ...\n"
-        "    def _invalidate_blocks(self) -> None: ...\n"
-        "    def _invalidate_nested(self) -> None: ...\n"
+        "    def _replace_nested(\n"
+        "        self, function: Callable[..., _Result], *arguments: object\n"
+        "    ) -> _Result: ...\n"
         "    def walk(self, callback",
     ),
     # `_mlir_libs/__init__.py` adds it.

@@ -63,12 +63,10 @@ def run(module: ir.Module, pipeline: str) -> Messages:
         raise TypeError(f"module: expected an ir.Module, found {module!r:.80}")
     with module.context:
         manager = _parse(pipeline)
-        module.operation._check_nested_uses()
         # A failing pass can leave its module half changed.
-        copy = module.operation.clone(ip=False)
-        messages = _run(manager, copy)
-        module.operation._invalidate_nested()
-        _tilews._replace_module(module, copy.operation)
+        copy = module.operation.clone(ip=False).operation
+        messages = _tilews._run_passes(manager, copy)
+        module.operation._replace_nested(_tilews._replace_module, module, copy)
     _observers.report(messages)
     return messages
 
@@ -88,20 +86,6 @@ def expand(pipeline: str) -> list[str]:
         is_nest = element.startswith("gpu.module(")
         found += split(inside(element)) if is_nest else [element]
     return found
-
-
-def _run(manager: PassManager, module: ir.Operation | ir.OpView) -> Messages:
-    context = module.context
-    collector = _tilews.DiagnosticCollector(context)
-    emits, context.emit_error_diagnostics = context.emit_error_diagnostics, True
-    try:
-        manager.run(module.operation)
-    except ir.MLIRError:
-        raise CompileError("\n".join(collector.lines)) from None
-    finally:
-        context.emit_error_diagnostics = emits
-        collector.detach()
-    return collector.lines
 
 
 def _parse(pipeline: str) -> PassManager:

@@ -11,26 +11,22 @@
 #include "mlir-c/Diagnostics.h"
 #include "mlir-c/IR.h"
 #include "mlir/Bindings/Python/Nanobind.h"
-#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 /// Collects the diagnostics of a context during its life, as lines such as
-/// "gemm.mlir:3:1: error: ...". MLIR's own Python handlers need the interpreter
-/// lock, which long calls release. This one does not need it.
+/// "gemm.mlir:3:1: error: ...". Only those of the thread that made the collector:
+/// other threads may compile in the same context. MLIR's own Python handlers
+/// need the interpreter lock, which long calls release. This one does not.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MlirContext context)
       : context(context), handler(mlirContextAttachDiagnosticHandler(
                               context, handle, this, nullptr)) {}
   DiagnosticCollector(const DiagnosticCollector &) = delete;
-  ~DiagnosticCollector() { detach(); }
-
-  /// Stops collecting.
-  void detach() {
-    if (attached)
-      mlirContextDetachDiagnosticHandler(context, handler);
-    attached = false;
+  ~DiagnosticCollector() {
+    mlirContextDetachDiagnosticHandler(context, handler);
   }
 
   /// A diagnostic and its notes.
@@ -39,17 +35,13 @@ public:
     std::vector<std::string> lines;
   };
 
-  /// Returns what was reported so far. Another thread may report at the same
-  /// time.
-  std::vector<Message> getMessages() const {
-    std::lock_guard<std::mutex> lock(mutex);
-    return messages;
-  }
+  /// Returns what was reported so far.
+  const std::vector<Message> &getMessages() const { return messages; }
 
   /// Returns the lines in the order of the diagnostics.
   std::vector<std::string> getLines() const {
     std::vector<std::string> lines;
-    for (const Message &message : getMessages())
+    for (const Message &message : messages)
       lines.insert(lines.end(), message.lines.begin(), message.lines.end());
     return lines;
   }
@@ -58,9 +50,8 @@ public:
   /// on what else the compiler did.
   std::string getText() const {
     std::string text;
-    std::vector<Message> found = getMessages();
     for (bool isError : {true, false})
-      for (const Message &message : found)
+      for (const Message &message : messages)
         if (message.isError == isError)
           for (const std::string &line : message.lines)
             text += (text.empty() ? "" : "\n") + line;
@@ -82,7 +73,8 @@ private:
 
   static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *self) {
     auto *collector = static_cast<DiagnosticCollector *>(self);
-    std::lock_guard<std::mutex> lock(collector->mutex);
+    if (std::this_thread::get_id() != collector->thread)
+      return mlirLogicalResultFailure();
     std::vector<Message> &messages = collector->messages;
     bool isError = mlirDiagnosticGetSeverity(diagnostic) == MlirDiagnosticError;
     Message message{isError, {}};
@@ -123,11 +115,20 @@ private:
       add(mlirDiagnosticGetNote(diagnostic, i), indent + "  ", lines);
   }
 
-  mutable std::mutex mutex;
   std::vector<Message> messages;
+  std::thread::id thread = std::this_thread::get_id();
   MlirContext context;
   MlirDiagnosticHandlerID handler;
-  bool attached = true;
 };
+
+/// Calls `function`; returns warnings and remarks, or raises CompileError.
+template <typename Function>
+std::vector<std::string> callAndCollect(MlirContext context,
+                                        Function function) {
+  DiagnosticCollector diagnostics(context);
+  if (mlirLogicalResultIsFailure(function()))
+    diagnostics.raise();
+  return diagnostics.getLines();
+}
 
 #endif // TILEWS_BINDINGS_PYTHON_DIAGNOSTICS_H

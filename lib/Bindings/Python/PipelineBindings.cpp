@@ -7,15 +7,21 @@
 //
 // Gives Python the table of pipelines: _tilews.pipelines() returns a tuple
 // (flag, summary, options) for each pipeline, and (name, type, summary) for
-// each option. tilews.passes makes its functions of them, and moves the results
-// of pipelines to their modules with _tilews._replace_module().
+// each option. tilews.passes makes its functions of them, runs them on copies
+// with _tilews._run_passes(), and moves the results to their modules with
+// _tilews._replace_module().
 //
 //===----------------------------------------------------------------------===//
 
+#include "Diagnostics.h"
 #include "tilews-c/Pipelines.h"
 
+#include "mlir-c/Pass.h"
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 
@@ -40,9 +46,17 @@ static nb::list getPipelines() {
   return pipelines;
 }
 
+static std::vector<std::string> runPasses(MlirPassManager manager,
+                                          MlirOperation op) {
+  return callAndCollect(mlirOperationGetContext(op),
+                        [&] { return mlirPassManagerRunOnOp(manager, op); });
+}
+
 void populatePipelines(nb::module_ &m) {
   m.def("pipelines", &getPipelines,
         "The named pipelines: flag, summary and options of each");
+  m.def("_run_passes", &runPasses, nb::arg("manager"), nb::arg("operation"),
+        "Runs passes on an operation without Python objects inside");
   m.def("_replace_module", &tilewsReplaceModule, nb::arg("module"),
         nb::arg("source"));
 }

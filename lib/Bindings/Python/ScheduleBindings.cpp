@@ -26,22 +26,13 @@ namespace nb = nanobind;
 using Messages = std::vector<std::string>;
 using Operations = std::vector<MlirOperation>;
 
-/// Calls `function`; returns warnings and remarks, or raises CompileError.
-template <typename Function>
-static Messages call(MlirContext context, Function function) {
-  DiagnosticCollector diagnostics(context);
-  if (mlirLogicalResultIsFailure(function()))
-    diagnostics.raise();
-  return diagnostics.getLines();
-}
-
 static void append(MlirOperation op, void *operations) {
   static_cast<Operations *>(operations)->push_back(op);
 }
 
 static Operations getOperationsToSchedule(MlirOperation loop) {
   Operations operations;
-  call(mlirOperationGetContext(loop), [&] {
+  callAndCollect(mlirOperationGetContext(loop), [&] {
     return tilewsForEachOperationToSchedule(loop, append, &operations);
   });
   return operations;
@@ -54,13 +45,14 @@ static MlirContext getContext(const Operations &loops) {
 }
 
 static Messages planPipelines(const Operations &loops) {
-  return call(getContext(loops),
-              [&] { return tilewsPlanPipelines(loops.size(), loops.data()); });
+  return callAndCollect(getContext(loops), [&] {
+    return tilewsPlanPipelines(loops.size(), loops.data());
+  });
 }
 
 static Operations multiVersionBuffers(const Operations &loops, int64_t depth) {
   Operations channels;
-  call(getContext(loops), [&] {
+  callAndCollect(getContext(loops), [&] {
     return tilewsMultiVersionBuffers(loops.size(), loops.data(), depth, append,
                                      &channels);
   });
@@ -71,7 +63,7 @@ static Operations multiVersionBuffers(const Operations &loops, int64_t depth) {
 template <typename Function>
 static MlirType getType(MlirLocation location, Function function) {
   MlirType type = {nullptr};
-  call(mlirLocationGetContext(location), [&] {
+  callAndCollect(mlirLocationGetContext(location), [&] {
     type = function(location);
     return type.ptr ? mlirLogicalResultSuccess() : mlirLogicalResultFailure();
   });
@@ -88,15 +80,15 @@ void populateSchedule(nb::module_ &m) {
       .value("PING_PONG", TilewsPingPong);
 
   m.def("_rewrite_kernel", [](TilewsKernelRewrite rewrite, MlirOperation op) {
-    return call(mlirOperationGetContext(op),
-                [&] { return tilewsRewriteKernel(rewrite, op); });
+    return callAndCollect(mlirOperationGetContext(op),
+                          [&] { return tilewsRewriteKernel(rewrite, op); });
   });
   m.def("_operations_to_schedule", getOperationsToSchedule);
   m.def("_plan_pipelines", planPipelines);
   m.def("_multi_version_buffers", multiVersionBuffers);
   m.def("_expand_pipeline", [](MlirOperation loop) {
-    return call(mlirOperationGetContext(loop),
-                [&] { return tilewsExpandPipeline(loop); });
+    return callAndCollect(mlirOperationGetContext(loop),
+                          [&] { return tilewsExpandPipeline(loop); });
   });
   m.def("_versioned_type",
         [](MlirType type, int64_t versions, MlirLocation location) {
@@ -111,12 +103,13 @@ void populateSchedule(nb::module_ &m) {
   });
   m.def("_use_version", [](MlirOperation op, MlirValue buffer,
                            MlirValue versions, MlirValue cursor) {
-    call(mlirOperationGetContext(op),
-         [&] { return tilewsUseVersion(op, buffer, versions, cursor); });
+    callAndCollect(mlirOperationGetContext(op), [&] {
+      return tilewsUseVersion(op, buffer, versions, cursor);
+    });
   });
   m.def("_carry_cursors",
         [](MlirOperation kernel, const std::vector<MlirValue> &cursors) {
-          call(mlirOperationGetContext(kernel), [&] {
+          callAndCollect(mlirOperationGetContext(kernel), [&] {
             return tilewsCarryCursors(kernel, cursors.size(), cursors.data());
           });
         });

@@ -19,7 +19,6 @@
 
 namespace nb = nanobind;
 
-void populateDiagnostics(nb::module_ &m);
 void populateLayouts(nb::module_ &m);
 void populatePipelines(nb::module_ &m);
 void populateSchedule(nb::module_ &m);
@@ -31,7 +30,6 @@ NB_MODULE(_tilews, m) {
 
   MlirStringRef version = tilewsGetVersion();
   m.attr("__version__") = nb::str(version.data, version.length);
-  populateDiagnostics(m);
   populatePipelines(m);
   populateSchedule(m);
   populateSimulator(m);

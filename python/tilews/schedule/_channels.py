@@ -38,8 +38,9 @@ def replace_operations(
 
     Args:
         inside: the kernel, or an operation in it.
-        function: is called with `args`. What it returns stays valid; other operations,
-            values and blocks that were found in the kernel become invalid.
+        function: of the native module, is called with `args`. What it returns stays
+            valid; other operations, values and blocks that were found in the kernel
+            become invalid.
 
     Raises:
         ValueError: an operation outside of the kernel uses a value in it.
@@ -47,13 +48,7 @@ def replace_operations(
     kernel = inside
     while kernel.name != "gpu.func" and (parent := kernel.parent):
         kernel = parent
-    kernel._check_nested_uses()
-    stale = kernel._get_nested_objects()
-    result = function(*args)
-    for operation in stale:
-        operation._set_invalid()
-    kernel._invalidate_blocks()
-    return result
+    return kernel._replace_nested(function, *args)
 
 
 def as_value(value: Any, what: str) -> ir.Value:

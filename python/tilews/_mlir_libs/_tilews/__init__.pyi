@@ -8,19 +8,16 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilews import ir
+from tilews import ir, passmanager
 
 from . import layout as layout
 
 __version__: str
 
-class DiagnosticCollector:
-    def __init__(self, context: ir.Context) -> None: ...
-    def detach(self) -> None: ...
-    @property
-    def lines(self) -> list[str]: ...
-
 def pipelines() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
+def _run_passes(
+    manager: passmanager.PassManager, operation: ir.Operation
+) -> list[str]: ...
 def _replace_module(module: ir.Module, source: ir.Operation) -> None: ...
 
 class _KernelRewrite(enum.Enum):
