@@ -5,14 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upstream's parser is recursive and has no limit: 2500 nested regions, 10000
-// nested lists or 20000 minus signs in an affine expression overflow a stack of
-// 8 MiB. It also crashes on `array<index: 1>`. docs/upstream has the reports.
+// Upstream's parser and printer are recursive and have no limit: 2500 nested
+// regions, 10000 nested lists or 20000 operators of an affine expression overflow
+// a stack of 8 MiB. The parser also crashes on `array<index: 1>`. docs/upstream
+// has the reports.
 //
 // One pass over the characters finds these before the parser does. It skips
 // strings and comments. A closing bracket closes all that its opening one
 // encloses, so that a `<` which is no bracket costs nothing after it. The
 // parser stops at the first bracket that does not match.
+//
+// An operator nests what is before it, up to the last comma. An alias nests as
+// deeply as what it stands for, and is as long:
+//
+//   #a = [0, 1]          depth 1 + 1, 5 tokens
+//   #b = [#a, [#a]]      depth 1 + 2 + 2, 16 tokens
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +27,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -28,6 +36,9 @@ using namespace tilews;
 
 /// The nesting that is accepted: less than half of what overflows.
 static constexpr size_t kMaxNesting = 1024;
+/// The tokens that an alias may stand for. Each doubles the last one's in a text
+/// that takes years to print.
+static constexpr size_t kMaxTokens = 10'000'000;
 
 namespace {
 class TextScanner {
@@ -43,6 +54,17 @@ public:
   }
 
 private:
+  /// A bracket that is open, and the operators after it, or after its last comma.
+  struct Level {
+    char bracket;
+    size_t operators = 0;
+  };
+
+  /// How deeply an alias is nested, and how long it is.
+  struct Alias {
+    size_t depth = 0, tokens = 0;
+  };
+
   static bool isWord(char c) {
     return llvm::isAlnum(c) || llvm::StringRef("_$.!#@%^").contains(c);
   }
@@ -50,15 +72,26 @@ private:
   /// Handles one token.
   std::optional<ParserFault> step() {
     char c = text[next];
+    StringRef rest = text.substr(next);
     if (llvm::isSpace(c)) {
+      endLine(c);
       ++next;
-    } else if (c == '"') {
-      skipString();
-    } else if (text.substr(next).starts_with("//")) {
+      return std::nullopt;
+    }
+    if (rest.starts_with("//")) {
       next = std::min(text.find('\n', next), text.size());
-    } else if (c == '-') {
-      // An arrow, a negative number or a negated expression begins.
-      return negate();
+      return std::nullopt;
+    }
+    bool arrow = rest.starts_with("->");
+    if (isLineStart && c != ':' && !arrow)
+      endDefinition();
+    isLineStart = false;
+    ++defined.tokens;
+    if (c == '"') {
+      skipString();
+    } else if (arrow) {
+      next += 2;
+      isArray = false;
     } else if (isWord(c)) {
       return readWord();
     } else {
@@ -67,23 +100,23 @@ private:
     return std::nullopt;
   }
 
+  /// Regions and dictionaries have no affine expressions: what was an operator
+  /// there has ended with the line.
+  void endLine(char c) {
+    if (c != '\n')
+      return;
+    isLineStart = true;
+    if (levels.back().bracket == '{' || levels.size() == 1)
+      endOperators();
+  }
+
   void skipString() {
     for (++next; next < text.size() && text[next] != '"' && text[next] != '\n';
          ++next)
       if (text[next] == '\\')
         ++next;
     ++next;
-    endRun();
-  }
-
-  std::optional<ParserFault> negate() {
-    bool arrow = text.substr(next).starts_with("->");
-    next += arrow ? 2 : 1;
-    if (arrow) {
-      endRun();
-      return std::nullopt;
-    }
-    return ++negations > kMaxNesting ? tooDeep(next - 1) : std::nullopt;
+    isArray = false;
   }
 
   std::optional<ParserFault> readWord() {
@@ -91,57 +124,114 @@ private:
     while (next < text.size() && isWord(text[next]))
       ++next;
     StringRef word = text.slice(start, next);
-    if (word == "index" && isArray && !brackets.empty() &&
-        brackets.back() == '<')
+    if (word == "index" && isArray && levels.back().bracket == '<')
       return ParserFault{start,
                          "the elements of an array attribute are i1, i8, i16, "
                          "i32, i64, f32 or f64, found index"};
-    endRun();
     isArray = word == "array";
+    if (word == "floordiv" || word == "ceildiv" || word == "mod")
+      return addOperator(start);
+    if (word.starts_with("#") || word.starts_with("!"))
+      return readAlias(word, start);
     return std::nullopt;
+  }
+
+  /// An alias begins to be defined, or is used.
+  std::optional<ParserFault> readAlias(StringRef word, size_t start) {
+    StringRef rest = text.substr(next).ltrim();
+    if (levels.size() == 1 && rest.starts_with("=")) {
+      endDefinition();
+      name = word;
+      next = text.size() - rest.size() + 1;
+      return std::nullopt;
+    }
+    auto used = aliases.find(word);
+    if (used == aliases.end())
+      return std::nullopt;
+    defined.tokens += used->second.tokens;
+    if (!name.empty() && defined.tokens > kMaxTokens)
+      return ParserFault{start, "an alias stands for more than " +
+                                    std::to_string(kMaxTokens) + " tokens"};
+    return reach(depth + used->second.depth, start);
+  }
+
+  /// Ends the definition of an alias, if there is one.
+  void endDefinition() {
+    if (levels.size() != 1 || (!name.empty() && defined.tokens == 0))
+      return;
+    if (!name.empty())
+      aliases[name] = {defined.depth + 1, defined.tokens};
+    name = {};
+    defined = {};
   }
 
   std::optional<ParserFault> readSign(char c) {
     bool wasArray = isArray;
-    endRun();
+    isArray = false;
     size_t place = next++;
     // The signs of comparisons in affine sets are no brackets.
     if ((c == '<' || c == '>') && text.substr(next).starts_with("=")) {
       ++next;
+      endOperators();
       return std::nullopt;
     }
+    if (c == ',' || c == ':' || c == '=')
+      endOperators();
+    if (c == '+' || c == '-' || c == '*')
+      return addOperator(place);
     static constexpr StringLiteral opening = "([{<", closing = ")]}>";
     if (opening.contains(c)) {
       isArray = wasArray && c == '<';
-      brackets.push_back(c);
-      return brackets.size() > kMaxNesting ? tooDeep(place) : std::nullopt;
+      levels.push_back({c});
+      return reach(++depth, place);
     }
-    size_t kind = closing.find(c);
-    if (kind == StringRef::npos)
-      return std::nullopt;
-    auto open = llvm::find(llvm::reverse(brackets), opening[kind]);
-    if (open != brackets.rend())
-      brackets.resize(brackets.rend() - open - 1);
+    if (size_t kind = closing.find(c); kind != StringRef::npos)
+      close(opening[kind]);
     return std::nullopt;
   }
 
-  /// Ends a sequence of minus signs and the words `array <`.
-  void endRun() {
-    negations = 0;
-    isArray = false;
+  void close(char bracket) {
+    auto isOpen = [&](const Level &level) { return level.bracket == bracket; };
+    auto open = llvm::find_if(llvm::reverse(levels), isOpen);
+    if (open == levels.rend())
+      return;
+    size_t left = levels.rend() - open - 1;
+    for (; levels.size() > left; levels.pop_back())
+      depth -= 1 + levels.back().operators;
   }
 
-  static std::optional<ParserFault> tooDeep(size_t place) {
+  std::optional<ParserFault> addOperator(size_t place) {
+    ++levels.back().operators;
+    return reach(++depth, place);
+  }
+
+  void endOperators() {
+    depth -= levels.back().operators;
+    levels.back().operators = 0;
+  }
+
+  std::optional<ParserFault> reach(size_t nesting, size_t place) {
+    defined.depth = std::max(defined.depth, nesting);
+    if (nesting <= kMaxNesting)
+      return std::nullopt;
     return ParserFault{place, "is nested too deeply: the limit is " +
                                   std::to_string(kMaxNesting) +
-                                  " brackets or minus signs"};
+                                  " brackets, operators or aliases"};
   }
 
   StringRef text;
-  size_t next = 0, negations = 0;
+  size_t next = 0;
   /// Whether `array` or `array <` comes before.
   bool isArray = false;
-  SmallVector<char> brackets;
+  bool isLineStart = true;
+  /// The first level is that of the text.
+  SmallVector<Level> levels = {{'\0'}};
+  /// The brackets and operators around `next`.
+  size_t depth = 0;
+  llvm::StringMap<Alias> aliases;
+  /// The alias that is being defined, if its name is not empty.
+  StringRef name;
+  Alias defined;
 };
 } // namespace
 

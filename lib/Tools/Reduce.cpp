@@ -34,7 +34,13 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Reducer/Tester.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -165,6 +171,11 @@ struct ReduceKernelPass
   }
 
   void runOnOperation() override {
+    if (!llvm::sys::fs::can_execute(test)) {
+      getOperation().emitError("cannot execute the test '")
+          << test << "': expected the path of a program";
+      return signalPassFailure();
+    }
     Tester tester(test, testArguments);
     if (!isInteresting(tester, getOperation())) {
       getOperation().emitError("is not interesting: '")
@@ -217,13 +228,35 @@ private:
 };
 } // namespace
 
+/// Lets the standard input start again, with `content`.
+static bool replaceStandardInput(StringRef content) {
+  std::FILE *file = std::tmpfile();
+  bool written =
+      file &&
+      std::fwrite(content.data(), 1, content.size(), file) == content.size() &&
+      std::fflush(file) == 0;
+  if (written)
+    std::rewind(file);
+  return written && dup2(fileno(file), STDIN_FILENO) >= 0;
+}
+
 /// Checks the files of the command line. Upstream reads them itself.
 static LogicalResult checkFiles(ArrayRef<char *> arguments) {
   for (StringRef path : arguments) {
-    auto file = llvm::MemoryBuffer::getFile(path);
-    if (!path.starts_with("-") && file &&
-        failed(tilews::checkForParser(**file)))
+    bool isInput = path == "-";
+    // A pipe could not be read a second time.
+    if (!isInput && !llvm::sys::fs::is_regular_file(path))
+      continue;
+    auto file = llvm::MemoryBuffer::getFileOrSTDIN(path);
+    if (!file)
+      continue;
+    if (failed(tilews::checkForParser(**file)))
       return failure();
+    if (isInput && !replaceStandardInput((*file)->getBuffer())) {
+      llvm::errs() << "cannot keep the standard input in a temporary file: "
+                   << std::strerror(errno) << "\n";
+      return failure();
+    }
   }
   return success();
 }

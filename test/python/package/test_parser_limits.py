@@ -11,7 +11,7 @@ import pytest
 from tilews import ir
 
 BIN = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin"
-DEEP = "is nested too deeply: the limit is 1024 brackets or minus signs"
+DEEP = "is nested too deeply: the limit is 1024 brackets, operators or aliases"
 ARRAY = "the elements of an array attribute are i1, i8, i16, i32, i64, f32 or f64"
 #: Texts, the error, and its line and column.
 CASES = {
@@ -26,7 +26,38 @@ CASES = {
         '"a"() {m = affine_map<(d0) -> (' + "-" * 20000 + "d0)>} : () -> ()",
         DEEP,
         1,
-        1056,
+        1053,
+    ),
+    "sum": (
+        '"a"() {m = affine_map<(d0) -> (d0' + " + d0" * 20000 + ")>} : () -> ()",
+        DEEP,
+        1,
+        5140,
+    ),
+    "quotients": (
+        '"a"() {m = affine_map<(d0) -> (d0' + "\nfloordiv 2" * 20000 + ")>} : () -> ()",
+        DEEP,
+        1023,
+        1,
+    ),
+    "aliases": (
+        "#a0 = [0]\n" + "".join(f"#a{n} = [#a{n - 1}]\n" for n in range(1, 20000)),
+        DEEP,
+        513,
+        10,
+    ),
+    "types": (
+        "!a0 = i32\n" + "".join(f"!a{n} = ()\n -> !a{n - 1}\n" for n in range(1, 9999)),
+        DEEP,
+        2051,
+        5,
+    ),
+    "doubled": (
+        "#a0 = [0]\n"
+        + "".join(f"#a{n} = [#a{n - 1}, #a{n - 1}]\n" for n in range(1, 60)),
+        "an alias stands for more than 10000000 tokens",
+        22,
+        15,
     ),
     "array": (
         '// array<index\n"[array<index" "a"() {m = array <\nindex: 1>}',
@@ -42,6 +73,10 @@ VALID = (
     '"a"() {m = array<i64: ' + ", ".join(["-1"] * 3000) + ">} : () -> ()",
     '"a"() {m = affine_set<(d0) : (' + ", ".join(["d0 >= 0"] * 3000) + ")>} : () -> ()",
     '"a"() {m = () -> ()} : () -> ()\n' * 3000,
+    "#a = [0]\n" + '"a"() {m = #a} : () -> ()\n' * 3000,
+    "!t = i32\nmodule {\n" + '"a"() {m = !t} : () -> ()\n' * 3000 + "}",
+    '"a"() {m = affine_map<(d0) -> (d0 + 1)>} : () -> ()\n' * 3000,
+    "func.func private @f(memref<*xf32>)\n",
 )
 TOOLS = {
     "opt": ["tilews-opt", "--allow-unregistered-dialect"],
@@ -93,6 +128,22 @@ def test_python(name, context, tmp_path):
 @pytest.mark.parametrize("text", VALID, ids=range(len(VALID)))
 def test_what_is_no_nesting_is_read(text, context):
     assert ir.Module.parse(text)
+
+
+def test_standard_input_of_the_reducer():
+    def run(text):
+        command = [BIN / "tilews-reduce", "-", "--reduce-kernel=test=/bin/false"]
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=60
+        )
+
+    for text, message, line, column in CASES.values():
+        done = run(text)
+        assert done.returncode == 1
+        assert f":{line}:{column}: error: {message}" in done.stderr
+    done = run("module @kept {\n}\n")
+    assert done.returncode == 0, done.stderr
+    assert "module @kept" in done.stdout
 
 
 def test_a_file_that_is_missing(context):
