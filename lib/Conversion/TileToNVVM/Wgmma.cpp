@@ -348,8 +348,10 @@ struct WgmmaWaitPattern : TilePattern<GemmWaitOp> {
       counts.push_back(own.size());
       llvm::append_range(registers, own);
     }
-    std::string text = "wgmma.wait_group.sync.aligned " +
-                       std::to_string(op.getPending()) + ";";
+    // More are not in flight (PTX ISA, "wgmma.wait_group").
+    int64_t pending = std::min<int64_t>(op.getPending(), 7);
+    std::string text =
+        "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
     registers = createTied(b, text, registers);
     SmallVector<Value> results;
     ArrayRef<Value> rest = registers;

@@ -18,6 +18,7 @@
 #include "tilews/Dialect/Tile/IR/Kernel.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Layout/SwizzledLayout.h"
+#include "tilews/Support/TargetInfo.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,12 +85,13 @@ static LogicalResult verifyArguments(FunctionOpInterface kernel,
 
 static LogicalResult verifyThreads(FunctionOpInterface kernel, Attribute attr) {
   auto threads = dyn_cast<IntegerAttr>(attr);
-  if (!threads || !threads.getType().isInteger(32) || threads.getInt() < 32 ||
-      threads.getInt() > 1024 || threads.getInt() % 32 != 0)
-    return kernel.emitError("'tile.threads' expects an i32 from 32 to 1024 "
-                            "that is a multiple of 32, found ")
-           << attr;
-  return success();
+  int64_t warp = TargetInfo::getWarpSize(kernel);
+  if (threads && threads.getType().isInteger(32) && threads.getInt() > 0 &&
+      threads.getInt() <= 1024 && threads.getInt() % warp == 0)
+    return success();
+  return kernel.emitError("'tile.threads' expects an i32 from ")
+         << warp << " to 1024 that is a multiple of " << warp
+         << (warp == 32 ? "" : ", the threads of a wave") << ", found " << attr;
 }
 
 static LogicalResult verifyCluster(FunctionOpInterface kernel, Attribute attr) {
@@ -203,26 +205,21 @@ static LogicalResult verifyLayout(Operation *op, Attribute value) {
   });
 }
 
+static LogicalResult verifyBytes(Operation *op, StringRef name,
+                                 Attribute value) {
+  auto bytes = dyn_cast<IntegerAttr>(value);
+  if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
+    return op->emitError("'")
+           << name << "' expects a non-negative i64, found " << value;
+  return success();
+}
+
 static LogicalResult verifyOffset(Operation *op, Attribute value) {
   if (!isa<AllocSharedOp, ChannelOp, MBarrierOp, ReduceOp, ScanOp,
            ConvertLayoutOp, ReshapeOp, AtomicOpInterface>(op))
     return op->emitError("'tile.offset' belongs on an operation that needs "
                          "shared memory");
-  auto offset = dyn_cast<IntegerAttr>(value);
-  if (!offset || !offset.getType().isInteger(64) || offset.getInt() < 0)
-    return op->emitError("'tile.offset' expects a non-negative i64, found ")
-           << value;
-  return success();
-}
-
-static LogicalResult verifySharedBytes(FunctionOpInterface kernel,
-                                       Attribute attr) {
-  auto bytes = dyn_cast<IntegerAttr>(attr);
-  if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
-    return kernel.emitError(
-               "'tile.shared_bytes' expects a non-negative i64, found ")
-           << attr;
-  return success();
+  return verifyBytes(op, TileDialect::kOffset, value);
 }
 
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
@@ -257,7 +254,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
   if (name == kThreads)
     return verifyThreads(kernel, value);
   if (name == kSharedBytes)
-    return verifySharedBytes(kernel, value);
+    return verifyBytes(kernel, name, value);
   if (name == kArguments)
     return verifyArguments(kernel, value);
   if (name == kTensorMaps)

@@ -66,10 +66,11 @@ void AllocSharedOp::getEffects(
 }
 
 LogicalResult AllocSharedOp::verify() {
+  constexpr int64_t most = 65536;
   if (auto alignment = getAlignment();
-      alignment && !llvm::isPowerOf2_64(*alignment))
-    return emitOpError("alignment has to be a power of two, found ")
-           << *alignment;
+      alignment && (!llvm::isPowerOf2_64(*alignment) || *alignment > most))
+    return emitOpError("alignment has to be a power of two of at most ")
+           << most << ", found " << *alignment;
   return success();
 }
 

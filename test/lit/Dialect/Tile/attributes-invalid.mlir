@@ -120,6 +120,15 @@ gpu.module @m {
 
 // -----
 
+gpu.module @m [#rocdl.target<chip = "gfx942">] {
+  // expected-error @below {{'tile.threads' expects an i32 from 64 to 1024 that is a multiple of 64, the threads of a wave, found 96 : i32}}
+  gpu.func @k() kernel attributes {tile.threads = 96 : i32} {
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   // expected-error @below {{'tile.cluster' expects array<i32: x, y, z> with 1 to 16 blocks, found array<i32: 2, 1>}}
   gpu.func @k() kernel attributes {tile.cluster = array<i32: 2, 1>} {

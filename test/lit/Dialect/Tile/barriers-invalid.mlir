@@ -84,8 +84,16 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.copy_group_wait' op attribute 'pending' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  // expected-error @below {{'tile.copy_group_wait' op attribute 'pending' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative whose maximum value is 1023}}
   tile.copy_group_wait {pending = -1 : i64}
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'tile.copy_group_wait' op attribute 'pending' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative whose maximum value is 1023}}
+  tile.copy_group_wait {pending = 4294967296 : i64}
   return
 }
 

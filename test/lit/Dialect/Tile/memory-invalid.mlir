@@ -58,8 +58,16 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @below {{'tile.alloc_shared' op alignment has to be a power of two, found 48}}
+  // expected-error @below {{'tile.alloc_shared' op alignment has to be a power of two of at most 65536, found 48}}
   %a = tile.alloc_shared {alignment = 48 : i64} : memref<4xf32, #gpu.address_space<workgroup>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @below {{'tile.alloc_shared' op alignment has to be a power of two of at most 65536, found 4611686018427387904}}
+  %a = tile.alloc_shared {alignment = 4611686018427387904 : i64} : memref<4xf32, #gpu.address_space<workgroup>>
   return
 }
 

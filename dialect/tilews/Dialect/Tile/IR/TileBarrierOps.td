@@ -199,7 +199,7 @@ def Tile_CopyGroupWaitOp : Tile_Op<"copy_group_wait"> {
     tile.copy_group_wait {pending = 2 : i64}
     ```
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let arguments = (ins Tile_PendingCount<>:$pending);
   let assemblyFormat = "attr-dict";
 }
 

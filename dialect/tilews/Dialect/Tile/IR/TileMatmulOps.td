@@ -102,7 +102,7 @@ def Tile_GemmWaitOp : Tile_Op<"gemm_wait", [
     ```
   }];
   let arguments = (ins Variadic<Tile_Fragment>:$fragments,
-    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$pending);
+    DefaultValuedAttr<Tile_PendingCount<>, "0">:$pending);
   let results = (outs Variadic<Tile_Fragment>:$results);
   let assemblyFormat = "($fragments^)? attr-dict (`:` type($results)^)?";
 }

@@ -21,6 +21,10 @@ include "mlir/IR/OpBase.td"
 class Tile_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, opMnemonic, traits>;
 
+/// How many groups or matmuls a wait leaves pending.
+class Tile_PendingCount<Attr attr = I64Attr> : ConfinedAttr<attr, [
+    IntNonNegative, IntMaxValue<1023>]>;
+
 //===----------------------------------------------------------------------===//
 // Types of operands and results
 //===----------------------------------------------------------------------===//

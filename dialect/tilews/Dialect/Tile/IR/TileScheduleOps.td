@@ -159,7 +159,7 @@ def Tile_CommitOp : Tile_TransactionOp<"commit"> {
 }
 
 def Tile_WaitOp : Tile_TransactionOp<"wait", (ins
-    ConfinedAttr<OptionalAttr<I64Attr>, [IntNonNegative]>:$pending,
+    Tile_PendingCount<OptionalAttr<I64Attr>>:$pending,
     UnitAttr:$proxy_fence)> {
   let summary = "wait until the fill of a slot is complete";
   let description = [{

@@ -27,7 +27,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
       tile.commit %ch[%p] : !channel
       %pn = tile.advance %p : !cursor
       tile.commit_group
-      tile.wait %ch[%q] {pending = 65536 : i64} : !channel
+      tile.wait %ch[%q] {pending = 1023 : i64} : !channel
       %b = tile.slot %as[%q] : !buffer -> !slot
       %x = tile.load %b : !slot -> !tile
       tile.release %ch[%q] : !channel
