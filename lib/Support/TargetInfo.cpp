@@ -109,6 +109,16 @@ static StringRef getChip(gpu::GPUModuleOp module) {
   return {};
 }
 
+StringRef TargetInfo::describeFp8() const {
+  if (isNVIDIA() ? arch >= 89 : arch == 0x950 || arch >= 0x1200)
+    return "; its types of fp8 are 'f8E4M3FN' and 'f8E5M2' (in Python, tl.e4m3 "
+           "and tl.e5m2)";
+  if (isAMD() && arch == 0x942)
+    return "; its types of fp8 are 'f8E4M3FNUZ' and 'f8E5M2FNUZ' (in Python, "
+           "tl.e4m3 and tl.e5m2 stand for them)";
+  return ", which has no fp8";
+}
+
 unsigned TargetInfo::getWarpSize(Operation *op) {
   auto module = op->getParentOfType<gpu::GPUModuleOp>();
   StringRef chip = module ? getChip(module) : StringRef();

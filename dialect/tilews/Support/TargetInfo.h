@@ -55,6 +55,8 @@ struct TargetInfo {
            (arch == 0x908 || arch == 0x90a || arch == 0x942 || arch == 0x950);
   }
   bool hasWmma() const { return isAMD() && arch >= 0x1100; }
+  /// Says which types of fp8 the chip converts, as the end of an error.
+  llvm::StringRef describeFp8() const;
 
   /// Returns the names of all known chips.
   static llvm::ArrayRef<llvm::StringLiteral> getKnownChips();

@@ -161,18 +161,6 @@ struct ExtractPattern : TilePattern<tensor::ExtractOp> {
   }
 };
 
-/// Says which types of fp8 a chip converts.
-static StringRef describeFp8(const TargetInfo &info) {
-  if (info.isNVIDIA() ? info.arch >= 89
-                      : info.arch == 0x950 || info.arch >= 0x1200)
-    return "; its types of fp8 are 'f8E4M3FN' and 'f8E5M2' (in Python, tl.e4m3 "
-           "and tl.e5m2)";
-  if (!info.isNVIDIA() && info.arch == 0x942)
-    return "; its types of fp8 are 'f8E4M3FNUZ' and 'f8E5M2FNUZ' (in Python, "
-           "tl.e4m3 and tl.e5m2 stand for them)";
-  return ", which has no fp8";
-}
-
 /// Converts from and to fp8 by way of f32 and the target's instructions.
 template <typename OpT>
 struct Fp8CastPattern : TilePattern<OpT> {
@@ -205,7 +193,7 @@ struct Fp8CastPattern : TilePattern<OpT> {
     if (!value)
       return op.emitError("cannot convert ")
              << from << " to " << to << " on " << this->getTarget().info.chip
-             << describeFp8(this->getTarget().info);
+             << this->getTarget().info.describeFp8();
     if (scalar)
       value = vector::ExtractOp::create(b, value, int64_t(0));
     rewriter.replaceOp(op, value);

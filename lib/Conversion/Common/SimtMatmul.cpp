@@ -183,7 +183,8 @@ struct SimtGemmPattern : TilePattern<GemmOp> {
         });
     if (failed(result))
       return op.emitError("cannot compute with ")
-             << op.getLhsElementType() << " on " << getTarget().info.chip;
+             << op.getLhsElementType() << " on " << getTarget().info.chip
+             << getTarget().info.describeFp8();
     rewriter.replaceOp(op, *result);
     return success();
   }
@@ -248,7 +249,8 @@ struct SimtGemmSpPattern : TilePattern<GemmSpOp> {
                         op.getClearAccumulator(), readGroup);
     if (failed(result))
       return op.emitError("cannot compute with ")
-             << op.getLhsElementType() << " on " << getTarget().info.chip;
+             << op.getLhsElementType() << " on " << getTarget().info.chip
+             << getTarget().info.describeFp8();
     rewriter.replaceOp(op, *result);
     return success();
   }
