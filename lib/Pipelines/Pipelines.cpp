@@ -139,7 +139,7 @@ static constexpr char kToBarriers[] =
 static constexpr char kLLVMPasses[] =
     "cse,"
     "tile-expand-math,"
-    "lower-affine,"
+    "tile-expand-affine,"
     "tile-expand-control-flow,"
     "convert-tile-threads-to-llvm{{index-bitwidth={0}},"
     "reconcile-unrealized-casts,"

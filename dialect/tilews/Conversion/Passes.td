@@ -119,6 +119,29 @@ def ExpandMathPass : Pass<"tile-expand-math", "::mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def ExpandAffinePass : Pass<"tile-expand-affine", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Compute affine operations by plain arithmetic";
+  let description = [{
+    Does what upstream's `--lower-affine` does, without its promise that
+    multiplications do not overflow: arithmetic of a kernel has a result for all operands.
+
+    ```mlir
+    %at = affine.apply affine_map<(d0) -> (d0 * 3)>(%i)
+    ```
+
+    becomes
+
+    ```mlir
+    %c3 = arith.constant 3 : index
+    %at = arith.muli %i, %c3 : index
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def ExpandControlFlowPass
     : Pass<"tile-expand-control-flow", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn loops and guards into branches between blocks";

@@ -12,7 +12,7 @@ from tilews import compiler, passmanager
 # The passes after scheduling; the kernels state what the earlier passes choose.
 LOWER = (
     "builtin.module(gpu.module(tile-infer-layouts,tile-plan-shared-memory,"
-    "tile-insert-barriers,tile-lower-channels,convert-tile-to-nvvm,cse,tile-expand-math,lower-affine,"
+    "tile-insert-barriers,tile-lower-channels,convert-tile-to-nvvm,cse,tile-expand-math,tile-expand-affine,"
     "tile-expand-control-flow,convert-tile-threads-to-llvm,reconcile-unrealized-casts,"
     "canonicalize,cse,convert-nvvm-to-llvm))"
 )

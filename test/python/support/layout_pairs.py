@@ -112,7 +112,7 @@ def lowering(target: str) -> str:
         f"convert-tile-to-{name}",
         "cse",
         "tile-expand-math",
-        "lower-affine",
+        "tile-expand-affine",
         "tile-expand-control-flow",
         "convert-tile-threads-to-llvm",
         "reconcile-unrealized-casts",

@@ -26,7 +26,7 @@ gpu.module @kernels {
     %bx = gpu.block_id x
     %by = gpu.block_id y
     %m = arith.muli %by, %c64 : index
-    %n = arith.muli %bx, %c32 : index
+    %n = affine.apply affine_map<(d0) -> (d0 * 32)>(%bx)
     %as = tile.alloc_shared : !A
     %bs = tile.alloc_shared : !B
     %steps = arith.ceildivsi %k, %c16 : index
