@@ -17,6 +17,7 @@ import ast
 import builtins
 import dataclasses
 import functools
+import re
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
@@ -28,7 +29,7 @@ from ..language.control.roles import Channel
 from ..language.values import Buffer, BufferRegion, Value, describe
 from .breakpoints import build_breakpoint
 from .frame import CallFrame
-from .hints import argument_hint, library_hint, library_of, name_hint
+from .hints import argument_hint, library_hint, library_of, name_hint, public_name
 from .source import SourceFunction, from_python
 
 _MAX_DEPTH = 64
@@ -198,6 +199,13 @@ class CallResolver:
             raise LanguageError(f"{describe(callee)} cannot be called", hint)
         try:
             return callee(*args, **kwargs)
+        except LanguageError as error:
+            # Functions of the language are composed of others, which raise it.
+            name = public_name(callee)
+            if name is None:
+                raise
+            message = re.sub(r"^tl\.\w+", f"tl.{name}", error.message)
+            raise LanguageError(message, error.hint) from error
         except TypeError:
             function = getattr(callee, "__func__", callee)
             found = _is_ours_to_call(function) and argument_hint(callee, args, kwargs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Iterable
 from types import MethodType, ModuleType
@@ -193,6 +194,17 @@ def _without_types(signature: inspect.Signature) -> str:
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
     return str(signature.replace(parameters=parameters, return_annotation=empty))
+
+
+@functools.cache
+def _public_names() -> dict[int, str]:
+    """The names of the functions of the language, by their identity."""
+    return {id(getattr(language, name)): name for name in language.__all__}
+
+
+def public_name(callee: Any) -> str | None:
+    """The name that users write for a function of the language, after ``tl.``."""
+    return _public_names().get(id(callee))
 
 
 def library_of(callee: Any) -> str | None:

@@ -32,6 +32,18 @@ def test_fragments_that_are_put_together_fit():
     check(three, "tl.topk: k is a power of two, found 3")
 
 
+def test_errors_name_the_function_that_was_called():
+    def clamp(A: tl.Tensor["M", tl.f16]):
+        return tl.clamp(A, 0.0, 1.0)  # HERE
+
+    def types(A: tl.Tensor["M", tl.f16]):
+        x = tl.zeros((8,), tl.f16)
+        return tl.clamp(x, tl.zeros((8,), tl.f32), 1.0)  # HERE
+
+    check(clamp, "tl.clamp: expected a fragment, a scalar or a number, found")
+    check(types, "tl.clamp: operands have types f16 and f32")
+
+
 def test_functions_of_bits_take_integers():
     def real(A: tl.Tensor["M", tl.f16]):
         return tl.popcount(tl.zeros((8, 4), tl.f16))  # HERE
