@@ -75,7 +75,7 @@ format: .venv/installed
 	.venv/bin/ruff format
 
 # The checks that take hours, each also alone: make nightly-tidy.
-NIGHTLY := tidy includes sanitizers mutation random-mutation enumeration spin scaling fuzz coverage
+NIGHTLY := tidy includes sanitizers valgrind mutation random-mutation enumeration spin scaling fuzz coverage
 .PHONY: $(NIGHTLY:%=nightly-%)
 nightly: $(NIGHTLY:%=nightly-%)
 
@@ -86,9 +86,10 @@ nightly-includes: .venv/installed
 	.ci/check-includes
 
 nightly-sanitizers: .venv/installed
-	cmake --preset asan
-	cmake --build --preset asan --target tilews-all
-	TILEWS_BUILD_DIR=build/asan .venv/bin/python -m pytest test/lit $(PYTEST_ARGS)
+	.ci/sanitizers
+
+nightly-valgrind: build
+	.ci/valgrind
 
 # The table may not become worse; the difference is the result.
 nightly-mutation: mutation

@@ -1,9 +1,16 @@
 # How libTilewsCore.so gets MLIR, LLVM and lld: see TILEWS_LINK.
 
+# The runtime of the sanitizers is a library, which Python can preload.
+if(LLVM_USE_SANITIZER)
+  add_link_options(-shared-libasan)
+  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-runtime-dir
+    OUTPUT_VARIABLE TILEWS_RUNTIME_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+
 # Every library and tool of the package finds its neighbours from its own place,
 # in the build tree and installed alike; with dylib, LLVM's where it was found.
 function(tilews_set_rpath target)
-  set(_rpath ${ARGN})
+  set(_rpath ${ARGN} ${TILEWS_RUNTIME_DIR})
   if(TILEWS_LINK STREQUAL "dylib")
     list(APPEND _rpath "${LLVM_LIBRARY_DIR}")
   endif()
