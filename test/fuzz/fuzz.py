@@ -1,24 +1,19 @@
 """Feeds mutated .mlir to the parser, the verifiers and the passes.
 
 An input may be refused with an error; it must not crash the process or hang.
-Inputs are made from a number, so the same numbers repeat a run exactly:
+Inputs are made from a number, so the same numbers repeat a run exactly. With a state,
+a run that is interrupted goes on where it was:
 
-    python test/fuzz/fuzz.py --count 100000
+    python test/fuzz/fuzz.py --count 100000 --state build/fuzz.json
     python test/fuzz/fuzz.py --first 4711 --count 1 --show
 """
 
 import argparse
-import concurrent.futures
-import dataclasses
-import multiprocessing
+import functools
 import os
 import random
-import resource
-import signal
 import sys
-import time
-from collections import Counter
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 from text_mutator import Mutator, read_seeds
@@ -26,6 +21,9 @@ from text_mutator import Mutator, read_seeds
 ROOT = Path(__file__).parents[2]
 BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
 sys.path.insert(0, str(BUILD / "python_packages"))
+
+from tilews.fuzz import apart  # noqa: E402 (found by the path above)
+from tilews.fuzz.long_run import LongRun  # noqa: E402
 
 #: From tile IR to the LLVM dialect, each for its own vendor's targets.
 PIPELINES = ("tilews-to-nvvm", "tilews-to-rocdl")
@@ -68,24 +66,21 @@ DESCRIPTIONS = {
 }
 
 #: The memory that a worker may take beyond what it has at the start, in bytes.
-MEMORY = 4 << 30
-#: A worker makes a new context after this number of inputs.
+MEMORY = 2 << 30
+#: Seconds for one input, inputs for one worker, and for one context.
+TIMEOUT = 10.0
+LIFETIME = 10_000
 CONTEXT_LIFE = 200
 
+#: The number of an input, or a text.
+Input = int | str
 
+
+@functools.cache
 def make_mutator() -> Mutator:
     """The source of inputs: the lit tests, and whole kernels more often."""
     kernels = read_seeds(Path(__file__).parent / "seeds")
     return Mutator(read_seeds(ROOT / "test" / "lit") + 100 * kernels)
-
-
-@dataclasses.dataclass
-class CrashingInput:
-    """An input that crashed or hung, and what happened."""
-
-    number: int
-    kind: str
-    text: str
 
 
 class Checker:
@@ -147,88 +142,48 @@ class Checker:
         return "converted" if any(whole) else "conversion"
 
 
-def _limit_memory() -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * os.sysconf("SC_PAGESIZE") + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+@functools.cache
+def _checker() -> Checker:
+    return Checker()
 
 
-def _work(inputs, progress, counts) -> None:
-    """Runs `inputs`, an iterable of numbers and texts, in a worker process.
-
-    Stores the number of inputs that it has begun in `progress`, and the number of
-    inputs that ended at each of STAGES in `counts`.
-    """
-    # Crashes write their stacks to the standard error; Python errors pass through.
-    errors = os.fdopen(os.dup(2), "w", buffering=1)
-    sys.stderr = errors
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    checker = Checker()
-    _limit_memory()
-    for text in inputs:
-        progress.value += 1
-        counts[STAGES.index(checker.check(text))] += 1
+def _text(item: Input) -> str:
+    return item if isinstance(item, str) else make_mutator().make(item)
 
 
-def watch(inputs, timeout: float) -> tuple[str | None, int, list[int]]:
-    """Runs `inputs` in a separate process until the first one crashes or hangs.
-
-    Returns the failure (None if there was none), the number of inputs that were
-    begun, and how many ended at each of STAGES.
-    """
-    progress = multiprocessing.Value("q", 0, lock=False)
-    counts = multiprocessing.Array("q", len(STAGES), lock=False)
-    process = multiprocessing.Process(target=_work, args=(inputs, progress, counts))
-    process.start()
-    seen, since = -1, time.monotonic()
-    while process.is_alive():
-        process.join(0.2)
-        if progress.value != seen:
-            seen, since = progress.value, time.monotonic()
-        elif time.monotonic() - since > timeout:
-            process.kill()
-            process.join()
-            return f"hang (over {timeout:g} s)", progress.value, list(counts)
-    code = process.exitcode
-    if code == 0:
-        return None, progress.value, list(counts)
-    kind = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return kind, progress.value, list(counts)
+def _begin() -> None:
+    apart.silence()
+    _checker()
+    apart.limit_memory(MEMORY)
 
 
-def fuzz(numbers: range, timeout: float = 10.0) -> tuple[Counter, list[CrashingInput]]:
-    """Runs the inputs of `numbers` in another process.
-
-    Returns how many inputs ended at each stage, and the inputs that failed.
-    """
-    mutator = make_mutator()
-    stages: Counter = Counter()
-    findings = []
-    while numbers:
-        kind, begun, counts = watch(map(mutator.make, numbers), timeout)
-        stages.update(dict(zip(STAGES, counts, strict=True)))
-        if kind is not None:
-            if not begun:
-                raise RuntimeError(f"a worker could not start: {kind}")
-            number = numbers[begun - 1]
-            findings.append(CrashingInput(number, kind, mutator.make(number)))
-        numbers = numbers[begun:]
-    return +stages, findings
+def fuzz(items: Iterable[Input], jobs: int = 1, timeout: float = TIMEOUT):
+    """Yields each input, and the stage where it ended or its failure."""
+    make_mutator()  # Processes are copies of this one.
+    return apart.run(
+        lambda item: _checker().check(_text(item)),
+        items,
+        jobs=jobs,
+        timeout=timeout,
+        lifetime=LIFETIME,
+        begin=_begin,
+    )
 
 
-def minimize(finding: CrashingInput, timeout: float = 10.0) -> str:
-    """Removes lines as long as the rest still fails at the same stage."""
-    lines = finding.text.splitlines()
+def _fails_alike(text: str, failure: apart.Failure, timeout: float) -> bool:
+    ((_, found),) = fuzz([text], timeout=timeout)
+    return found == failure
+
+
+def minimize(text: str, failure: apart.Failure, timeout: float) -> str:
+    """Removes lines as long as the rest still fails alike."""
+    lines = text.splitlines()
     size = max(len(lines) // 2, 1)
     while size:
         start = 0
         while start < len(lines):
             fewer = lines[:start] + lines[start + size :]
-            text = "\n".join(fewer) + "\n"
-            if fewer and watch([text], timeout)[0] == finding.kind:
+            if fewer and _fails_alike("\n".join(fewer) + "\n", failure, timeout):
                 lines = fewer
             else:
                 start += size
@@ -240,37 +195,44 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--first", type=int, default=0, help="first input's number")
     parser.add_argument("--count", type=int, default=100_000, help="inputs to run")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--timeout", type=float, default=10.0, help="seconds an input")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, help="seconds an input"
+    )
+    parser.add_argument("--state", type=Path, help="file with what was found so far")
     parser.add_argument("--save", type=Path, help="folder for inputs that go wrong")
     parser.add_argument("--show", action="store_true", help="only print the inputs")
     args = parser.parse_args()
 
-    numbers = range(args.first, args.first + args.count)
     if args.show:
-        mutator = make_mutator()
-        for number in numbers:
-            print(f"// {number}\n{mutator.make(number)}")
+        for number in range(args.first, args.first + args.count):
+            print(f"// {number}\n{make_mutator().make(number)}")
         return 0
 
-    start = time.monotonic()
-    shares = [numbers[i :: args.workers] for i in range(args.workers)]
-    with concurrent.futures.ProcessPoolExecutor(args.workers) as pool:
-        results = list(pool.map(partial(fuzz, timeout=args.timeout), shares))
-    seconds = time.monotonic() - start
-    stages = sum((stages for stages, _ in results), Counter())
-    findings = [finding for _, found in results for finding in found]
-
-    print(f"{len(numbers)} inputs in {seconds:.0f} s, {len(findings)} went wrong")
+    known = LongRun(args.state, args.first)
+    failures: dict[int, apart.Failure] = {}
+    try:
+        for number, found in known.run(
+            args.count, lambda numbers: fuzz(numbers, args.jobs, args.timeout)
+        ):
+            if isinstance(found, apart.Failure):
+                failures[number] = found
+                known.findings[str(number)] = f"{found.kind}: {found.message}"
+            else:
+                known.outcomes[found] += 1
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(f"{known.next} inputs in {known.seconds:.0f} s, {len(failures)} went wrong")
     for stage in STAGES:
-        print(f"  {stages[stage]:8}  {DESCRIPTIONS.get(stage, 'stopped by ' + stage)}")
-    for finding in findings:
-        text = minimize(finding, args.timeout)
-        print(f"\n// input {finding.number}: {finding.kind}\n{text}")
+        stopped = DESCRIPTIONS.get(stage, "stopped by " + stage)
+        print(f"  {known.outcomes[stage]:8}  {stopped}")
+    for number, failure in failures.items():
+        text = minimize(make_mutator().make(number), failure, args.timeout)
+        print(f"\n// input {number}: {failure.message}\n{text}")
         if args.save:
             args.save.mkdir(parents=True, exist_ok=True)
-            (args.save / f"{finding.number}.mlir").write_text(text)
-    return 1 if findings else 0
+            (args.save / f"{number}.mlir").write_text(text)
+    return 1 if known.findings else 0
 
 
 if __name__ == "__main__":

@@ -8,11 +8,8 @@ the next run takes the next sequences:
 """
 
 import argparse
-import json
 import os
-import resource
 import sys
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 import api_calls
 from kernels import pipelined_zoo
 from tilews.fuzz import apart
+from tilews.fuzz.long_run import LongRun
 
 ROOT = Path(__file__).parents[2]
 #: Seconds for one sequence, sequences for one process.
@@ -35,34 +33,20 @@ CASES = [
 ]
 
 
+def _begin() -> None:
+    apart.limit_memory(MEMORY)
+    apart.silence()
+
+
 def _work(number: int) -> dict[str, int]:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if soft == resource.RLIM_INFINITY:
-        limit = pages * os.sysconf("SC_PAGESIZE") + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
     return api_calls.run(number, CASES)
 
 
 def fuzz(numbers: Iterable[int], jobs: int = 1, timeout: float = TIMEOUT):
     """Yields each number, and its counts or its failure."""
-    return apart.run(_work, numbers, jobs=jobs, timeout=timeout, lifetime=LIFETIME)
-
-
-def _read(state: Path) -> dict:
-    if state.exists():
-        return json.loads(state.read_text())
-    return {"next": 0, "findings": {}, "calls": {}}
-
-
-def _write(state: Path, known: dict) -> None:
-    state.parent.mkdir(parents=True, exist_ok=True)
-    fresh = state.with_suffix(".new")
-    fresh.write_text(json.dumps(known, indent=1))
-    fresh.replace(state)
+    return apart.run(
+        _work, numbers, jobs=jobs, timeout=timeout, lifetime=LIFETIME, begin=_begin
+    )
 
 
 def main() -> int:
@@ -82,29 +66,20 @@ def main() -> int:
         print(api_calls.run(args.only, CASES))
         return 0
 
-    known = _read(args.state)
-    first = known["next"]
-    calls = Counter(known["calls"])
-    waiting = set(range(first, first + args.count))
-    results = fuzz(sorted(waiting), args.jobs, args.timeout)
+    known = LongRun(args.state)
     try:
-        for done, (number, result) in enumerate(results, 1):
-            waiting.discard(number)
+        for number, result in known.run(
+            args.count, lambda numbers: fuzz(numbers, args.jobs, args.timeout)
+        ):
             if isinstance(result, apart.Failure):
-                known["findings"][str(number)] = f"{result.kind}: {result.message}"
+                known.findings[str(number)] = f"{result.kind}: {result.message}"
                 print(f"{number}: {result.kind}: {result.message}", flush=True)
             else:
-                calls.update(result)
-            # Those below the first one that waits are done.
-            known["next"] = min(waiting, default=first + args.count)
-            known["calls"] = calls
-            if done % 100 == 0:
-                _write(args.state, known)
+                known.outcomes.update(result)
     except KeyboardInterrupt:
         print("interrupted")
-    _write(args.state, known)
-    print(f"{known['next']} sequences, {len(known['findings'])} findings")
-    return 1 if known["findings"] else 0
+    print(known.describe("sequences"))
+    return 1 if known.findings else 0
 
 
 if __name__ == "__main__":

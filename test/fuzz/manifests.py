@@ -1,14 +1,14 @@
 """Feeds mutated launch manifests to the launcher.
 
 A manifest is refused with a LaunchError that names the key, or its kernel is launched
-on a driver that only records. Nothing else may happen. Inputs are made from a number:
+on a driver that only records. Nothing else may happen. Inputs are made from a number.
+With a state, a run that is interrupted goes on where it was:
 
-    python test/fuzz/manifests.py --count 1000000
+    python test/fuzz/manifests.py --count 1000000 --state build/manifests.json
     python test/fuzz/manifests.py --first 4711 --count 1 --show
 """
 
 import argparse
-import concurrent.futures
 import copy
 import ctypes
 import json
@@ -16,7 +16,7 @@ import math
 import os
 import random
 import sys
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ BUILD = Path(os.environ.get("TILEWS_BUILD_DIR", ROOT / "build/dev"))
 sys.path.insert(0, str(BUILD / "python_packages"))
 
 from tilews import runtime  # noqa: E402 (found by the path above)
+from tilews.fuzz import apart  # noqa: E402
+from tilews.fuzz.long_run import LongRun  # noqa: E402
 from tilews.runtime import LaunchError  # noqa: E402
 from tilews.runtime.launch import Launcher  # noqa: E402
 
@@ -32,6 +34,13 @@ SEEDS = [
     path.read_text()
     for path in sorted((Path(__file__).parent / "manifests").glob("*.json"))
 ]
+
+#: Manifests that are done together, and the seconds for them.
+TOGETHER = 100
+TIMEOUT = 10.0
+#: How often a process does so, and its memory beyond what it has at the start.
+LIFETIME = 1000
+MEMORY = 2 << 30
 
 #: Values that take the place of others, or are inserted.
 VALUES = (
@@ -161,40 +170,61 @@ def launch(manifest: Any) -> str:
     return "launched"
 
 
-def fuzz(numbers: range) -> tuple[Counter[str], list[str]]:
-    """The outcomes of inputs, and what should not have happened."""
-    outcomes: Counter[str] = Counter()
-    findings = []
-    for number in numbers:
-        try:
-            outcomes[launch(mutate(number))] += 1
-        except Exception as error:
-            findings.append(f"{number}: {type(error).__name__}: {error}"[:300])
-    return outcomes, findings
+def _work(numbers: Sequence[int]) -> list[str | apart.Failure]:
+    return [_try(number) for number in numbers]
 
 
-def main() -> None:
+def _try(number: int) -> str | apart.Failure:
+    try:
+        return launch(mutate(number))
+    except Exception as error:
+        return apart.Failure("wrong", f"{type(error).__name__}: {error}"[:300])
+
+
+def fuzz(numbers: Sequence[int], jobs: int = 1):
+    """Yields each number, and the outcome or what should not have happened.
+
+    A crash or a hang is that of all numbers which were done together.
+    """
+    parts = [numbers[i : i + TOGETHER] for i in range(0, len(numbers), TOGETHER)]
+    for part, found in apart.run(
+        _work, parts, jobs=jobs, timeout=TIMEOUT, lifetime=LIFETIME, begin=_begin
+    ):
+        failed = isinstance(found, apart.Failure)
+        yield from zip(part, [found] * len(part) if failed else found, strict=True)
+
+
+def _begin() -> None:
+    apart.limit_memory(MEMORY)
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=20000)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--show", action="store_true", help="print the inputs")
+    parser.add_argument("--state", type=Path, help="file with what was found so far")
+    parser.add_argument("--show", action="store_true", help="only print the inputs")
     options = parser.parse_args()
-    numbers = range(options.first, options.first + options.count)
     if options.show:
-        for number in numbers:
+        for number in range(options.first, options.first + options.count):
             print(number, json.dumps(mutate(number), default=repr))
-    shares = [numbers[i : i + 2000] for i in range(0, len(numbers), 2000)]
-    outcomes: Counter[str] = Counter()
-    findings: list[str] = []
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for found, wrong in pool.map(fuzz, shares):
-            outcomes += found
-            findings += wrong
-    print(", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common()))
-    print(*findings[:20], f"{len(findings)} findings", sep="\n")
-    sys.exit(bool(findings))
+        return 0
+    known = LongRun(options.state, options.first)
+    try:
+        for number, found in known.run(
+            options.count, lambda numbers: fuzz(numbers, options.jobs)
+        ):
+            if isinstance(found, apart.Failure):
+                known.findings[str(number)] = found.message
+                print(f"{number}: {found.message}", flush=True)
+            else:
+                known.outcomes[found] += 1
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(known.describe("manifests"))
+    return 1 if known.findings else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

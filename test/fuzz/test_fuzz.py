@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import manifests
-from fuzz import DESCRIPTIONS, fuzz, watch
+from fuzz import DESCRIPTIONS, fuzz
 from text_mutator import Mutator, read_seeds
+from tilews.fuzz import apart
+from tilews.fuzz.long_run import LongRun
 
 #: A minute of one processor, in parts that run side by side.
 SHARES = [range(first, first + 1600) for first in range(0, 6400, 1600)]
@@ -18,20 +21,36 @@ SHARES = [range(first, first + 1600) for first in range(0, 6400, 1600)]
 
 @pytest.mark.parametrize("numbers", SHARES, ids=str)
 def test_nothing_crashes(numbers):
-    stages, findings = fuzz(numbers)
-    assert not findings, "\n".join(
-        f"// input {f.number}: {f.kind}\n{f.text}" for f in findings
-    )
-    assert sum(stages.values()) == len(numbers)
+    stages = Counter()
+    for number, found in fuzz(numbers):
+        assert not isinstance(found, apart.Failure), f"input {number}: {found}"
+        stages[found] += 1
     # If all mutations failed to parse, or changed nothing, the fuzzer would be blind.
     assert all(stages[stage] > len(numbers) // 20 for stage in DESCRIPTIONS), stages
 
 
 def test_seeds_as_they_are():
     seeds = sorted(set(read_seeds(Path(__file__).parent / "seeds")))
-    kind, begun, _ = watch(seeds, timeout=20)
-    assert kind is None, f"{kind}:\n{seeds[begun - 1]}"
-    assert begun == len(seeds)
+    for seed, found in fuzz(seeds, timeout=20):
+        assert not isinstance(found, apart.Failure), f"{found}:\n{seed}"
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    state = tmp_path / "state.json"
+
+    def run(count, stop=None):
+        known = LongRun(state)
+        for number, found in known.run(count, lambda n: ((i, "ran") for i in n)):
+            if number == stop:
+                raise KeyboardInterrupt
+            known.outcomes[found] += 1
+
+    with pytest.raises(KeyboardInterrupt):
+        run(10, stop=4)
+    assert json.loads(state.read_text())["next"] == 4
+    run(3)
+    assert LongRun(state).next == 7
+    assert LongRun(state).outcomes == {"ran": 7}
 
 
 def test_inputs_are_repeatable():
@@ -43,8 +62,10 @@ def test_inputs_are_repeatable():
 
 @pytest.mark.parametrize("numbers", [range(10000), range(10000, 20000)], ids=str)
 def test_manifests_are_refused_or_launched(numbers):
-    outcomes, findings = manifests.fuzz(numbers)
-    assert not findings, "\n".join(findings)
+    outcomes = Counter()
+    for number, found in manifests.fuzz(numbers):
+        assert not isinstance(found, apart.Failure), f"{number}: {found}"
+        outcomes[found] += 1
     for outcome in ("manifest", "arguments", "launched"):
         assert outcomes[outcome] > len(numbers) // 500, outcomes
 

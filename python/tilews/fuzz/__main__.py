@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 import os
 import pathlib
-import time
 
 import click
 
@@ -16,6 +14,7 @@ from ..errors import CompileError
 from . import processes
 from .check import CHIPS, Finding, Options, with_target
 from .generator import generate
+from .long_run import LongRun
 from .program import Program
 from .reduce import reduce
 
@@ -52,7 +51,8 @@ def _check_options(save: str | None, show: bool) -> None:
     if not save:
         refuse_ignored({"reduces": "makes smaller what --save writes: give both"})
     if show:
-        names = ("chips", "rotates", "jobs", "reference_every", "emit_every", "save")
+        names = ("chips", "rotates", "jobs", "reference_every", "emit_every", "save",
+                 "state")  # fmt: skip
         refuse_ignored(dict.fromkeys(names, "does not go with --show"))
     try:
         if save:
@@ -104,6 +104,11 @@ def _check_options(save: str | None, show: bool) -> None:
     help="Folder for kernels of findings.",
 )
 @click.option("--reduce", "reduces", is_flag=True, help="Make what is saved smaller.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=pathlib.Path),
+    help="File with what was found so far; a run goes on where it ended.",
+)
 @click.option("--show", is_flag=True, help="Print the kernels and check nothing.")
 def main(
     seeds: range,
@@ -114,12 +119,14 @@ def main(
     emit_every: int,
     save: str | None,
     reduces: bool,
+    state: pathlib.Path | None,
     show: bool,
 ) -> None:
     """Check that the passes keep what random kernels compute.
 
     \b
     python -m tilews.fuzz --seeds 0:1000 --chip sm_90a
+    python -m tilews.fuzz --seeds 0:20000 --rotate --state build/kernels.json
     python -m tilews.fuzz --seeds 4711 --show
     """
     _check_options(save, show)
@@ -128,31 +135,29 @@ def main(
             click.echo(generate(seed).text)
         return
     options = Options(chips or CHIPS, reference_every, emit_every, rotates)
-    counts: collections.Counter[str] = collections.Counter()
+    known = LongRun(state, seeds.start)
     found: list[Finding] = []
-
-    def progress(seed: int, findings: list[Finding]) -> None:
-        counts["kernels"] += 1
+    for seed, findings in known.run(
+        seeds.stop - known.next, lambda left: processes.run(left, options, jobs)
+    ):
+        known.outcomes["kernels"] += 1
         for finding in findings:
-            counts[finding.kind] += 1
+            known.outcomes[finding.kind] += 1
             click.echo(str(finding))
-            if save and finding.kind != "invalid":
+            if finding.kind != "invalid":
+                known.findings[f"{seed} {finding.kind}"] = str(finding)
                 found.append(finding)
-
-    start = time.monotonic()
-    processes.run(seeds, options, jobs, progress)
-    seconds = time.monotonic() - start
-    for finding in found:
+    for finding in found if save else ():
         program = generate(finding.seed)
         if reduces:
             program = reduce(program, finding, options)
-        if save:  # Otherwise nothing was collected.
-            _save(pathlib.Path(save), program, finding)
-    total, invalid = counts.pop("kernels"), counts.pop("invalid", 0)
+        _save(pathlib.Path(save or ""), program, finding)
+    counts = dict(known.outcomes)
+    total, invalid = counts.pop("kernels", 0), counts.pop("invalid", 0)
     kinds = ", ".join(f"{n} {kind}" for kind, n in counts.items()) or "none"
     click.echo(
         f"{total} kernels on {', '.join(options.chips)}{' in rotation' * rotates} in "
-        f"{seconds:.0f} s; "
+        f"{known.seconds:.0f} s; "
         f"{invalid} of them read what was never written; findings: {kinds}"
     )
     raise SystemExit(bool(counts))

@@ -6,6 +6,8 @@ import dataclasses
 import itertools
 import multiprocessing
 import os
+import pathlib
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -35,12 +37,14 @@ class Failure:
 class _Worker(Generic[Item, Result]):
     """A process that does one item at a time."""
 
-    def __init__(self, work: Callable[[Item], Result], item: Item) -> None:
+    def __init__(
+        self, work: Callable[[Item], Result], item: Item, begin: Callable[[], None]
+    ) -> None:
         # A copy of this process starts faster than a new one.
         context = multiprocessing.get_context("fork")
         self.results, theirs = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(work, theirs, os.getpid()), daemon=True
+            target=_serve, args=(work, theirs, os.getpid(), begin), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -78,6 +82,7 @@ def run(
     jobs: int,
     timeout: float,
     lifetime: int,
+    begin: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Item, Result | Failure]]:
     """Does work on items in other processes.
 
@@ -88,6 +93,7 @@ def run(
         jobs: The number of processes.
         timeout: Seconds for one item. A process that takes longer is killed.
         lifetime: Items for one process. The next ones are for a new process.
+        begin: is called in each process before its first item.
 
     Yields:
         Each item and its result, in the order in which they are ready.
@@ -98,7 +104,7 @@ def run(
     try:
         while True:
             for item in itertools.islice(left, jobs - len(busy)):
-                worker = idle.pop() if idle else _Worker(work, item)
+                worker = idle.pop() if idle else _Worker(work, item, begin)
                 worker.start(item, timeout)
                 busy.append(worker)
             if not busy:
@@ -127,11 +133,29 @@ def _wait(workers: list[_Worker[Any, Any]]) -> list[_Worker[Any, Any]]:
             return found
 
 
+def limit_memory(count: int) -> None:
+    """Lets this process have `count` bytes more than it has."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * os.sysconf("SC_PAGESIZE") + count
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def silence() -> None:
+    """Drops what this process writes, also about its crash."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+
+
 def _serve(
-    work: Callable[[Item], Result], items: connection.Connection, parent: int
+    work: Callable[[Item], Result],
+    items: connection.Connection,
+    parent: int,
+    begin: Callable[[], None],
 ) -> None:
     """Works on items until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent ends this process.
+    begin()
     while os.getppid() == parent:
         if items.poll(_PATIENCE):
             try:

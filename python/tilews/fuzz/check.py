@@ -61,7 +61,8 @@ class Finding:
             * ``alarm``: the verifier refuses a schedule that runs without a fault;
             * ``unverified``: the verifier cannot decide on a schedule;
             * ``emit``: no device code can be generated;
-            * ``crash`` and ``hang``: the process crashes or hangs.
+            * ``crash`` and ``hang``: the process crashes or hangs;
+            * ``memory``: the process takes more than 2 GiB.
         step: the pass, and the chip that it ran for.
         message: the fault in words.
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
 
 from . import apart
 from .check import Finding, Options, check
@@ -13,30 +15,47 @@ from .program import Program
 TIMEOUT = 600.0
 LIFETIME = 250
 
-Progress = Callable[[int, list[Finding]], None]
+#: Memory of a process, in bytes, above which its kernel is a finding.
+MEMORY = 2 << 30
 
 
-def run(seeds: range, options: Options, jobs: int, progress: Progress) -> None:
+def run(
+    seeds: Sequence[int], options: Options, jobs: int
+) -> Iterator[tuple[int, list[Finding]]]:
     """Checks kernels.
 
     Args:
         seeds: the seeds of the kernels.
         options: the checks to run.
         jobs: the number of processes; 0 to stay in this one.
-        progress: a function that is called with each checked seed and its findings.
+
+    Yields:
+        Each checked seed and its findings.
     """
 
     def check_seed(seed: int) -> list[Finding]:
-        return check(generate(seed), options)
+        return _check_memory(seed, options)
 
     if jobs == 0:
         for seed in seeds:
-            progress(seed, check_seed(seed))
+            yield seed, check_seed(seed)
         return
     for seed, found in apart.run(
         check_seed, seeds, jobs=jobs, timeout=TIMEOUT, lifetime=LIFETIME
     ):
-        progress(seed, _to_findings(seed, found))
+        yield seed, _to_findings(seed, found)
+
+
+def _check_memory(seed: int, options: Options) -> list[Finding]:
+    """Checks a kernel, and the memory that this takes."""
+    own = pathlib.Path("/proc/self")
+    (own / "clear_refs").write_text("5")  # Begin a new peak, Linux says.
+    found = check(generate(seed), options)
+    peak = re.search(r"VmHWM:\s*(\d+)", (own / "status").read_text())
+    if peak and int(peak[1]) << 10 > MEMORY:
+        text = f"the process took {int(peak[1]) >> 10} MiB"
+        found.append(Finding(seed, "memory", "", text))
+    return found
 
 
 def check_apart(program: Program, options: Options) -> list[Finding]:
