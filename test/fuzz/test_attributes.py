@@ -1,0 +1,81 @@
+"""Each integer of each operation takes extreme values: an error, and no crash.
+
+The operations are those of the lit tests, printed in the generic form with one integer
+replaced. All passes then run, as for the other inputs of the fuzzer.
+"""
+
+import contextlib
+import re
+
+import pytest
+
+from fuzz import ROOT, fuzz
+from text_mutator import read_seeds
+from tilews import ir
+from tilews.fuzz import apart
+
+VALUES = (-(2**63), -(2**31), -1, 0, 1, 3, 64, 2**31 - 1, 2**31, 2**62, 2**63 - 1)
+#: An operation in the generic form with its properties, `"tile.x"(...) <{...}>`, and
+#: its other attributes, `{...} : (`; and integers in one of them.
+OPERATION = re.compile(r'^ *(?:%[^=\n]*= )?"(tile\.\w+)".*$', re.M)
+ENTRY = re.compile(r"(\w[\w.]*) = (?:array<i(?:32|64): [^>]*>|-?\d+ : i(?:32|64))")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?! : |\d)|-?\d+(?= : i)")
+
+
+def print_generic(seeds: set[str]) -> list[str]:
+    """The seeds that are valid, in the generic form."""
+    texts = []
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        for seed in sorted(seeds):
+            with contextlib.suppress(ir.MLIRError):
+                operation = ir.Module.parse(seed).operation
+                texts.append(operation.get_asm(print_generic_op_form=True))
+    return texts
+
+
+def make_texts() -> dict[str, list[str]]:
+    """The texts for each attribute, by the operation and the name of the attribute."""
+    texts: dict[str, list[str]] = {}
+    for text in print_generic(set(read_seeds(ROOT / "test" / "lit"))):
+        for operation in OPERATION.finditer(text):
+            for entry in ENTRY.finditer(text, operation.start(), operation.end()):
+                key = f"{operation[1]} {entry[1]}"
+                if key in texts:
+                    continue
+                begin = entry.start() + entry[0].index("=")
+                texts[key] = [
+                    f"{text[: number.start()]}{value}{text[number.end() :]}"
+                    for number in NUMBER.finditer(text, begin, entry.end())
+                    for value in VALUES
+                ]
+    return texts
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return make_texts()
+
+
+def test_extreme_integers_are_refused_or_work(texts):
+    inputs = {text: key for key, all_ in texts.items() for text in all_}
+    for text, found in fuzz(inputs, timeout=60):
+        assert not isinstance(found, apart.Failure), f"{inputs[text]}: {found}\n{text}"
+
+
+def test_all_operations_with_integers_are_tried(texts):
+    folder = ROOT / "dialect/tilews/Dialect/Tile/IR"
+    sections = [
+        section
+        for path in folder.glob("Tile*Ops.td")
+        for section in re.split(r"^def ", path.read_text(), flags=re.M)
+    ]
+    expected = {
+        name[1]
+        for section in sections
+        if (name := re.match(r'Tile_\w+Op : \w+<"(\w+)"', section))
+        and re.search(r"I64(Array)?Attr|Tile_\w+Count", section)
+    }
+    tried = {key.split()[0].removeprefix("tile.") for key in texts}
+    assert len(expected) > 20
+    assert expected <= tried
