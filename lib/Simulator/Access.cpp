@@ -58,6 +58,13 @@ LogicalResult sim::forEachRow(const MemRef &memref, const Box &box,
   return success(ok);
 }
 
+MemRef sim::getLimited(MemRef memref, const Box &box, unsigned dim,
+                       int64_t limit) {
+  int64_t &extent = memref.shape[dim];
+  extent = box.offsets[dim] < 0 ? 0 : std::clamp<int64_t>(limit, 0, extent);
+  return memref;
+}
+
 Box sim::getBox(const Frame &frame, const Instruction &inst,
                 const tile::TileRegion &region, unsigned operand) {
   Box box;

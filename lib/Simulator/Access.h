@@ -32,6 +32,11 @@ struct Box {
 Box getBox(const Frame &frame, const Instruction &inst,
            const tile::TileRegion &region, unsigned operand);
 
+/// Returns `memref` ended at index `limit` along a dimension, if it does not end
+/// before; without elements if the region `box` starts at a negative index
+/// there.
+MemRef getLimited(MemRef memref, const Box &box, unsigned dim, int64_t limit);
+
 /// A row of a region. Its elements `low` to `high` (exclusive) lie in the
 /// memref. `first` is the offset of element `low` in elements, `coords` its
 /// coordinates.

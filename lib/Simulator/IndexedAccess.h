@@ -22,6 +22,9 @@ mlir::LogicalResult forEachIndexedRun(
     const Frame &frame, const Instruction &inst,
     llvm::function_ref<mlir::LogicalResult(const Box &box, int64_t first)> fn);
 
+/// Returns the buffer of a gather or a scatter, ended at its limit.
+MemRef getIndexedMemRef(const Frame &frame, const Instruction &inst);
+
 } // namespace tilews::sim
 
 #endif // TILEWS_LIB_SIMULATOR_INDEXEDACCESS_H

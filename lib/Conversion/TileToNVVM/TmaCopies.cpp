@@ -117,12 +117,10 @@ private:
         peers = arith::TruncIOp::create(b, b.getI16Type(),
                                         createPeers(b, blocks, *dims));
       }
-    std::optional<WindowCoords> window;
-    if (std::optional<TensorMapWindow> found = planned.copy.map.window)
-      window = createWindowCoords(b, op, adaptor, *found);
     forEachBox(
         b, planned, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-        window, adaptor.getDest(), share, [&](Value shared, ValueRange coords) {
+        createWindowCoords(b, op, adaptor, planned), adaptor.getDest(), share,
+        [&](Value shared, ValueRange coords) {
           Value dest = LLVM::AddrSpaceCastOp::create(b, cluster, shared);
           NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
               b, dest, map, coords, barrier, /*im2colOffsets=*/ValueRange(),
@@ -135,8 +133,8 @@ private:
   void createStores(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
                     const PlannedCopy &planned, Value map, Value source) const {
     forEachBox(b, planned, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
-               /*window=*/std::nullopt, source, /*share=*/Value(),
-               [&](Value shared, ValueRange coords) {
+               createWindowCoords(b, op, adaptor, planned), source,
+               /*share=*/Value(), [&](Value shared, ValueRange coords) {
                  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
                      b, map, shared, coords, /*l2CacheHint=*/Value(),
                      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
@@ -147,25 +145,32 @@ private:
   /// Returns the coordinates that leave out what is at the limit or after it.
   /// For rows from 100 to 130 in a window of 64: n = 30, the box starts at 34,
   /// and the window at 130 (the map's address is 64 rows before the buffer's).
-  static WindowCoords createWindowCoords(ImplicitLocOpBuilder &b, CopyOp op,
-                                         OpAdaptor adaptor,
-                                         TensorMapWindow window) {
-    auto type = cast<MemRefType>(op.getSource().getType());
+  static std::optional<WindowCoords>
+  createWindowCoords(ImplicitLocOpBuilder &b, CopyOp op, OpAdaptor adaptor,
+                     const PlannedCopy &planned) {
+    if (!planned.copy.map.window)
+      return std::nullopt;
+    TensorMapWindow window = *planned.copy.map.window;
+    bool isStore = planned.copy.isStore;
+    Value buffer = isStore ? adaptor.getDest() : adaptor.getSource();
+    auto type =
+        cast<MemRefType>((isStore ? op.getDest() : op.getSource()).getType());
     Value limit = adaptor.getLimit();
     auto createInt = [&](int64_t value) -> Value {
       return arith::ConstantOp::create(
           b, b.getIntegerAttr(limit.getType(), value));
     };
-    SplitOffset offset =
-        splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
-                     type.getRank())[window.dim];
+    SplitOffset offset = splitOffsets(
+        b, isStore ? op.getStaticDestOffsets() : op.getStaticSourceOffsets(),
+        isStore ? adaptor.getDestOffsets() : adaptor.getSourceOffsets(),
+        type.getRank())[window.dim];
     Value first = createInt(offset.constant);
     if (offset.value)
       first = arith::AddIOp::create(b, offset.value, first);
-    Value extent = type.isDynamicDim(window.dim)
-                       ? MemRefDescriptor(adaptor.getSource())
-                             .size(b, b.getLoc(), window.dim)
-                       : createInt(type.getDimSize(window.dim));
+    Value extent =
+        type.isDynamicDim(window.dim)
+            ? MemRefDescriptor(buffer).size(b, b.getLoc(), window.dim)
+            : createInt(type.getDimSize(window.dim));
     Value end = createLimitedExtent(b, extent, limit, first);
     Value zero = createInt(0), size = createInt(window.size);
     Value count = arith::SubIOp::create(b, end, first);
@@ -175,8 +180,9 @@ private:
     count = arith::SelectOp::create(b, hasRows, count, zero);
     Value place = arith::SelectOp::create(
         b, hasRows, arith::AddIOp::create(b, first, count), zero);
-    return {window.dim, createI32(b, arith::SubIOp::create(b, size, count)),
-            createI32(b, place)};
+    return WindowCoords{window.dim,
+                        createI32(b, arith::SubIOp::create(b, size, count)),
+                        createI32(b, place)};
   }
 
   /// Returns a coordinate as the i32 that TMA takes.

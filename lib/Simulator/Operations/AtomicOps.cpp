@@ -134,8 +134,11 @@ static LogicalResult update(Frame &frame, const Instruction &inst) {
   AtomicKind kind = op.getKind();
   bool reads = kind != AtomicKind::Exchange || op.getOld();
   const T *values = frame.get(inst, 0).elements<T>();
+  MemRef memref = isa<tile::AtomicScatterOp>(inst.op)
+                      ? getIndexedMemRef(frame, inst)
+                      : frame.getMemRef(inst, 1);
   return replace<T>(
-      frame, inst, frame.getMemRef(inst, 1), getBoxes(frame, inst, op), reads,
+      frame, inst, memref, getBoxes(frame, inst, op), reads,
       op.getOld() ? AtomicKind::Exchange : kind,
       [&](T old, size_t number) { return combine(kind, old, values[number]); });
 }

@@ -158,6 +158,19 @@ sim::forEachIndexedRun(const Frame &frame, const Instruction &inst,
   return ElementPlaces(frame, inst).forEachRun(fn);
 }
 
+MemRef sim::getIndexedMemRef(const Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::IndexedOpInterface>(inst.op);
+  unsigned buffer = op.getBufferOperand().getOperandNumber();
+  const MemRef &memref = frame.getMemRef(inst, buffer);
+  if (!op.getLimit())
+    return memref;
+  unsigned limit =
+      op.getFirstIndex() + op.getIndices().size() + (op.getMask() ? 1 : 0);
+  Box box = sim::getBox(frame, inst, op.getRegion(), buffer + 1);
+  return getLimited(memref, box, *op.getLimitDim(),
+                    frame.getInteger(inst, limit));
+}
+
 //===----------------------------------------------------------------------===//
 // Handlers
 //===----------------------------------------------------------------------===//
@@ -171,7 +184,7 @@ static LogicalResult gather(Frame &frame, const Instruction &inst) {
   Datum datum = makeDatum(inst.resultTypes[0]);
   T *values = datum.elements<T>();
   std::fill(values, values + inst.resultTypes[0].countElements(), padding);
-  const MemRef &memref = frame.getMemRef(inst, 0);
+  MemRef memref = getIndexedMemRef(frame, inst);
   auto read = [&](const Box &box, int64_t first) {
     return readNow<T>(frame, inst, memref, box, padding, values + first);
   };
@@ -184,7 +197,7 @@ static LogicalResult gather(Frame &frame, const Instruction &inst) {
 template <typename T>
 static LogicalResult scatter(Frame &frame, const Instruction &inst) {
   const T *values = frame.get(inst, 0).elements<T>();
-  const MemRef &memref = frame.getMemRef(inst, 1);
+  MemRef memref = getIndexedMemRef(frame, inst);
   return forEachIndexedRun(frame, inst, [&](const Box &box, int64_t first) {
     return writeNow<T>(frame, inst, memref, box, values + first);
   });

@@ -254,18 +254,6 @@ multicast(Frame &frame, const Instruction &inst, const MemRef &source,
   return success();
 }
 
-/// Ends the source of a copy at its limit.
-static void limitSource(Frame &frame, const Instruction &inst, const Box &from,
-                        MemRef &source) {
-  auto op = cast<tile::CopyOp>(inst.op);
-  unsigned dim = *op.getLimitDim();
-  int64_t limit =
-      frame.getInteger(inst, op.getLimitMutable()[0].getOperandNumber());
-  int64_t end =
-      std::max<int64_t>(std::min<int64_t>(limit, source.shape[dim]), 0);
-  source.shape[dim] = from.offsets[dim] < 0 ? 0 : end;
-}
-
 /// A region of the source of a copy and the region of the destination that
 /// takes it.
 struct CopyPart {
@@ -347,8 +335,13 @@ static LogicalResult copy(Frame &frame, const Instruction &inst) {
   Box to = getBox(frame, inst, op.getDestRegion(), number + 1);
   MemRef source = frame.getMemRef(inst, 0),
          dest = frame.getMemRef(inst, number);
-  if (op.getLimit())
-    limitSource(frame, inst, from, source);
+  if (op.getLimit()) {
+    bool limitsDest = op.limitsDest();
+    MemRef &limited = limitsDest ? dest : source;
+    limited = getLimited(
+        limited, limitsDest ? to : from, *op.getLimitDim(),
+        frame.getInteger(inst, op.getLimitMutable()[0].getOperandNumber()));
+  }
   FailureOr<Signal> signal = getSignal(frame, inst, dest);
   if (failed(signal))
     return failure();

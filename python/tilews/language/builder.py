@@ -32,7 +32,6 @@ class Builder:
         chip: the target; None without one.
         schedules: stages and orders that the kernel gives for its pipelined loops.
         row_vectors: for the indices of copies, the shared vector that holds them.
-        size_masks: for run-time sizes of slices, the masks made of them.
     """
 
     def __init__(
@@ -53,7 +52,6 @@ class Builder:
         self.chip = chip
         self.schedules: list[Any] = []
         self.row_vectors: dict[ir.Value, ir.Value] = {}
-        self.size_masks: dict[tuple[Any, ...], Any] = {}
         self._condition: ir.Block | None = None
         self._constants: dict[tuple[str, str], ir.Value] = {}
         self._last_constant: ir.Operation | None = None
@@ -116,8 +114,6 @@ class Builder:
         """Erases a loop that is built anew, with what is known of values in it."""
         for index in [each for each in self.row_vectors if _is_in(each, op)]:
             del self.row_vectors[index]
-        for key in [each for each in self.size_masks if _is_in(each[0], op)]:
-            del self.size_masks[key]
         op.erase()
 
     @contextlib.contextmanager

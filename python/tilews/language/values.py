@@ -335,6 +335,8 @@ class BufferRegion(InMemory):
             sizes.
         ragged: the size of each dimension, if one is known only at run time; the
             region then has no `sizes` and no `shape`.
+        limit: the index at which the buffer ends, if it does not end before, and the
+            dimension; made of a run-time size.
 
     Example:
         >>> As = tl.alloc_shared((2, 4), tl.i32)
@@ -353,6 +355,7 @@ class BufferRegion(InMemory):
     indices: tuple[tuple[int, Tile | Buffer], ...] = ()
     slices: tuple[int, ...] = ()
     ragged: tuple[int | Scalar, ...] = ()
+    limit: tuple[ir.Value, int] | None = None
 
     @property
     def dtype(self) -> DType:

@@ -60,6 +60,8 @@ SPECIAL = {
         "%end": "index",
     },
     "tile.gather": {
+        "%first": "index",
+        "%end": "index",
         "%rows": "tensor<64x1xi32>",
         "%page": "tensor<64x1xi32>",
         "%place": "tensor<64x1xi32>",

@@ -1,5 +1,7 @@
 """Accesses at indices and under masks, in the interpreter, and their errors."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -218,27 +220,44 @@ def test_sizes_of_columns_and_of_updates():
         np.testing.assert_array_equal(total, wanted)
 
 
-def test_slices_far_outside_are_copied_as_zeros():
+def test_slices_far_outside_have_no_elements():
     @tilews.kernel(threads=64)
     def kernel(
         X: tl.Tensor["T, 16", tl.f16],
         Y: tl.Tensor["16, 16", tl.f16],
+        Z: tl.Tensor["T, 16", tl.f16],
         start: tl.i64,
         n: tl.i64,
+        how: tl.constexpr,
     ):
         S = tl.alloc_shared((16, 16), tl.f16)
-        tl.copy(X[start : start + n, :], S)
-        Y[:, :] = tl.load(S)
+        if how == "copy":
+            tl.copy(X[start : start + n, :], S)
+            tl.copy(S, Z[start : start + n, :])
+            Y[:, :] = tl.load(S)
+        elif how == "access":
+            x = tl.load(X[start : start + n, :], (16, 16))
+            tl.store(x, Z[start : start + n, :])
+            Y[:, :] = x
+        else:
+            one = tl.full((16, 16), 1.0, tl.f16)
+            old = tl.atomic_add(one, Z[start : start + n, :])
+            Y[:, :] = old + tl.load(X[start : start + n, 0:16], (16, 16))
 
     x = np.ones((40, 16), np.float16)
-    for start in (0, 30, -4, 2**31, 2**31 + 3, 2**62, -(2**62)):
-        for n in (0, 5, 16, 2**40):
-            y = np.full((16, 16), 7, np.float16)
-            kernel(x, y, start, n)
-            # A slice that starts before the buffer has no rows.
-            rows = max(min(n, 40 - start), 0) if start >= 0 else 0
-            inside = [row < rows for row in range(16)]
-            np.testing.assert_array_equal(y, np.repeat([inside], 16, axis=0).T)
+    for how, start, n in itertools.product(
+        ("copy", "access", "update"),
+        (0, 30, -4, 2**31, 2**31 + 3, 2**62, -(2**62)),
+        (0, 5, 16, 2**40, -3),
+    ):
+        y, z = np.full((16, 16), 7, np.float16), np.zeros_like(x)
+        kernel(x, y, z, start, n, how=how)
+        # A slice that starts before the buffer has no rows.
+        rows = max(min(n, 16, 40 - start), 0) if start >= 0 else 0
+        inside = [row < rows for row in range(16)]
+        np.testing.assert_array_equal(y, np.repeat([inside], 16, axis=0).T)
+        written = [start <= row < start + rows for row in range(40)]
+        np.testing.assert_array_equal(z, np.repeat([written], 16, axis=0).T)
 
 
 # ===--- Errors ---=== #
@@ -329,8 +348,12 @@ ERRORS = {
         "several sizes that are known only at run time",
     ),
     "copy to a size": (
-        lambda X, Y, n: tl.copy(tl.alloc_shared((8, 8), tl.f16), X[0:n, 0:8]),
-        "takes no region with indices",
+        lambda X, Y, n: tl.copy(Y[0:8, 0:8], X[0:n, 0:8]),
+        "the destination has a run-time size, which only copies from shared to global",
+    ),
+    "copy of a size to a size": (
+        lambda X, Y, n: tl.copy(Y[0:n, 0:8], X[0:n, 0:8]),
+        "both regions have sizes that are known only at run time",
     ),
     "atomic load": (
         lambda X, Y: tl.atomic_load(X[tl.arange(8), 0:8]),

@@ -64,6 +64,10 @@ FailureOr<ElementPlacement> tilews::getPlacement(ImplicitLocOpBuilder &b,
       return failure();
     placement.indices.push_back({dim, std::move(*registers)});
   }
+  if (op.getLimit()) {
+    placement.limit = operands[number + (op.getMask() ? 1 : 0)];
+    placement.limitDim = *op.getLimitDim();
+  }
   if (!op.getMask())
     return placement;
   FailureOr<SmallVector<Value>> mask =

@@ -203,18 +203,20 @@ struct CopyPattern : TilePattern<CopyOp> {
     if (op.getRows())
       placement.indices.push_back(
           loadRows(b, op, adaptor.getRows(), indexer, threadId));
-    placement.limit = adaptor.getLimit();
-    placement.limitDim = op.getLimitDim().value_or(0);
+    ElementPlacement destPlacement;
+    ElementPlacement &limited = op.limitsDest() ? destPlacement : placement;
+    limited.limit = adaptor.getLimit();
+    limited.limitDim = op.getLimitDim().value_or(0);
     RegionAccess source(
         b, sourceType, adaptor.getSource(),
         splitOffsets(b, op.getStaticSourceOffsets(), adaptor.getSourceOffsets(),
                      sourceType.getRank()),
         from.sizes, maxVectors[0], indexer, std::move(placement));
-    RegionAccess dest(b, destType, adaptor.getDest(),
-                      splitOffsets(b, op.getStaticDestOffsets(),
-                                   adaptor.getDestOffsets(),
-                                   destType.getRank()),
-                      to.sizes, maxVectors[1], indexer);
+    RegionAccess dest(
+        b, destType, adaptor.getDest(),
+        splitOffsets(b, op.getStaticDestOffsets(), adaptor.getDestOffsets(),
+                     destType.getRank()),
+        to.sizes, maxVectors[1], indexer, std::move(destPlacement));
     int64_t vector =
         std::min(source.getVectorElements(), dest.getVectorElements());
     Type element = getTypeConverter()->convertType(sourceType.getElementType());

@@ -56,9 +56,13 @@ static bool hasIndexForEach(IndexedOpInterface op) {
 
 static void addRegion(IndexedOpInterface op, AccessKind kind,
                       SmallVectorImpl<AccessRegion> &regions) {
-  AccessRegion region = {&op.getBufferOperand(), kind, op.getRegion(),
+  AccessRegion region = {&op.getBufferOperand(),
+                         kind,
+                         op.getRegion(),
                          SmallVector<int64_t>(op.getIndexDims()),
-                         /*isMasked=*/op.getMask() != Value()};
+                         /*isMasked=*/op.getMask() != Value(),
+                         op.getLimit(),
+                         int64_t(op.getLimitDim().value_or(0))};
   // Neighbors in the last dimension are then no neighbors in memory.
   int64_t last = int64_t(region.region.sizes.size()) - 1;
   if (hasIndexForEach(op) && !llvm::is_contained(region.indexedDims, last))
@@ -110,6 +114,23 @@ static LogicalResult verifyExtents(IndexedOpInterface op) {
                            << printSizes(fragment.getShape());
 }
 
+/// Checks the index at which the buffer ends.
+static LogicalResult verifyLimit(IndexedOpInterface op) {
+  if (!op.getLimit() && !op.getLimitDim())
+    return success();
+  if (!op.getLimit() || !op.getLimitDim())
+    return op->emitOpError(
+        "has a limit or its dimension: expected both, or none");
+  int64_t dim = *op.getLimitDim(), rank = op.getRegion().sizes.size();
+  if (dim < 0 || dim >= rank)
+    return op->emitOpError("has a limit along dimension ")
+           << dim << " of a buffer of rank " << rank;
+  if (llvm::is_contained(op.getIndexDims(), dim))
+    return op->emitOpError("has indices and a limit along dimension ")
+           << dim << ", expected one of them";
+  return success();
+}
+
 template <typename OpT>
 static LogicalResult verifyIndexed(OpT op, StringRef side) {
   IndexedOpInterface access = op;
@@ -137,8 +158,9 @@ static LogicalResult verifyIndexed(OpT op, StringRef side) {
     if (failed(verifyPlacement(access, "index", index)))
       return failure();
   }
-  return op.getMask() ? verifyPlacement(access, "mask", op.getMask())
-                      : success();
+  if (op.getMask() && failed(verifyPlacement(access, "mask", op.getMask())))
+    return failure();
+  return verifyLimit(access);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,13 +184,13 @@ struct DropTrueMask : OpRewritePattern<OpT> {
   }
 };
 
-/// A gather without indices and mask is a load.
+/// A gather without indices, mask and limit is a load.
 struct GatherToLoad : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(GatherOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getIndices().empty() || op.getMask())
+    if (!op.getIndices().empty() || op.getMask() || op.getLimit())
       return failure();
     rewriter.replaceOpWithNewOp<LoadOp>(
         op, op.getType(), op.getSource(), op.getOffsets(), op.getPadding(),
@@ -177,13 +199,13 @@ struct GatherToLoad : OpRewritePattern<GatherOp> {
   }
 };
 
-/// A scatter without indices and mask is a store.
+/// A scatter without indices, mask and limit is a store.
 struct ScatterToStore : OpRewritePattern<ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ScatterOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getIndices().empty() || op.getMask())
+    if (!op.getIndices().empty() || op.getMask() || op.getLimit())
       return failure();
     rewriter.replaceOpWithNewOp<StoreOp>(
         op, op.getValue(), op.getDest(), op.getOffsets(),

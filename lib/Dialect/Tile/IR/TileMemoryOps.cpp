@@ -151,15 +151,21 @@ tilews::tile::TileRegion CopyOp::getDestRegion() {
                      other);
 }
 
+bool CopyOp::limitsDest() {
+  return isShared(getSource()) &&
+         isGlobal(cast<MemRefType>(getDest().getType()));
+}
+
 void CopyOp::getAccessRegions(SmallVectorImpl<AccessRegion> &regions) {
   regions.push_back({&getSourceMutable(), AccessKind::Read, getSourceRegion()});
   if (std::optional<int64_t> dim = getRowDim())
     regions.back().indexedDims.push_back(*dim);
-  if (getLimit()) {
-    regions.back().limit = getLimit();
-    regions.back().limitDim = *getLimitDim();
-  }
   regions.push_back({&getDestMutable(), AccessKind::Write, getDestRegion()});
+  if (getLimit()) {
+    AccessRegion &limited = regions[limitsDest() ? 1 : 0];
+    limited.limit = getLimit();
+    limited.limitDim = *getLimitDim();
+  }
   if (!getRows())
     return;
   auto rows = cast<MemRefType>(getRows().getType());
@@ -231,18 +237,21 @@ static LogicalResult verifyRows(CopyOp op) {
   return success();
 }
 
-/// Checks the index at which the source ends.
+/// Checks the index at which the source or the destination ends.
 static LogicalResult verifyLimit(CopyOp op) {
   if (!op.getLimit() && !op.getLimitDim())
     return success();
   if (!op.getLimit() || !op.getLimitDim())
     return op.emitOpError(
         "has a limit or its dimension: expected both, or none");
-  int64_t dim = *op.getLimitDim(), rank = op.getSourceRegion().sizes.size();
+  bool limitsDest = op.limitsDest();
+  TileRegion region = limitsDest ? op.getDestRegion() : op.getSourceRegion();
+  int64_t dim = *op.getLimitDim(), rank = region.sizes.size();
   if (dim < 0 || dim >= rank)
     return op.emitOpError("has a limit along dimension ")
-           << dim << " of a source of rank " << rank;
-  if (op.getRowDim() == op.getLimitDim())
+           << dim << " of a " << (limitsDest ? "destination" : "source")
+           << " of rank " << rank;
+  if (!limitsDest && op.getRowDim() == op.getLimitDim())
     return op.emitOpError("has rows at indices and a limit along dimension ")
            << dim << ", expected one of them";
   return success();

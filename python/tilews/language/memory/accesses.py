@@ -29,9 +29,10 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         source, dest: buffers or regions of the same element type. At least one of them
             has a static size, which both then have. The source may have a vector of
             indices along one dimension, ``A[ids, k:k + 64]``: a fragment, or a vector
-            in memory. Or it may have a run-time size, ``A[i:i + n, :]`` with `n` up to
-            the size of the destination; the rest of the destination is filled with
-            zeros, all of it if `i` is negative.
+            in memory.
+            The region in global memory may have a run-time size, ``A[i:i + n, :]``
+            with `n` up to the size of the other side. The rest of a destination in
+            shared memory is filled with zeros.
 
     Raises:
         LanguageError: an argument is no buffer or region, or the element types differ.
@@ -52,8 +53,9 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
     """
     source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
     _check_fit(source, dest)
-    gathers.refuse_indices(dest, "tl.copy: the destination")
-    source, limit, limit_dim = gathers.limit(source, dest.shape)
+    gathers.refuse_indices(dest, "tl.copy: the destination", but_sizes=True)
+    source, dest = gathers.limited(source, dest), gathers.limited(dest, source)
+    limit, limit_dim = _copy_limit(source, dest)
     rows, row_dim = gathers.row_vector(source)
     if source.dtype != dest.dtype:
         raise LanguageError(
@@ -111,6 +113,9 @@ def load(
     The region may have indices, fragments of integers, in place of offsets:
     ``A[ids, k:k + 64]`` has the shape (n, 64) for n indices.
 
+    A slice may have a run-time size, ``A[i:i + n, :]`` with `n` up to the extent in
+    `shape`. Elements from `n` on are then outside; if `i` is negative, all are.
+
     In the condition of a ``while``, an element of global memory whose index does not
     change is read by :func:`atomic_load` with ``order="acquire"``: the loop waits for
     another block.
@@ -166,12 +171,25 @@ def load(
             )
         return _load_element(source)
     padding = _padding(pad, source)
-    if source.indices or mask is not None:
+    if source.indices or source.limit or mask is not None:
         return gathers.load(source, shape, mask, padding)
     dynamic, static, sizes = mlir_region(source)
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
     return Tile(loaded)
+
+
+def _copy_limit(
+    source: BufferRegion, dest: BufferRegion
+) -> tuple[ir.Value | None, int | None]:
+    """The limit of the side of a copy that has one, and its dimension."""
+    if dest.limit and not (source.buffer.is_shared and not dest.buffer.is_shared):
+        raise LanguageError(
+            "tl.copy: the destination has a run-time size, which only copies from "
+            "shared to global memory have",
+            "write tl.store(tl.load(source), C[i:i + n, :])",
+        )
+    return source.limit or dest.limit or (None, None)
 
 
 def _check_fit(source: BufferRegion, dest: BufferRegion) -> None:
@@ -245,8 +263,8 @@ def as_stored(value: Any, dest: BufferRegion, what: str) -> Value:
 def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     """Stores a value to a region; elements outside of the buffer are dropped.
 
-    The region may have indices, as for :func:`load`. If two elements have one place,
-    one of them is stored.
+    The region may have indices or run-time sizes, as for :func:`load`. If two elements
+    have one place, one of them is stored.
 
     Args:
         value: a fragment of the region's shape and element type; or a number or a
@@ -275,7 +293,7 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     value = as_stored(value, dest, "tl.store")
     if dest.ragged:
         dest, mask = gathers.bound(dest, value.shape, mask, "tl.store")
-    if isinstance(value, Tile) and (dest.indices or mask is not None):
+    if isinstance(value, Tile) and (dest.indices or dest.limit or mask is not None):
         return gathers.store(value, dest, mask)
     if mask is not None:
         raise LanguageError(

@@ -72,7 +72,7 @@ def _update(
     if dest.ragged:
         dest, mask = gathers.bound(dest, fragment.shape, mask, what)
     kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
-    if dest.indices or mask is not None:
+    if dest.indices or dest.limit or mask is not None:
         return gathers.update(kind, fragment, dest, mask, attributes, what)
     operand = fragment.ir
     op = tile.AtomicRMWOp(

@@ -6,7 +6,7 @@ the result that come from indices stand where the first of them is: ``A[0:16, id
 the shape (16, n) for n indices. So do stored values and masks.
 
 A region with a run-time size, ``A[i:i + n, :]``, is one of the static size of the other
-side under a mask; the source of a copy of it ends at ``i + n``.
+side in a buffer that ends at ``i + n``.
 """
 
 from __future__ import annotations
@@ -223,6 +223,9 @@ def bound(
 ) -> tuple[BufferRegion, Any]:
     """A region of static sizes in place of one of run-time sizes, and its mask.
 
+    The first run-time size becomes the limit of the region, others become masks. A
+    slice of run-time size that starts before the buffer has no elements.
+
     Args:
         region: any region.
         shape: of the fragment on the other side; None for a scalar.
@@ -241,67 +244,77 @@ def bound(
             f"needs a fragment of rank {len(sizes)}, found "
             + ("a scalar" if shape is None else f"one of shape {shape}")
         )
-    extents = dict(zip(region.slices, shape, strict=True))
+    limit = None
     for axis, (size, extent) in enumerate(zip(sizes, shape, strict=True)):
-        if isinstance(size, Scalar):
-            part = _below(size, extent)
+        dim = region.slices[axis]
+        if not isinstance(size, Scalar):
+            if size != extent:
+                raise LanguageError(
+                    f"{what}: a slice has the size {size}, but the fragment has shape "
+                    f"{shape}"
+                )
+        elif limit is None:
+            limit = _end(region.offsets[dim], size, extent), dim
+        else:
+            part = _below(region.offsets[dim], size, extent)
             for _ in range(len(shape) - 1 - axis):
                 part = shapes.expand_dims(part, part.ndim)
             mask = part if mask is None else mask & part
-        elif size != extent:
-            raise LanguageError(
-                f"{what}: a slice has the size {size}, but the fragment has shape "
-                f"{shape}"
-            )
+    extents = dict(zip(region.slices, shape, strict=True))
     static = tuple(extents.get(dim, 1) for dim in range(len(region.ragged)))
-    return BufferRegion(region.buffer, region.offsets, static, tuple(shape)), mask
+    bounded = BufferRegion(
+        region.buffer, region.offsets, static, tuple(shape), limit=limit
+    )
+    return bounded, mask
 
 
-def _below(size: Scalar, extent: int) -> Tile:
-    """Which numbers from 0 to `extent` are below a size; made once for each size."""
-    builder = current("a slice")
-    key = size.ir, extent
-    if key not in builder.size_masks:
-        with builder.after(size.ir):
-            # A size may exceed 32 bits.
-            least = math.minimum(size, extent).to(i32)
-            below = shapes.arange(extent) < least
-        builder.size_masks[key] = below
-    found: Tile = builder.size_masks[key]
-    return found
+def _end(start: int | Scalar, size: Scalar, extent: int) -> ir.Value:
+    """The index after the last element of a slice, of which `extent` matter."""
+    # The sum of a huge size and the offset, or of two i32, would wrap.
+    least = cast(math.minimum(size, extent), types.index)
+    return as_index(cast(start, types.index) + least, "a slice")
 
 
-def limit(
-    source: BufferRegion, shape: tuple[int, ...] | None
-) -> tuple[BufferRegion, ir.Value | None, int | None]:
-    """The source of a copy as a region of static sizes that ends at a limit.
+def _below(start: int | Scalar, size: Scalar, extent: int) -> Tile:
+    """Which numbers from 0 to `extent` are below the size of a slice."""
+    # A size may exceed 32 bits.
+    least = math.minimum(size, extent).to(i32)
+    if isinstance(start, Scalar):
+        least = math.where(start < 0, 0, least)
+    below: Tile = shapes.arange(extent) < least
+    return below
+
+
+def limited(region: BufferRegion, other: BufferRegion) -> BufferRegion:
+    """A side of a copy as a region of static sizes.
 
     Args:
-        source: any region.
-        shape: of the destination.
-
-    Returns:
-        The region; the index at which its source ends, and the dimension, or None.
+        region: any region.
+        other: the region on the other side.
 
     Raises:
-        LanguageError: the shape does not fit, or several sizes are run-time sizes.
+        LanguageError: the shapes do not fit, or several sizes are run-time sizes.
     """
     what = "tl.copy"
-    static, _ = bound(source, shape, None, what)
-    limits = [d for d, size in enumerate(source.ragged) if isinstance(size, Scalar)]
-    if not limits:
-        return static, None, None
-    if len(limits) > 1:
+    if region.ragged and other.ragged:
+        raise LanguageError(
+            "tl.copy: both regions have sizes that are known only at run time",
+            "copy from or to a whole buffer, whose size the copy then has",
+        )
+    if sum(isinstance(size, Scalar) for size in region.ragged) > 1:
         raise LanguageError(
             "tl.copy: a region has several sizes that are known only at run time",
             "copy with one of them, or write tl.store(tl.load(A[...], shape), S)",
         )
-    (dim,) = limits
-    assert static.sizes is not None
-    # The sum of a huge size and the offset, or of two i32, would wrap.
-    size = math.minimum(source.ragged[dim], static.sizes[dim])
-    end = cast(source.offsets[dim], types.index) + cast(size, types.index)
-    return static, as_index(end, "a slice"), dim
+    return bound(region, other.shape, None, what)[0]
+
+
+def _limit(region: BufferRegion) -> dict[str, Any]:
+    """The limit of a region as the operations take it."""
+    if region.limit is None:
+        return {}
+    end, dim = region.limit
+    return {"limit": end, "limit_dim": dim}
 
 
 # ===--- Accesses ---=== #
@@ -310,7 +323,7 @@ def limit(
 def load(
     source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: ir.Value | None
 ) -> Tile:
-    """Loads elements at indices, or those whose mask is true."""
+    """Loads elements at indices, under a mask or up to a limit."""
     placed = place(source, shape, mask, "tl.load")
     dynamic, static, sizes = regions.mlir_region(source)
     loaded = tile.gather(
@@ -323,12 +336,13 @@ def load(
         placed.dims,
         mask=placed.mask,
         padding=pad,
+        **_limit(source),
     )
     return placed.to_region(Tile(loaded))
 
 
 def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
-    """Stores elements at indices, or those whose mask is true."""
+    """Stores elements at indices, under a mask or up to a limit."""
     placed = place(dest, _stored_shape(value, dest, "tl.store"), mask, "tl.store")
     dynamic, static, sizes = regions.mlir_region(dest)
     tile.scatter(
@@ -340,6 +354,7 @@ def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
         sizes,
         placed.dims,
         mask=placed.mask,
+        **_limit(dest),
     )
 
 
@@ -351,7 +366,7 @@ def update(
     attributes: dict[str, Any],
     what: str,
 ) -> Tile:
-    """Combines elements at indices, or those whose mask is true, and returns the old
+    """Combines elements at indices, under a mask or up to a limit, and returns the old
     ones."""
     placed = place(dest, _stored_shape(value, dest, what), mask, what)
     operand = placed.to_operation(value).ir
@@ -367,6 +382,7 @@ def update(
         sizes,
         placed.dims,
         mask=placed.mask,
+        **_limit(dest),
         **attributes,
     )
     return placed.to_region(Tile(op.results[0]))
@@ -424,15 +440,18 @@ def _spill(index: Tile) -> ir.Value:
     return vector.ir
 
 
-def refuse_indices(region: BufferRegion, what: str) -> BufferRegion:
-    """A region without indices and run-time sizes.
+def refuse_indices(
+    region: BufferRegion, what: str, *, but_sizes: bool = False
+) -> BufferRegion:
+    """A region without indices and, unless `but_sizes`, without run-time sizes.
 
     Raises:
         LanguageError: it has some.
     """
-    if region.indices or region.ragged:
+    if region.indices or (region.ragged and not but_sizes):
+        kinds = "indices" if but_sizes else "indices or run-time sizes"
         raise LanguageError(
-            f"{what} takes no region with indices or run-time sizes",
+            f"{what} takes no region with {kinds}",
             "tl.load, tl.store and the updates of tl.atomic_* do, and tl.copy for its "
             "source",
         )

@@ -75,4 +75,19 @@ gpu.module @m {
     tile.store %0 to %c : tensor<16x64xf16> to memref<16x64xf16>
     gpu.return
   }
+
+  // Up to a limit, elements are accessed without masks if none of them is past it.
+  // CHECK-LABEL: llvm.func @limited
+  // CHECK: %[[END:.*]] = llvm.intr.smax(%{{.*}}, %{{.*}})
+  // CHECK: %[[EXTENT:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[END]]
+  // CHECK: llvm.icmp "sle" %{{.*}}, %[[EXTENT]]
+  // CHECK: llvm.cond_br
+  // CHECK: llvm.store %{{.*}} : vector<8xf16>
+  // CHECK: llvm.icmp "ult" %{{.*}}, %[[EXTENT]]
+  // CHECK: llvm.return
+  gpu.func @limited(%a: memref<?x64xf16>, %c: memref<16x64xf16>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
+    %0 = tile.load %c[0, 0] : memref<16x64xf16> -> tensor<16x64xf16>
+    tile.scatter %0 to %a[%first, 0] limit(0 = %end) : tensor<16x64xf16> to memref<?x64xf16>
+    gpu.return
+  }
 }

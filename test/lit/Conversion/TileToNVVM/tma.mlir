@@ -137,8 +137,24 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %As = tile.alloc_shared : memref<64x64xf32, #wg>
     %full = tile.mbarrier {count = 1 : i64} : !tile.mbarrier<1>
     tile.mbarrier_ready
-    tile.copy %A[%first, 0] limit(0 = %end) to %As signals(%full[%c0]) {tile.inst = #tile.inst<tma>}
+    tile.copy %A[%first, 0] to %As limit(0 = %end) signals(%full[%c0]) {tile.inst = #tile.inst<tma>}
       : memref<?x64xf32> to memref<64x64xf32, #wg>, !tile.mbarrier<1>
+    gpu.return
+  }
+
+  // A store leaves out rows in the same way.
+  // CHECK-LABEL: llvm.func @limited_store
+  // CHECK-SAME: tile.tensor_maps = [{argument = 0 : i64, box = array<i64: 64, 64>, dims = array<i64: 1, 0>, swizzle = #tile.swizzle<none>, window = array<i64: 0, 64>}]
+  // CHECK: arith.minsi %{{.*}}, %c64_i32
+  // CHECK: %[[COUNT:.*]] = arith.select
+  // CHECK: %[[PLACE:.*]] = arith.select
+  // CHECK: %[[ROW:.*]] = arith.subi %{{.*}}, %[[COUNT]] : i32
+  // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %{{.*}}, box[%{{.*}}, %[[ROW]], %[[PLACE]]]
+  gpu.func @limited_store(%C: memref<?x64xf32>, %first: index, %end: index) kernel attributes {tile.threads = 128 : i32} {
+    %t = arith.constant dense<1.0> : tensor<64x64xf32, #acc>
+    %Cs = tile.alloc_shared : memref<64x64xf32, #wg>
+    tile.store %t to %Cs : tensor<64x64xf32, #acc> to memref<64x64xf32, #wg>
+    tile.copy %Cs to %C[%first, 0] limit(0 = %end) {tile.inst = #tile.inst<tma>} : memref<64x64xf32, #wg> to memref<?x64xf32>
     gpu.return
   }
 }

@@ -20,7 +20,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: tile.scatter %{{.*}} to %{{.*}}[0, %{{.*}}] [64, 32] at(0 = %{{.*}} : tensor<64x1xi32>) : tensor<64x32xf16> to memref<?x?xf16>
   // CHECK: tile.atomic_scatter <add> %{{.*}} to %{{.*}}[0, 0] [64, 32] at(0 = %{{.*}} : tensor<64x1xi32>) mask(%{{.*}} : tensor<64x32xi1>) {order = #tile.order<release>} : tensor<64x32xf16> to memref<?x?xf16> -> tensor<64x32xf16>
   // CHECK: tile.copy %{{.*}}[0, %{{.*}}] [64, 32] at(0 = %{{.*}} : memref<64xi32, #gpu.address_space<workgroup>>) to %{{.*}} : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
-  // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [64, 32] limit(0 = %{{.*}}) to
+  // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [64, 32] to %{{.*}} limit(0 = %{{.*}}) :
   gpu.func @gathers(%a: memref<?x?xf16>, %i: tensor<64x1xi32>, %m: tensor<64x32xi1>, %p: f16, %k: index) kernel {
     %r = tile.alloc_shared : !rows
     %s = tile.alloc_shared : !tile
@@ -28,7 +28,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     tile.scatter %0 to %a[0, %k] [64, 32] at(0 = %i : tensor<64x1xi32>) : tensor<64x32xf16> to memref<?x?xf16>
     %1 = tile.atomic_scatter <add> %0 to %a[0, 0] [64, 32] at(0 = %i : tensor<64x1xi32>) mask(%m : tensor<64x32xi1>) {order = #tile.order<release>} : tensor<64x32xf16> to memref<?x?xf16> -> tensor<64x32xf16>
     tile.copy %a[0, %k] [64, 32] at(0 = %r : !rows) to %s : memref<?x?xf16> to !tile
-    tile.copy %a[%k, 0] [64, 32] limit(0 = %k) to %s : memref<?x?xf16> to !tile
+    tile.copy %a[%k, 0] [64, 32] to %s limit(0 = %k) : memref<?x?xf16> to !tile
     gpu.return
   }
 }

@@ -127,7 +127,7 @@ func.func @tma(%a: memref<?x?xf16>, %r: memref<64xi32>, %s: !s) {
 !s = memref<64x32xf16, #gpu.address_space<workgroup>>
 func.func @limit(%a: memref<?x?xf16>, %n: index, %s: !s) {
   // expected-error @+1 {{has a limit along dimension 2 of a source of rank 2}}
-  tile.copy %a[0, 0] limit(2 = %n) to %s : memref<?x?xf16> to !s
+  tile.copy %a[0, 0] to %s limit(2 = %n) : memref<?x?xf16> to !s
   return
 }
 
@@ -136,7 +136,7 @@ func.func @limit(%a: memref<?x?xf16>, %n: index, %s: !s) {
 !s = memref<64x32xf16, #gpu.address_space<workgroup>>
 func.func @two(%a: memref<?x?xf16>, %r: memref<64xi32>, %n: index, %s: !s) {
   // expected-error @+1 {{has rows at indices and a limit along dimension 0, expected one of them}}
-  tile.copy %a[0, 0] at(0 = %r : memref<64xi32>) limit(0 = %n) to %s : memref<?x?xf16> to !s
+  tile.copy %a[0, 0] at(0 = %r : memref<64xi32>) to %s limit(0 = %n) : memref<?x?xf16> to !s
   return
 }
 
@@ -146,5 +146,30 @@ func.func @two(%a: memref<?x?xf16>, %r: memref<64xi32>, %n: index, %s: !s) {
 func.func @half(%a: memref<?x?xf16>, %s: !s) {
   // expected-error @+1 {{has a limit or its dimension: expected both, or none}}
   tile.copy %a[0, 0] to %s {limit_dim = 0 : i64} : memref<?x?xf16> to !s
+  return
+}
+
+// -----
+
+func.func @gather(%a: memref<?x?xf16>, %r: tensor<64x1xi32>, %n: index) {
+  // expected-error @+1 {{has indices and a limit along dimension 0, expected one of them}}
+  %0 = tile.gather %a[0, 0] [64, 32] at(0 = %r : tensor<64x1xi32>) limit(0 = %n) : memref<?x?xf16> -> tensor<64x32xf16>
+  return
+}
+
+// -----
+
+func.func @scatter(%a: memref<?x?xf16>, %t: tensor<64x32xf16>, %n: index) {
+  // expected-error @+1 {{has a limit along dimension 3 of a buffer of rank 2}}
+  tile.scatter %t to %a[0, 0] limit(3 = %n) : tensor<64x32xf16> to memref<?x?xf16>
+  return
+}
+
+// -----
+
+!s = memref<64x32xf16, #gpu.address_space<workgroup>>
+func.func @dest(%a: memref<?x?xf16>, %n: index, %s: !s) {
+  // expected-error @+1 {{has a limit along dimension 2 of a destination of rank 2}}
+  tile.copy %s to %a[0, 0] limit(2 = %n) : !s to memref<?x?xf16>
   return
 }

@@ -41,6 +41,23 @@ gpu.module @m {
     gpu.return
   }
 
+  // With a limit they stay what they are.
+  // CHECK-LABEL: gpu.func @limits
+  // CANON-LABEL: gpu.func @limits
+  gpu.func @limits(%a: memref<?x?xf32>, %m: tensor<64x1xi1>, %k: index, %p: f32) kernel {
+    // CHECK: tile.gather %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}}) pad %{{.*}} : memref<?x?xf32> -> tensor<64x32xf32>
+    // CANON: tile.gather %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}}) pad
+    %0 = tile.gather %a[%k, 0] limit(0 = %k) pad %p : memref<?x?xf32> -> tensor<64x32xf32>
+    // CHECK: tile.scatter %{{.*}} to %{{.*}}[%{{.*}}, 0] mask(%{{.*}} : tensor<64x1xi1>) limit(1 = %{{.*}}) : tensor<64x32xf32> to memref<?x?xf32>
+    tile.scatter %0 to %a[%k, 0] mask(%m : tensor<64x1xi1>) limit(1 = %k) : tensor<64x32xf32> to memref<?x?xf32>
+    // CANON: tile.scatter %{{.*}} to %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}})
+    tile.scatter %0 to %a[%k, 0] limit(0 = %k) : tensor<64x32xf32> to memref<?x?xf32>
+    // CHECK: tile.atomic_scatter <add> %{{.*}} to %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}}) : tensor<64x32xf32> to memref<?x?xf32> -> tensor<64x32xf32>
+    %1 = tile.atomic_scatter <add> %0 to %a[%k, 0] limit(0 = %k) : tensor<64x32xf32> to memref<?x?xf32> -> tensor<64x32xf32>
+    tile.store %1 to %a[0, 0] : tensor<64x32xf32> to memref<?x?xf32>
+    gpu.return
+  }
+
   // Old values without uses go away.
   // CHECK-LABEL: gpu.func @updates
   // CANON-LABEL: gpu.func @updates
@@ -61,10 +78,10 @@ gpu.module @m {
   gpu.func @copies(%a: memref<?x?xf16>, %r: memref<64xi64>, %k: index) kernel {
     %s = tile.alloc_shared : memref<64x32xf16, #gpu.address_space<workgroup>>
     tile.copy %a[0, %k] at(0 = %r : memref<64xi64>) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
-    // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] limit(0 = %{{.*}}) to %{{.*}} : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
-    tile.copy %a[%k, 0] limit(0 = %k) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
-    // CHECK: tile.copy %{{.*}}[0, %{{.*}}] at(0 = %{{.*}} : memref<64xi64>) limit(1 = %{{.*}}) to
-    tile.copy %a[0, %k] at(0 = %r : memref<64xi64>) limit(1 = %k) to %s : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] to %{{.*}} limit(0 = %{{.*}}) : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    tile.copy %a[%k, 0] to %s limit(0 = %k) : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
+    // CHECK: tile.copy %{{.*}}[0, %{{.*}}] at(0 = %{{.*}} : memref<64xi64>) to %{{.*}} limit(1 = %{{.*}}) :
+    tile.copy %a[0, %k] at(0 = %r : memref<64xi64>) to %s limit(1 = %k) : memref<?x?xf16> to memref<64x32xf16, #gpu.address_space<workgroup>>
     gpu.return
   }
 }

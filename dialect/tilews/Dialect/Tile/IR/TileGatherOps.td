@@ -38,6 +38,10 @@ def Tile_GatherOp : Tile_IndexedOp<"gather", [
     elements outside the buffer (a negative index is outside), are `pad`, or zero
     without it.
 
+    With `limit(0 = %end)`, the buffer ends at index `%end` of dimension 0, which
+    has no indices, if it does not end before. If the offset of the region along
+    that dimension is negative, all elements are outside.
+
     ```mlir
     %t = tile.gather %A[0, %k] [64, 128] at(0 = %rows : tensor<64x1xi32>)
       : memref<?x?xf16> -> tensor<64x128xf16>
@@ -47,19 +51,23 @@ def Tile_GatherOp : Tile_IndexedOp<"gather", [
       : memref<?x16x128xf16> -> tensor<64x128xf16>
     %part = tile.gather %X[%k] mask(%inside : tensor<256xi1>) pad %lowest
       : memref<?xf32> -> tensor<256xf32>
+    %last = tile.gather %A[%first, 0] limit(0 = %end)
+      : memref<?x?xf16> -> tensor<64x128xf16>
     ```
   }];
   let arguments = (ins
     Tile_Buffer:$source, Variadic<Index>:$offsets,
     Variadic<Tile_IntFragment>:$indices, Optional<Tile_BoolFragment>:$mask,
+    Optional<Index>:$limit,
     Optional<AnyType>:$padding,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes,
-    DenseI64ArrayAttr:$index_dims);
+    DenseI64ArrayAttr:$index_dims, OptionalAttr<I64Attr>:$limit_dim);
   let results = (outs Tile_Fragment:$result);
   let assemblyFormat = [{
     $source `` custom<Region>($offsets, $static_offsets, $sizes)
     custom<Indices>($indices, type($indices), $index_dims)
-    (`mask` `(` $mask^ `:` type($mask) `)`)? (`pad` $padding^)?
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`limit` `(` $limit_dim^ `=` $limit `)`)? (`pad` $padding^)?
     attr-dict `:` type($source) `->` type($result)
   }];
 }
@@ -67,7 +75,7 @@ def Tile_GatherOp : Tile_IndexedOp<"gather", [
 def Tile_ScatterOp : Tile_IndexedOp<"scatter"> {
   let summary = "store the elements of a fragment at indices, or under a mask";
   let description = [{
-    Writes a region as `tile.store` does. Indices and mask are those of
+    Writes a region as `tile.store` does. Indices, mask and limit are those of
     `tile.gather`; elements whose mask is false, or that are outside the buffer,
     are not written. If two elements have the same place, one of them is stored.
 
@@ -79,12 +87,14 @@ def Tile_ScatterOp : Tile_IndexedOp<"scatter"> {
   let arguments = (ins
     Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
     Variadic<Tile_IntFragment>:$indices, Optional<Tile_BoolFragment>:$mask,
+    Optional<Index>:$limit,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes,
-    DenseI64ArrayAttr:$index_dims);
+    DenseI64ArrayAttr:$index_dims, OptionalAttr<I64Attr>:$limit_dim);
   let assemblyFormat = [{
     $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
     custom<Indices>($indices, type($indices), $index_dims)
     (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`limit` `(` $limit_dim^ `=` $limit `)`)?
     attr-dict `:` type($value) `to` type($dest)
   }];
 }
@@ -109,8 +119,9 @@ def Tile_AtomicScatterOp : Tile_IndexedOp<"atomic_scatter", [
     Tile_AtomicKindAttr:$kind,
     Tile_Fragment:$value, Tile_Buffer:$dest, Variadic<Index>:$offsets,
     Variadic<Tile_IntFragment>:$indices, Optional<Tile_BoolFragment>:$mask,
+    Optional<Index>:$limit,
     DenseI64ArrayAttr:$static_offsets, DenseI64ArrayAttr:$sizes,
-    DenseI64ArrayAttr:$index_dims,
+    DenseI64ArrayAttr:$index_dims, OptionalAttr<I64Attr>:$limit_dim,
     DefaultValuedAttr<Tile_MemoryOrderAttr,
       "::tilews::tile::MemoryOrder::Relaxed">:$order,
     OptionalAttr<Tile_MemoryScopeAttr>:$scope);
@@ -119,6 +130,7 @@ def Tile_AtomicScatterOp : Tile_IndexedOp<"atomic_scatter", [
     $kind $value `to` $dest `` custom<Region>($offsets, $static_offsets, $sizes)
     custom<Indices>($indices, type($indices), $index_dims)
     (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`limit` `(` $limit_dim^ `=` $limit `)`)?
     attr-dict `:` type($value) `to` type($dest) (`->` type($old)^)?
   }];
   let extraClassDeclaration = [{

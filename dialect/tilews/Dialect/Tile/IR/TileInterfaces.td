@@ -105,7 +105,7 @@ def Tile_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{
     Accesses whose elements have indices along some dimensions of the buffer, or
-    a mask: `tile.gather` and `tile.scatter`. Indices and mask have the rank of
+    a mask or a limit: `tile.gather` and `tile.scatter`. Indices and mask have the rank of
     the accessed fragment, and the extent 1 where they do not change.
   }];
   let methods = [
@@ -118,6 +118,10 @@ def Tile_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
       "::llvm::ArrayRef<int64_t>", "getIndexDims">,
     InterfaceMethod<"The mask; null if all elements are accessed.",
       "::mlir::Value", "getMask">,
+    InterfaceMethod<"The index at which the buffer ends; null if there is no "
+                    "limit.", "::mlir::Value", "getLimit">,
+    InterfaceMethod<"The dimension that the limit is along.",
+      "::std::optional<uint64_t>", "getLimitDim">,
     InterfaceMethod<"The region; along an indexed dimension, its offset is "
                     "added to the indices.",
       "::tilews::tile::TileRegion", "getRegion">,

@@ -89,7 +89,9 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
 
     With `limit(0 = %end)`, the source ends at index `%end` of dimension 0, if it
     does not end before: what follows reads as zero. If the offset of the region
-    along that dimension is negative, all of the region reads as zero.
+    along that dimension is negative, all of the region reads as zero. From
+    shared to global memory, the destination ends at the limit: what follows is
+    not written.
 
     With `multicast`, the blocks of the cluster that differ only along these
     dimensions do the copy together. Each block has a source region of its own,
@@ -108,7 +110,7 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     tile.copy %X[0, %k] [128, 64] at(0 = %rows : memref<128xi32, #gpu.address_space<workgroup>>) to %As
       : memref<?x?xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
-    tile.copy %K[%first, 0] limit(0 = %end) to %Ks
+    tile.copy %K[%first, 0] to %Ks limit(0 = %end)
       : memref<?x64xf16> to memref<128x64xf16, #gpu.address_space<workgroup>>
     ```
   }];
@@ -126,8 +128,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
   let assemblyFormat = [{
     $source `` custom<Region>($source_offsets, $static_source_offsets, $source_sizes)
     (`at` `(` $row_dim^ `=` $rows `:` type($rows) `)`)?
-    (`limit` `(` $limit_dim^ `=` $limit `)`)?
     `to` $dest `` custom<Region>($dest_offsets, $static_dest_offsets, $dest_sizes)
+    (`limit` `(` $limit_dim^ `=` $limit `)`)?
     (`signals` `(` $signal^ `[` $signal_slot `]` `)`)?
     attr-dict `:` type($source) `to` type($dest) (`,` qualified(type($signal))^)?
   }];
@@ -135,6 +137,8 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [
     /// The regions, with the defaults of offsets and sizes.
     ::tilews::tile::TileRegion getSourceRegion();
     ::tilews::tile::TileRegion getDestRegion();
+    /// Whether the limit, if there is one, is that of the destination.
+    bool limitsDest();
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;

@@ -62,6 +62,12 @@ FragmentAccess::FragmentAccess(const AccessRegion &access,
   }
 }
 
+bool tile::storesRegion(Operation *op) {
+  auto scatter = dyn_cast<ScatterOp>(op);
+  return isa<StoreOp>(op) ||
+         (scatter && scatter.getIndices().empty() && !scatter.getMask());
+}
+
 /// Returns the fragment that an access writes or, if it reads memory, makes.
 static Value getAccessedFragment(Operation *op) {
   return op->getNumResults() > 0 ? Value(op->getResult(0)) : op->getOperand(0);

@@ -209,7 +209,7 @@ LayoutCosts::Store LayoutCosts::computeStore(const FragmentAccess &access,
                                              FragmentAttr attr) {
   Store best = {attr, getAccess(access, attr)};
   FragmentLayout layout = attr.getLayout();
-  if (!isa<StoreOp>(access.getOp()) || isShared(access.getBuffer()) ||
+  if (!storesRegion(access.getOp()) || isShared(access.getBuffer()) ||
       access.getVectorElements(layout, nullptr) >= access.getMaxVector())
     return best;
   auto wide = getWidestStoreLayout(layout, access.getType().getShape(),

@@ -151,7 +151,7 @@ FragmentAttr LayoutInference::getLayout(Value value) const {
 }
 
 FragmentAttr LayoutInference::getNeeded(OpOperand &operand) {
-  if (isa<StoreOp>(operand.getOwner()))
+  if (storesRegion(operand.getOwner()))
     return getStoreLayout(operand);
   if (FragmentAttr demanded = graph->getDemanded(operand))
     return demanded;
@@ -178,7 +178,7 @@ FragmentAttr LayoutInference::getStoreLayout(OpOperand &operand) {
 
 LayoutReason LayoutInference::getNeededReason(OpOperand &operand) const {
   Operation *op = operand.getOwner();
-  if (isa<StoreOp>(op))
+  if (storesRegion(op))
     return {LayoutReason::Kind::Store, op};
   if (graph->getDemanded(operand))
     return {LayoutReason::Kind::Operand, op};

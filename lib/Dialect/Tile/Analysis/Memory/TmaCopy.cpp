@@ -50,7 +50,9 @@ llvm::Expected<TmaCopy> tile::getTmaCopy(CopyOp op) {
                         : SwizzleMode(llvm::Log2_64(span / 16))};
   if (op.getLimit()) {
     int64_t dim = *op.getLimitDim();
-    copy.map.window = {dim, op.getSourceRegion().sizes[dim]};
+    TileRegion region =
+        copy.isStore ? op.getDestRegion() : op.getSourceRegion();
+    copy.map.window = {dim, region.sizes[dim]};
   }
   return copy;
 }

@@ -24,6 +24,11 @@ namespace tilews::tile {
 
 class BriefPrinter;
 
+/// Returns whether `op` only stores a fragment to a region: a `tile.store`, or a
+/// `tile.scatter` with no indices and no mask, but a limit. Its fragment may
+/// have any layout.
+bool storesRegion(mlir::Operation *op);
+
 /// A region of a buffer that is read into a fragment or written from one: by
 /// `tile.load`, `tile.store` or `tile.atomic_rmw`, or as source or destination
 /// of a `tile.copy`, whose threads hold the elements in between. For
