@@ -90,8 +90,8 @@ def parts(
 
 def parts_arguments(random):
     return [
-        integers(random, (32, 208)),
-        integers(random, (32, 208)),
+        integers(random, (32, 336)),
+        integers(random, (32, 336)),
         np.zeros((64, 64), np.float32),
     ]
 
