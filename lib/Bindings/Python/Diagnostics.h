@@ -121,6 +121,16 @@ private:
   MlirDiagnosticHandlerID handler;
 };
 
+/// Verifies the IR around an operation: Python can have made it invalid, and C++
+/// code relies on it.
+inline MlirLogicalResult verifyAround(MlirOperation op) {
+  MlirOperation root = op;
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetParentOperation(op))
+    root = op;
+  return mlirOperationVerify(root) ? mlirLogicalResultSuccess()
+                                   : mlirLogicalResultFailure();
+}
+
 /// Calls `function`; returns warnings and remarks, or raises CompileError.
 template <typename Function>
 std::vector<std::string> callAndCollect(MlirContext context,
@@ -129,6 +139,15 @@ std::vector<std::string> callAndCollect(MlirContext context,
   if (mlirLogicalResultIsFailure(function()))
     diagnostics.raise();
   return diagnostics.getLines();
+}
+
+/// Does so if the IR around an operation is valid.
+template <typename Function>
+std::vector<std::string> callOnValid(MlirOperation op, Function function) {
+  return callAndCollect(mlirOperationGetContext(op), [&] {
+    MlirLogicalResult valid = verifyAround(op);
+    return mlirLogicalResultIsFailure(valid) ? valid : function();
+  });
 }
 
 #endif // TILEWS_BINDINGS_PYTHON_DIAGNOSTICS_H

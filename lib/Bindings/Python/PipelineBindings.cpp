@@ -48,8 +48,7 @@ static nb::list getPipelines() {
 
 static std::vector<std::string> runPasses(MlirPassManager manager,
                                           MlirOperation op) {
-  return callAndCollect(mlirOperationGetContext(op),
-                        [&] { return mlirPassManagerRunOnOp(manager, op); });
+  return callOnValid(op, [&] { return mlirPassManagerRunOnOp(manager, op); });
 }
 
 void populatePipelines(nb::module_ &m) {

@@ -32,27 +32,27 @@ static void append(MlirOperation op, void *operations) {
 
 static Operations getOperationsToSchedule(MlirOperation loop) {
   Operations operations;
-  callAndCollect(mlirOperationGetContext(loop), [&] {
+  callOnValid(loop, [&] {
     return tilewsForEachOperationToSchedule(loop, append, &operations);
   });
   return operations;
 }
 
-static MlirContext getContext(const Operations &loops) {
+static MlirOperation getFirst(const Operations &loops) {
   if (loops.empty())
     throw nb::value_error("expected at least one loop");
-  return mlirOperationGetContext(loops.front());
+  return loops.front();
 }
 
 static Messages planPipelines(const Operations &loops) {
-  return callAndCollect(getContext(loops), [&] {
+  return callOnValid(getFirst(loops), [&] {
     return tilewsPlanPipelines(loops.size(), loops.data());
   });
 }
 
 static Operations multiVersionBuffers(const Operations &loops, int64_t depth) {
   Operations channels;
-  callAndCollect(getContext(loops), [&] {
+  callOnValid(getFirst(loops), [&] {
     return tilewsMultiVersionBuffers(loops.size(), loops.data(), depth, append,
                                      &channels);
   });
@@ -80,15 +80,13 @@ void populateSchedule(nb::module_ &m) {
       .value("PING_PONG", TilewsPingPong);
 
   m.def("_rewrite_kernel", [](TilewsKernelRewrite rewrite, MlirOperation op) {
-    return callAndCollect(mlirOperationGetContext(op),
-                          [&] { return tilewsRewriteKernel(rewrite, op); });
+    return callOnValid(op, [&] { return tilewsRewriteKernel(rewrite, op); });
   });
   m.def("_operations_to_schedule", getOperationsToSchedule);
   m.def("_plan_pipelines", planPipelines);
   m.def("_multi_version_buffers", multiVersionBuffers);
   m.def("_expand_pipeline", [](MlirOperation loop) {
-    return callAndCollect(mlirOperationGetContext(loop),
-                          [&] { return tilewsExpandPipeline(loop); });
+    return callOnValid(loop, [&] { return tilewsExpandPipeline(loop); });
   });
   m.def("_versioned_type",
         [](MlirType type, int64_t versions, MlirLocation location) {
@@ -101,6 +99,7 @@ void populateSchedule(nb::module_ &m) {
       return tilewsGetSlotType(type, loc);
     });
   });
+  // These work on IR that is not valid yet: cursors do not dominate their uses.
   m.def("_use_version", [](MlirOperation op, MlirValue buffer,
                            MlirValue versions, MlirValue cursor) {
     callAndCollect(mlirOperationGetContext(op), [&] {

@@ -220,8 +220,8 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   KernelCopy copy(kernel);
   if (events)
     receivers.originals = getOriginals(kernel, copy.kernel);
-  MlirLogicalResult result;
-  {
+  MlirLogicalResult result = verifyAround(copy.kernel);
+  if (mlirLogicalResultIsSuccess(result)) {
     nb::gil_scoped_release release;
     result =
         tilewsSimRun(copy.kernel, converted.size(), converted.data(), &options);
@@ -234,6 +234,7 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
 static std::vector<std::pair<intptr_t, intptr_t>>
 findDisjointArguments(MlirOperation kernel) {
   std::vector<std::pair<intptr_t, intptr_t>> pairs;
+  callOnValid(kernel, [] { return mlirLogicalResultSuccess(); });
   tilewsSimFindDisjointArguments(
       kernel,
       [](intptr_t written, intptr_t other, void *userData) {

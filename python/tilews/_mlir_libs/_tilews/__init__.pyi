@@ -8,7 +8,9 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilews import ir, passmanager
+import tilews.passmanager
+
+from tilews import ir
 
 from . import layout as layout
 
@@ -16,7 +18,7 @@ __version__: str
 
 def pipelines() -> list[tuple[str, str, list[tuple[str, str, str]]]]: ...
 def _run_passes(
-    manager: passmanager.PassManager, operation: ir.Operation
+    manager: tilews.passmanager.PassManager, operation: ir.Operation
 ) -> list[str]: ...
 def _replace_module(module: ir.Module, source: ir.Operation) -> None: ...
 
