@@ -92,8 +92,9 @@ static bool hasExplicitBarriers(gpu::GPUFuncOp kernel, BarrierMode mode) {
 }
 
 /// Marks the arguments that the kernel writes; all of them if an access cannot
-/// be traced to one.
-static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
+/// be traced to one. Fails if one is read-only, also if no block would write it.
+static LogicalResult markWritten(gpu::GPUFuncOp kernel,
+                                 ArrayRef<Datum> arguments) {
   auto mark = [&](Value buffer) {
     BlockArgument written = tile::getKernelArgument(buffer);
     for (auto [argument, datum] :
@@ -101,11 +102,23 @@ static void markWritten(gpu::GPUFuncOp kernel, ArrayRef<Datum> arguments) {
       if (datum.memref && tile::mayAlias(written, argument))
         datum.memref->buffer->isWritten = true;
   };
-  kernel.walk([&](Operation *op) {
-    for (tile::SharedAccess &access : tile::getGlobalAccesses(op))
-      if (access.writes())
-        mark(access.operand->get());
-  });
+  auto visit = [&](Operation *op) -> WalkResult {
+    for (tile::SharedAccess &access : tile::getGlobalAccesses(op)) {
+      if (!access.writes())
+        continue;
+      mark(access.operand->get());
+      BlockArgument written = tile::getKernelArgument(access.operand->get());
+      const Datum *datum =
+          written ? &arguments[written.getArgNumber()] : nullptr;
+      if (datum && datum->memref && !datum->memref->buffer->writable)
+        return mlir::emitError(op->getLoc(), "'")
+               << op->getName() << "' op writes argument "
+               << written.getArgNumber() << ": expected an array that may be "
+               << "written, found a read-only one";
+    }
+    return WalkResult::advance();
+  };
+  return failure(kernel.walk(visit).wasInterrupted());
 }
 
 namespace {
@@ -204,6 +217,9 @@ static LogicalResult checkExhaustive(gpu::GPUFuncOp kernel,
   return success();
 }
 
+/// The CPU threads of a run. A system has no threads for all blocks of a grid.
+static constexpr int64_t kMostThreads = 256;
+
 /// Runs all blocks of the queue on `threads` CPU threads, this one included.
 static void runBlocks(BlockQueue &queue, int64_t threads) {
   std::vector<std::thread> helpers;
@@ -242,7 +258,8 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   if (failed(grid))
     return failure();
 
-  markWritten(kernel, values);
+  if (failed(markWritten(kernel, values)))
+    return failure();
   Launch launch{*grid,
                 tile::getNumThreads(kernel),
                 options.maxSteps,
@@ -273,7 +290,7 @@ LogicalResult sim::runKernel(gpu::GPUFuncOp kernel,
   else
     runBlocks(queue, isSearch || isOrdered(kernel)
                          ? 1
-                         : std::min(threads, queue.size()));
+                         : std::min({threads, queue.size(), kMostThreads}));
   if (queue.getFailure())
     return report(*queue.getFailure());
   return success();

@@ -105,6 +105,17 @@ class Settings:
     record_block: int | Iterable[int] = (0, 0, 0)
     progress: Callable[[int, int], None] | None = None
 
+    def __post_init__(self) -> None:
+        bits = {"seed": 64, "max_steps": 64, "runs": 32, "threads": 32}
+        for name, width in bits.items():
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)):
+                raise TypeError(f"{name}: expected an integer, found {value!r:.80}")
+            if not 0 <= value < 2**width:
+                raise ValueError(
+                    f"{name}: expected a number from 0 below 2**{width}, found {value}"
+                )
+
     def policy_number(self) -> int:
         """The number of the policy in the native module."""
         policy = self.policy if self.schedule is None else "replay"

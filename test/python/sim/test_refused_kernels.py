@@ -205,7 +205,39 @@ def test_read_only_arrays_are_not_written():
     load = "%t = tile.load %a : memref<4xf32> -> tensor<4xf32>"
     run(load, args)
     store = f"{load} tile.store %t to %a : {fragment((4,), 'f32')} to memref<4xf32>"
-    fails(store, args, "read-only")
+    fails(store, args, "expected an array that may be written, found a read-only one")
+
+
+def test_read_only_arrays_are_refused_where_nothing_is_written_at_last():
+    a = np.zeros(4, "f4")
+    a.flags.writeable = False
+    never = """
+      %no = arith.constant false
+      scf.if %no {
+        %t = tile.load %a : memref<4xf32> -> tensor<4xf32>
+        tile.store %t to %a : tensor<4xf32> to memref<4xf32>
+      }"""
+    fails(never, [("a", memref(a), a)], "found a read-only one")
+
+
+def test_threads_are_no_more_than_a_system_has():
+    a = np.zeros(50000, "f4")
+    text = """
+      gpu.module @m {
+        gpu.func @k(%a: memref<50000xf32>) kernel attributes {
+            tile.threads = 32 : i32, tile.grid = affine_map<() -> (50000)>} {
+          %i = gpu.block_id x
+          %one = arith.constant 1.0 : f32
+          memref.store %one, %a[%i] : memref<50000xf32>
+          gpu.return
+        }
+      }"""
+    with ir.Context():
+        module = ir.Module.parse(text)
+        sim.run(module, "k", [a], threads=2**32 - 1)
+        with pytest.raises(ValueError, match="threads: expected a number from 0"):
+            sim.run(module, "k", [a], threads=-1)
+    assert a.all()
 
 
 def test_wrong_dtype_grid_or_name():
