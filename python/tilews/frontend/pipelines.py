@@ -1,7 +1,7 @@
 """Stages and orders that :func:`tl.pipelined` gives to the statements of a loop.
 
 While the body of such a loop is built, :class:`StatementNotes` marks each operation
-with the number of its statement (``tile.statement``). When the kernel is complete,
+with the number of its statement (``frontend.statement``). When the kernel is complete,
 :func:`apply` groups the operations by statement and gives each its ``tile.stage`` and
 ``tile.order``. A statement of several operations spreads over as many places of the
 order: with order ``[1, 0]`` and two operations in the first statement these get the
@@ -21,7 +21,7 @@ from .._mlir_libs import _tilews
 from ..dialects import scf
 from .frame import CallFrame
 
-_STATEMENT, _LOOP = "tile.statement", "tile.schedule"
+_STATEMENT, _LOOP = "frontend.statement", "frontend.schedule"
 
 
 @dataclasses.dataclass

@@ -97,7 +97,8 @@ def test_long_chains_overflow_no_stack(pipeline):
 def test_guards_in_sequence_take_linear_memory(pipeline):
     # Each load and store has a guard. As many moves of the rest of the block as
     # there are pairs of guards take more memory.
-    fragment, memory = f"tensor<{32 * 1024}xf32>", "memref<?xf32>"
+    threads = 64 if "gfx9" in pipeline else 32
+    fragment, memory = f"tensor<{threads * 1024}xf32>", "memref<?xf32>"
     body = repeat(
         3,
         lambda i: (
@@ -106,7 +107,7 @@ def test_guards_in_sequence_take_linear_memory(pipeline):
         ),
     )
     text = module(function(body, arguments=f"%P: {memory}, %n: index"))
-    text = text.replace("tile.threads = 128", "tile.threads = 32")
+    text = text.replace("tile.threads = 128", f"tile.threads = {threads}")
     run(text, f"--tilews-to-{pipeline}")
 
 

@@ -33,7 +33,7 @@ def test_states_of_guarded_kernels(name):
     buffer is proved alone."""
     units = {"nested masks": 3, "three masks": 6}.get(name, 1)
     # What is known of two distances is a part of the states.
-    factor = 3 if name == "sliding window" else 1.5
+    factor = 4 if name == "sliding window" else 1.5
     assert count_states(name, 5) <= factor * units * count_states("mask", 5)
 
 
