@@ -21,7 +21,7 @@ WIDTH = 88
 #: What sections of docstrings are called on a page.
 TITLES = {"Args": "Arguments"}
 #: Methods of values that the package itself calls.
-INTERNAL = {"dtype_name", "refuse", "to_ir"}
+INTERNAL = {"dtype_name", "packing", "refuse", "to_ir", "to_memory"}
 _SECTION = re.compile(r"^(Args|Returns|Raises|Attributes|Example):$")
 
 #: Each page: its title, its introduction, and the names on it; without a dot, those of
@@ -37,7 +37,7 @@ TOPICS = {
         "Element types and parameters",
         "Element types, and the annotations of the parameters of a kernel. "
         "[language.md](../language.md#parameters) lists the forms of parameters.",
-        "DType Tensor constexpr",
+        "DType Tensor constexpr tilews.pack_elements tilews.unpack_elements",
     ),
     "values": (
         "Values",
@@ -72,8 +72,8 @@ TOPICS = {
     ),
     "integers": (
         "Integers and their bits",
-        "Elementwise functions of integers. Integers count as signed; the functions "
-        "here include the unsigned forms of operators.",
+        "Elementwise functions of integers. Those whose names begin with u take the "
+        "operands as unsigned, whatever their type.",
         "udiv umod ushr mulhi umulhi popcount clz ctz byte_perm",
     ),
     "reductions": (

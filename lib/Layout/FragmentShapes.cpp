@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Layouts of fragments under another shape: reduced, broadcast, sliced, repeated,
-// transposed, reshaped. All but the reshape rewrite modes one by one. A reshape
-// numbers the elements row by row and asks for each mode whether its steps stay
-// digits of the new coordinates:
+// transposed, reshaped, of other elements. All but the reshape rewrite modes one by
+// one. A reshape numbers the elements row by row and asks for each mode whether
+// its steps stay digits of the new coordinates:
 //
 //   mode 8:1 along columns of 16 x 8, as 16 x 2 x 4: 4:1 along the last
 //   dimension and 2:1 along the one before
@@ -19,6 +19,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
 
 using namespace tilews;
 using llvm::ArrayRef;
@@ -169,6 +171,48 @@ FragmentLayout::reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
   cover = result.getCover(to.size());
   if (ArrayRef<int64_t>(cover) != to)
     return std::nullopt;
+  return result;
+}
+
+FragmentLayout FragmentLayout::splitElements(int64_t dim, int64_t parts) const {
+  FragmentLayout result = *this;
+  for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+    for (Mode &mode : *modes)
+      if (mode.dim == dim)
+        mode.stride *= parts;
+  if (parts > 1)
+    result.value.insert(result.value.begin(), {parts, 1, dim});
+  return result;
+}
+
+std::optional<FragmentLayout>
+FragmentLayout::joinElements(int64_t dim, int64_t parts) const {
+  FragmentLayout result = *this;
+  auto isAlong = [&](const Mode &mode) {
+    return mode.dim == dim && mode.stride != 0 && mode.extent != 1;
+  };
+  while (parts > 1) {
+    // Registers that are neighbors: a digit of theirs is joined at a time.
+    auto *first = llvm::find_if(result.value, [&](const Mode &mode) {
+      return isAlong(mode) && mode.stride == 1;
+    });
+    int64_t step =
+        first == result.value.end() ? 1 : std::gcd(first->extent, parts);
+    if (step == 1)
+      return std::nullopt;
+    first->extent /= step;
+    for (SmallVector<Mode> *modes : {&result.thread, &result.value})
+      for (Mode &mode : *modes) {
+        if (&mode == first || !isAlong(mode))
+          continue;
+        if (mode.stride % step != 0)
+          return std::nullopt;
+        mode.stride /= step;
+      }
+    parts /= step;
+  }
+  llvm::erase_if(result.value,
+                 [](const Mode &mode) { return mode.extent == 1; });
   return result;
 }
 

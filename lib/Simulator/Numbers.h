@@ -35,6 +35,15 @@ inline double minNumber(double a, double b) {
 inline int64_t maxNumber(int64_t a, int64_t b) { return std::max(a, b); }
 inline int64_t minNumber(int64_t a, int64_t b) { return std::min(a, b); }
 
+/// Returns the larger of two integers without a sign. They are held with sign
+/// extension, which keeps their order.
+inline int64_t maxUnsigned(int64_t a, int64_t b) {
+  return std::max(uint64_t(a), uint64_t(b));
+}
+inline int64_t minUnsigned(int64_t a, int64_t b) {
+  return std::min(uint64_t(a), uint64_t(b));
+}
+
 /// Returns the absolute value; integers wrap.
 inline double getAbsolute(double a) { return std::fabs(a); }
 inline int64_t getAbsolute(int64_t a) { return a < 0 ? 0 - uint64_t(a) : a; }

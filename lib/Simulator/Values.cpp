@@ -53,6 +53,10 @@ std::optional<ElementType> ElementType::get(Type type) {
           .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
           .Case([](Float8E4M3FNUZType) { return FloatFormat::E4M3FNUZ; })
           .Case([](Float8E5M2FNUZType) { return FloatFormat::E5M2FNUZ; })
+          .Case([](Float8E8M0FNUType) { return FloatFormat::E8M0FNU; })
+          .Case([](Float6E2M3FNType) { return FloatFormat::E2M3FN; })
+          .Case([](Float6E3M2FNType) { return FloatFormat::E3M2FN; })
+          .Case([](Float4E2M1FNType) { return FloatFormat::E2M1FN; })
           .Default([](Type) { return std::nullopt; });
   if (!format)
     return std::nullopt;

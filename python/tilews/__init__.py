@@ -11,8 +11,17 @@ from .errors import CompileError, KernelError
 
 if TYPE_CHECKING:
     from .decorator import func, kernel
+    from .language.memory.packed import pack_elements, unpack_elements
 
-__all__ = ["CompileError", "KernelError", "__version__", "func", "kernel"]
+__all__ = [
+    "CompileError",
+    "KernelError",
+    "__version__",
+    "func",
+    "kernel",
+    "pack_elements",
+    "unpack_elements",
+]
 
 
 def __dir__() -> list[str]:
@@ -20,6 +29,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("pack_elements", "unpack_elements"):
+        from .language.memory import packed
+
+        return getattr(packed, name)
     if name not in ("func", "kernel"):
         raise AttributeError(f"module 'tilews' has no attribute '{name}'")
     from . import decorator

@@ -135,7 +135,7 @@ def _fill(
         if argument.shape is None:
             values[argument.name] = Scalar(value, argument.dtype)
         else:
-            values[argument.name] = Buffer(value, argument.name)
+            values[argument.name] = Buffer(value, argument.name, argument.dtype)
     build_body(builder, function, specialization.parameters(values))
 
 

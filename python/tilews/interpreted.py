@@ -129,10 +129,13 @@ class InterpretedKernel:
                     f"argument '{argument.name}': expected {len(argument.shape)} "
                     f"dimensions, found {array.ndim}"
                 )
-            if array.dtype not in map(np.dtype, DTYPES[argument.dtype.mlir]):
+            packed = argument.dtype.packing > 1
+            element = "i8" if packed else argument.dtype.mlir
+            if array.dtype not in map(np.dtype, DTYPES[element]):
+                hint = ": two share a byte, see tilews.pack_elements" if packed else ""
                 raise LaunchError(
                     f"argument '{argument.name}': expected elements of "
-                    f"{argument.dtype}, found {array.dtype}"
+                    f"{argument.dtype}{hint}, found {array.dtype}"
                 )
             _check_extents(argument, argument.shape, array, known)
 

@@ -47,9 +47,10 @@ class Argument:
     Attributes:
         name: the parameter's name.
         dtype: the element type.
-        shape: extents, names for those that are known at launch only; None for a
-            scalar.
-        strides: in elements, likewise; None for row-major.
+        shape: extents in memory, names for those that are known at launch only; None
+            for a scalar.
+        strides: in elements, or bytes that two elements share, likewise; None for
+            row-major.
         divisors: a number a dimension that divides the extent.
         alignment: of the first element in bytes; None for the default.
     """
@@ -63,9 +64,8 @@ class Argument:
 
     def to_ir(self) -> ir.Type:
         """The type of the argument: a scalar or a memref."""
-        element = self.dtype.to_ir()
         if self.shape is None:
-            return element
+            return self.dtype.to_ir()
         layout = None
         if self.strides is not None:
             dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
@@ -73,7 +73,46 @@ class Argument:
             layout = ir.StridedLayoutAttr.get(0, strides)
         dynamic = ir.ShapedType.get_dynamic_size()
         shape = [x if isinstance(x, int) else dynamic for x in self.shape]
-        return ir.MemRefType.get(shape, element, layout)
+        return ir.MemRefType.get(shape, self.dtype.to_memory(), layout)
+
+    def in_bytes(self) -> Argument:
+        """The argument as it is in memory, if elements share bytes.
+
+        Raises:
+            LanguageError: the elements of a line may not fill whole bytes.
+        """
+        packing = self.dtype.packing
+        if not self.shape or packing == 1:
+            return self
+        *outer, last = self.shape
+        if isinstance(last, int) and last % packing:
+            raise LanguageError(
+                f"'{self.name}': two elements of {self.dtype} share a byte, so the "
+                f"last extent is even, found {last}"
+            )
+        last = f"{last} / {packing}" if isinstance(last, str) else last // packing
+        divisors = self.divisors
+        if divisors:
+            divisors = (*divisors[:-1], max(divisors[-1] // packing, 1))
+        strides = self.strides
+        if strides is not None:
+            strides = self._byte_strides(strides, packing)
+        return dataclasses.replace(
+            self, shape=(*outer, last), strides=strides, divisors=divisors
+        )
+
+    def _byte_strides(
+        self, strides: tuple[int | str, ...], packing: int
+    ) -> tuple[int | str, ...]:
+        *outer, last = strides
+        odd = [x for x in outer if isinstance(x, int) and x % packing]
+        if last != 1 or odd:
+            raise LanguageError(
+                f"'{self.name}': two elements of {self.dtype} share a byte, so the "
+                f"last stride is 1 and the others are even, found {strides}"
+            )
+        halves = [x if isinstance(x, str) else x // packing for x in outer]
+        return (*halves, 1)
 
     def attributes(self) -> ir.DictAttr:
         """The attributes of the argument: names, divisors and alignment."""
@@ -335,12 +374,14 @@ class Specializer:
         strides = None
         if kind.strides is not None:
             strides = tuple(self._extent(stride, values) for stride in kind.strides)
-        if divisors is not None and len(divisors) == len(annotated):
-            annotated = tuple(map(math.lcm, annotated, divisors))
         dtype = self._dtype(parameter, values)
-        return Argument(
+        argument = Argument(
             parameter.name, dtype, shape, strides, annotated, kind.alignment
-        )
+        ).in_bytes()
+        if divisors is None or len(divisors) != len(annotated):
+            return argument
+        lcms = tuple(map(math.lcm, argument.divisors, divisors))
+        return dataclasses.replace(argument, divisors=lcms)
 
     def _extent(self, extent: int | str, values: Mapping[str, Any]) -> int | str:
         if isinstance(extent, int) or extent not in values:

@@ -101,6 +101,37 @@ TEST(FragmentShapesTest, SlicesKeepTheRegistersOfTheFirstPart) {
   EXPECT_GT(slices, kRounds / 4);
 }
 
+TEST(FragmentShapesTest, SplitElementsStayWithTheirThread) {
+  RandomFragments random(5);
+  for (int round = 0; round < kRounds; ++round) {
+    SmallVector<int64_t> shape = random.getShape(kRank, true);
+    FragmentLayout layout = random.getFragment(shape);
+    int64_t dim = random.getNumber(0, kRank - 1);
+    int64_t parts = int64_t(1) << random.getNumber(0, 3);
+    FragmentLayout split = layout.splitElements(dim, parts);
+    ASSERT_EQ(split.getNumValues(), layout.getNumValues() * parts);
+    forEachPlace(split, kRank, [&](int64_t t, int64_t v, Coords coords) {
+      Coords whole = layout.getCoords(t, v / parts, kRank);
+      whole[dim] = whole[dim] * parts + v % parts;
+      EXPECT_EQ(coords, whole);
+    });
+    std::optional<FragmentLayout> joined = split.joinElements(dim, parts);
+    ASSERT_TRUE(joined.has_value());
+    EXPECT_TRUE(joined->isSameAs(layout));
+  }
+}
+
+TEST(FragmentShapesTest, ElementsJoinWhereAThreadHoldsAllParts) {
+  // Registers 2:1 and 4:2 along the columns, and threads 2:8.
+  FragmentLayout layout({{2, 8, 1}}, {{2, 1, 1}, {4, 2, 1}});
+  std::optional<FragmentLayout> joined = layout.joinElements(1, 4);
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_TRUE(joined->isSameAs(FragmentLayout({{2, 2, 1}}, {{2, 1, 1}})));
+  // Neighbors of two threads.
+  EXPECT_FALSE(layout.joinElements(1, 16).has_value());
+  EXPECT_FALSE(FragmentLayout({{4, 1, 1}}, {}).joinElements(1, 2).has_value());
+}
+
 TEST(FragmentShapesTest, RepeatsTakeFurtherRegisters) {
   RandomFragments random(4);
   for (int round = 0; round < kRounds; ++round) {

@@ -180,6 +180,13 @@ public:
   std::optional<FragmentLayout> reshape(llvm::ArrayRef<int64_t> from,
                                         llvm::ArrayRef<int64_t> to) const;
 
+  /// The layout of a fragment each of whose elements is cut into `parts`
+  /// neighbors along `dim`: the thread that holds an element holds its parts.
+  FragmentLayout splitElements(int64_t dim, int64_t parts) const;
+  /// The inverse; none unless a thread that holds one of `parts` neighbors
+  /// holds all of them.
+  std::optional<FragmentLayout> joinElements(int64_t dim, int64_t parts) const;
+
   friend bool operator==(const FragmentLayout &a, const FragmentLayout &b) {
     return a.thread == b.thread && a.value == b.value;
   }

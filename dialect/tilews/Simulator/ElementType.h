@@ -22,6 +22,7 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -37,7 +38,11 @@ enum class FloatFormat : uint8_t {
   E4M3FN,
   E5M2,
   E4M3FNUZ,
-  E5M2FNUZ
+  E5M2FNUZ,
+  E8M0FNU,
+  E2M3FN,
+  E3M2FN,
+  E2M1FN
 };
 
 /// The type of a scalar or of a fragment's or buffer's elements. Integers have
@@ -52,6 +57,8 @@ struct ElementType {
 
   /// Bits an element takes in a packed buffer; 0 if it has no form in memory.
   unsigned getMemoryBits() const {
+    if (isFloat && width == 6)
+      return 8;
     return (width & (width - 1)) == 0 ? width : 0;
   }
 };
@@ -63,7 +70,9 @@ enum class NonFinite {
   /// No infinity; all ones is NaN ("FN").
   NanOnly,
   /// No infinity and no negative zero, whose code is NaN ("FNUZ").
-  NanIsNegativeZero
+  NanIsNegativeZero,
+  /// Neither infinities nor NaN, which becomes zero.
+  None
 };
 
 /// A binary floating point format of less than 64 bits.
@@ -89,7 +98,7 @@ struct SmallFloat {
   }
 
   /// The nearest value of the format, ties to even. What is too large becomes
-  /// infinity; the formats of 8 bits saturate, as the GPUs' conversions do.
+  /// infinity; the formats of up to 8 bits saturate, as the GPUs' conversions do.
   static double round(double value) {
     uint64_t code = llvm::bit_cast<uint64_t>(value);
     uint64_t sign = code & kDoubleSign, magnitude = code ^ sign;
@@ -102,7 +111,7 @@ struct SmallFloat {
       return std::copysign(rounded, value);
     }
     if (magnitude > kDoubleInfinity)
-      return value;
+      return NF == NonFinite::None ? 0 : value;
     if (magnitude < kDoubleInfinity) {
       constexpr uint64_t half = uint64_t(1) << (kDrop - 1);
       magnitude += half - 1 + ((magnitude >> kDrop) & 1);
@@ -110,7 +119,7 @@ struct SmallFloat {
     }
     if (magnitude <= kMaxFinite)
       return llvm::bit_cast<double>(magnitude | sign);
-    double overflow = kWidth == 8 ? llvm::bit_cast<double>(kMaxFinite)
+    double overflow = kWidth <= 8 ? llvm::bit_cast<double>(kMaxFinite)
                                   : std::numeric_limits<double>::infinity();
     return std::copysign(overflow, value);
   }
@@ -146,7 +155,7 @@ struct SmallFloat {
       isNan = (code & (kSignMask | kExponentMask | kMantissaMask)) == kSignMask;
     else if (NF == NonFinite::NanOnly)
       isNan = magnitude == (kExponentMask | kMantissaMask);
-    else if (magnitude >= kExponentMask)
+    else if (NF == NonFinite::IEEE && magnitude >= kExponentMask)
       return llvm::bit_cast<double>(sign | kDoubleInfinity |
                                     (mantissa << kDrop));
     if (isNan)
@@ -168,6 +177,37 @@ struct DoubleFloat {
     return llvm::bit_cast<uint64_t>(value);
   }
   static double decode(uint64_t code) { return llvm::bit_cast<double>(code); }
+};
+
+/// Powers of two from 2^-127 to 2^127, and NaN: exponents without sign and
+/// mantissa.
+struct ScaleFloat {
+  static constexpr unsigned kWidth = 8;
+  static constexpr int kBias = 127;
+
+  /// The nearest power of two, of two the larger one, and at least 2^-127. NaN
+  /// for zero, negative numbers and those that are too large.
+  static double round(double value) {
+    if (!(value > 0) || std::isinf(value))
+      return std::numeric_limits<double>::quiet_NaN();
+    int exponent;
+    double fraction = std::frexp(value, &exponent); // In [0.5, 1).
+    exponent = std::max(exponent - (fraction < 0.75), -kBias);
+    if (exponent > kBias)
+      return std::numeric_limits<double>::quiet_NaN();
+    return std::ldexp(1.0, exponent);
+  }
+  static uint64_t encode(double value) {
+    if (std::isnan(value))
+      return 0xff;
+    // Copies fill what is outside of a buffer with zeros.
+    return value == 0 ? 0 : uint64_t(std::ilogb(value) + kBias);
+  }
+  static double decode(uint64_t code) {
+    int exponent = code & 0xff;
+    return exponent == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                            : std::ldexp(1.0, exponent - kBias);
+  }
 };
 
 struct SingleFloat : SmallFloat<8, 23, 127, NonFinite::IEEE> {
@@ -195,6 +235,14 @@ auto withFormat(FloatFormat format, Fn fn) {
     return fn(SmallFloat<4, 3, 8, NonFinite::NanIsNegativeZero>());
   case FloatFormat::E5M2FNUZ:
     return fn(SmallFloat<5, 2, 16, NonFinite::NanIsNegativeZero>());
+  case FloatFormat::E8M0FNU:
+    return fn(ScaleFloat());
+  case FloatFormat::E2M3FN:
+    return fn(SmallFloat<2, 3, 1, NonFinite::None>());
+  case FloatFormat::E3M2FN:
+    return fn(SmallFloat<3, 2, 3, NonFinite::None>());
+  case FloatFormat::E2M1FN:
+    return fn(SmallFloat<2, 1, 1, NonFinite::None>());
   }
   llvm_unreachable("covered switch");
 }
@@ -238,6 +286,14 @@ inline void fromBits(ElementType type, uint64_t bits, int64_t &value) {
 inline void fromBits(ElementType type, uint64_t bits, double &value) {
   value =
       withFormat(type.format, [&](auto format) { return format.decode(bits); });
+}
+
+/// The element whose bits are all zero: the number zero in all types but scales.
+template <typename T>
+T fromZero(ElementType type) {
+  T value;
+  fromBits(type, 0, value);
+  return value;
 }
 
 /// Returns `magnitude` with 53 bits, the last one set if any bit was lost

@@ -243,6 +243,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   ConversionTarget legal(*context);
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
+  populateSmallTypePatterns(converter, lowering, patterns);
   populateAtomicPatterns(converter, lowering, patterns);
   populateGatherPatterns(converter, lowering, patterns);
   populateMemoryPatterns(converter, lowering, patterns);
@@ -260,7 +261,12 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   legal.addIllegalOp<memref::LoadOp, memref::StoreOp, memref::DimOp>();
   legal.addDynamicallyLegalDialect<arith::ArithDialect, math::MathDialect>(
       [](Operation *op) {
-        auto isScalar = [](Type type) { return !isa<RankedTensorType>(type); };
+        // Bits of small types can be moved; LLVM has no conversions of them.
+        bool moves =
+            isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp>(op);
+        auto isScalar = [&](Type type) {
+          return !isa<RankedTensorType>(type) && (moves || !isSmallFloat(type));
+        };
         return llvm::all_of(op->getResultTypes(), isScalar) &&
                llvm::all_of(op->getOperandTypes(), isScalar);
       });

@@ -28,11 +28,13 @@ using namespace tilews::tile;
 /// Returns a number in the type that printf takes, and its format.
 static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
                                                const TargetLowering &target,
-                                               Value value, Type original) {
+                                               Value value, Type original,
+                                               bool isUnsigned) {
   if (auto number = dyn_cast<FloatType>(original)) {
-    if (number.getWidth() == 8) {
-      Value vector =
-          target.emitExtFp8(b, pack(b, value.getType(), value), original);
+    if (number.getWidth() <= 8) {
+      value = toRegister(b, value, original);
+      Value vector = createSmallExtension(
+          b, target, pack(b, value.getType(), value), original);
       if (!vector)
         return {value, "0x%x"};
       value = unpack(b, vector).front();
@@ -41,11 +43,12 @@ static std::pair<Value, StringRef> toPrintable(ImplicitLocOpBuilder &b,
       value = arith::ExtFOp::create(b, b.getF64Type(), value);
     return {value, "%g"};
   }
+  isUnsigned |= original.isInteger(1);
   if (value.getType().getIntOrFloatBitWidth() < 64)
-    value = original.isInteger(1)
+    value = isUnsigned
                 ? arith::ExtUIOp::create(b, b.getI64Type(), value).getResult()
                 : arith::ExtSIOp::create(b, b.getI64Type(), value).getResult();
-  return {value, "%lld"};
+  return {value, isUnsigned ? "%llu" : "%lld"};
 }
 
 namespace {
@@ -62,12 +65,14 @@ struct PrintPattern : TilePattern<PrintOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     std::string message = escape(op.getMessage());
     Value threadId = getThreadId(b, op);
-    for (auto [original, value] :
-         llvm::zip(op.getValues(), adaptor.getValues())) {
+    for (auto [place, original, value] :
+         llvm::enumerate(op.getValues(), adaptor.getValues())) {
+      bool isUnsigned = op.isUnsigned(place);
       if (auto fragment = dyn_cast<RankedTensorType>(original.getType()))
-        printFragment(b, message, fragment, value, threadId);
+        printFragment(b, message, fragment, value, isUnsigned, threadId);
       else
-        printScalar(b, message, original.getType(), value, threadId);
+        printScalar(b, message, original.getType(), value, isUnsigned,
+                    threadId);
     }
     if (op.getValues().empty())
       createGuarded(b, isFirstThread(b, threadId),
@@ -85,16 +90,17 @@ struct PrintPattern : TilePattern<PrintOp> {
   }
 
   void printScalar(ImplicitLocOpBuilder &b, StringRef message, Type type,
-                   Value value, Value threadId) const {
+                   Value value, bool isUnsigned, Value threadId) const {
     createGuarded(b, isFirstThread(b, threadId), [&] {
-      auto [printable, format] = toPrintable(b, getTarget(), value, type);
+      auto [printable, format] =
+          toPrintable(b, getTarget(), value, type, isUnsigned);
       getTarget().emitPrintf(b, (message + " " + format + "\n").str(),
                              printable);
     });
   }
 
   void printFragment(ImplicitLocOpBuilder &b, StringRef message,
-                     RankedTensorType type, Value vector,
+                     RankedTensorType type, Value vector, bool isUnsigned,
                      Value threadId) const {
     FragmentIndexer indexer(b, getFragmentLayout(type), type.getShape(),
                             threadId);
@@ -119,7 +125,9 @@ struct PrintPattern : TilePattern<PrintOp> {
       }
       auto print = [&] {
         auto [printable, number] =
-            toPrintable(b, getTarget(), registers[v], type.getElementType());
+            toPrintable(b, getTarget(),
+                        fromRegister(b, registers[v], type.getElementType()),
+                        type.getElementType(), isUnsigned);
         operands.push_back(printable);
         getTarget().emitPrintf(b, format + "] " + number.str() + "\n",
                                operands);

@@ -14,8 +14,8 @@
 //   slice of columns 8-15 of tensor<16x16>, register (0, 8) + thread
 //     -> vector.shuffle that takes the source's registers with column >= 8
 //
-// fp8 types are integers of 8 bits here; only casts compute with them, by way
-// of f32.
+// Floating point types of at most 8 bits are integers here; only casts compute
+// with them (SmallTypes.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +37,6 @@ static Type getElement(Type type) {
   return type;
 }
 
-static bool isFp8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
 namespace {
 
 /// Replaces an operation of arith or math on fragments by the same operation on
@@ -59,7 +55,7 @@ struct ElementwisePattern : ConversionPattern {
     if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "result has no layout");
     Type type = types.front();
-    // A cast between an index or an fp8 type and its integer is the identity.
+    // A cast between an index or a small float and its integer is the identity.
     if (operands.size() == 1 && operands.front().getType() == type &&
         isa<CastOpInterface>(op)) {
       rewriter.replaceOp(op, operands.front());
@@ -67,20 +63,68 @@ struct ElementwisePattern : ConversionPattern {
     }
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
       return resizeIndex(op, type, operands.front(), rewriter);
-    auto hasFp8 = [](TypeRange types) {
-      return llvm::any_of(types,
-                          [](Type type) { return isFp8(getElement(type)); });
+    auto hasSmall = [](TypeRange types) {
+      return llvm::any_of(
+          types, [](Type type) { return isSmallFloat(getElement(type)); });
     };
-    // A select only moves fp8 values; any other operation would compute with
+    // A select only moves small floats; any other operation would compute with
     // them as integers.
-    if (!isa<arith::SelectOp>(op) &&
-        (hasFp8(op->getOperandTypes()) || hasFp8(op->getResultTypes())))
-      return rewriter.notifyMatchFailure(op, "fp8 has no arithmetic");
+    if (isa<arith::SelectOp>(op))
+      return create(op, operands, types, rewriter);
+    if (hasSmall(op->getOperandTypes()) || hasSmall(op->getResultTypes()))
+      return rewriter.notifyMatchFailure(op, "the type has no arithmetic");
+    auto hasNibbles = [](TypeRange types) {
+      return llvm::any_of(
+          types, [](Type type) { return isBelowByte(getElement(type)); });
+    };
+    if (isa<VectorType>(type) &&
+        (hasNibbles(op->getOperandTypes()) || hasNibbles(op->getResultTypes())))
+      return computeNibbles(op, operands, types, rewriter);
+    return create(op, operands, types, rewriter);
+  }
+
+  /// Replaces `op` by the same operation on registers.
+  static LogicalResult create(Operation *op, ArrayRef<Value> operands,
+                              TypeRange types,
+                              ConversionPatternRewriter &rewriter) {
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(operands);
     state.addTypes(types);
     state.addAttributes(op->getAttrs());
     rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+
+  /// Computes with integers below a byte, one by one, in their own type.
+  LogicalResult computeNibbles(Operation *op, ArrayRef<Value> operands,
+                               TypeRange types,
+                               ConversionPatternRewriter &rewriter) const {
+    ImplicitLocOpBuilder b(op->getLoc(), rewriter);
+    SmallVector<SmallVector<Value>> registers;
+    for (auto [original, operand] : llvm::zip(op->getOperands(), operands)) {
+      registers.push_back(unpack(b, operand));
+      for (Value &value : registers.back())
+        value = fromRegister(b, value, getElement(original.getType()));
+    }
+    SmallVector<Type> elements;
+    if (failed(getTypeConverter()->convertTypes(
+            llvm::map_to_vector(op->getResultTypes(), getElement), elements)))
+      return rewriter.notifyMatchFailure(op, "result has no type");
+    SmallVector<SmallVector<Value>> results(types.size());
+    for (size_t v = 0; v < registers.front().size(); ++v) {
+      OperationState state(op->getLoc(), op->getName());
+      for (ArrayRef<Value> values : registers)
+        state.addOperands(values[v]);
+      state.addTypes(elements);
+      state.addAttributes(op->getAttrs());
+      for (auto [i, value] : llvm::enumerate(b.create(state)->getResults()))
+        results[i].push_back(
+            toRegister(b, value, getElement(op->getResult(i).getType())));
+    }
+    SmallVector<Value> packed;
+    for (auto [type, values] : llvm::zip(types, results))
+      packed.push_back(pack(b, getElement(type), values));
+    rewriter.replaceOp(op, packed);
     return success();
   }
 
@@ -117,9 +161,14 @@ struct ConstantPattern : TilePattern<arith::ConstantOp> {
                           "differ; compute it from tile.iota or load it");
     Attribute element = splat.getSplatValue<Attribute>();
     if (auto number = dyn_cast<FloatAttr>(element);
-        number && isFp8(number.getType()))
-      element = rewriter.getIntegerAttr(rewriter.getI8Type(),
-                                        number.getValue().bitcastToAPInt());
+        number && isSmallFloat(number.getType()))
+      element = rewriter.getIntegerAttr(
+          converted.getElementType(),
+          number.getValue().bitcastToAPInt().zextOrTrunc(8));
+    else if (auto integer = dyn_cast<IntegerAttr>(element);
+             integer && isBelowByte(integer.getType()))
+      element = rewriter.getIntegerAttr(converted.getElementType(),
+                                        integer.getValue().sext(8));
     else if (auto integer = dyn_cast<IntegerAttr>(element);
              integer && integer.getType().isIndex())
       element =
@@ -140,8 +189,9 @@ struct SplatPattern : TilePattern<tensor::SplatOp> {
     Type type = getTypeConverter()->convertType(op.getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "result has no layout");
-    rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, type,
-                                                     adaptor.getInput());
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value value = toRegister(b, adaptor.getInput(), op.getInput().getType());
+    rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, type, value);
     return success();
   }
 };
@@ -156,55 +206,10 @@ struct ExtractPattern : TilePattern<tensor::ExtractOp> {
     if (op.getTensor().getType().getRank() != 0)
       return op.emitError("cannot take an element of a fragment, whose "
                           "elements are in many threads; reduce it first");
-    rewriter.replaceOpWithNewOp<vector::ExtractOp>(op, adaptor.getTensor(), 0);
-    return success();
-  }
-};
-
-/// Converts from and to fp8 by way of f32 and the target's instructions.
-template <typename OpT>
-struct Fp8CastPattern : TilePattern<OpT> {
-  using TilePattern<OpT>::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Type from = getElement(op.getIn().getType());
-    Type to = getElement(op.getType());
-    if (!isFp8(from) && !isFp8(to))
-      return rewriter.notifyMatchFailure(op, "no fp8 involved");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value value = adaptor.getIn();
-    bool scalar = !isa<VectorType>(value.getType());
-    if (scalar)
-      value = vector::FromElementsOp::create(
-          b, VectorType::get({1}, value.getType()), value);
-    auto asType = [&](Type element) {
-      return cast<VectorType>(value.getType()).clone(element);
-    };
-    if (isFp8(from))
-      value = this->getTarget().emitExtFp8(b, value, from);
-    else if (!from.isF32())
-      value = resizeFloat(b, value, asType(b.getF32Type()));
-    if (value && isFp8(to))
-      value = this->getTarget().emitTruncFp8(b, value, to);
-    else if (value && !to.isF32())
-      value = resizeFloat(b, value, asType(to));
-    if (!value)
-      return op.emitError("cannot convert ")
-             << from << " to " << to << " on " << this->getTarget().info.chip
-             << this->getTarget().info.describeFp8();
-    if (scalar)
-      value = vector::ExtractOp::create(b, value, int64_t(0));
-    rewriter.replaceOp(op, value);
+    Value first = vector::ExtractOp::create(b, adaptor.getTensor(), int64_t(0));
+    rewriter.replaceOp(op, fromRegister(b, first, op.getType()));
     return success();
-  }
-
-  static Value resizeFloat(ImplicitLocOpBuilder &b, Value value, Type type) {
-    unsigned from = getElement(value.getType()).getIntOrFloatBitWidth();
-    if (from < getElement(type).getIntOrFloatBitWidth())
-      return arith::ExtFOp::create(b, type, value);
-    return arith::TruncFOp::create(b, type, value);
   }
 };
 
@@ -336,6 +341,7 @@ struct IotaPattern : TilePattern<IotaOp> {
       base = vector::BroadcastOp::create(b, converted, base);
       result = arith::AddIOp::create(b, base, result);
     }
+    result = normalizeRegister(b, result, type.getElementType());
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -348,7 +354,6 @@ void tilews::populateElementwisePatterns(const TileTypeConverter &converter,
                                          RewritePatternSet &patterns) {
   patterns.add<ElementwisePattern>(converter);
   patterns.add<ConstantPattern, SplatPattern, ExtractPattern,
-               Fp8CastPattern<arith::ExtFOp>, Fp8CastPattern<arith::TruncFOp>,
                SameRegistersPattern<ExpandDimsOp>,
                SameRegistersPattern<TransposeOp>, SlicePattern,
                BroadcastPattern, IotaPattern>(converter, lowering);

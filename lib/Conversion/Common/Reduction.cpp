@@ -54,6 +54,10 @@ Value tilews::createCombine(ImplicitLocOpBuilder &b, ReductionKind kind,
     if (isFloat)
       return arith::MinNumFOp::create(b, lhs, rhs);
     return arith::MinSIOp::create(b, lhs, rhs);
+  case ReductionKind::UMax:
+    return arith::MaxUIOp::create(b, lhs, rhs);
+  case ReductionKind::UMin:
+    return arith::MinUIOp::create(b, lhs, rhs);
   case ReductionKind::And:
   case ReductionKind::All:
     return arith::AndIOp::create(b, lhs, rhs);
@@ -84,6 +88,7 @@ static TypedAttr getIdentity(Builder &b, ReductionKind kind, Type type) {
     break;
   case ReductionKind::And:
   case ReductionKind::All:
+  case ReductionKind::UMin:
     value = APInt::getAllOnes(bits);
     break;
   default:
@@ -196,7 +201,9 @@ struct ReducePattern : TilePattern<ReduceOp> {
     if (!parts.empty() &&
         failed(reduceThreads(b, op, layout, lanes, parts, threadId, partial)))
       return failure();
-    rewriter.replaceOp(op, pack(b, partial.front().getType(), partial));
+    Value packed = pack(b, partial.front().getType(), partial);
+    rewriter.replaceOp(op,
+                       normalizeRegister(b, packed, result.getElementType()));
     return success();
   }
 

@@ -209,7 +209,9 @@ struct ScanPattern : TilePattern<ScanOp> {
         break;
       }
     }
-    rewriter.replaceOp(op, pack(b, scanner.getElement(), scanner.finish()));
+    Value result = pack(b, scanner.getElement(), scanner.finish());
+    rewriter.replaceOp(
+        op, normalizeRegister(b, result, getElementTypeOrSelf(op.getType())));
     return success();
   }
 };

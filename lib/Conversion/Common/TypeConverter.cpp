@@ -40,7 +40,9 @@ TileTypeConverter::TileTypeConverter(MLIRContext *context,
   addConversion([this](RankedTensorType type) -> std::optional<Type> {
     if (!hasFragmentLayout(type))
       return std::nullopt;
-    Type element = convertType(type.getElementType());
+    Type element = isBelowByte(type.getElementType())
+                       ? IntegerType::get(type.getContext(), 8)
+                       : convertType(type.getElementType());
     if (!element)
       return std::nullopt;
     return VectorType::get({getFragmentLayout(type).getNumValues()}, element);

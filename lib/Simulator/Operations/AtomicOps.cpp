@@ -61,6 +61,10 @@ static int64_t combine(AtomicKind kind, int64_t a, int64_t b) {
     return a ^ b;
   case AtomicKind::Exchange:
     return b;
+  case AtomicKind::UMax:
+    return maxUnsigned(a, b);
+  case AtomicKind::UMin:
+    return minUnsigned(a, b);
   }
   llvm_unreachable("covered switch");
 }

@@ -16,6 +16,8 @@
 
 #include "Simulator/Elementwise.h"
 
+#include "tilews/Dialect/Tile/IR/Tile.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 
@@ -83,14 +85,25 @@ static LogicalResult truncateReal(Frame &frame, const Instruction &inst) {
                                      [](double value) { return value; });
 }
 
+/// Reads the bits of the elements, the first one lowest, as other elements.
+/// Those of one width may have no form in memory.
 template <typename Out, typename In>
 static LogicalResult reinterpret(Frame &frame, const Instruction &inst) {
   ElementType from = inst.operandType, to = inst.resultTypes[0].element;
+  bool isSameWidth = from.width == to.width;
+  unsigned fromBitCount = isSameWidth ? from.width : from.getMemoryBits();
+  unsigned toBitCount = isSameWidth ? to.width : to.getMemoryBits();
+  unsigned split = std::max(fromBitCount / toBitCount, 1u);
+  unsigned join = std::max(toBitCount / fromBitCount, 1u);
   const Datum &source = frame.get(inst, 0);
   Datum result = makeDatum(inst.resultTypes[0]);
-  for (int64_t i = 0, e = inst.resultTypes[0].countElements(); i < e; ++i)
-    fromBits(to, toBits(from, source.elements<In>()[i]),
-             result.elements<Out>()[i]);
+  for (int64_t i = 0, e = inst.resultTypes[0].countElements(); i < e; ++i) {
+    uint64_t bits = 0;
+    for (unsigned part = 0; part < join; ++part)
+      bits |= toBits(from, source.elements<In>()[i / split * join + part])
+              << part * fromBitCount;
+    fromBits(to, bits >> i % split * toBitCount, result.elements<Out>()[i]);
+  }
   frame.set(inst, 0, std::move(result));
   return success();
 }
@@ -116,6 +129,7 @@ void sim::registerCastHandlers(Registry &registry) {
       registry, [](double value) { return value; });
   registry.add<arith::TruncFOp>(truncateReal);
   registry.add<arith::BitcastOp>(bitcast);
+  registry.add<tile::BitcastOp>(bitcast);
   auto addConversion = [&](StringRef name, auto convert, bool isSigned) {
     registry.add(name, [=](Frame &frame, const Instruction &inst) {
       return convert(frame, inst, isSigned);

@@ -265,10 +265,13 @@ static LogicalResult runAssert(Frame &frame, const Instruction &inst) {
 
 /// Prints element `index` of a value so that it can be read back exactly.
 static void printElement(raw_ostream &os, ElementType type, const Datum &datum,
-                         int64_t index) {
+                         int64_t index, bool isUnsigned) {
   if (!type.isFloat) {
     int64_t value = datum.elements<int64_t>()[index];
-    os << (type.width == 1 ? value & 1 : value);
+    if (isUnsigned || type.width == 1)
+      os << getUnsigned(value, type.width);
+    else
+      os << value;
     return;
   }
   double value = datum.elements<double>()[index];
@@ -288,6 +291,7 @@ static LogicalResult runPrint(Frame &frame, const Instruction &inst) {
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
     ElementType type = *ElementType::get(getElementTypeOrSelf(value.getType()));
     const Datum &datum = frame.get(inst, operand);
+    bool isUnsigned = op.isUnsigned(operand);
     int64_t i = 0;
     forEachCoordinate(datum.fragment ? ArrayRef<int64_t>(datum.fragment->shape)
                                      : ArrayRef<int64_t>(),
@@ -295,7 +299,7 @@ static LogicalResult runPrint(Frame &frame, const Instruction &inst) {
                         os << prefix << " ";
                         if (datum.fragment)
                           os << toString(coords) << " ";
-                        printElement(os, type, datum, i++);
+                        printElement(os, type, datum, i++, isUnsigned);
                         os << "\n";
                         return true;
                       });

@@ -180,7 +180,7 @@ static LogicalResult gather(Frame &frame, const Instruction &inst) {
   auto op = cast<tile::GatherOp>(inst.op);
   T padding = op.getPadding()
                   ? *frame.get(inst, inst.operands.size() - 1).elements<T>()
-                  : T(0);
+                  : fromZero<T>(inst.resultTypes[0].element);
   Datum datum = makeDatum(inst.resultTypes[0]);
   T *values = datum.elements<T>();
   std::fill(values, values + inst.resultTypes[0].countElements(), padding);

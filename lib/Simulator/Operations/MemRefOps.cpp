@@ -98,10 +98,10 @@ static int64_t combine(arith::AtomicRMWKind kind, int64_t a, int64_t b) {
     return std::max(a, b);
   case K::mins:
     return std::min(a, b);
-  case K::maxu: // Sign extension keeps the order of unsigned numbers.
-    return std::max<uint64_t>(a, b);
+  case K::maxu:
+    return maxUnsigned(a, b);
   case K::minu:
-    return std::min<uint64_t>(a, b);
+    return minUnsigned(a, b);
   case K::andi:
     return a & b;
   case K::ori:
@@ -125,6 +125,10 @@ static tile::AtomicKind getKind(arith::AtomicRMWKind kind) {
     return tile::AtomicKind::Max;
   case K::mins:
     return tile::AtomicKind::Min;
+  case K::maxu:
+    return tile::AtomicKind::UMax;
+  case K::minu:
+    return tile::AtomicKind::UMin;
   case K::andi:
     return tile::AtomicKind::And;
   case K::ori:

@@ -394,7 +394,7 @@ static LogicalResult load(Frame &frame, const Instruction &inst) {
   Box box = getBox(frame, inst, op.getRegion(), 1);
   T padding = op.getPadding()
                   ? *frame.get(inst, 1 + op.getOffsets().size()).elements<T>()
-                  : T(0);
+                  : fromZero<T>(inst.resultTypes[0].element);
   Datum datum = makeDatum(inst.resultTypes[0]);
   if (failed(readNow<T>(frame, inst, frame.getMemRef(inst, 0), box, padding,
                         datum.elements<T>())))

@@ -63,6 +63,10 @@ static int64_t combine(ReductionKind kind, int64_t a, int64_t b) {
     return a | b;
   case ReductionKind::Xor:
     return a ^ b;
+  case ReductionKind::UMax:
+    return maxUnsigned(a, b);
+  case ReductionKind::UMin:
+    return minUnsigned(a, b);
   }
   llvm_unreachable("covered switch");
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..dialects import tile
 from ..errors import LanguageError
+from ..language.control.debugging import print_values
 from ..language.values import Cursor, Value
 from ..sim._prints import breakpoint_message
 from .frame import CallFrame
@@ -33,7 +33,7 @@ def build_breakpoint(frame: CallFrame, node: ast.Call) -> None:
     types = {name: (x.dtype.numpy.name, x.shape) for name, x in values.items()}
     place = frame.file.name, frame.line(node), frame.function.name.rpartition(".")[2]
     message = breakpoint_message(place, types, constants)
-    tile.print_(message, [value.ir for value in values.values()])
+    print_values(message, list(values.values()))
 
 
 def _is_constant(value: Any) -> bool:

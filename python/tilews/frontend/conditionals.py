@@ -173,7 +173,10 @@ class RegionMerger:
         for block, region in zip(blocks, joined.regions, strict=True):
             block.append_to(region)
         conditional.operation.erase()
-        leaves: list[Any] = [wrap(result) for result in joined.results]
+        leaves: list[Any] = [
+            wrap(result, value.dtype)
+            for result, value in zip(joined.results, yields[0], strict=True)
+        ]
         return [
             unflatten(value, leaves) if is_yielded else value
             for value, is_yielded in merged

@@ -14,7 +14,15 @@ from ..errors import LanguageError
 from ..language.arithmetic import default_dtype, is_number, number, unify
 from ..language.builder import constant
 from ..language.types import DType, i1
-from ..language.values import CarriedNumber, Scalar, Tile, Value, describe, wrap
+from ..language.values import (
+    CarriedNumber,
+    Scalar,
+    Tile,
+    Value,
+    describe,
+    same_type,
+    wrap,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +82,8 @@ def to_scalar(value: Any, dtype: DType | None = None) -> Value:
     """A number as a scalar, by default of the type of :func:`default_number_dtype`."""
     if isinstance(value, Value):
         return value
-    return wrap(constant(number(value), dtype or default_number_dtype(value), None))
+    dtype = dtype or default_number_dtype(value)
+    return wrap(constant(number(value), dtype, None), dtype)
 
 
 def default_number_dtype(value: Any) -> DType:
@@ -104,7 +113,7 @@ def merge_leaves(what: str, lhs: Any, rhs: Any, line: int) -> tuple[Value, Value
     elif isinstance(lhs, Scalar) and isinstance(rhs, Scalar):
         if isinstance(lhs, CarriedNumber) or isinstance(rhs, CarriedNumber):
             lhs, rhs = unify(what, lhs, rhs)
-    if is_number(lhs) or is_number(rhs) or lhs.ir.type != rhs.ir.type:
+    if is_number(lhs) or is_number(rhs) or not same_type(lhs, rhs):
         raise LanguageError(
             f"{what} has two types after the conditional of line {line}: "
             f"{type_text(lhs)} and {type_text(rhs)}",
@@ -145,7 +154,7 @@ class Carried:
     def bind(self, arguments: list[Any]) -> dict[str, Any]:
         """The loop-carried names with the arguments of a block as values."""
         leaves = [
-            CarriedNumber(argument, value.dtype) if is_open else wrap(argument)
+            (CarriedNumber if is_open else wrap)(argument, value.dtype)
             for argument, value, is_open in zip(
                 arguments, self.values, self._numbers, strict=True
             )
@@ -154,7 +163,10 @@ class Carried:
 
     def results(self, results: list[Any]) -> dict[str, Any]:
         """The loop-carried names with the results of a loop as values."""
-        leaves = [wrap(result) for result in results]
+        leaves = [
+            wrap(result, value.dtype)
+            for result, value in zip(results, self.values, strict=True)
+        ]
         return {name: unflatten(value, leaves) for name, value in self.initial.items()}
 
     def finish(self, env: dict[str, Any], line: int) -> list[Value] | None:
@@ -193,7 +205,7 @@ class Carried:
                 if is_number(leaf):
                     fits = before.dtype.is_float or not isinstance(number(leaf), float)
                     leaf = to_scalar(leaf, before.dtype if fits else None)
-                if leaf.ir.type != before.ir.type:
+                if not same_type(leaf, before):
                     self._adapt(name, place, leaf, line)
                     again = True
                 results.append(leaf)

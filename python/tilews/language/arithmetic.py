@@ -62,7 +62,7 @@ def broadcast(value: Tile, shape: tuple[int, ...]) -> Tile:
     if tuple(ir.RankedTensorType(result.type).shape) != shape:
         type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
         result = tile.broadcast(type_, result)
-    return Tile(result)
+    return Tile(result, value.dtype)
 
 
 def _common_dtype(what: str, values: list[Value]) -> DType:
@@ -103,7 +103,7 @@ def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value: 
 def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value:
     """A number or scalar as a scalar of `dtype`, or as a fragment of `shape`."""
     if is_number(value):
-        return wrap(constant(number(value), dtype, shape))
+        return wrap(constant(number(value), dtype, shape), dtype)
     if value.dtype != dtype:
         value = cast(value, dtype)
     if shape is None:
@@ -111,7 +111,7 @@ def as_value(value: Any, dtype: DType, shape: tuple[int, ...] | None) -> Value:
     if isinstance(value, Tile):
         return broadcast(value, shape)
     type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
-    return Tile(tensor.splat(type_, value.ir, []))
+    return Tile(tensor.splat(type_, value.ir, []), dtype)
 
 
 def _array_hint(value: Any) -> str | None:
@@ -163,6 +163,7 @@ _INT_OPS = {
     "<<": arith.shli,
     ">>": arith.shrsi,
 }
+_UNSIGNED_OPS = {**_INT_OPS, "//": arith.divui, ">>": arith.shrui}
 _FLOAT_HINTS = {"//": "write tl.floor(a / b)"}
 
 
@@ -189,6 +190,9 @@ def binary(op: str, lhs: Any, rhs: Any) -> Value:
             f"'/' takes floating point, found {lhs.dtype}",
             "write // for integers, or convert with .to(tl.f32)",
         )
+    if lhs.dtype.is_unsigned:
+        make = arith.remui if op == "%" else _UNSIGNED_OPS[op]
+        return wrap(make(lhs.ir, rhs.ir), lhs.dtype)
     if op == "%":
         # Python's remainder has the sign of the divisor.
         quotient = arith.floordivsi(lhs.ir, rhs.ir)
@@ -216,7 +220,7 @@ def unsigned(name: str, lhs: Any, rhs: Any) -> Value:
     if lhs.dtype.is_float:
         raise LanguageError(f"tl.{name} takes integers, found {lhs.dtype}")
     op = {"udiv": arith.divui, "umod": arith.remui, "ushr": arith.shrui}[name]
-    return wrap(op(lhs.ir, rhs.ir))
+    return wrap(op(lhs.ir, rhs.ir), lhs.dtype)
 
 
 def _power(lhs: Any, rhs: Any) -> Value:
@@ -235,22 +239,25 @@ def _power(lhs: Any, rhs: Any) -> Value:
     return wrap(math.powf(lhs.ir, rhs.ir))
 
 
+_I, _F = arith.CmpIPredicate, arith.CmpFPredicate
+#: The predicates of signed and unsigned integers and of floating point.
 _PREDICATES = {
-    "<": (arith.CmpIPredicate.slt, arith.CmpFPredicate.OLT),
-    "<=": (arith.CmpIPredicate.sle, arith.CmpFPredicate.OLE),
-    ">": (arith.CmpIPredicate.sgt, arith.CmpFPredicate.OGT),
-    ">=": (arith.CmpIPredicate.sge, arith.CmpFPredicate.OGE),
-    "==": (arith.CmpIPredicate.eq, arith.CmpFPredicate.OEQ),
-    "!=": (arith.CmpIPredicate.ne, arith.CmpFPredicate.UNE),
+    "<": (_I.slt, _I.ult, _F.OLT),
+    "<=": (_I.sle, _I.ule, _F.OLE),
+    ">": (_I.sgt, _I.ugt, _F.OGT),
+    ">=": (_I.sge, _I.uge, _F.OGE),
+    "==": (_I.eq, _I.eq, _F.OEQ),
+    "!=": (_I.ne, _I.ne, _F.UNE),
 }
 
 
 def compare(op: str, lhs: Any, rhs: Any) -> Value:
     """``lhs op rhs`` as i1; comparisons with NaN are false, but for ``!=``."""
     lhs, rhs = unify(f"'{op}'", lhs, rhs)
-    on_int, on_float = _PREDICATES[op]
+    on_signed, on_unsigned, on_float = _PREDICATES[op]
     if lhs.dtype.is_float:
         return wrap(arith.cmpf(on_float, lhs.ir, rhs.ir))
+    on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
     return wrap(arith.cmpi(on_int, lhs.ir, rhs.ir))
 
 
@@ -265,7 +272,9 @@ def invert(value: Value) -> Value:
     (value,) = unify("'~'", value)
     if value.dtype.is_float:
         raise LanguageError(f"'~' takes integers, found {value.dtype}")
-    return binary("^", value, 1 if value.dtype.is_bool else -1)
+    dtype = value.dtype
+    ones = (1 << dtype.bits) - 1 if dtype.is_bool or dtype.is_unsigned else -1
+    return binary("^", value, ones)
 
 
 def _type_like(value: Value, dtype: DType) -> ir.Type:
@@ -288,7 +297,7 @@ def cast(value: Any, dtype: DType) -> Value:
     """See :meth:`Value.to`; makes a scalar of a number."""
     dtype = _element_type(dtype)
     if is_number(value):
-        return wrap(constant(number(value), dtype, None))
+        return wrap(constant(number(value), dtype, None), dtype)
     if not isinstance(value, Value) or isinstance(value, Cursor):
         raise LanguageError(
             f"cannot convert {describe(value)} to {dtype}", load_hint(value)
@@ -302,21 +311,34 @@ def cast(value: Any, dtype: DType) -> Value:
         return cast(cast(value, i64), dtype)
     if source.is_float and dtype.is_index:
         return cast(cast(value, i64), dtype)
+    if source.is_float != dtype.is_float and _is_small(source, dtype):
+        return cast(cast(value, f32), dtype)
     type_ = _type_like(value, dtype)
     if source.is_float and dtype.is_float:
         return _cast_float(value, dtype, type_)
     if source.is_float:
-        return wrap(arith.fptosi(type_, value.ir))
-    if dtype.is_float:
-        convert = arith.uitofp if source.is_bool else arith.sitofp
-        return wrap(convert(type_, value.ir))
-    if source.is_index or dtype.is_index:
-        convert = arith.index_castui if source.is_bool else arith.index_cast
-        return wrap(convert(type_, value.ir))
-    if dtype.bits < source.bits:
-        return wrap(arith.trunci(type_, value.ir))
-    extend = arith.extui if source.is_bool else arith.extsi
-    return wrap(extend(type_, value.ir))
+        convert = arith.fptoui if dtype.is_unsigned else arith.fptosi
+    elif dtype.is_float:
+        convert = arith.sitofp if _has_sign(source) else arith.uitofp
+    elif source.is_index or dtype.is_index:
+        convert = arith.index_cast if _has_sign(source) else arith.index_castui
+    elif dtype.mlir == source.mlir:
+        return wrap(value.ir, dtype)
+    elif dtype.bits < source.bits:
+        convert = arith.trunci
+    else:
+        convert = arith.extsi if _has_sign(source) else arith.extui
+    return wrap(convert(type_, value.ir), dtype)
+
+
+def _is_small(*dtypes: DType) -> bool:
+    """Whether a type is floating point of at most 8 bits."""
+    return any(dtype.is_float and dtype.bits <= 8 for dtype in dtypes)
+
+
+def _has_sign(dtype: DType) -> bool:
+    """Whether the highest bit of an integer is its sign."""
+    return not dtype.is_bool and not dtype.is_unsigned
 
 
 def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
@@ -328,15 +350,36 @@ def _cast_float(value: Value, dtype: DType, type_: ir.Type) -> Value:
     return cast(cast(value, f32), dtype)
 
 
-def bitcast(value: Value, dtype: DType) -> Value:
+def _bits_in_memory(dtype: DType) -> int:
+    """The bits of an element that another one's may be read from; 0 for none."""
+    if dtype.is_index or dtype.is_bool:
+        return 0
+    return 8 if dtype.bits == 6 else dtype.bits
+
+
+def bitcast(value: Any, dtype: DType) -> Any:
+    """See :meth:`Value.bitcast`."""
     (value,) = unify("bitcast", value)
-    dtype = _element_type(dtype)
-    if value.dtype.bits != dtype.bits or value.dtype.is_index or dtype.is_index:
+    dtype, source = _element_type(dtype), value.dtype
+    if source.mlir == dtype.mlir:
+        return wrap(value.ir, dtype)
+    if source.bits == dtype.bits and not source.is_index and not dtype.is_index:
+        return wrap(arith.bitcast(_type_like(value, dtype), value.ir), dtype)
+    before, after = _bits_in_memory(source), _bits_in_memory(dtype)
+    if not before or not after or not value.shape:
         raise LanguageError(
-            f"cannot read the bits of {value.dtype} as {dtype}",
-            "both types have to have the same width",
+            f"cannot read the bits of {source} as {dtype}",
+            "a scalar keeps its width, and i1 and index have no other form",
         )
-    return wrap(arith.bitcast(_type_like(value, dtype), value.ir))
+    *outer, last = value.shape
+    if last * before % after:
+        raise LanguageError(
+            f"bitcast: {last} elements of {source} along the last dimension are no "
+            f"whole number of {dtype}"
+        )
+    shape = (*outer, last * before // after)
+    type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
+    return wrap(tile.bitcast(type_, value.ir), dtype)
 
 
 def as_index(value: Any, what: str) -> ir.Value:

@@ -11,7 +11,7 @@ from ..dialects import math as math_ops
 from ..errors import LanguageError
 from .arithmetic import unify, unsigned
 from .integers import check_integer
-from .types import i32
+from .types import i32, u32
 from .values import Value, wrap
 
 
@@ -82,7 +82,7 @@ def _unary_of_bits(
 ) -> Callable[[Any], Any]:
     def function(value: Any) -> Any:
         (value,) = _integers(f"tl.{name}", value)
-        return wrap(op(value.ir))
+        return wrap(op(value.ir), value.dtype)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{summary}, element by element.
@@ -121,7 +121,7 @@ ctz = _unary_of_bits(
 
 
 def mulhi(lhs: Any, rhs: Any) -> Any:
-    """The upper half of ``lhs * rhs`` of signed integers, in twice their width.
+    """The upper half of ``lhs * rhs``, in twice the width of the integers.
 
     Args:
         lhs, rhs: fragments, scalars or numbers of one integer type.
@@ -134,6 +134,8 @@ def mulhi(lhs: Any, rhs: Any) -> Any:
         [-1]
     """
     lhs, rhs = _integers("tl.mulhi", lhs, rhs)
+    if lhs.dtype.is_unsigned:
+        return umulhi(lhs, rhs)
     return wrap(arith.MulSIExtendedOp(lhs.ir, rhs.ir).high)
 
 
@@ -151,20 +153,21 @@ def umulhi(lhs: Any, rhs: Any) -> Any:
         [1]
     """
     lhs, rhs = _integers("tl.umulhi", lhs, rhs)
-    return wrap(arith.MulUIExtendedOp(lhs.ir, rhs.ir).high)
+    return wrap(arith.MulUIExtendedOp(lhs.ir, rhs.ir).high, lhs.dtype)
 
 
 def byte_perm(low: Any, high: Any, selector: int) -> Any:
     """Four of the eight bytes of two 32-bit integers.
 
     Args:
-        low, high: i32; bytes 0 to 3 are those of `low`, 4 to 7 those of `high`, each
-            from the least significant one on.
+        low, high: i32 or u32; bytes 0 to 3 are those of `low`, 4 to 7 those of
+            `high`, each from the least significant one on.
         selector: a Python integer of 16 bits; its digits in base 16, from the least
             significant one on, are the bytes of the result. ``0x3210`` is `low`.
 
     Raises:
-        LanguageError: the operands are not i32, or a digit of the selector is above 7.
+        LanguageError: the operands are neither i32 nor u32, or a digit of the selector
+            is above 7.
 
     Example:
         >>> x = tl.full((1,), 0x04030201, tl.i32)
@@ -172,8 +175,8 @@ def byte_perm(low: Any, high: Any, selector: int) -> Any:
         [True]
     """
     low, high = _integers("tl.byte_perm", low, high)
-    if low.dtype != i32:
-        raise LanguageError(f"tl.byte_perm takes i32, found {low.dtype}")
+    if low.dtype not in (i32, u32):
+        raise LanguageError(f"tl.byte_perm takes i32 or u32, found {low.dtype}")
     selector = check_integer(selector, "tl.byte_perm: the selector", 0, 0x7777)
     result: Any = 0
     for place in range(4):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
+
+import ml_dtypes
+import numpy as np
 
 from .. import ir
 from ..dialects import arith
@@ -196,6 +200,26 @@ def chip_type(dtype: DType) -> DType:
     return builder.fp8.get(dtype, dtype) if builder else dtype
 
 
+def _rounded(number: float, dtype: DType) -> float:
+    """A number as a conversion in a kernel rounds it to a type of at most 8 bits.
+
+    Raises:
+        LanguageError: the type has no such number.
+    """
+    if dtype.bits > 8:
+        return number
+    limits = ml_dtypes.finfo(dtype.numpy)
+    if dtype.bits == 8 and dtype.name != "e8m0" and not math.isnan(number):
+        number = min(max(number, float(limits.min)), float(limits.max))
+    with np.errstate(all="ignore"):
+        rounded = float(np.array(number).astype(dtype.numpy))
+    if dtype.bits < 8 and math.isnan(number):
+        raise LanguageError(f"{dtype} has no NaN")
+    if math.isnan(rounded) and not math.isnan(number):
+        raise LanguageError(f"{number} does not fit {dtype}")
+    return rounded
+
+
 def number_attribute(number: float, dtype: DType) -> ir.Attribute:
     """A Python number as an attribute of an element type.
 
@@ -203,7 +227,7 @@ def number_attribute(number: float, dtype: DType) -> ir.Attribute:
         LanguageError: the type cannot hold the number.
     """
     if dtype.is_float:
-        return ir.FloatAttr.get(dtype.to_ir(), float(number))
+        return ir.FloatAttr.get(dtype.to_ir(), _rounded(float(number), dtype))
     if isinstance(number, float):
         raise LanguageError(
             f"{number!r} is not an integer, but is combined with {dtype}",
@@ -212,7 +236,8 @@ def number_attribute(number: float, dtype: DType) -> ir.Attribute:
     number, bits = int(number), dtype.bits
     # An index has a sign: a bound of 2**63 would be below 0.
     unsigned_bits = bits - 1 if dtype.is_index else bits
-    if not -(1 << (bits - 1)) <= number < (1 << unsigned_bits):
+    lowest = 0 if dtype.is_unsigned else -(1 << (bits - 1))
+    if not lowest <= number < (1 << unsigned_bits):
         raise LanguageError(f"{number} does not fit {dtype}")
     if number >= 1 << (bits - 1) and not dtype.is_bool:
         number -= 1 << bits

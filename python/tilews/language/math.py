@@ -125,6 +125,8 @@ def abs(value: Any) -> Any:
     if is_number(value):
         return builtins.abs(number(value))
     (value,) = unify("tl.abs", value)
+    if value.dtype.is_unsigned:
+        return value
     op = math_ops.absf if value.dtype.is_float else math_ops.absi
     return wrap(op(value.ir))
 
@@ -132,7 +134,8 @@ def abs(value: Any) -> Any:
 def _extremum(
     name: str,
     on_float: Callable[..., Any],
-    on_int: Callable[..., Any],
+    on_signed: Callable[..., Any],
+    on_unsigned: Callable[..., Any],
     on_number: Callable[..., Any],
     summary: str,
     with_nan: str,
@@ -141,11 +144,13 @@ def _extremum(
         if is_number(lhs) and is_number(rhs):
             return on_number(lhs, rhs)
         lhs, rhs = unify(f"tl.{name}", lhs, rhs)
-        return wrap((on_float if lhs.dtype.is_float else on_int)(lhs.ir, rhs.ir))
+        on_int = on_unsigned if lhs.dtype.is_unsigned else on_signed
+        op = on_float if lhs.dtype.is_float else on_int
+        return wrap(op(lhs.ir, rhs.ir), lhs.dtype)
 
     function.__name__ = function.__qualname__ = name
     larger = name.endswith("max") or name.startswith("max")
-    function.__doc__ = f"""{summary}; integers compare as signed.
+    function.__doc__ = f"""{summary}.
 
     Args:
         lhs, rhs: fragments, scalars or numbers of one element type. Shapes broadcast.
@@ -164,25 +169,25 @@ def _extremum(
 
 maximum = _extremum(
     "maximum",
-    *(arith.maximumf, arith.maxsi, builtins.max),
+    *(arith.maximumf, arith.maxsi, arith.maxui, builtins.max),
     "The larger of two values, NaN if one of them is",
     "nan",
 )
 minimum = _extremum(
     "minimum",
-    *(arith.minimumf, arith.minsi, builtins.min),
+    *(arith.minimumf, arith.minsi, arith.minui, builtins.min),
     "The smaller of two values, NaN if one of them is",
     "nan",
 )
 fmax = _extremum(
     "fmax",
-    *(arith.maxnumf, arith.maxsi, builtins.max),
+    *(arith.maxnumf, arith.maxsi, arith.maxui, builtins.max),
     "The larger of two values, the other one if one is NaN",
     "1.0",
 )
 fmin = _extremum(
     "fmin",
-    *(arith.minnumf, arith.minsi, builtins.min),
+    *(arith.minnumf, arith.minsi, arith.minui, builtins.min),
     "The smaller of two values, the other one if one is NaN",
     "1.0",
 )
@@ -326,7 +331,8 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
     if_true, if_false = unify("tl.where", if_true, if_false)
     if not isinstance(condition, Tile):
         condition = as_condition(condition, "tl.where")
-        return wrap(arith.select(condition.ir, if_true.ir, if_false.ir))
+        chosen = arith.select(condition.ir, if_true.ir, if_false.ir)
+        return wrap(chosen, if_true.dtype)
     if not condition.dtype.is_bool:
         raise LanguageError(
             f"tl.where: the condition has type {condition.dtype}, expected i1",
@@ -337,7 +343,7 @@ def where(condition: Any, if_true: Any, if_false: Any) -> Any:
     condition = broadcast(condition, shape)
     if_true = as_value(if_true, if_true.dtype, shape)
     if_false = as_value(if_false, if_false.dtype, shape)
-    return wrap(arith.select(condition.ir, if_true.ir, if_false.ir))
+    return wrap(arith.select(condition.ir, if_true.ir, if_false.ir), if_true.dtype)
 
 
 def cdiv(lhs: Any, rhs: Any) -> Any:
@@ -367,7 +373,8 @@ def cdiv(lhs: Any, rhs: Any) -> Any:
     lhs, rhs = unify("tl.cdiv", lhs, rhs)
     if not lhs.dtype.is_int or lhs.dtype == i1:
         raise LanguageError(f"tl.cdiv takes integers, found {lhs.dtype}")
-    return wrap(arith.ceildivsi(lhs.ir, rhs.ir))
+    op = arith.ceildivui if lhs.dtype.is_unsigned else arith.ceildivsi
+    return wrap(op(lhs.ir, rhs.ir), lhs.dtype)
 
 
 def logical_not(value: Any) -> Any:

@@ -10,14 +10,42 @@ from ..dialects import tile
 from ..errors import LanguageError
 from .builder import current
 from .shapes import zeros
-from .types import FNUZ, DType, f32, f64, i32
+from .types import (
+    FNUZ,
+    DType,
+    e2m1,
+    e2m3,
+    e3m2,
+    e8m0,
+    f32,
+    f64,
+    i4,
+    i32,
+    u4,
+    u8,
+    u16,
+    u32,
+    u64,
+)
 from .values import Buffer, Tile, describe
 
 Operand = Buffer | Tile
 
+#: Element types that are no operands, and what they are converted to.
+_NO_FACTORS = {
+    **dict.fromkeys((i4, u4, e2m1, e2m3, e3m2), "f16"),
+    **{u8: "f16", u16: "f32", u32: "f32", u64: "f32", e8m0: "bf16"},
+}
+
 
 def _check(what: str, **operands: Any) -> None:
     for name, operand in operands.items():
+        dtype = getattr(operand, "dtype", None)
+        if dtype in _NO_FACTORS and name != "metadata":
+            raise LanguageError(
+                f"{what}: {name} has elements of {dtype}, which are no factors",
+                f"convert it: tl.load({name}).to(tl.{_NO_FACTORS[dtype]})",
+            )
         if not isinstance(operand, (Buffer, Tile)):
             raise LanguageError(
                 f"{what}: {name} has to be a shared buffer or a fragment, found "
@@ -163,7 +191,7 @@ def gemm_sp(
     Args:
         lhs: the nonzeros, Mx(K/2).
         metadata: the places of the nonzeros: a nibble for each group of four elements
-            of a row, ``i0 | i1 << 2``, packed into i8, i16 or i32.
+            of a row, ``i0 | i1 << 2``, packed into i8, i16 or i32, signed or not.
         rhs, acc, transpose_rhs, clear, policy, dtype: as for :func:`gemm`.
 
     Returns:

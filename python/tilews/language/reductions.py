@@ -22,6 +22,16 @@ _PAIRWISE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_UNSIGNED_KINDS = {"max": "umax", "min": "umin", "absmax": "umax", "absmin": "umin"}
+
+
+def _attribute(kind: str, value: Tile) -> ir.Attribute:
+    """The kind of a reduction or a scan, for the elements of a fragment."""
+    if value.dtype.is_unsigned:
+        kind = _UNSIGNED_KINDS.get(kind, kind)
+    return ir.Attribute.parse(f"#tile.reduction<{kind}>")
+
+
 def reduce(
     value: Any,
     kind: str | Callable[..., Any],
@@ -33,10 +43,9 @@ def reduce(
     Args:
         value: a fragment; for a function, also a tuple of fragments of one shape.
         kind: sum, max, min, absmax, absmin, and, or, xor, any or all. Maxima and
-            minima pass over NaN; integers compare as signed. Or an associative
-            function of two values, ``combine(a, b)``, with `a` from smaller
-            coordinates than `b`; for a tuple of n fragments it takes 2 n values and
-            returns n.
+            minima pass over NaN. Or an associative function of two values,
+            ``combine(a, b)``, with `a` from smaller coordinates than `b`; for a tuple
+            of n fragments it takes 2 n values and returns n.
         axis: the axis, negative ones counted from the last; None for all.
         keepdims: leave an extent of one in its place.
 
@@ -66,14 +75,14 @@ def reduce(
         )
     if kind in ("any", "all"):
         value = value.to(i1)
-    attribute = ir.Attribute.parse(f"#tile.reduction<{kind}>")
+    attribute = _attribute(kind, value)
     if axis is None:
         axes = list(range(value.ndim))
     else:
         axes = [check_axis(axis, value.ndim, what)]
     result = value
     for place in reversed(axes):
-        result = Tile(tile.reduce(attribute, result.ir, place))
+        result = Tile(tile.reduce(attribute, result.ir, place), value.dtype)
         if keepdims:
             result = expand_dims(result, place)
     return result if result.shape else as_scalar(result)
@@ -383,8 +392,8 @@ def scan(
             f"{describe(kind)}"
         )
     axis = check_axis(axis, value.ndim, "tl.scan")
-    attribute = ir.Attribute.parse(f"#tile.reduction<{kind}>")
-    return Tile(tile.scan(attribute, value.ir, axis, reverse=reverse))
+    scanned = tile.scan(_attribute(kind, value), value.ir, axis, reverse=reverse)
+    return Tile(scanned, value.dtype)
 
 
 def cumsum(value: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -95,7 +95,8 @@ def iota(shape: Sequence[int], axis: int = 0, dtype: DType = i32) -> Tile:
     if not check_dtype(dtype, "tl.iota").is_int:
         raise LanguageError(f"tl.iota: expected an integer type, found {dtype}")
     axis = check_axis(axis, len(shape), "tl.iota")
-    return Tile(tile.iota(ir.RankedTensorType.get(shape, dtype.to_ir()), axis))
+    type_ = ir.RankedTensorType.get(shape, dtype.to_ir())
+    return Tile(tile.iota(type_, axis), dtype)
 
 
 def arange(start: int, stop: int | None = None, dtype: DType = i32) -> Tile:
@@ -174,7 +175,7 @@ def expand_dims(value: Tile, axis: int) -> Tile:
     """
     value = check_tile(value, "tl.expand_dims")
     axis = check_axis(axis, value.ndim + 1, "tl.expand_dims")
-    return Tile(tile.expand_dims(value.ir, axis))
+    return Tile(tile.expand_dims(value.ir, axis), value.dtype)
 
 
 def index(value: Tile, items: Any) -> Any:
@@ -271,7 +272,8 @@ def _take_part(value: Tile, axis: int, bounds: slice) -> Tile:
     shape = [*value.shape]
     shape[axis] = size
     type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
-    return Tile(tile.slice(type_, value.ir, axis, start // size))
+    part = tile.slice(type_, value.ir, axis, start // size)
+    return Tile(part, value.dtype)
 
 
 def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
@@ -298,7 +300,7 @@ def transpose(value: Tile, axes: Sequence[int] | None = None) -> Tile:
         raise LanguageError(
             f"tl.transpose: expected each of {value.ndim} axes once, found {axes}"
         )
-    return Tile(tile.transpose(value.ir, axes))
+    return Tile(tile.transpose(value.ir, axes), value.dtype)
 
 
 def reshape(value: Tile, shape: Sequence[int]) -> Tile:
@@ -319,4 +321,4 @@ def reshape(value: Tile, shape: Sequence[int]) -> Tile:
     value = check_tile(value, "tl.reshape")
     shape = static_shape(shape, "tl.reshape")
     type_ = ir.RankedTensorType.get(shape, value.dtype.to_ir())
-    return Tile(tile.reshape(type_, value.ir))
+    return Tile(tile.reshape(type_, value.ir), value.dtype)

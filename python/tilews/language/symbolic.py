@@ -14,7 +14,14 @@ from .values import Scalar
 #: A sum of values times integers, plus an integer.
 Linear = tuple[dict[Any, int], int]
 
-_CASTS = {"arith.index_cast", "arith.extsi"}
+#: Operations whose result has the common divisors of the operands. Those that a cast
+#: keeps are powers of two, also where a sum wraps around.
+_KEEP_DIVISORS = {
+    *("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"),
+    *("arith.addi", "arith.subi", "arith.trunci"),
+    *("arith.minsi", "arith.maxsi", "arith.minui", "arith.maxui"),
+}
+_CASTS = {"arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"}
 
 
 def _owner(value: ir.Value) -> ir.Operation | None:
@@ -70,6 +77,35 @@ def _linear(value: ir.Value) -> Linear:
     return {_key(value): 1}, 0
 
 
+def quotient(value: int | Scalar, divisor: int) -> int | Scalar | None:
+    """`value / divisor` if every run has a whole number there, else None."""
+    if isinstance(value, int):
+        return None if value % divisor else value // divisor
+    return value // divisor if _divides(divisor, value.ir) else None
+
+
+def _divides(divisor: int, value: ir.Value) -> bool:
+    """Whether an integer is a multiple in every run, as its operations tell."""
+    number = _constant(value)
+    if number is not None:
+        return number % divisor == 0
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        loop = owner.owner
+        if loop is None or loop.name != "scf.for" or owner.arguments[0] != value:
+            return False
+        start, _, step = list(loop.operands)[:3]
+        return _divides(divisor, start) and _divides(divisor, step)
+    op = owner.operation
+    if op.name in _KEEP_DIVISORS:
+        return all(_divides(divisor, operand) for operand in op.operands)
+    if op.name == "arith.muli":
+        return any(_divides(divisor, operand) for operand in op.operands)
+    if op.name == "arith.select":
+        return all(_divides(divisor, operand) for operand in list(op.operands)[1:])
+    return False
+
+
 def difference(stop: int | Scalar, start: int | Scalar) -> int | None:
     """`stop - start` if it is the same number in every run, else None."""
     last, first = (
@@ -93,7 +129,8 @@ def known_difference(stop: int | Scalar, start: int | Scalar) -> Scalar | None:
         return None
     for part, rest in (op.operands, reversed(op.operands)):
         if _linear(part) == _linear(start.ir):
-            return Scalar(rest, dtype_of_ir(rest.type))
+            dtype = dtype_of_ir(rest.type)
+            return Scalar(rest, stop.dtype if stop.dtype.signed == dtype else dtype)
     return None
 
 
@@ -159,4 +196,6 @@ _AFFINE: dict[str, Callable[..., ir.AffineExpr]] = {
     "arith.muli": lambda lhs, rhs: lhs * rhs,
     "arith.floordivsi": ir.AffineExpr.get_floor_div,
     "arith.ceildivsi": ir.AffineExpr.get_ceil_div,
+    "arith.divui": ir.AffineExpr.get_floor_div,
+    "arith.ceildivui": ir.AffineExpr.get_ceil_div,
 }

@@ -17,15 +17,16 @@ from ..errors import LanguageError
 class DType:
     """An element type.
 
-    Integers have no sign of their own: they count as signed, and operations that
-    differ have an unsigned form (``tl.udiv``, ``tl.umod``, ``tl.ushr``). Calling a type
-    converts a number or a value: ``tl.i32(3)``.
+    ``tl.i8`` is signed and ``tl.u8`` unsigned: quotients, remainders, right shifts,
+    comparisons, conversions and atomic updates depend on it. Calling a type converts a
+    number or a value: ``tl.i32(3)``.
 
     Attributes:
         name: as in ``tl.f16``.
-        mlir: the type in MLIR.
+        mlir: the type in MLIR, whose integers have no sign.
         bits: the width; 64 for ``index``.
         is_float: whether it is floating point.
+        is_unsigned: whether it is an integer without sign.
 
     Example:
         >>> third = tl.full((1,), 1.0, tl.f64) / 3.0
@@ -39,9 +40,16 @@ class DType:
         >>> integers = (tl.i4, tl.i8, tl.i16, tl.i32, tl.i64)
         >>> tl.stack([(third * 3e3).to(t).to(tl.i64) for t in integers])
         [[7], [127], [1000], [1000], [1000]]
+        >>> unsigned = (tl.u4, tl.u8, tl.u16, tl.u32, tl.u64)
+        >>> tl.stack([(third * 3e3).to(t).to(tl.i64) for t in unsigned])
+        [[15], [255], [1000], [1000], [1000]]
+        >>> small = (tl.e2m1, tl.e2m3, tl.e3m2, tl.e8m0)
+        >>> tl.stack([(third * 4.0).to(t).to(tl.f32) for t in small])
+        [[1.5], [1.375], [1.25], [1.0]]
         >>> tl.sum(third.to(tl.i1).to(tl.i32)) + tl.index(2)
         3
         >>> assert tl.index.is_index and tl.i8.is_int and tl.i1.is_bool
+        >>> assert tl.u8.is_unsigned and tl.u8.signed == tl.i8
         >>> assert tl.f16.numpy == np.float16
     """
 
@@ -49,6 +57,7 @@ class DType:
     mlir: str
     bits: int
     is_float: bool = False
+    is_unsigned: bool = False
 
     @property
     def is_index(self) -> bool:
@@ -65,9 +74,23 @@ class DType:
         """Whether this is ``i1``, the type of comparisons."""
         return self.name == "i1"
 
+    @property
+    def signed(self) -> DType:
+        """The type with a sign of the same width; the type itself if it has one."""
+        return BY_MLIR[self.mlir]
+
+    @property
+    def packing(self) -> int:
+        """How many elements share a byte in memory: two of 4 bits, else one."""
+        return 2 if self.bits == 4 else 1
+
     def to_ir(self) -> ir.Type:
         """The MLIR type, in the current context."""
         return ir.Type.parse(self.mlir)
+
+    def to_memory(self) -> ir.Type:
+        """The MLIR type of what is in memory: bytes for elements that share them."""
+        return u8.to_ir() if self.packing > 1 else self.to_ir()
 
     @property
     def numpy(self) -> np.dtype:
@@ -101,23 +124,35 @@ e4m3 = _float("e4m3", 8, "f8E4M3FN")
 e5m2 = _float("e5m2", 8, "f8E5M2")
 e4m3fnuz = _float("e4m3fnuz", 8, "f8E4M3FNUZ")
 e5m2fnuz = _float("e5m2fnuz", 8, "f8E5M2FNUZ")
+# The types of the OCP Microscaling Formats. All codes of fp6 and fp4 are numbers; the
+# scales are powers of two.
+e2m3 = _float("e2m3", 6, "f6E2M3FN")
+e3m2 = _float("e3m2", 6, "f6E3M2FN")
+e2m1 = _float("e2m1", 4, "f4E2M1FN")
+e8m0 = _float("e8m0", 8, "f8E8M0FNU")
 i1 = DType("i1", "i1", 1)
 i4 = DType("i4", "i4", 4)
 i8 = DType("i8", "i8", 8)
 i16 = DType("i16", "i16", 16)
 i32 = DType("i32", "i32", 32)
 i64 = DType("i64", "i64", 64)
+u4 = DType("u4", "i4", 4, is_unsigned=True)
+u8 = DType("u8", "i8", 8, is_unsigned=True)
+u16 = DType("u16", "i16", 16, is_unsigned=True)
+u32 = DType("u32", "i32", 32, is_unsigned=True)
+u64 = DType("u64", "i64", 64, is_unsigned=True)
 # Its width is the target's; 64 bits where one has to be named.
 index = DType("index", "index", 64)
 
 DTYPES = (
     *(f64, f32, f16, bf16, e4m3, e5m2, e4m3fnuz, e5m2fnuz),
-    *(i1, i4, i8, i16, i32, i64, index),
+    *(e2m3, e3m2, e2m1, e8m0),
+    *(i1, i4, i8, i16, i32, i64, u4, u8, u16, u32, u64, index),
 )
 #: What the types of fp8 stand for on gfx942 ("CDNA3 Instruction Set Architecture").
 FNUZ = {e4m3: e4m3fnuz, e5m2: e5m2fnuz}
-#: Element types by their names in MLIR.
-BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES}
+#: Element types by their names in MLIR; the signed ones of integers.
+BY_MLIR = {dtype.mlir: dtype for dtype in DTYPES if not dtype.is_unsigned}
 _NUMPY = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),
@@ -127,26 +162,26 @@ _NUMPY = {
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "e4m3fnuz": np.dtype(ml_dtypes.float8_e4m3fnuz),
     "e5m2fnuz": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
+    "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
+    "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
+    "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
     "i1": np.dtype(np.bool_),
     "i4": np.dtype(ml_dtypes.int4),
     "i8": np.dtype(np.int8),
     "i16": np.dtype(np.int16),
     "i32": np.dtype(np.int32),
     "i64": np.dtype(np.int64),
+    "u4": np.dtype(ml_dtypes.uint4),
+    "u8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64),
     "index": np.dtype(np.int64),
 }
 # Names that arrays of other libraries give their element types.
-_ALIASES = {str(dtype): DTYPES[i] for i, dtype in enumerate(_NUMPY.values())}
-_ALIASES.update(
-    {
-        "uint8": i8,
-        "uint16": i16,
-        "uint32": i32,
-        "uint64": i64,
-        "uint4": i4,
-        "int64": i64,
-    }
-)
+_ALIASES = {str(_NUMPY[dtype.name]): dtype for dtype in DTYPES if dtype != index}
+_ALIASES["float4_e2m1fn_x2"] = e2m1
 # Names of element types in Triton, torch and Python.
 _FOREIGN = {
     **{"float8e4nv": e4m3, "fp8e4nv": e4m3, "float8e5": e5m2, "fp8e5": e5m2},
@@ -171,10 +206,7 @@ def dtype_of_ir(type_: ir.Type) -> DType:
 
 
 def dtype_of_array(array: Any) -> DType:
-    """The element type of a numpy, torch, CuPy or JAX array.
-
-    Unsigned integers have the type of the signed ones of their width.
-    """
+    """The element type of a numpy, torch, CuPy or JAX array."""
     name = str(array.dtype).removeprefix("torch.")
     if name not in _ALIASES:
         raise LanguageError(f"arrays of {name} are not supported")

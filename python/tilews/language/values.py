@@ -38,7 +38,12 @@ class Value(ElementwiseOperators):
         return arithmetic.cast(self, dtype)
 
     def bitcast(self, dtype: DType) -> Any:
-        """The same bits as another element type of the same width."""
+        """The same bits as another element type.
+
+        Elements of a fragment may have another width: those along the last dimension
+        that share a wider one are its bits from the lowest on. So a fragment of i32
+        and shape (m, n) becomes one of i8 and shape (m, 4 * n), and back.
+        """
         return arithmetic.bitcast(self, dtype)
 
     def _combine(self, op: str, lhs: Any, rhs: Any) -> Any:
@@ -146,6 +151,8 @@ class Tile(Value):
         [3, 4, 5]
         >>> x.to(tl.f32).bitcast(tl.i32)[0, 0:1]
         [0]
+        >>> tl.full((2,), 0x04030201, tl.i32).bitcast(tl.u8)  # four bytes each
+        [1, 2, 3, 4, 1, 2, 3, 4]
         >>> x.sum(axis=1).broadcast_to((x.ndim, 2))
         [[3, 12], [3, 12]]
         >>> x.max() - x.min()
@@ -155,9 +162,9 @@ class Tile(Value):
     __slots__ = ("shape",)
     shape: tuple[int, ...]
 
-    def __init__(self, value: ir.Value) -> None:
+    def __init__(self, value: ir.Value, dtype: DType | None = None) -> None:
         type_ = ir.RankedTensorType(value.type)
-        super().__init__(value, dtype_of_ir(type_.element_type))
+        super().__init__(value, dtype or dtype_of_ir(type_.element_type))
         self.shape = tuple(type_.shape)
 
     @property
@@ -277,17 +284,20 @@ class Buffer(InMemory):
         assert (c == a / 2).all()
     """
 
-    def __init__(self, value: ir.Value, name: str | None = None) -> None:
+    def __init__(
+        self, value: ir.Value, name: str | None = None, dtype: DType | None = None
+    ) -> None:
         type_ = ir.MemRefType(value.type)
         self.ir = value
         self.name = name
-        self.dtype = dtype_of_ir(type_.element_type)
+        self.dtype = dtype or dtype_of_ir(type_.element_type)
         self.is_shared = type_.memory_space is not None
         dynamic = ir.ShapedType.get_dynamic_size()
+        extents = [None if extent == dynamic else extent for extent in type_.shape]
+        if extents and extents[-1] is not None:
+            extents[-1] *= self.dtype.packing
         #: Extents; None for those that are known only at launch.
-        self.static_shape = tuple(
-            None if extent == dynamic else extent for extent in type_.shape
-        )
+        self.static_shape = tuple(extents)
 
     @property
     def shape(self) -> tuple[int | Scalar, ...]:
@@ -404,13 +414,24 @@ def describe(value: Any) -> str:
     return f"a Python {type(value).__name__}"
 
 
-def wrap(value: ir.Value) -> Value:
-    """A scalar, fragment or cursor from its MLIR value."""
+def wrap(value: ir.Value, dtype: DType | None = None) -> Value:
+    """A scalar, fragment or cursor from its MLIR value.
+
+    Args:
+        value: the MLIR value.
+        dtype: the element type, which says whether an integer has a sign; by default
+            the signed one.
+    """
     if isinstance(value.type, ir.RankedTensorType):
-        return Tile(value)
+        return Tile(value, dtype)
     if str(value.type).startswith("!tile.cursor<"):
         return Cursor(value)
-    return Scalar(value, dtype_of_ir(value.type))
+    return Scalar(value, dtype or dtype_of_ir(value.type))
+
+
+def same_type(lhs: Value, rhs: Value) -> bool:
+    """Whether two values have the same shape and element type."""
+    return lhs.ir.type == rhs.ir.type and lhs.dtype == rhs.dtype
 
 
 # These modules work on the classes above, whose methods only call them.

@@ -29,6 +29,9 @@ _BITS = {
     "f8E5M2": 8,
     "f8E4M3FNUZ": 8,
     "f8E5M2FNUZ": 8,
+    "f8E8M0FNU": 8,
+    "f6E2M3FN": 8,
+    "f6E3M2FN": 8,
 }
 
 # Names of the libraries' element types, less a prefix such as ``torch.``. MLIR's
@@ -51,6 +54,11 @@ _DTYPES = {
     "float8_e5m2": "f8E5M2",
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
+    "float6_e2m3fn": "f6E2M3FN",
+    "float6_e3m2fn": "f6E3M2FN",
+    # Two elements in a byte.
+    "float4_e2m1fn_x2": "i8",
 }
 
 #: Python's own types that show memory.

@@ -98,7 +98,7 @@ _TENSOR_MAP_TYPES = {
     "f32": "FLOAT32",
     "f64": "FLOAT64",
     "f8E4M3FN": "UINT8",
-    "f8E5M2": "UINT8",
+    **dict.fromkeys(("f8E5M2", "f8E8M0FNU", "f6E2M3FN", "f6E3M2FN"), "UINT8"),
 }
 
 

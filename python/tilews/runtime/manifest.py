@@ -34,6 +34,10 @@ _FLOATS = (
     "f8E5M2",
     "f8E4M3FNUZ",
     "f8E5M2FNUZ",
+    "f8E8M0FNU",
+    "f6E2M3FN",
+    "f6E3M2FN",
+    "f4E2M1FN",
 )
 
 Manifest = dict[str, Any]

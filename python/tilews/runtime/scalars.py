@@ -88,6 +88,10 @@ def _float_bits(number: float, dtype: str) -> int:
         "f8E5M2": ml_dtypes.float8_e5m2,
         "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
         "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+        "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+        "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+        "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
     }
     with numpy.errstate(over="ignore", invalid="ignore"):
         rounded = numpy.array(number).astype(types[dtype])

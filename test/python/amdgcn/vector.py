@@ -426,9 +426,8 @@ class VectorCompiler:
             part.count = 1
             reader = read_vector(part, kind, self.lanes)
         elif kind.endswith("16") and not operand.bank and kind[0] != "f":
-            # An inline constant has 32 bits; both halves have the same literal.
-            inline = -16 <= int(operand.text, 0) <= 64
-            reader = read_vector(operand, kind, self.lanes, high=high and inline)
+            # Constants have 32 bits, and a half each for the results.
+            reader = read_vector(operand, kind, self.lanes, high=high)
         else:
             wide = kind.endswith("16") and operand.bank
             reader = read_vector(operand, kind, self.lanes, high=high and bool(wide))

@@ -111,7 +111,8 @@ SPECIAL = {
     },
     "tile.slot": {"%As": f"memref<4x128x64xf16, {SHARED}>"},
     "tile.persistent": {"%C": "memref<?x?xf32>", "%zero": "tensor<1x1xf32>"},
-    "tile.print": {"%m": "tensor<128xf32>"},
+    "tile.print": {"%m": "tensor<128xf32>", "%b": "tensor<128xi8>"},
+    "tile.bitcast": {"%bytes": "tensor<64x32xi8>"},
 }
 
 

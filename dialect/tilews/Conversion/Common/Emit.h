@@ -57,6 +57,28 @@ mlir::Value createElementPointer(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value base, mlir::Value index,
                                  int64_t stride);
 
+/// Returns whether a type is floating point of at most 8 bits.
+bool isSmallFloat(mlir::Type type);
+/// Returns whether elements of a fragment take a byte in registers although they
+/// have 2 to 7 bits: backends would keep vectors of such types in memory.
+/// Integers are extended by their sign, others by zeros.
+bool isBelowByte(mlir::Type element);
+/// Convert a scalar of a type of 2 to 7 bits to a register of a fragment, and
+/// back; scalars of other types stay as they are.
+mlir::Value toRegister(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar,
+                       mlir::Type element);
+mlir::Value fromRegister(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                         mlir::Type element);
+/// Extends the lowest bits of registers, which other bits may follow.
+mlir::Value normalizeRegister(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                              mlir::Type element);
+
+/// Converts a vector of a floating point type of at most 8 bits to f32 or f16,
+/// which hold all of its numbers. Null if the target cannot.
+mlir::Value createSmallExtension(mlir::ImplicitLocOpBuilder &b,
+                                 const TargetLowering &target,
+                                 mlir::Value value, mlir::Type from);
+
 /// Load `count` neighbors as a vector of `element`, and store such a vector.
 mlir::Value createLoad(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
                        mlir::Type element, int64_t count);

@@ -106,6 +106,10 @@ void populateRegionPatterns(const mlir::TypeConverter &converter,
 void populateElementwisePatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
                                  mlir::RewritePatternSet &patterns);
+/// Conversions from and to elements of at most 8 bits, and `tile.bitcast`.
+void populateSmallTypePatterns(const TileTypeConverter &converter,
+                               LoweringContext &lowering,
+                               mlir::RewritePatternSet &patterns);
 /// Allocation, views, loads, stores, copies, gathers, scatters, atomics, scalar
 /// accesses, and barriers for all threads.
 void populateAtomicPatterns(const TileTypeConverter &converter,

@@ -78,6 +78,10 @@ LLVM::AtomicBinOp getBinOp(AtomicKind kind, Type type) {
     return LLVM::AtomicBinOp::_xor;
   case AtomicKind::Exchange:
     return LLVM::AtomicBinOp::xchg;
+  case AtomicKind::UMax:
+    return LLVM::AtomicBinOp::umax;
+  case AtomicKind::UMin:
+    return LLVM::AtomicBinOp::umin;
   }
   llvm_unreachable("covered switch");
 }

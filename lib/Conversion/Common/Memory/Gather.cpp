@@ -104,9 +104,13 @@ struct GatherPattern : TilePattern<GatherOp> {
                         op.getRegion().sizes, lowering.maxVectors.at(op)[0],
                         indexer, std::move(*placement));
     LDBG() << "vectors of " << access.getVectorElements() << ": " << *op;
-    rewriter.replaceOp(op, loadFragment(b, access, indexer,
-                                        converted.getElementType(),
-                                        adaptor.getPadding()));
+    Type element = fragment.getElementType();
+    Value padding = adaptor.getPadding();
+    if (padding)
+      padding = toRegister(b, padding, element);
+    Value loaded =
+        loadFragment(b, access, indexer, converted.getElementType(), padding);
+    rewriter.replaceOp(op, normalizeRegister(b, loaded, element));
     return success();
   }
 };

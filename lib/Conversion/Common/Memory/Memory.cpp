@@ -133,9 +133,13 @@ struct LoadPattern : TilePattern<LoadOp> {
                         indexer);
     LDBG() << "vectors of " << access.getVectorElements() << ", "
            << describeMask(access) << ": " << *op;
-    rewriter.replaceOp(op, loadFragment(b, access, indexer,
-                                        converted.getElementType(),
-                                        adaptor.getPadding()));
+    Type element = fragment.getElementType();
+    Value padding = adaptor.getPadding();
+    if (padding)
+      padding = toRegister(b, padding, element);
+    Value loaded =
+        loadFragment(b, access, indexer, converted.getElementType(), padding);
+    rewriter.replaceOp(op, normalizeRegister(b, loaded, element));
     return success();
   }
 };

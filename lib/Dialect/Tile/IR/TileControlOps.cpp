@@ -139,7 +139,31 @@ void PersistentOp::getSuccessorRegions(
 // PrintOp
 //===----------------------------------------------------------------------===//
 
+bool PrintOp::isUnsigned(unsigned place) {
+  auto places =
+      (*this)->getAttrOfType<DenseI64ArrayAttr>(TileDialect::kUnsigned);
+  return places && llvm::is_contained(places.asArrayRef(), place);
+}
+
+/// `tile.unsigned` must have positions of the values.
+static LogicalResult checkUnsigned(PrintOp op) {
+  Attribute value = op->getAttr(TileDialect::kUnsigned);
+  if (!value)
+    return success();
+  auto places = dyn_cast<DenseI64ArrayAttr>(value);
+  int64_t count = op.getValues().size();
+  if (places && llvm::all_of(places.asArrayRef(), [&](int64_t place) {
+        return place >= 0 && place < count;
+      }))
+    return success();
+  return op.emitError("'tile.unsigned' expects array<i64: ...> of "
+                      "positions below ")
+         << count << ", found " << value;
+}
+
 LogicalResult PrintOp::verify() {
+  if (failed(checkUnsigned(*this)))
+    return failure();
   for (Value value : getValues()) {
     Type type = value.getType();
     if (auto tensor = dyn_cast<RankedTensorType>(type);

@@ -240,6 +240,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
     return verifyLayout(op, value);
   if (name == kOffset)
     return verifyOffset(op, value);
+  if (name == kUnsigned && isa<PrintOp>(op)) // Which checks the value.
+    return success();
 
   auto kernel = dyn_cast<FunctionOpInterface>(op);
   bool onKernel = llvm::is_contained(
@@ -340,15 +342,13 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
 //===----------------------------------------------------------------------===//
 
 bool tile::isTileElement(Type type) {
-  if (type.isIndex() || type.isF16() || type.isBF16() || type.isF32() ||
-      type.isF64())
+  if (isa<IndexType, Float64Type, Float32Type, Float16Type, BFloat16Type,
+          Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+          Float8E5M2FNUZType, Float8E8M0FNUType, Float6E2M3FNType,
+          Float6E3M2FNType, Float4E2M1FNType>(type))
     return true;
-  if (isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
-          Float8E5M2FNUZType>(type))
-    return true;
-  static constexpr unsigned widths[] = {1, 4, 8, 16, 32, 64};
-  return type.isSignlessInteger() &&
-         llvm::is_contained(widths, type.getIntOrFloatBitWidth());
+  return llvm::any_of(ArrayRef<unsigned>{1, 4, 8, 16, 32, 64},
+                      [&](unsigned w) { return type.isSignlessInteger(w); });
 }
 
 std::optional<int64_t> tile::countElements(ArrayRef<int64_t> sizes,

@@ -112,6 +112,8 @@ static LogicalResult verifyKind(Operation *op, ReductionKind kind, Type type) {
   case ReductionKind::And:
   case ReductionKind::Or:
   case ReductionKind::Xor:
+  case ReductionKind::UMax:
+  case ReductionKind::UMin:
     if (type.isInteger())
       return success();
     return op->emitOpError("'") << stringifyReductionKind(kind)
@@ -137,9 +139,12 @@ LogicalResult ScanOp::verify() {
   RankedTensorType source = getTensor(getSource());
   if (failed(verifyAxis(*this, getAxis(), source.getRank())))
     return failure();
-  if (getKind() != ReductionKind::Sum && getKind() != ReductionKind::Max &&
-      getKind() != ReductionKind::Min)
-    return emitOpError("scans by 'sum', 'max' or 'min', found '")
+  if (!llvm::is_contained({ReductionKind::Sum, ReductionKind::Max,
+                           ReductionKind::Min, ReductionKind::UMax,
+                           ReductionKind::UMin},
+                          getKind()))
+    return emitOpError(
+               "scans by 'sum', 'max', 'min', 'umax' or 'umin', found '")
            << stringifyReductionKind(getKind()) << "'";
   return verifyKind(*this, getKind(), source.getElementType());
 }
@@ -330,6 +335,68 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getResult().getType())
     return getSource();
   return foldSplat(adaptor.getSource(), getResult().getType());
+}
+
+//===----------------------------------------------------------------------===//
+// BitcastOp
+//===----------------------------------------------------------------------===//
+
+/// Returns the bits of an element for `tile.bitcast`; 0 for types that it does
+/// not take.
+static int64_t getBitcastBits(Type type) {
+  if (isa<Float6E2M3FNType, Float6E3M2FNType>(type))
+    return 8;
+  int64_t bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+  return bits >= 4 ? bits : 0;
+}
+
+int64_t BitcastOp::getSplit() {
+  return std::max<int64_t>(
+      getBitcastBits(tile::getElementType(getSource())) /
+          getBitcastBits(tile::getElementType(getResult())),
+      1);
+}
+
+int64_t BitcastOp::getJoin() {
+  return std::max<int64_t>(
+      getBitcastBits(tile::getElementType(getResult())) /
+          getBitcastBits(tile::getElementType(getSource())),
+      1);
+}
+
+LogicalResult BitcastOp::verify() {
+  RankedTensorType source = getTensor(getSource()),
+                   result = getTensor(getResult());
+  for (RankedTensorType type : {source, result})
+    if (getBitcastBits(type.getElementType()) == 0)
+      return emitOpError("reads elements of 4, 8, 16, 32 or 64 bits, found ")
+             << type.getElementType();
+  if (source.getRank() == 0 || source.getRank() != result.getRank())
+    return emitOpError(
+               "expected a source and a result of one rank, at least 1, "
+               "found ")
+           << source << " and " << result;
+  SmallVector<int64_t> shape(source.getShape());
+  int64_t bits = shape.back() * getBitcastBits(source.getElementType());
+  int64_t width = getBitcastBits(result.getElementType());
+  if (bits % width != 0)
+    return emitOpError("a line of the source has ")
+           << bits << " bits, which are no whole number of "
+           << result.getElementType();
+  shape.back() = bits / width;
+  return verifyResult(*this, result, shape, result.getElementType());
+}
+
+OpFoldResult BitcastOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getResult().getType())
+    return getSource();
+  auto inner = getSource().getDefiningOp<BitcastOp>();
+  // Bits that a type of 6 bits drops are 0 afterwards.
+  if (inner && getTensor(getSource()).getElementTypeBitWidth() != 6) {
+    setOperand(inner.getSource());
+    return getResult();
+  }
+  return {};
 }
 
 //===----------------------------------------------------------------------===//

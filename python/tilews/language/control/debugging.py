@@ -38,16 +38,24 @@ def print(*values: Any) -> None:
         if isinstance(value, InMemory):
             value.refuse("tl.print")
     label: list[str] = []
-    shown: list[ir.Value] = []
+    shown: list[Value] = []
     for value in values:
         if isinstance(value, Value):
-            shown.append(value.ir)
+            shown.append(value)
             continue
         if shown:
-            tile.print_(" ".join(label) or _place(), shown)
+            print_values(" ".join(label) or _place(), shown)
             label, shown = [], []
         label.append(str(value))
-    tile.print_(" ".join(label) or _place(), shown)
+    print_values(" ".join(label) or _place(), shown)
+
+
+def print_values(message: str, shown: list[Value]) -> None:
+    """Prints values after a message, integers with or without a sign."""
+    op = tile.PrintOp(message, [value.ir for value in shown])
+    unsigned = [i for i, value in enumerate(shown) if value.dtype.is_unsigned]
+    if unsigned:
+        op.attributes["tile.unsigned"] = ir.DenseI64ArrayAttr.get(unsigned)
 
 
 def _place() -> str:

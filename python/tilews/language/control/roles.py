@@ -362,4 +362,4 @@ def slot(buffer: Buffer, cursor: Cursor) -> Buffer:
             f"buffer has {buffer.static_shape[0]} versions"
         )
     type_ = _tilews._slot_type(buffer.ir.type, ir.Location.unknown())
-    return Buffer(tile.slot(type_, buffer.ir, cursor.ir))
+    return Buffer(tile.slot(type_, buffer.ir, cursor.ir), dtype=buffer.dtype)

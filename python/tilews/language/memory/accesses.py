@@ -14,7 +14,7 @@ from ..builder import current
 from ..types import index
 from ..unloaded import load_hint
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
-from . import gathers
+from . import gathers, packed
 from .buffers import static_shape
 from .regions import as_region, mlir_region
 
@@ -51,18 +51,21 @@ def copy(source: Buffer | BufferRegion, dest: Buffer | BufferRegion) -> None:
         copy_rows(a, c)  # the second block has 18 rows
         assert (c == a).all()
     """
-    source, dest = as_region(source, "tl.copy"), as_region(dest, "tl.copy")
+    what = "tl.copy"
+    source, dest = as_region(source, what), as_region(dest, what)
     _check_fit(source, dest)
     gathers.refuse_indices(dest, "tl.copy: the destination", but_sizes=True)
-    source, dest = gathers.limited(source, dest), gathers.limited(dest, source)
-    limit, limit_dim = _copy_limit(source, dest)
-    rows, row_dim = gathers.row_vector(source)
     if source.dtype != dest.dtype:
         raise LanguageError(
             f"tl.copy: source has element type {source.dtype}, destination "
             f"{dest.dtype}",
             "convert on the way: tl.store(tl.load(source).to(...), dest)",
         )
+    if source.dtype.packing > 1:
+        source, dest = packed.as_bytes(source, what), packed.as_bytes(dest, what)
+    source, dest = gathers.limited(source, dest), gathers.limited(dest, source)
+    limit, limit_dim = _copy_limit(source, dest)
+    rows, row_dim = gathers.row_vector(source)
     from_dynamic, from_static, from_sizes = mlir_region(source)
     to_dynamic, to_static, to_sizes = mlir_region(dest)
     tile.copy(
@@ -170,13 +173,15 @@ def load(
                 "tl.load: a single element has no mask", "load it in an 'if'"
             )
         return _load_element(source)
+    if source.dtype.packing > 1:
+        return packed.load(source, shape, mask, pad)
     padding = _padding(pad, source)
     if source.indices or source.limit or mask is not None:
         return gathers.load(source, shape, mask, padding)
     dynamic, static, sizes = mlir_region(source)
     type_ = ir.RankedTensorType.get(shape, source.dtype.to_ir())
     loaded = tile.load(type_, source.buffer.ir, dynamic, static, sizes, padding=padding)
-    return Tile(loaded)
+    return Tile(loaded, source.dtype)
 
 
 def _copy_limit(
@@ -222,10 +227,10 @@ def _padding(pad: Any, source: BufferRegion) -> ir.Value | None:
 
 def _load_element(source: BufferRegion) -> Scalar:
     """The load of one element; in a condition, of one that other blocks may change."""
-    # Elements of less than a byte, except bools, cannot be read in one step.
-    has_bytes = source.dtype.bits >= 8 or source.dtype.is_bool
+    if source.dtype.packing > 1:
+        return packed.load_element(source)
     is_global = not source.buffer.is_shared
-    if has_bytes and is_global and current("tl.load").repeats(source.offsets):
+    if is_global and current("tl.load").repeats(source.offsets):
         return _poll(source)
     offsets = [as_index(offset, "an index") for offset in source.offsets]
     element = memref.LoadOp(source.buffer.ir, offsets).result
@@ -293,6 +298,8 @@ def store(value: Any, dest: Buffer | BufferRegion, *, mask: Any = None) -> None:
     value = as_stored(value, dest, "tl.store")
     if dest.ragged:
         dest, mask = gathers.bound(dest, value.shape, mask, "tl.store")
+    if dest.dtype.packing > 1:
+        return packed.store(value, dest, mask)
     if isinstance(value, Tile) and (dest.indices or dest.limit or mask is not None):
         return gathers.store(value, dest, mask)
     if mask is not None:

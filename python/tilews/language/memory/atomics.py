@@ -17,7 +17,7 @@ from ...errors import LanguageError
 from ..arithmetic import as_value
 from ..shapes import as_scalar
 from ..values import Buffer, BufferRegion, Scalar, Tile, Value, describe
-from . import gathers
+from . import gathers, packed
 from .accesses import as_stored
 from .regions import as_region, mlir_region
 
@@ -51,9 +51,9 @@ def _as_operand(value: Any, dest: BufferRegion, what: str) -> Tile:
     return as_value(value, value.dtype, ()) if isinstance(value, Scalar) else value
 
 
-def _result(old: ir.Value, shape: tuple[int, ...] | None) -> Tile | Scalar:
+def _result(old: ir.Value, region: BufferRegion) -> Tile | Scalar:
     """A fragment; a scalar if the region is a single element."""
-    fragment = Tile(old)
+    fragment, shape = Tile(old, region.dtype), region.shape
     return fragment if shape or fragment.ndim else as_scalar(fragment)
 
 
@@ -67,10 +67,12 @@ def _update(
 ) -> Tile | Scalar:
     what = f"tl.atomic_{name}"
     attributes = _attributes(order, scope, what)
-    dest = as_region(dest, what)
+    dest = packed.refuse(as_region(dest, what), what)
     fragment = _as_operand(value, dest, what)
     if dest.ragged:
         dest, mask = gathers.bound(dest, fragment.shape, mask, what)
+    if dest.dtype.is_unsigned:
+        name = {"max": "umax", "min": "umin"}.get(name, name)
     kind = ir.Attribute.parse(f"#tile.atomic<{name}>")
     if dest.indices or dest.limit or mask is not None:
         return gathers.update(kind, fragment, dest, mask, attributes, what)
@@ -83,7 +85,7 @@ def _update(
         *mlir_region(dest),
         **attributes,
     )
-    return _result(op.results[0], dest.shape)
+    return _result(op.results[0], dest)
 
 
 def _is_update(op: ir.OpView) -> bool:
@@ -162,8 +164,6 @@ def atomic_max(
 ) -> Tile | Scalar:
     """Replaces each element by the maximum of it and `value`, as :func:`atomic_add`.
 
-    Integers compare as signed.
-
     Example:
         >>> counts = tl.alloc_shared((4,), tl.i32)
         >>> counts[0:4] = tl.arange(4)
@@ -184,8 +184,6 @@ def atomic_min(
     mask: Tile | None = None,
 ) -> Tile | Scalar:
     """Replaces each element by the minimum of it and `value`, as :func:`atomic_add`.
-
-    Integers compare as signed.
 
     Example:
         >>> counts = tl.alloc_shared((4,), tl.i32)
@@ -344,6 +342,7 @@ def atomic_cas(
     what = "tl.atomic_cas"
     attributes = _attributes(order, scope, what)
     dest = gathers.refuse_indices(as_region(dest, what), what)
+    packed.refuse(dest, what)
     op = tile.AtomicCASOp(
         _as_operand(expected, dest, what).ir,
         _as_operand(value, dest, what).ir,
@@ -351,7 +350,7 @@ def atomic_cas(
         *mlir_region(dest),
         **attributes,
     )
-    return _result(op.old, dest.shape)
+    return _result(op.old, dest)
 
 
 def atomic_load(
@@ -384,6 +383,7 @@ def atomic_load(
     what = "tl.atomic_load"
     attributes = _attributes(order, scope, what, ("relaxed", "acquire"))
     source = gathers.refuse_indices(as_region(source, what), what)
+    packed.refuse(source, what)
     if source.shape is None and not source.offsets:
         raise LanguageError(
             f"{what}: the extents of {describe(source.buffer)} are known only at "
@@ -392,7 +392,7 @@ def atomic_load(
         )
     type_ = ir.RankedTensorType.get(source.shape or (), source.dtype.to_ir())
     op = tile.AtomicLoadOp(type_, source.buffer.ir, *mlir_region(source), **attributes)
-    return _result(op.result, source.shape)
+    return _result(op.result, source)
 
 
 def fence(

@@ -13,7 +13,7 @@ from ..arithmetic import is_number
 from ..builder import Builder, chip_type, current, index_constant
 from ..integers import check_integer
 from ..layouts import SharedSpec, shared_layout
-from ..types import DType, dtype_hint, index
+from ..types import DType, dtype_hint, index, u8
 from ..values import Buffer, Scalar, describe
 
 
@@ -56,8 +56,10 @@ def _shared_type(
     shape: tuple[int, ...], dtype: DType, layout: SharedSpec | None, what: str
 ) -> ir.Type:
     space = ir.Attribute.parse("#gpu.address_space<workgroup>")
-    places = None if layout is None else shared_layout(layout, shape, dtype, what)
-    return ir.MemRefType.get(shape, dtype.to_ir(), places, space)
+    shape = packed.byte_shape(shape, dtype, what)
+    element = u8 if dtype.packing > 1 else dtype
+    places = None if layout is None else shared_layout(layout, shape, element, what)
+    return ir.MemRefType.get(shape, element.to_ir(), places, space)
 
 
 def alloc_shared(
@@ -78,8 +80,8 @@ def alloc_shared(
             (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
             ``padded``, ``cdna_xor``), shape:stride text in elements, a layout of
             :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
-            coordinates to an offset in elements. If the buffer gets several versions,
-            each has the layout.
+            coordinates to an offset in elements; in bytes for elements of 4 bits. If
+            the buffer gets several versions, each has the layout.
         versions: the number of versions, along a new leading dimension, for the slots
             of a :func:`channel`; each has the layout.
 
@@ -95,12 +97,14 @@ def alloc_shared(
     what = "tl.alloc_shared"
     current(what)
     shape = static_shape(shape, what)
-    type_ = _shared_type(shape, check_dtype(dtype, what), layout, what)
+    dtype = check_dtype(dtype, what)
+    type_ = _shared_type(shape, dtype, layout, what)
     if alignment is not None:
         alignment = check_integer(alignment, f"{what}: the alignment")
     if versions is not None:
         type_ = _versions(type_, versions, what)
-    return Buffer(tile.alloc_shared(type_, alignment=alignment))
+    buffer = tile.alloc_shared(type_, alignment=alignment)
+    return Buffer(buffer, dtype=dtype)
 
 
 def _versions(type_: ir.Type, versions: Any, what: str) -> ir.Type:
@@ -135,7 +139,7 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
     shape = static_shape(shape, "tl.view")
     dtype = buffer.dtype if dtype is None else check_dtype(dtype, "tl.view")
     type_ = _shared_type(shape, dtype, None, "tl.view")
-    return Buffer(tile.view(type_, buffer.ir))
+    return Buffer(tile.view(type_, buffer.ir), dtype=dtype)
 
 
 def may_alias(a: Buffer, b: Buffer) -> None:
@@ -197,4 +201,12 @@ def _check_buffer(value: Any, what: str) -> None:
 
 def extent(buffer: Buffer, dim: int) -> Scalar:
     """The extent of a dimension, as an index scalar."""
-    return Scalar(memref.DimOp(buffer.ir, index_constant(dim)).result, index)
+    size = Scalar(memref.DimOp(buffer.ir, index_constant(dim)).result, index)
+    if dim != buffer.ndim - 1 or buffer.dtype.packing == 1:
+        return size
+    elements: Scalar = size * buffer.dtype.packing
+    return elements
+
+
+# This module works on the functions above.
+from . import packed  # noqa: E402

@@ -97,6 +97,10 @@ def _check_index(item: Tile | Buffer) -> Tile | Buffer:
             f"{describe(item)} of rank {item.ndim}",
             "load a part of it: A[tl.load(ids[i:i + 128]), :]",
         )
+    if isinstance(item, Tile) and item.dtype.is_unsigned:
+        # The operations read indices with a sign.
+        widened: Tile = item.to(i32 if item.dtype.bits < 32 else i64)
+        return widened
     return item
 
 
@@ -173,7 +177,9 @@ def _place_of_indices(region: BufferRegion) -> int:
 
 
 def _load_index(index: Tile | Buffer) -> Tile:
-    loaded = accesses.load(index) if isinstance(index, Buffer) else index
+    if isinstance(index, Tile):
+        return index
+    loaded = _check_index(accesses.load(index))
     assert isinstance(loaded, Tile)
     return loaded
 
@@ -253,7 +259,7 @@ def bound(
                     f"{what}: a slice has the size {size}, but the fragment has shape "
                     f"{shape}"
                 )
-        elif limit is None:
+        elif limit is None and not _splits_bytes(region, dim):
             limit = _end(region.offsets[dim], size, extent), dim
         else:
             part = _below(region.offsets[dim], size, extent)
@@ -266,6 +272,11 @@ def bound(
         region.buffer, region.offsets, static, tuple(shape), limit=limit
     )
     return bounded, mask
+
+
+def _splits_bytes(region: BufferRegion, dim: int) -> bool:
+    """Whether elements along a dimension share a byte, which a limit could split."""
+    return region.dtype.packing > 1 and dim == region.buffer.ndim - 1
 
 
 def _end(start: int | Scalar, size: Scalar, extent: int) -> ir.Value:
@@ -338,7 +349,7 @@ def load(
         padding=pad,
         **_limit(source),
     )
-    return placed.to_region(Tile(loaded))
+    return placed.to_region(Tile(loaded, source.dtype))
 
 
 def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
@@ -385,7 +396,7 @@ def update(
         **_limit(dest),
         **attributes,
     )
-    return placed.to_region(Tile(op.results[0]))
+    return placed.to_region(Tile(op.results[0], value.dtype))
 
 
 def _stored_shape(value: Tile, dest: BufferRegion, what: str) -> tuple[int, ...]:

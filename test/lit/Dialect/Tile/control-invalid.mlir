@@ -126,6 +126,22 @@ func.func @f(%a: memref<4xf32>) {
 
 // -----
 
+func.func @f(%a: i32) {
+  // expected-error @below {{'tile.unsigned' expects array<i64: ...> of positions below 1, found array<i64: 1>}}
+  tile.print "number" %a : i32 {tile.unsigned = array<i64: 1>}
+  return
+}
+
+// -----
+
+func.func @f(%a: i32) {
+  // expected-error @below {{unknown attribute 'tile.unsigned'}}
+  %b = arith.addi %a, %a {tile.unsigned = array<i64: 0>} : i32
+  return
+}
+
+// -----
+
 func.func @f(%a: tensor<4xi8>) {
   // expected-error @below {{'tile.assert' op operand #0 must be 1-bit signless integer or fragment of i1, but got 'tensor<4xi8>'}}
   tile.assert %a, "text" : tensor<4xi8>

@@ -122,7 +122,7 @@ func.func @f(%a: tensor<16x32xindex>, %b: tensor<32x8xindex>, %c: tensor<16x8xf3
 // -----
 
 func.func @f(%a: memref<16x32xf16, #gpu.address_space<workgroup>>, %b: memref<32x8xf16, #gpu.address_space<workgroup>>, %c: tensor<?x8xf32>) {
-  // expected-error @below {{'tile.gemm' op operand #2 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<?x8xf32>'}}
+  // expected-error @below {{'tile.gemm' op operand #2 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<?x8xf32>'}}
   %d = tile.gemm %a, %b, %c : memref<16x32xf16, #gpu.address_space<workgroup>>, memref<32x8xf16, #gpu.address_space<workgroup>> -> tensor<?x8xf32>
   return
 }

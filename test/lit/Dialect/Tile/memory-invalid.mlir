@@ -186,7 +186,7 @@ func.func @f(%A: memref<1024x1024xf16>, %B: memref<1024x1024xf16>) {
 // -----
 
 func.func @f(%A: memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>, %B: memref<4x4xf16, #gpu.address_space<workgroup>>) {
-  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8), but got 'memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>'}}
+  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU), but got 'memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>'}}
   tile.copy %A to %B : memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>> to memref<4x4xf16, #gpu.address_space<workgroup>>
   return
 }
@@ -194,7 +194,7 @@ func.func @f(%A: memref<4x4xf16, affine_map<(d0, d1) -> (d1, d0)>>, %B: memref<4
 // -----
 
 func.func @f(%A: memref<4x4xf16, 5>, %B: memref<4x4xf16, #gpu.address_space<workgroup>>) {
-  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8), but got 'memref<4x4xf16, 5>'}}
+  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU), but got 'memref<4x4xf16, 5>'}}
   tile.copy %A to %B : memref<4x4xf16, 5> to memref<4x4xf16, #gpu.address_space<workgroup>>
   return
 }
@@ -202,7 +202,7 @@ func.func @f(%A: memref<4x4xf16, 5>, %B: memref<4x4xf16, #gpu.address_space<work
 // -----
 
 func.func @f(%A: memref<4x4xf16, strided<[8, 1]>, #gpu.address_space<workgroup>>, %B: memref<4x4xf16>) {
-  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8), but got 'memref<4x4xf16, strided<[8, 1]>, #gpu.address_space<workgroup>>'}}
+  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU), but got 'memref<4x4xf16, strided<[8, 1]>, #gpu.address_space<workgroup>>'}}
   tile.copy %A to %B : memref<4x4xf16, strided<[8, 1]>, #gpu.address_space<workgroup>> to memref<4x4xf16>
   return
 }
@@ -210,7 +210,7 @@ func.func @f(%A: memref<4x4xf16, strided<[8, 1]>, #gpu.address_space<workgroup>>
 // -----
 
 func.func @f(%A: memref<4x4xf16, #tile.shared<(4, 4):(4, 1)>>, %B: memref<4x4xf16>) {
-  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8), but got 'memref<4x4xf16, #tile.shared<(4, 4):(4, 1)>>'}}
+  // expected-error @below {{'tile.copy' op operand #0 must be buffer (a memref in global memory with a strided layout, or in #gpu.address_space<workgroup> with a static shape and no layout but #tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU), but got 'memref<4x4xf16, #tile.shared<(4, 4):(4, 1)>>'}}
   tile.copy %A to %B : memref<4x4xf16, #tile.shared<(4, 4):(4, 1)>> to memref<4x4xf16>
   return
 }
@@ -250,7 +250,7 @@ func.func @f(%A: memref<?x?xf16>) {
 // -----
 
 func.func @f(%A: memref<?x?xf16>) {
-  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x?xf16>'}}
+  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<4x?xf16>'}}
   %t = tile.load %A[0, 0] : memref<?x?xf16> -> tensor<4x?xf16>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%A: memref<?x?xf16>) {
 // -----
 
 func.func @f(%A: memref<?x?xf16>) {
-  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4x0xf16>'}}
+  // expected-error @below {{'tile.load' op result #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<4x0xf16>'}}
   %t = tile.load %A[0, 0] : memref<?x?xf16> -> tensor<4x0xf16>
   return
 }

@@ -104,6 +104,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %t = tile.transpose %x {permutation = array<i64: 1, 0>} : tensor<128x64xf32> -> tensor<64x128xf32>
     // CHECK: tile.reshape %{{.*}} : tensor<128x64xf32> -> tensor<8192xf32>
     %h = tile.reshape %x : tensor<128x64xf32> -> tensor<8192xf32>
+    // CHECK: tile.bitcast %{{.*}} : tensor<32xf32> to tensor<128xi8>
+    %bytes = tile.bitcast %part : tensor<32xf32> to tensor<128xi8>
+    // CHECK: tile.bitcast %{{.*}} : tensor<128xi8> to tensor<256xf4E2M1FN>
+    %nibbles = tile.bitcast %bytes : tensor<128xi8> to tensor<256xf4E2M1FN>
+    // CHECK: tile.print "bytes" %{{.*}} : tensor<128xi8> {tile.unsigned = array<i64: 0>}
+    tile.print "bytes" %bytes : tensor<128xi8> {tile.unsigned = array<i64: 0>}
+    // CHECK: tile.reduce <umax> %{{.*}} {axis = 0 : i64} : tensor<128xi8> -> tensor<i8>
+    %most = tile.reduce <umax> %bytes {axis = 0 : i64} : tensor<128xi8> -> tensor<i8>
     // CHECK: tile.iota {axis = 0 : i64} : tensor<16xindex>
     %i = tile.iota {axis = 0 : i64} : tensor<16xindex>
     // CHECK: tile.print "row maximum" %{{.*}}, %{{.*}} : tensor<128xf32>, i1

@@ -67,7 +67,7 @@ func.func @f(%x: tensor<4xi8>) {
 // -----
 
 func.func @f(%x: tensor<?xf32>) {
-  // expected-error @below {{'tile.reduce' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<?xf32>'}}
+  // expected-error @below {{'tile.reduce' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<?xf32>'}}
   %r = tile.reduce <sum> %x {axis = 0 : i64} : tensor<?xf32> -> tensor<f32>
   return
 }
@@ -83,7 +83,7 @@ func.func @f(%x: tensor<4xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{'tile.scan' op scans by 'sum', 'max' or 'min', found 'absmax'}}
+  // expected-error @below {{'tile.scan' op scans by 'sum', 'max', 'min', 'umax' or 'umin', found 'absmax'}}
   %r = tile.scan <absmax> %x {axis = 0 : i64} : tensor<4xf32>
   return
 }
@@ -215,7 +215,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @f(%x: tensor<1024x1024xf32>) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<1024x1024xf32>'}}
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<1024x1024xf32>'}}
   %r = tile.reshape %x : tensor<1024x1024xf32> -> tensor<1024x1024xf32>
   return
 }
@@ -223,7 +223,7 @@ func.func @f(%x: tensor<1024x1024xf32>) {
 // -----
 
 func.func @f(%x: tensor<4xcomplex<f32>>) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xcomplex<f32>>'}}
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<4xcomplex<f32>>'}}
   %r = tile.reshape %x : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4xcomplex<f32>>) {
 // -----
 
 func.func @f(%x: tensor<4xf32, "csr">) {
-  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding but #tile.fragment), but got 'tensor<4xf32, "csr">'}}
+  // expected-error @below {{'tile.reshape' op operand #0 must be fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU, and no encoding but #tile.fragment), but got 'tensor<4xf32, "csr">'}}
   %r = tile.reshape %x : tensor<4xf32, "csr"> -> tensor<4xf32, "csr">
   return
 }
@@ -265,5 +265,45 @@ func.func @f() {
 func.func @f() {
   // expected-error @below {{'tile.iota' op result #0 must be fragment of integers or indices, but got 'tensor<4xf32>'}}
   %i = tile.iota {axis = 0 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'tile.reduce' op 'umax' takes integers, found 'f32'}}
+  %r = tile.reduce <umax> %x {axis = 0 : i64} : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xi1>) {
+  // expected-error @below {{'tile.bitcast' op reads elements of 4, 8, 16, 32 or 64 bits, found 'i1'}}
+  %r = tile.bitcast %x : tensor<4x8xi1> to tensor<4x1xi8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<i32>) {
+  // expected-error @below {{'tile.bitcast' op expected a source and a result of one rank, at least 1, found 'tensor<i32>' and 'tensor<4xi8>'}}
+  %r = tile.bitcast %x : tensor<i32> to tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x3xi8>) {
+  // expected-error @below {{'tile.bitcast' op a line of the source has 24 bits, which are no whole number of 'i32'}}
+  %r = tile.bitcast %x : tensor<4x3xi8> to tensor<4x1xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xi8>) {
+  // expected-error @below {{'tile.bitcast' op expected a result of type 'tensor<4x16xi4>', found 'tensor<4x8xi4>'}}
+  %r = tile.bitcast %x : tensor<4x8xi8> to tensor<4x8xi4>
   return
 }

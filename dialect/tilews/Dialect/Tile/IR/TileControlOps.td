@@ -70,12 +70,19 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     Prints `message` and the values. The first thread of each block prints a
     scalar once. A fragment is printed element by element, with coordinates.
+    The attribute `tile.unsigned` has the positions of the values whose integers
+    have no sign.
 
     ```mlir
     tile.print "row maximum" %m : tensor<128xf32>
+    tile.print "bytes" %b : tensor<128xi8> {tile.unsigned = array<i64: 0>}
     ```
   }];
   let arguments = (ins StrAttr:$message, Variadic<AnyType>:$values);
+  let extraClassDeclaration = [{
+    /// Whether the integers of a value are printed without a sign.
+    bool isUnsigned(unsigned place);
+  }];
   let assemblyFormat = "$message ($values^ `:` type($values))? attr-dict";
   let hasVerifier = 1;
 }

@@ -43,6 +43,11 @@ def Tile_Dialect : Dialect {
     | `arith.remsi`, `arith.remui` | the remainder of a division by 0 is the dividend; that of the lowest integer by -1 is 0 |
     | `arith.fptosi`, `arith.fptoui` | rounds to zero and saturates; NaN becomes 0 |
     | `arith.truncf` to an fp8 type | saturates, also for infinity, and keeps NaN |
+    | `arith.truncf` to `f6E2M3FN`, `f6E3M2FN`, `f4E2M1FN` | saturates, also for infinity; NaN becomes 0 |
+    | `arith.truncf` to `f8E8M0FNU` | the nearest power of two, the larger of two; at least 2^-127; NaN for zero, negative and too large numbers |
+
+    In memory an element of less than 8 bits takes a byte. `tile.bitcast` makes
+    fragments of such elements of bytes, and bytes of them.
 
     Flags such as `overflow<nsw>`, `exact` and `fastmath<nnan>` are promises: a
     result that breaks its promise is undefined. `ub.poison` is undefined, too.
@@ -89,6 +94,7 @@ def Tile_Dialect : Dialect {
     | `tile.inst` | copies and matmuls | `#tile.inst`: the instruction that the operation becomes |
     | `tile.layout` | operations with one fragment as result | `#tile.fragment`: the layout that `--tile-infer-layouts` must assign to the fragment |
     | `tile.offset` | `tile.alloc_shared`, `tile.channel`, operations with scratch | `i64`: byte offset in the shared memory arena |
+    | `tile.unsigned` | `tile.print` | `array<i64: ...>`: positions of the printed values whose integers have no sign |
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -128,6 +134,7 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kInst = "tile.inst";
     static constexpr ::llvm::StringLiteral kLayout = "tile.layout";
     static constexpr ::llvm::StringLiteral kOffset = "tile.offset";
+    static constexpr ::llvm::StringLiteral kUnsigned = "tile.unsigned";
 
     /// The version of the dialect in bytecode. A change after which bytecode of
     /// an earlier release would be misread increases it (docs/policy.md).

@@ -28,7 +28,9 @@ def Tile_ReductionKind : Tile_Enum<"ReductionKind",
     I32EnumAttrCase<"Or", 6, "or">,
     I32EnumAttrCase<"Xor", 7, "xor">,
     I32EnumAttrCase<"Any", 8, "any">,
-    I32EnumAttrCase<"All", 9, "all">]>;
+    I32EnumAttrCase<"All", 9, "all">,
+    I32EnumAttrCase<"UMax", 10, "umax">,
+    I32EnumAttrCase<"UMin", 11, "umin">]>;
 
 def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write function", [
     I32EnumAttrCase<"Add", 0, "add">,
@@ -37,7 +39,9 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "atomic read-modify-write function
     I32EnumAttrCase<"And", 3, "and">,
     I32EnumAttrCase<"Or", 4, "or">,
     I32EnumAttrCase<"Xor", 5, "xor">,
-    I32EnumAttrCase<"Exchange", 6, "exchange">]>;
+    I32EnumAttrCase<"Exchange", 6, "exchange">,
+    I32EnumAttrCase<"UMax", 7, "umax">,
+    I32EnumAttrCase<"UMin", 8, "umin">]>;
 
 // The names of C++ and of the PTX ISA ("Memory Consistency Model").
 def Tile_MemoryOrder : Tile_Enum<"MemoryOrder",

@@ -32,8 +32,8 @@ class Tile_PendingCount<Attr attr = I64Attr> : ConfinedAttr<attr, [
 def Tile_Fragment : Type<
     CPred<"::tilews::tile::isFragmentType($_self)">,
     "fragment (a tensor with a static shape of 1 to 524288 elements, of type i1, "
-    "i4, i8, i16, i32, i64, index, f16, bf16, f32, f64 or fp8, and no encoding "
-    "but #tile.fragment)", "::mlir::RankedTensorType">;
+    "i4, i8, i16, i32, i64, index, f16, bf16, f32, f64, fp8, fp6, fp4 or "
+    "f8E8M0FNU, and no encoding but #tile.fragment)", "::mlir::RankedTensorType">;
 def Tile_IntFragment : Type<
     And<[Tile_Fragment.predicate,
          CPred<"::llvm::cast<::mlir::RankedTensorType>($_self)"
@@ -49,7 +49,7 @@ def Tile_Buffer : Type<
     "buffer (a memref in global memory with a strided layout, or in "
     "#gpu.address_space<workgroup> with a static shape and no layout but "
     "#tile.shared; with no empty dimension, elements i1, i4, i8, i16, i32, i64, "
-    "index, f16, bf16, f32, f64 or fp8)", "::mlir::MemRefType">;
+    "index, f16, bf16, f32, f64, fp8, fp6, fp4 or f8E8M0FNU)", "::mlir::MemRefType">;
 def Tile_SharedBuffer : Type<
     And<[Tile_Buffer.predicate,
          CPred<"::tilews::tile::isShared("

@@ -20,8 +20,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure,
   let description = [{
     Removes `axis` by combining its elements, in an order that the compiler
     chooses. `max`, `min`, `absmax` and `absmin` ignore NaN unless all elements
-    are NaN. Integers compare as signed. `absmax` and `absmin` return an
-    absolute value. `and`, `or` and `xor` take integers; `any` and `all` take
+    are NaN. Integers compare as signed; `umax` and `umin` take integers and
+    compare them as unsigned. `absmax` and `absmin` return an absolute value. `and`, `or` and `xor` take integers; `any` and `all` take
     i1.
 
     ```mlir
@@ -41,7 +41,7 @@ def Tile_ScanOp : Tile_Op<"scan", [Pure, SameOperandsAndResultType]> {
   let description = [{
     Element `i` along `axis` of the result combines elements 0 to `i` of the
     source. With `reverse`, it combines element `i` to the last one. `kind` is
-    `sum`, `max` or `min`, with the semantics of `tile.reduce`.
+    `sum`, `max`, `min`, `umax` or `umin`, with the semantics of `tile.reduce`.
 
     ```mlir
     %s = tile.scan <sum> %x {axis = 1 : i64} : tensor<128x64xf32>
@@ -150,6 +150,35 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def Tile_BitcastOp : Tile_Op<"bitcast", [Pure]> {
+  let summary = "the same bits as elements of another width";
+  let description = [{
+    Reads the bits of each line along the last dimension as elements of the
+    result. The first of the elements that share a wider one is its lowest bits:
+    element `2 * i` of type i4 is the lower half of byte `i`. All extents but the
+    last agree, and so do the bits of a line. Elements have 4, 8, 16, 32 or 64
+    bits. Those of `f6E2M3FN` and `f6E3M2FN` count as bytes, whose two highest
+    bits are 0 in a result and are ignored in a source. For two types of
+    one width `arith.bitcast` does the same.
+
+    ```mlir
+    %n = tile.bitcast %bytes : tensor<64x32xi8> to tensor<64x64xi4>
+    ```
+  }];
+  let arguments = (ins Tile_Fragment:$source);
+  let results = (outs Tile_Fragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// The elements of the result that an element of the source becomes; 1 if
+    /// they have the same width, or the result has wider ones.
+    int64_t getSplit();
+    /// The elements of the source that become one of the result, else 1.
+    int64_t getJoin();
+  }];
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {

@@ -102,6 +102,11 @@ tile::getResultLayout(Operation *op, const FragmentLayout &source) {
         return source.reshape(getShape(op.getSource()),
                               getShape(op.getResult()));
       })
+      .Case<BitcastOp>([&](BitcastOp op) {
+        int64_t dim = getShape(op.getSource()).size() - 1;
+        return source.splitElements(dim, op.getSplit())
+            .joinElements(dim, op.getJoin());
+      })
       .Default(Layout());
 }
 
@@ -139,6 +144,11 @@ tile::getOperandLayout(OpOperand &operand, const FragmentLayout &result) {
       .Case<ReshapeOp>([&](ReshapeOp op) {
         return result.reshape(getShape(op.getResult()),
                               getShape(op.getSource()));
+      })
+      .Case<BitcastOp>([&](BitcastOp op) {
+        int64_t dim = getShape(op.getSource()).size() - 1;
+        return result.splitElements(dim, op.getJoin())
+            .joinElements(dim, op.getSplit());
       })
       .Default(Layout());
 }

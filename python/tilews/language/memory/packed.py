@@ -1,0 +1,256 @@
+"""Buffers of elements of 4 bits: two elements in a byte, in the language.
+
+The operations of the dialect access bytes. A buffer of `n` elements along its last
+dimension is one of `n / 2` bytes, the first element of a pair in the lower half; a
+fragment of its elements is a fragment of bytes under :func:`tile.bitcast`. So all
+copies, layouts and swizzles are those of bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ...errors import LanguageError
+from .. import shapes
+from ..arithmetic import as_value, bitcast, cast, is_number, number
+from ..builder import number_attribute
+from ..math import where
+from ..reductions import any as any_of
+from ..symbolic import quotient
+from ..types import DTYPES, DType, i32, u4, u8
+from ..values import Buffer, BufferRegion, Scalar, Tile, describe
+from . import accesses
+
+#: The element types of which two share a byte, and numpy's.
+_PACKED = {dtype: dtype.numpy for dtype in DTYPES if dtype.packing > 1}
+
+
+def byte_shape(shape: tuple[int, ...], dtype: DType, what: str) -> tuple[int, ...]:
+    """The shape in memory of elements of a shape.
+
+    Raises:
+        LanguageError: the elements of a line do not fill whole bytes.
+    """
+    if dtype.packing == 1:
+        return shape
+    if not shape or shape[-1] % dtype.packing:
+        raise LanguageError(
+            f"{what}: two elements of {dtype} share a byte, so the last extent is "
+            f"even; found shape {shape}"
+        )
+    return (*shape[:-1], shape[-1] // dtype.packing)
+
+
+def as_bytes(region: BufferRegion, what: str) -> BufferRegion:
+    """The bytes of a region.
+
+    Raises:
+        LanguageError: the region may have half of a byte.
+    """
+    dtype, last = region.dtype, region.buffer.ndim - 1
+    buffer = Buffer(region.buffer.ir, region.buffer.name, u8)
+    if any(dim == last for dim, _ in region.indices):
+        raise LanguageError(
+            f"{what}: indices along the last dimension of {describe(region.buffer)}, "
+            f"where two elements of {dtype} share a byte",
+            "load whole rows, and choose elements with tl.where",
+        )
+    offsets = region.offsets
+    if offsets:
+        offsets = (*offsets[:-1], _half(offsets[-1], dtype, what))
+    found = dataclasses.replace(region, buffer=buffer, offsets=offsets)
+    if region.sizes is not None:
+        sizes = byte_shape(region.sizes, dtype, what)
+        found = dataclasses.replace(found, sizes=sizes)
+    if region.shape is not None:
+        shape = byte_shape(region.shape, dtype, what)
+        found = dataclasses.replace(found, shape=shape)
+    if region.ragged:
+        size = region.ragged[-1]
+        ragged = (*region.ragged[:-1], _half(size, dtype, what))
+        found = dataclasses.replace(found, ragged=ragged)
+    return found
+
+
+def _half(place: int | Scalar, dtype: DType, what: str) -> int | Scalar:
+    """The byte in which an element at an even place is."""
+    half = quotient(place, dtype.packing)
+    if half is None:
+        shown = place if isinstance(place, int) else "a scalar that may be odd"
+        raise LanguageError(
+            f"{what}: two elements of {dtype} share a byte, so a place along the last "
+            f"dimension is even; found {shown}",
+            "write it as a multiple: A[i, j * 64 : j * 64 + 64]",
+        )
+    return half
+
+
+def _in_byte(pad: Any, dtype: DType, what: str) -> int | None:
+    """A byte of two equal elements; None without one."""
+    if pad is None:
+        return None
+    if not is_number(pad):
+        raise LanguageError(
+            f"{what}: the padding of {dtype} is a Python number, found {describe(pad)}"
+        )
+    number_attribute(number(pad), dtype)  # Raises if it does not fit.
+    code = int(np.array(number(pad)).astype(dtype.numpy).view(np.uint8)) & 15
+    return code * 17
+
+
+def load(source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: Any) -> Tile:
+    """Loads elements; see :func:`tl.load`."""
+    what, dtype = "tl.load", source.dtype
+    if source.sizes is not None and source.sizes[-1] == 1:
+        return _load_column(source, shape, mask, pad)
+    byte = _in_byte(pad, dtype, what)
+    bytes_ = as_bytes(source, what)
+    extents = byte_shape(shape, dtype, what)
+    selects = mask is not None and isinstance(mask, Tile) and _splits_bytes(mask)
+    if not selects:
+        return bitcast(accesses.load(bytes_, extents, pad=byte, mask=mask), dtype)
+    pairs = shapes.reshape(mask, (*mask.shape[:-1], extents[-1], dtype.packing))
+    some = any_of(pairs, axis=-1)
+    found = bitcast(accesses.load(bytes_, extents, pad=byte, mask=some), dtype)
+    other = as_value(0 if pad is None else pad, dtype, found.shape)
+    chosen: Tile = where(mask, found, other)
+    return chosen
+
+
+def _splits_bytes(mask: Tile) -> bool:
+    """Whether a mask may be different for the elements of a byte."""
+    return bool(mask.shape) and mask.shape[-1] != 1
+
+
+def _load_column(
+    source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: Any
+) -> Tile:
+    """Loads elements at one place along the last dimension."""
+    place = source.offsets[-1]
+    column = dataclasses.replace(
+        source,
+        buffer=Buffer(source.buffer.ir, source.buffer.name, u8),
+        offsets=(*source.offsets[:-1], _floor_half(place)),
+    )
+    byte = _in_byte(pad, source.dtype, "tl.load")
+    found = accesses.load(column, shape, pad=byte, mask=mask)
+    return _nibble(found, place, source.dtype)
+
+
+def _floor_half(place: int | Scalar) -> Any:
+    return place // 2
+
+
+def _nibble(byte: Any, place: int | Scalar, dtype: DType) -> Any:
+    """The element at a place, from the byte that it is in."""
+    shift: Any = (
+        cast(place % 2 * 4, i32) if isinstance(place, Scalar) else place % 2 * 4
+    )
+    return bitcast(cast(cast(byte, i32) >> shift, u4), dtype)
+
+
+def load_element(source: BufferRegion) -> Scalar:
+    """Loads one element; see :func:`tl.load`."""
+    place = source.offsets[-1]
+    offsets = (*source.offsets[:-1], _floor_half(place))
+    buffer = Buffer(source.buffer.ir, source.buffer.name, u8)
+    byte = accesses.load(BufferRegion(buffer, offsets, None, None))
+    element: Scalar = _nibble(byte, place, source.dtype)
+    return element
+
+
+def store(value: Tile | Scalar, dest: BufferRegion, mask: Any) -> None:
+    """Stores elements; see :func:`tl.store`."""
+    what, dtype = "tl.store", dest.dtype
+    if not isinstance(value, Tile):
+        raise LanguageError(
+            f"{what}: a single element of {dtype} is half of a byte, whose other half "
+            "another thread may write",
+            "store two neighbors: a fragment whose last extent is even",
+        )
+    if isinstance(mask, Tile) and _splits_bytes(mask):
+        raise LanguageError(
+            f"{what}: a mask along the last dimension could split a byte of two "
+            f"elements of {dtype}",
+            "give the mask a last extent of 1, or load, choose with tl.where and store",
+        )
+    byte_shape(value.shape, dtype, what)
+    accesses.store(bitcast(value, u8), as_bytes(dest, what), mask=mask)
+
+
+def refuse(region: BufferRegion, what: str) -> BufferRegion:
+    """A region of elements that have bytes of their own.
+
+    Raises:
+        LanguageError: two elements share a byte.
+    """
+    if region.dtype.packing > 1:
+        raise LanguageError(
+            f"{what}: elements of {region.dtype} share a byte with others, and cannot "
+            "be updated one by one",
+            "declare the buffer as tl.u8 or wider, and update whole elements",
+        )
+    return region
+
+
+def pack_elements(array: Any) -> np.ndarray:
+    """An array of 4-bit elements with two in a byte, as kernels take it.
+
+    Args:
+        array: an array of an ``ml_dtypes`` type of 4 bits, whose last extent is even.
+
+    Returns:
+        An array of uint8 with half the last extent. Element ``2 * i`` of a line is the
+        lower half of byte ``i``.
+
+    Raises:
+        LanguageError: the elements have another width, or the last extent is odd.
+
+    Example:
+        >>> import ml_dtypes, numpy, tilews
+        >>> tilews.pack_elements(numpy.array([1, -1], ml_dtypes.int4)).tolist()
+        [241]
+    """
+    codes = np.asarray(array)
+    if codes.dtype not in _PACKED.values() or not codes.shape or codes.shape[-1] % 2:
+        raise LanguageError(
+            "tilews.pack_elements: expected elements of 4 bits and an even last "
+            f"extent, found {codes.dtype} of shape {codes.shape}"
+        )
+    nibbles = codes.view(np.uint8) & 15
+    packed: np.ndarray = nibbles[..., ::2] | nibbles[..., 1::2] << 4
+    return packed
+
+
+def unpack_elements(array: Any, dtype: DType) -> np.ndarray:
+    """The elements of an array with two in a byte; undoes :func:`pack_elements`.
+
+    Args:
+        array: an array of bytes.
+        dtype: ``tl.i4``, ``tl.u4`` or ``tl.e2m1``.
+
+    Raises:
+        LanguageError: the elements of the array are no bytes, or those of the type
+            have another width.
+
+    Example:
+        >>> import numpy, tilews, tilews.language as tl
+        >>> tilews.unpack_elements(numpy.array([0xF1], numpy.uint8), tl.i4).tolist()
+        [1, -1]
+    """
+    codes = np.asarray(array)
+    if codes.dtype.itemsize != 1 or dtype not in _PACKED:
+        raise LanguageError(
+            "tilews.unpack_elements: expected bytes and an element type of 4 bits, "
+            f"found {codes.dtype} and {dtype!r}"
+        )
+    codes = codes.view(np.uint8)
+    nibbles = np.stack([codes & 15, codes >> 4], -1).reshape(*codes.shape[:-1], -1)
+    if dtype.is_float:
+        return nibbles.view(dtype.numpy)
+    if not dtype.is_unsigned:
+        nibbles = (nibbles ^ 8).astype(np.int8) - np.int8(8)
+    return nibbles.astype(dtype.numpy)
