@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import LanguageError
-from .. import shapes
+from .. import math, reductions, shapes
 from ..arithmetic import as_value, bitcast, cast, is_number, number
 from ..builder import number_attribute
-from ..math import where
-from ..reductions import any as any_of
 from ..symbolic import quotient
 from ..types import DTYPES, DType, i32, u4, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
@@ -113,10 +111,10 @@ def load(source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: Any) -> T
     if not selects:
         return bitcast(accesses.load(bytes_, extents, pad=byte, mask=mask), dtype)
     pairs = shapes.reshape(mask, (*mask.shape[:-1], extents[-1], dtype.packing))
-    some = any_of(pairs, axis=-1)
+    some = reductions.any(pairs, axis=-1)
     found = bitcast(accesses.load(bytes_, extents, pad=byte, mask=some), dtype)
     other = as_value(0 if pad is None else pad, dtype, found.shape)
-    chosen: Tile = where(mask, found, other)
+    chosen: Tile = math.where(mask, found, other)
     return chosen
 
 
