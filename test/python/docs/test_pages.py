@@ -86,7 +86,8 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, recurrence, dropout, embedding, _, _, in_place, plan, _, roles = blocks
+    code, packed, recurrence, dropout, embedding = blocks[:5]
+    _, _, in_place, plan, _, roles = blocks[5:]
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))
@@ -96,6 +97,10 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     path = tmp_path / "in_place.py"
     setup = "import numpy as np\nx = np.ones(700, np.float32)\n"
     path.write_text(header + setup + in_place + "assert (x == 2).all()\n")
+    runpy.run_path(str(path))
+
+    path = tmp_path / "packed.py"
+    path.write_text("import ml_dtypes\nimport numpy as np\n\n" + header + packed)
     runpy.run_path(str(path))
 
     path = tmp_path / "dropout.py"

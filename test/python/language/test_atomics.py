@@ -183,7 +183,7 @@ def test_conditions_on_elements_below_a_byte_are_ordinary():
         tl.store(i, Out[0])
 
     out = zeros(1)
-    kernel(np.array([1, 2, 3, 4], ml_dtypes.int4), 5, out)
+    kernel(tilews.pack_elements(np.array([1, 2, 3, 4], ml_dtypes.int4)), 5, out)
     assert out[0] == 5
 
 

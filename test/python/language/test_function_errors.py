@@ -61,7 +61,7 @@ def test_functions_of_bits_take_integers():
         return tl.rand(0.5, tl.iota((8,)))  # HERE
 
     check(real, "tl.popcount takes integers, found f16")
-    check(narrow, "tl.byte_perm takes i32, found i16")
+    check(narrow, "tl.byte_perm takes i32 or u32, found i16")
     check(
         digit, "tl.byte_perm: digit 2 of the selector 0x1810 is 8, expected at most 7"
     )
