@@ -86,7 +86,7 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, packed, recurrence, dropout, embedding = blocks[:5]
+    code, _, recurrence, dropout, embedding = blocks[:5]
     _, _, in_place, plan, _, roles = blocks[5:]
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
@@ -97,10 +97,6 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     path = tmp_path / "in_place.py"
     setup = "import numpy as np\nx = np.ones(700, np.float32)\n"
     path.write_text(header + setup + in_place + "assert (x == 2).all()\n")
-    runpy.run_path(str(path))
-
-    path = tmp_path / "packed.py"
-    path.write_text("import ml_dtypes\nimport numpy as np\n\n" + header + packed)
     runpy.run_path(str(path))
 
     path = tmp_path / "dropout.py"
@@ -140,6 +136,14 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     gemm(a, b, c)
     assert (c == 80).all()
     assert "setmaxnreg" in gemm.compile("sm_90a").ptx
+
+
+def test_packed_elements_of_the_language_page(tmp_path):
+    packed = code_blocks(read("docs/language.md"), "python")[1]
+    imports = ("ml_dtypes", "numpy as np", "tilews", "tilews.language as tl")
+    path = tmp_path / "packed.py"
+    path.write_text("".join(f"import {name}\n" for name in imports) + packed)
+    runpy.run_path(str(path))
 
 
 def test_lock_of_the_language_page_runs(tmp_path):
