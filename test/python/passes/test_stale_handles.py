@@ -248,6 +248,19 @@ WAYS = {
         for op in module.body:
             op.operation.erase()
     """,
+    "walk of replaced operations": """
+        for order in (ir.WalkOrder.PRE_ORDER, ir.WalkOrder.POST_ORDER):
+            module = build()
+            seen = []
+            def replace(op):
+                seen.append(op.name)
+                if len(seen) == 3:
+                    passes.run(module, "cse")
+                return ir.WalkResult.ADVANCE
+            with pytest.raises(RuntimeError, match=GONE):
+                module.operation.walk(replace, order)
+            assert len(seen) == 3
+    """,
     "outside uses": """
         module = build()
         loop = schedule.pipelined_loops(schedule.find_kernel(module))[0]
