@@ -39,13 +39,6 @@ Type tilews::withElements(Type type, Type element) {
   return cast<VectorType>(type).clone(element);
 }
 
-Value tilews::createInteger(ImplicitLocOpBuilder &b, Type type, int64_t value) {
-  TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
-  if (auto vector = dyn_cast<VectorType>(type))
-    attr = DenseElementsAttr::get(vector, attr);
-  return arith::ConstantOp::create(b, attr);
-}
-
 Value tilews::createNumber(ImplicitLocOpBuilder &b, Type type, double value) {
   Type element = getElementTypeOrSelf(type);
   return arith::ConstantOp::create(
@@ -219,12 +212,14 @@ struct SmallExtensionPattern : TilePattern<OpT> {
   }
 };
 
-/// Narrows integers to less than a byte.
-struct SmallTruncationPattern : TilePattern<arith::TruncIOp> {
-  using TilePattern::TilePattern;
+/// Narrows integers to less than a byte, or reads the bits of a type below a
+/// byte as another one of its width: the lowest bits of the register.
+template <typename OpT>
+struct LowestBitsPattern : TilePattern<OpT> {
+  using TilePattern<OpT>::TilePattern;
 
   LogicalResult
-  matchAndRewrite(arith::TruncIOp op, OpAdaptor adaptor,
+  matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Type element = getElementTypeOrSelf(op.getType());
     if (!isBelowByte(element) || !isa<RankedTensorType>(op.getType()))
@@ -232,22 +227,6 @@ struct SmallTruncationPattern : TilePattern<arith::TruncIOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value value = resizeIntegers(b, adaptor.getIn(), b.getI8Type());
     rewriter.replaceOp(op, normalizeRegister(b, value, element));
-    return success();
-  }
-};
-
-/// Reads the bits of a type below a byte as another one of its width.
-struct SmallBitsPattern : TilePattern<arith::BitcastOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult
-  matchAndRewrite(arith::BitcastOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Type element = getElementTypeOrSelf(op.getType());
-    if (!isBelowByte(element) || !isa<RankedTensorType>(op.getType()))
-      return rewriter.notifyMatchFailure(op, "no small type involved");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, normalizeRegister(b, adaptor.getIn(), element));
     return success();
   }
 };
@@ -430,8 +409,10 @@ void tilews::populateSmallTypePatterns(const TileTypeConverter &converter,
   // Before those of all elementwise operations.
   PatternBenefit benefit = 2;
   patterns.add<SmallExtensionPattern<arith::ExtSIOp>,
-               SmallExtensionPattern<arith::ExtUIOp>, SmallTruncationPattern,
-               SmallBitsPattern, SmallToFloatPattern<arith::SIToFPOp, true>,
+               SmallExtensionPattern<arith::ExtUIOp>,
+               LowestBitsPattern<arith::TruncIOp>,
+               LowestBitsPattern<arith::BitcastOp>,
+               SmallToFloatPattern<arith::SIToFPOp, true>,
                SmallToFloatPattern<arith::UIToFPOp, false>>(converter, lowering,
                                                             benefit);
 }

@@ -20,9 +20,7 @@ namespace tilews {
 /// Returns the vector type `type` with other elements.
 mlir::Type withElements(mlir::Type type, mlir::Type element);
 
-/// Return a constant of a type, in all elements of a vector.
-mlir::Value createInteger(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
-                          int64_t value);
+/// Returns a floating point constant, in all elements of a vector.
 mlir::Value createNumber(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
                          double value);
 

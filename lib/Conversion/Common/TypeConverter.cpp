@@ -120,6 +120,13 @@ Value tilews::createThreadId(ImplicitLocOpBuilder &b,
   return arith::SubIOp::create(b, id, first);
 }
 
+Value tilews::createInteger(ImplicitLocOpBuilder &b, Type type, int64_t value) {
+  TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, attr);
+  return arith::ConstantOp::create(b, attr);
+}
+
 Value tilews::isFirstThread(ImplicitLocOpBuilder &b, Value threadId) {
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadId, zero);

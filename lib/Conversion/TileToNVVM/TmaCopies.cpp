@@ -156,23 +156,20 @@ private:
     auto type =
         cast<MemRefType>((isStore ? op.getDest() : op.getSource()).getType());
     Value limit = adaptor.getLimit();
-    auto createInt = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(
-          b, b.getIntegerAttr(limit.getType(), value));
-    };
     SplitOffset offset = splitOffsets(
         b, isStore ? op.getStaticDestOffsets() : op.getStaticSourceOffsets(),
         isStore ? adaptor.getDestOffsets() : adaptor.getSourceOffsets(),
         type.getRank())[window.dim];
-    Value first = createInt(offset.constant);
+    Value first = createInteger(b, limit.getType(), offset.constant);
     if (offset.value)
       first = arith::AddIOp::create(b, offset.value, first);
     Value extent =
         type.isDynamicDim(window.dim)
             ? MemRefDescriptor(buffer).size(b, b.getLoc(), window.dim)
-            : createInt(type.getDimSize(window.dim));
+            : createInteger(b, limit.getType(), type.getDimSize(window.dim));
     Value end = createLimitedExtent(b, extent, limit, first);
-    Value zero = createInt(0), size = createInt(window.size);
+    Value zero = createInteger(b, limit.getType(), 0),
+          size = createInteger(b, limit.getType(), window.size);
     Value count = arith::SubIOp::create(b, end, first);
     count = arith::MinSIOp::create(b, count, size);
     Value hasRows =

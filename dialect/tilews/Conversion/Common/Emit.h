@@ -43,6 +43,10 @@ llvm::SmallVector<mlir::Value> unpack(mlir::ImplicitLocOpBuilder &b,
 mlir::Value pack(mlir::ImplicitLocOpBuilder &b, mlir::Type element,
                  llvm::ArrayRef<mlir::Value> registers);
 
+/// Returns an integer constant, in all elements if `type` is a vector.
+mlir::Value createInteger(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
+                          int64_t value);
+
 /// Returns whether `threadId` is 0, an i1.
 mlir::Value isFirstThread(mlir::ImplicitLocOpBuilder &b, mlir::Value threadId);
 
@@ -109,6 +113,12 @@ loadRegisters(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
 /// accessed become `padding`, or zero if it is null.
 mlir::Value loadFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
                          const FragmentIndexer &indexer, mlir::Type element,
+                         mlir::Value padding);
+/// Loads the registers of `fragment`, which have the type `element`. `padding`
+/// is a scalar of the fragment's own type, or null.
+mlir::Value loadElements(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,
+                         const FragmentIndexer &indexer,
+                         mlir::RankedTensorType fragment, mlir::Type element,
                          mlir::Value padding);
 /// Stores the registers of a fragment whose elements may be accessed.
 void storeFragment(mlir::ImplicitLocOpBuilder &b, RegionAccess &access,

@@ -74,6 +74,20 @@ protected:
   void emitBarrier(mlir::ImplicitLocOpBuilder &b, OpT op) const {
     getTarget().emitBarrier(b, lowering.getThreads(op));
   }
+  /// Returns how the registers of `indexer` access the region of `op` in
+  /// `buffer`, the converted operand of a type `type`. A copy has two regions,
+  /// and is none of these operations.
+  template <typename AdaptorT>
+  RegionAccess getAccess(mlir::ImplicitLocOpBuilder &b, OpT op,
+                         AdaptorT adaptor, mlir::MemRefType type,
+                         mlir::Value buffer, const FragmentIndexer &indexer,
+                         ElementPlacement placement = {}) const {
+    return RegionAccess(b, type, buffer,
+                        splitOffsets(b, op.getStaticOffsets(),
+                                     adaptor.getOffsets(), type.getRank()),
+                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
+                        indexer, std::move(placement));
+  }
   LoweringContext &lowering;
 };
 

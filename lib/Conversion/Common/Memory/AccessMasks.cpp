@@ -28,12 +28,13 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 Value RegionAccess::getExtent(const Dim &dim) {
-  return dim.extent ? dim.extent : createInt(b, indexType, dim.staticExtent);
+  return dim.extent ? dim.extent
+                    : createInteger(b, indexType, dim.staticExtent);
 }
 
 Value tilews::createLimitedExtent(ImplicitLocOpBuilder &b, Value extent,
                                   Value limit, Value first) {
-  Value zero = createInt(b, first.getType(), 0);
+  Value zero = createInteger(b, first.getType(), 0);
   Value end =
       arith::MaxSIOp::create(b, arith::MinSIOp::create(b, limit, extent), zero);
   Value isBefore =
@@ -91,8 +92,8 @@ Value RegionAccess::getMask(int64_t value) {
       continue;
     Type i32 = b.getI32Type();
     Value coord =
-        createAdd(b, indexer.getBase(d), createInt(b, i32, constants[d]));
-    requireBelow(coord, createInt(b, i32, indexer.getShape()[d]));
+        createAdd(b, indexer.getBase(d), createInteger(b, i32, constants[d]));
+    requireBelow(coord, createInteger(b, i32, indexer.getShape()[d]));
   }
   return mask;
 }
@@ -129,7 +130,7 @@ Value RegionAccess::getInsidePredicate() {
         dim.fragmentDim < 0 ? 1 : indexer.getShape()[dim.fragmentDim];
     Value first = dim.offset;
     first = addConstant(first, dim.constant);
-    require(arith::CmpIPredicate::sge, first, createInt(b, indexType, 0));
+    require(arith::CmpIPredicate::sge, first, createInteger(b, indexType, 0));
     require(arith::CmpIPredicate::sle, addConstant(first, size),
             getExtent(dim));
   }

@@ -106,12 +106,8 @@ struct AtomicPattern : TilePattern<OpT> {
     Value threadId = this->getThreadId(b, op);
     FragmentLayout layout = getFragmentLayout(fragment);
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
-    RegionAccess access(b, type, buffer,
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes,
-                        this->lowering.maxVectors.at(op)[0], indexer,
-                        std::move(placement));
+    RegionAccess access = this->getAccess(b, op, adaptor, type, buffer, indexer,
+                                          std::move(placement));
     Value owner = getOwnerPredicate(b, layout, threadId);
     bool hasResult = !op->use_empty();
     LDBG() << (hasResult ? "with" : "without") << " a result: " << *op;

@@ -201,6 +201,17 @@ Value tilews::loadFragment(ImplicitLocOpBuilder &b, RegionAccess &access,
   })[0];
 }
 
+Value tilews::loadElements(ImplicitLocOpBuilder &b, RegionAccess &access,
+                           const FragmentIndexer &indexer,
+                           RankedTensorType fragment, Type element,
+                           Value padding) {
+  Type original = fragment.getElementType();
+  if (padding)
+    padding = toRegister(b, padding, original);
+  Value loaded = loadFragment(b, access, indexer, element, padding);
+  return normalizeRegister(b, loaded, original);
+}
+
 void tilews::createVersions(ImplicitLocOpBuilder &b, RegionAccess &access,
                             function_ref<void(bool)> body) {
   Value inside;

@@ -98,19 +98,12 @@ struct GatherPattern : TilePattern<GatherOp> {
     auto type = cast<MemRefType>(op.getSource().getType());
     FragmentIndexer indexer(b, getFragmentLayout(fragment), fragment.getShape(),
                             getThreadId(b, op));
-    RegionAccess access(b, type, adaptor.getSource(),
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
-                        indexer, std::move(*placement));
+    RegionAccess access = getAccess(b, op, adaptor, type, adaptor.getSource(),
+                                    indexer, std::move(*placement));
     LDBG() << "vectors of " << access.getVectorElements() << ": " << *op;
-    Type element = fragment.getElementType();
-    Value padding = adaptor.getPadding();
-    if (padding)
-      padding = toRegister(b, padding, element);
-    Value loaded =
-        loadFragment(b, access, indexer, converted.getElementType(), padding);
-    rewriter.replaceOp(op, normalizeRegister(b, loaded, element));
+    rewriter.replaceOp(op, loadElements(b, access, indexer, fragment,
+                                        converted.getElementType(),
+                                        adaptor.getPadding()));
     return success();
   }
 };
@@ -131,11 +124,8 @@ struct ScatterPattern : TilePattern<ScatterOp> {
     FragmentLayout layout = getFragmentLayout(fragment);
     Value threadId = getThreadId(b, op);
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
-    RegionAccess access(b, type, adaptor.getDest(),
-                        splitOffsets(b, op.getStaticOffsets(),
-                                     adaptor.getOffsets(), type.getRank()),
-                        op.getRegion().sizes, lowering.maxVectors.at(op)[0],
-                        indexer, std::move(*placement));
+    RegionAccess access = getAccess(b, op, adaptor, type, adaptor.getDest(),
+                                    indexer, std::move(*placement));
     LDBG() << "vectors of " << access.getVectorElements() << ": " << *op;
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {
       storeFragment(b, access, indexer, adaptor.getValue());

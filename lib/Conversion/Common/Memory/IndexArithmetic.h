@@ -8,15 +8,12 @@
 #ifndef TILEWS_LIB_CONVERSION_COMMON_MEMORY_INDEXARITHMETIC_H
 #define TILEWS_LIB_CONVERSION_COMMON_MEMORY_INDEXARITHMETIC_H
 
+#include "tilews/Conversion/Common/Emit.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tilews {
-
-inline mlir::Value createInt(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
-                             int64_t value) {
-  return mlir::arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
-}
 
 /// Returns a sum that does not overflow. Null stands for zero.
 inline mlir::Value createAdd(mlir::ImplicitLocOpBuilder &b, mlir::Value lhs,
@@ -33,7 +30,7 @@ inline mlir::Value createMul(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
   if (factor == 1)
     return value;
   return mlir::arith::MulIOp::create(b, value,
-                                     createInt(b, value.getType(), factor),
+                                     createInteger(b, value.getType(), factor),
                                      mlir::arith::IntegerOverflowFlags::nsw);
 }
 

@@ -60,11 +60,11 @@ FragmentIndexer::FragmentIndexer(ImplicitLocOpBuilder &b,
       continue;
     Value digit = threadId;
     if (step > 1)
-      digit =
-          arith::DivUIOp::create(b, digit, createInt(b, b.getI32Type(), step));
+      digit = arith::DivUIOp::create(b, digit,
+                                     createInteger(b, b.getI32Type(), step));
     if (prefix < total)
-      digit = arith::RemUIOp::create(b, digit,
-                                     createInt(b, b.getI32Type(), mode.extent));
+      digit = arith::RemUIOp::create(
+          b, digit, createInteger(b, b.getI32Type(), mode.extent));
     digit = createMul(b, digit, mode.stride);
     bases[mode.dim] = createAdd(b, bases[mode.dim], digit);
     int64_t bits = getBits(mode.extent, mode.stride);
@@ -160,7 +160,7 @@ RegionAccess::getBufferConstants(ArrayRef<int64_t> constants) const {
 Value RegionAccess::addConstant(Value base, int64_t constant) {
   if (constant == 0 && base)
     return base;
-  Value value = createInt(b, indexType, constant);
+  Value value = createInteger(b, indexType, constant);
   return createAdd(b, base, value);
 }
 
@@ -180,9 +180,10 @@ Value tilews::createOffset(ImplicitLocOpBuilder &b, ArrayRef<Axis> axes,
     Value digit = index;
     Type type = index.getType();
     if (prefix > 1)
-      digit = arith::DivUIOp::create(b, digit, createInt(b, type, prefix));
+      digit = arith::DivUIOp::create(b, digit, createInteger(b, type, prefix));
     if (i + 1 < axes.size())
-      digit = arith::RemUIOp::create(b, digit, createInt(b, type, axis.extent));
+      digit =
+          arith::RemUIOp::create(b, digit, createInteger(b, type, axis.extent));
     prefix *= axis.extent;
     if (axis.extent > 1 && axis.stride != 0)
       offset = createAdd(b, offset, createMul(b, digit, axis.stride));
@@ -211,8 +212,9 @@ static Value createSwizzle(ImplicitLocOpBuilder &b, Value bytes, Swizzle s) {
     return bytes;
   Type type = bytes.getType();
   int64_t mask = ((int64_t(1) << s.bits) - 1) << s.base;
-  Value high = arith::ShRUIOp::create(b, bytes, createInt(b, type, s.shift));
-  high = arith::AndIOp::create(b, high, createInt(b, type, mask));
+  Value high =
+      arith::ShRUIOp::create(b, bytes, createInteger(b, type, s.shift));
+  high = arith::AndIOp::create(b, high, createInteger(b, type, mask));
   return arith::XOrIOp::create(b, bytes, high);
 }
 
@@ -250,7 +252,7 @@ void RegionAccess::initShared() {
   baseBits |= (baseBits >> s.shift) & (((int64_t(1) << s.bits) - 1) << s.base);
   Value linear = getLinearOffset(coords);
   baseBytes = linear ? createSwizzle(b, createMul(b, linear, elementBytes), s)
-                     : createInt(b, indexType, 0);
+                     : createInteger(b, indexType, 0);
 }
 
 /// Returns whether offset(thread part + constants) is offset(thread part) plus
@@ -287,8 +289,8 @@ Value RegionAccess::getSharedAddress(int64_t value) {
     if (!base) {
       Value offset = baseBytes;
       if (common)
-        offset =
-            arith::XOrIOp::create(b, offset, createInt(b, indexType, common));
+        offset = arith::XOrIOp::create(b, offset,
+                                       createInteger(b, indexType, common));
       base = createGEP(b, buffer, offset);
     }
     if (bytes == common)
@@ -375,7 +377,7 @@ Value RegionAccess::getGlobalAddress(int64_t value) {
   if (!llvm::isInt<29>(known)) // GEP's static indices are 30 bits wide
     return LLVM::GEPOp::create(
         b, pointer.getType(), element, pointer,
-        ArrayRef<LLVM::GEPArg>{createInt(b, b.getI64Type(), known)});
+        ArrayRef<LLVM::GEPArg>{createInteger(b, b.getI64Type(), known)});
   return LLVM::GEPOp::create(
       b, pointer.getType(), element, pointer,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(known)});

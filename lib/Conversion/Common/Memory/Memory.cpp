@@ -129,17 +129,13 @@ struct LoadPattern : TilePattern<LoadOp> {
       return success();
     }
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
-    RegionAccess access(b, type, adaptor.getSource(), offsets, sizes, maxVector,
-                        indexer);
+    RegionAccess access =
+        getAccess(b, op, adaptor, type, adaptor.getSource(), indexer);
     LDBG() << "vectors of " << access.getVectorElements() << ", "
            << describeMask(access) << ": " << *op;
-    Type element = fragment.getElementType();
-    Value padding = adaptor.getPadding();
-    if (padding)
-      padding = toRegister(b, padding, element);
-    Value loaded =
-        loadFragment(b, access, indexer, converted.getElementType(), padding);
-    rewriter.replaceOp(op, normalizeRegister(b, loaded, element));
+    rewriter.replaceOp(op, loadElements(b, access, indexer, fragment,
+                                        converted.getElementType(),
+                                        adaptor.getPadding()));
     return success();
   }
 };
@@ -168,8 +164,8 @@ struct StorePattern : TilePattern<StoreOp> {
       return success();
     }
     FragmentIndexer indexer(b, layout, fragment.getShape(), threadId);
-    RegionAccess access(b, type, adaptor.getDest(), offsets, sizes, maxVector,
-                        indexer);
+    RegionAccess access =
+        getAccess(b, op, adaptor, type, adaptor.getDest(), indexer);
     LDBG() << "vectors of " << access.getVectorElements() << ", "
            << describeMask(access) << ": " << *op;
     createGuarded(b, getOwnerPredicate(b, layout, threadId), [&] {

@@ -62,11 +62,11 @@ LogicalResult tile::verifyAtomicElement(Operation *op, Type element,
   if (getElementBits(element) < 8)
     return op->emitOpError("cannot combine single elements of ")
            << element << ", expected at least 8 bits";
-  bool isOfIntegers =
+  bool takesIntegers =
       llvm::is_contained({AtomicKind::And, AtomicKind::Or, AtomicKind::Xor,
                           AtomicKind::UMax, AtomicKind::UMin},
                          kind);
-  if (isOfIntegers && !element.isInteger())
+  if (takesIntegers && !element.isInteger())
     return op->emitOpError("'") << stringifyAtomicKind(kind)
                                 << "' takes integers, found " << element;
   return success();

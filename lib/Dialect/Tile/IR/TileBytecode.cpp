@@ -15,8 +15,7 @@
 // number. It reads them in one of two places: an override of
 // `upgradeFromVersion` here for a change of the IR, `readProperties` of the
 // operation for a change of its properties. Version 2 added the order and the
-// scope of `tile.atomic_rmw`, and the rows and
-// the limit of `tile.copy`.
+// scope of `tile.atomic_rmw`, and the rows and the limit of `tile.copy`.
 //
 //===----------------------------------------------------------------------===//
 

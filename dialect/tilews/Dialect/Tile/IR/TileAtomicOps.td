@@ -29,8 +29,9 @@ def Tile_AtomicRMWOp : Tile_AtomicOp<"atomic_rmw"> {
     the element of the fragment, in one atomic step. Elements outside the buffer
     are skipped. Sizes default as for `tile.store`. `and`, `or` and `xor` take
     integers, and so do `umax` and `umin`, which compare them as unsigned; `max`
-    and `min` compare integers as signed. The result, if there is one, has the old values; it is zero for
-    elements outside the buffer. `exchange` without a result is an atomic store.
+    and `min` compare integers as signed. The result, if there is one, has the
+    old values; it is zero for elements outside the buffer. `exchange` without a
+    result is an atomic store.
 
     `order` is `relaxed` by default: no other access is ordered. With `release`
     or `acq_rel`, whatever the threads of the block did before happens before

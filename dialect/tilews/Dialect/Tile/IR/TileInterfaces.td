@@ -105,8 +105,9 @@ def Tile_IndexedOpInterface : OpInterface<"IndexedOpInterface"> {
   let cppNamespace = "::tilews::tile";
   let description = [{
     Accesses whose elements have indices along some dimensions of the buffer, or
-    a mask or a limit: `tile.gather` and `tile.scatter`. Indices and mask have the rank of
-    the accessed fragment, and the extent 1 where they do not change.
+    a mask or a limit: `tile.gather`, `tile.scatter` and `tile.atomic_scatter`.
+    Indices and mask have the rank of the accessed fragment, and the extent 1
+    where they do not change.
   }];
   let methods = [
     InterfaceMethod<"The buffer.", "::mlir::OpOperand &", "getBufferOperand">,

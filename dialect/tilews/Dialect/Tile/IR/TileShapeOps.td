@@ -21,8 +21,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure,
     Removes `axis` by combining its elements, in an order that the compiler
     chooses. `max`, `min`, `absmax` and `absmin` ignore NaN unless all elements
     are NaN. Integers compare as signed; `umax` and `umin` take integers and
-    compare them as unsigned. `absmax` and `absmin` return an absolute value. `and`, `or` and `xor` take integers; `any` and `all` take
-    i1.
+    compare them as unsigned. `absmax` and `absmin` return an absolute value.
+    `and`, `or` and `xor` take integers; `any` and `all` take i1.
 
     ```mlir
     %r = tile.reduce <max> %x {axis = 1 : i64} : tensor<128x64xf32> -> tensor<128xf32>
