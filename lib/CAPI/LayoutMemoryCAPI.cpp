@@ -23,7 +23,6 @@
 #include "mlir/CAPI/Wrap.h"
 
 using namespace tilews;
-using llvm::ArrayRef;
 using llvm::Expected;
 using llvm::SmallVector;
 

@@ -33,6 +33,7 @@ void tilewsForEachPipeline(void (*callback)(MlirStringRef, MlirStringRef,
                            void *userData) {
   for (const PipelineInfo &info : getPipelines()) {
     std::vector<TilewsPipelineOption> options;
+    options.reserve(info.options.size());
     for (const PipelineOption &option : info.options)
       options.push_back({wrapString(option.name), wrapString(option.type),
                          wrapString(option.summary)});

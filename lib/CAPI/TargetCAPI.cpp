@@ -33,6 +33,7 @@ static MlirStringRef wrapString(StringRef string) {
 static std::vector<std::string> getStrings(intptr_t count,
                                            const MlirStringRef *strings) {
   std::vector<std::string> result;
+  result.reserve(count);
   for (intptr_t i = 0; i < count; ++i)
     result.push_back(unwrap(strings[i]).str());
   return result;

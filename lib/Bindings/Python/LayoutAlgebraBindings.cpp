@@ -73,7 +73,7 @@ static void bindCalls(nb::class_<PyLayout> &c) {
            "A mode as a layout, without swizzle and offset.")
       .def(
           "__call__",
-          [](const PyLayout &l, nb::args coord) {
+          [](const PyLayout &l, const nb::args &coord) {
             return l.at(toText(coord.size() == 1 ? nb::object(coord[0])
                                                  : nb::object(coord)));
           },
@@ -123,7 +123,7 @@ static void bindDivisions(nb::class_<PyLayout> &c) {
                      TilewsLayoutByMode byMode, const char *doc) {
     c.def(
         name,
-        [=](const PyLayout &l, nb::object other) {
+        [=](const PyLayout &l, const nb::object &other) {
           if (nb::isinstance<nb::tuple>(other) ||
               nb::isinstance<nb::list>(other))
             return l.tile(byMode, other);
@@ -146,7 +146,8 @@ static void bindDivisions(nb::class_<PyLayout> &c) {
   auto tile = [&](const char *name, TilewsLayoutByMode kind, const char *doc) {
     c.def(
         name,
-        [kind](const PyLayout &l, nb::typed<nb::sequence, nb::object> tiles) {
+        [kind](const PyLayout &l,
+               const nb::typed<nb::sequence, nb::object> &tiles) {
           return l.tile(kind, tiles);
         },
         nb::arg("tiles"), doc);
@@ -163,7 +164,7 @@ static void bindProducts(nb::class_<PyLayout> &c) {
                      const char *doc) {
     c.def(
         name,
-        [kind](const PyLayout &l, nb::object by) {
+        [kind](const PyLayout &l, const nb::object &by) {
           return l.combine(kind, PyLayout::create(by, nb::none()));
         },
         nb::arg("by"), doc);

@@ -89,7 +89,7 @@ public:
   }
   /// Makes a layout from a layout, from its text, or from a shape and strides.
   /// None for `stride` means without gaps.
-  static PyLayout create(nb::object shape, nb::object stride) {
+  static PyLayout create(const nb::object &shape, const nb::object &stride) {
     if (nb::isinstance<PyLayout>(shape) && stride.is_none())
       return nb::cast<PyLayout>(shape);
     if (nb::isinstance<nb::str>(shape) && stride.is_none())

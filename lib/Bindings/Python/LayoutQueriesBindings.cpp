@@ -105,7 +105,7 @@ static void bindDerived(nb::class_<PyLayout> &c) {
           "The layout of the same bits as elements of another width.")
       .def(
           "slice",
-          [](const PyLayout &l, nb::args coord) {
+          [](const PyLayout &l, const nb::args &coord) {
             std::string text = toText(coord.size() == 1 ? nb::object(coord[0])
                                                         : nb::object(coord));
             return PyLayout::call([&](TilewsReport report) {
@@ -163,7 +163,7 @@ static void bindQueries(nb::class_<PyLayout> &c) {
           "An index whose offset the swizzle changes; None if it changes none.")
       .def(
           "common_vector",
-          [](const PyLayout &l, nb::object other, int64_t limit) {
+          [](const PyLayout &l, const nb::object &other, int64_t limit) {
             return l.getCommonVector(PyLayout::create(other, nb::none()),
                                      limit);
           },

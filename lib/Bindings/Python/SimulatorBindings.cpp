@@ -179,10 +179,11 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
     bool reduces, std::array<int64_t, 3> block,
     const std::vector<unsigned> &choices, bool isOfExhaustive,
     const std::vector<std::pair<unsigned, uint64_t>> &order, unsigned barriers,
-    std::optional<nb::list> events, std::array<int64_t, 3> recordedBlock,
-    std::optional<nb::list> explored, nb::object printFunction,
-    nb::object progress) {
+    const std::optional<nb::list> &events, std::array<int64_t, 3> recordedBlock,
+    const std::optional<nb::list> &explored, const nb::object &printFunction,
+    const nb::object &progress) {
   std::vector<TilewsSimArgument> converted;
+  converted.reserve(arguments.size());
   for (const Argument &argument : arguments)
     converted.push_back(convert(argument));
   TilewsSimOptions options = {};
@@ -198,6 +199,7 @@ run(MlirOperation kernel, const std::vector<Argument> &arguments,
   options.numChoices = choices.size();
   options.choices = choices.data();
   std::vector<TilewsSimOrderedEvent> ordered;
+  ordered.reserve(order.size());
   for (auto [agent, op] : order)
     ordered.push_back({agent, op});
   options.numOrdered = ordered.size();

@@ -33,6 +33,7 @@ static MlirStringRef toRef(const std::string &string) {
 static std::vector<MlirStringRef>
 toRefs(const std::vector<std::string> &strings) {
   std::vector<MlirStringRef> refs;
+  refs.reserve(strings.size());
   for (const std::string &string : strings)
     refs.push_back(toRef(string));
   return refs;
@@ -49,7 +50,7 @@ namespace {
 /// CompileError.
 class PyCompilation {
 public:
-  PyCompilation(nb::object module, const std::string &chip,
+  PyCompilation(const nb::object &module, const std::string &chip,
                 unsigned indexBitwidth, const std::string &tilePasses,
                 const std::vector<std::string> &directories)
       : module(module) {

@@ -41,9 +41,9 @@ def limit_stack():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def run(text: str, *flags: str) -> str:
-    """Runs tilews-opt with a small stack; returns its remarks."""
-    command = [OPT, "-", "-o", os.devnull, "--mlir-print-op-on-diagnostic=false"]
+def run(text: str, *flags: str, output: str = os.devnull) -> str:
+    """Runs tilews-opt with a small stack; returns its output and its remarks."""
+    command = [OPT, "-", "-o", output, "--mlir-print-op-on-diagnostic=false"]
     done = subprocess.run(
         [*command, *flags],
         input=text,
@@ -53,7 +53,7 @@ def run(text: str, *flags: str) -> str:
         preexec_fn=limit_stack,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
@@ -124,3 +124,72 @@ def test_a_long_chain_in_a_pipelined_loop_overflows_no_stack():
     )
     for chip in ("sm_80", "sm_90a"):
         run(module(text), f"--tile-set-target=chip={chip}", *SCHEDULE)
+
+
+def cluster(before: str, row: str, carried: str = "", types: str = "", next: str = ""):
+    """A role that copies row `row` of an array, shared by the blocks of a cluster."""
+    shared, slot = "memref<2x64x64xf16, #sw2, #wg>", "memref<64x64xf16, #sw, #wg>"
+    body = f"""
+    %s = tile.alloc_shared : {shared}
+    %ch = tile.channel(%s) {{producer = #tile.producer<tma>}} :
+      {shared} -> !tile.channel<2>
+    tile.specialize {{
+      tile.role @load warps(1) {{
+        %q = tile.cursor : !tile.cursor<2>
+        {before}
+        scf.for %i = %c0 to %n step %c64 iter_args(%p = %q{carried})
+            -> (!tile.cursor<2>{types}) {{
+          tile.acquire %ch[%p] : !tile.channel<2>
+          %a = tile.slot %s[%p] : {shared} -> {slot}
+          tile.copy %A[{row}, 0] to %a {{tile.inst = #tile.inst<tma>}} : !G to {slot}
+          tile.commit %ch[%p] : !tile.channel<2>
+          %new = tile.advance %p : !tile.cursor<2>
+          {next}
+        }}
+      }}
+    }}"""
+    text = module(function(body)).replace(
+        "tile.threads = 128",
+        "tile.cluster = array<i32: 2, 1, 1>, tile.threads = 32",
+    )
+    layouts = (
+        "#sw = #tile.shared<(64, 64):(64, 1), Sw<3,4,3>>\n"
+        "#sw2 = #tile.shared<(2, 64, 64):(4096, 64, 1), Sw<3,4,3>>\n"
+    )
+    return layouts + text.replace("@kernels", '@kernels [#nvvm.target<chip="sm_90a">]')
+
+
+def is_fetched_once(text: str) -> bool:
+    return "multicast = " in run(text, "--tile-multicast-copies", output="-")
+
+
+def test_a_cluster_finds_what_its_blocks_share_in_a_long_chain():
+    chain = repeat(60000, lambda i: f"%j{i + 1} = arith.addi %j{i}, %n : index")
+    start = "%j0 = arith.addi %n, %n : index\n"
+    end = "scf.yield %new : !tile.cursor<2>"
+    assert is_fetched_once(cluster(start + chain, "%j60000", next=end))
+    # The blocks of a cluster have ids of their own.
+    start = "%j0 = gpu.block_id x\n"
+    assert not is_fetched_once(cluster(start + chain, "%j60000", next=end))
+
+
+def test_a_cluster_finds_what_its_blocks_share_in_many_carried_values():
+    # Each value of the next iteration is a sum of two of this one.
+    size, last = 100, 99
+    text = cluster(
+        before="%x = gpu.block_id x",
+        row="%j0",
+        carried="".join(f", %j{i} = %n" for i in range(size)),
+        types=", index" * size,
+        next=repeat(
+            size,
+            lambda i: (
+                f"%k{i} = arith.addi %j{(i + 1) % size}, %j{(i + 2) % size} : index"
+            ),
+        )
+        + f"\nscf.yield %new{''.join(f', %k{i}' for i in range(size))} : "
+        f"!tile.cursor<2>{', index' * size}",
+    )
+    assert is_fetched_once(text)
+    # What one of them starts with reaches all.
+    assert not is_fetched_once(text.replace(f"%j{last} = %n", f"%j{last} = %x"))

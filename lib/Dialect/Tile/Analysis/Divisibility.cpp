@@ -5,22 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sparse forward dataflow over the lattice of divisors: the join is the
-// greatest common divisor, and 0, which every number divides, is the optimistic
-// start. A query solves the backward slice of its value to a fixpoint and keeps
-// all results. The solver works on an explicit stack: a value is evaluated
-// after its operands; where a cycle of loop-carried values lowers a divisor,
-// the users of the value are evaluated again. Each step down divides by 2 or
-// more, so that a value changes at most 41 times and the time is linear in the
-// size of the slice.
-//
-// Upstream's SparseForwardDataFlowAnalysis is not used: it needs a root
-// operation and visits all of it, while passes ask about a few offsets of a
-// kernel that they are rewriting.
+// A sparse forward dataflow over the lattice of divisors (SliceSolver.h): the
+// join is the greatest common divisor, and 0, which every number divides, is the
+// optimistic start.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+
+#include "tilews/Dialect/Tile/Analysis/SliceSolver.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -105,32 +98,26 @@ static int64_t getDivisor(AffineExpr expr, ArrayRef<int64_t> dims,
 
 namespace {
 /// Finds the divisors of a value and of all values that it is computed from.
-///
-/// Example: a loop carries %o, which starts at 64, and yields %p = %o + 48.
-/// The divisor of %o starts at 0, so %p gets gcd(0, 48) = 48. Then %o gets
-/// gcd(64, 48) = 16, and %p is evaluated again: gcd(16, 48) = 16. This is the
-/// fixpoint.
+/// Each step down the lattice divides by 2 or more, so that a divisor changes
+/// at most 41 times.
 class DivisorSolver {
 public:
-  using Divisors = llvm::MapVector<Value, int64_t>;
-  DivisorSolver(Divisibility &divisibility, Divisors &known)
-      : divisibility(divisibility), known(known) {}
+  using Solver = SliceSolver<int64_t>;
+  DivisorSolver(Divisibility &divisibility, Solver::Facts &known)
+      : divisibility(divisibility), solver(known) {}
 
   /// Adds them to the known ones. Returns the number of evaluations.
-  int64_t solve(Value root);
+  int64_t solve(Value root) {
+    return solver.solve(root, [&](Value value, int64_t last) {
+      int64_t divisor = gcd(last, evaluate(value));
+      if (divisor != last)
+        LDBG(2) << value << ": divisor " << last << " -> " << divisor;
+      return divisor;
+    });
+  }
 
 private:
-  struct State {
-    /// A multiple of the final divisor.
-    int64_t divisor = 0;
-    bool evaluated = false;
-    bool onStack = false;
-    /// The values whose evaluation reads this one.
-    SmallVector<Value, 2> users;
-  };
-
-  void push(Value value);
-  int64_t read(Value value);
+  int64_t read(Value value) { return solver.read(value); }
   int64_t evaluate(Value value);
   int64_t evaluateFlow(Value value, RegionBranchOpInterface branch);
   int64_t evaluateOp(Operation *op);
@@ -140,61 +127,9 @@ private:
   int64_t evaluateMap(AffineMap map, ValueRange operands);
 
   Divisibility &divisibility;
-  Divisors &known;
-  llvm::MapVector<Value, State> states;
-  SmallVector<Value> stack;
-  /// The value that is being evaluated.
-  Value reader;
+  Solver solver;
 };
 } // namespace
-
-int64_t DivisorSolver::solve(Value root) {
-  int64_t evaluations = 0;
-  push(root);
-  while (!stack.empty()) {
-    Value value = reader = stack.back();
-    size_t height = stack.size();
-    int64_t divisor = evaluate(value);
-    ++evaluations;
-    State &state = states[value];
-    state.evaluated = true;
-    // Operands that were read for the first time come first.
-    if (stack.size() > height)
-      continue;
-    stack.pop_back();
-    state.onStack = false;
-    divisor = gcd(state.divisor, divisor);
-    if (divisor == state.divisor)
-      continue;
-    LDBG(2) << value << ": divisor " << state.divisor << " -> " << divisor;
-    state.divisor = divisor;
-    for (Value user : state.users)
-      push(user);
-  }
-  for (auto &[value, state] : states)
-    known[value] = state.divisor;
-  return evaluations;
-}
-
-/// Puts `value` on the stack unless it is there already.
-void DivisorSolver::push(Value value) {
-  State &state = states[value];
-  if (!state.onStack)
-    stack.push_back(value);
-  state.onStack = true;
-}
-
-/// Returns the divisor found so far of a value that the top of the stack is
-/// computed from.
-int64_t DivisorSolver::read(Value value) {
-  if (auto it = known.find(value); it != known.end())
-    return it->second;
-  if (!states.contains(value))
-    push(value);
-  if (!states[reader].evaluated)
-    states[value].users.push_back(reader);
-  return states[value].divisor;
-}
 
 int64_t DivisorSolver::evaluate(Value value) {
   APInt constant;

@@ -8,13 +8,12 @@
 // A uniformity (divergence) analysis (Coutinho et al., "Divergence Analysis and
 // Optimizations", 2011), with the blocks of a cluster in place of threads.
 //
-// Values are evaluated recursively from their operands, with a cache, to the
-// form base + slope * place. Integer arithmetic maps forms to forms; other pure
-// operations on equal operands have equal results. Control flow depends on the
-// place if a condition or a trip count does. For a loop-carried value the
-// analysis assumes that it is the same in all blocks, checks what the loop
-// yields under that assumption, and then forgets everything that it derived
-// from it.
+// A sparse forward dataflow (SliceSolver.h) evaluates values from their operands
+// to the form base + slope * place. Integer arithmetic maps forms to forms;
+// other pure operations on equal operands have equal results. Control flow
+// depends on the place if a condition or a trip count does. A loop-carried value
+// counts as the same in all blocks until what the loop yields is found to
+// differ. A fact changes at most twice: it is open, then a form, then unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +28,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <numeric>
 
@@ -65,30 +65,33 @@ ClusterPlaces::Known ClusterPlaces::sameIf(bool same, Value value) {
 }
 
 ClusterPlaces::Known ClusterPlaces::get(Value value) {
-  if (assumed.contains(value))
-    return Form{0, 1};
   if (auto it = known.find(value); it != known.end())
-    return it->second;
-  Known form = compute(value);
-  known[value] = form;
-  found.push_back(value);
-  return form;
+    return it->second.form;
+  if (!solver) {
+    SliceSolver<Fact> slice(known);
+    llvm::SaveAndRestore restore(solver, &slice);
+    slice.solve(value, [&](Value each, Fact) { return evaluate(each); });
+    return known.lookup(value).form;
+  }
+  Fact fact = solver->read(value);
+  readsOpen |= fact.isOpen;
+  return fact.isOpen ? Form{0, 1} : fact.form;
 }
 
-/// Returns whether a loop-carried value is the same in every iteration. Assumes
-/// it for `argument` and checks it for `next`; results that were found under
-/// the assumption are forgotten.
-bool ClusterPlaces::isKept(BlockArgument argument, Value init, Value next) {
+/// Evaluates a value; it stays open while a value that it needs is open.
+ClusterPlaces::Fact ClusterPlaces::evaluate(Value value) {
+  readsOpen = false;
+  Known form = compute(value);
+  return readsOpen ? Fact() : Fact{/*isOpen=*/false, form};
+}
+
+/// Returns whether a loop-carried value is the same in every iteration. An open
+/// `next` may depend on the value itself and does not differ so far.
+bool ClusterPlaces::isKept(Value init, Value next) {
   if (!isSame(init))
     return false;
-  size_t before = found.size();
-  assumed.insert(argument);
-  bool same = isSame(next);
-  assumed.erase(argument);
-  for (Value value : ArrayRef(found).drop_front(before))
-    known.erase(value);
-  found.truncate(before);
-  return same;
+  llvm::SaveAndRestore ignoreOpen(readsOpen);
+  return isSame(next);
 }
 
 ClusterPlaces::Known ClusterPlaces::compute(Value value) {
@@ -117,7 +120,7 @@ ClusterPlaces::Known ClusterPlaces::computeArgument(BlockArgument argument) {
     return sameIf(true, argument);
   if (auto loop = dyn_cast<scf::ForOp>(parent)) {
     if (argument != loop.getInductionVar())
-      return sameIf(isKept(argument, loop.getTiedLoopInit(argument)->get(),
+      return sameIf(isKept(loop.getTiedLoopInit(argument)->get(),
                            loop.getTiedLoopYieldedValue(argument)->get()),
                     argument);
     Known lower = get(loop.getLowerBound()), step = get(loop.getStep());
@@ -131,9 +134,9 @@ ClusterPlaces::Known ClusterPlaces::computeArgument(BlockArgument argument) {
   unsigned number = argument.getArgNumber();
   if (argument.getOwner() == loop.getAfterBody())
     return sameIf(isSame(loop.getConditionOp().getArgs()[number]), argument);
-  return sameIf(isKept(argument, loop.getInits()[number],
-                       loop.getYieldOp().getOperand(number)),
-                argument);
+  return sameIf(
+      isKept(loop.getInits()[number], loop.getYieldOp().getOperand(number)),
+      argument);
 }
 
 ClusterPlaces::Known ClusterPlaces::computeResult(OpResult result) {
@@ -319,10 +322,10 @@ bool ClusterPlaces::givesTheSame(Operation *op) {
 }
 
 void ClusterPlaces::print(raw_ostream &os) const {
-  for (Value value : found) {
+  for (auto [value, fact] : known) {
     BriefPrinter printer(value.getParentRegion()->getParentOp(), os);
     printer << value << ": ";
-    Known form = known.lookup(value);
+    Known form = fact.form;
     if (!form)
       os << "unknown";
     else if (form->slope == 0)

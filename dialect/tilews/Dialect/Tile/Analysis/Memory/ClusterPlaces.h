@@ -20,11 +20,11 @@
 #define TILEWS_DIALECT_TILE_ANALYSIS_MEMORY_CLUSTERPLACES_H
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/SliceSolver.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/DenseSet.h"
 
 namespace tilews::tile {
 
@@ -61,10 +61,24 @@ private:
     int64_t slope = 0;
     /// A divisor of the base; 0 if the base is zero.
     int64_t divisor = 1;
+
+    friend bool operator==(const Form &a, const Form &b) {
+      return a.slope == b.slope && a.divisor == b.divisor;
+    }
   };
   using Known = std::optional<Form>;
+  struct Fact {
+    /// Whether the value was not evaluated yet.
+    bool isOpen = true;
+    Known form = {};
+
+    friend bool operator==(const Fact &a, const Fact &b) {
+      return a.isOpen == b.isOpen && a.form == b.form;
+    }
+  };
 
   Known get(mlir::Value value);
+  Fact evaluate(mlir::Value value);
   Known compute(mlir::Value value);
   Known computeArgument(mlir::BlockArgument argument);
   Known computeResult(mlir::OpResult result);
@@ -77,7 +91,7 @@ private:
   /// Returns whether the results of `op` are the same in all blocks.
   bool givesTheSame(mlir::Operation *op);
   bool hasSameTripCount(mlir::scf::ForOp loop);
-  bool isKept(mlir::BlockArgument argument, mlir::Value init, mlir::Value next);
+  bool isKept(mlir::Value init, mlir::Value next);
   bool isBelow(const Form &form, int64_t divisor) const;
   bool areSame(mlir::ValueRange values) {
     return llvm::all_of(values, [&](auto value) { return isSame(value); });
@@ -89,11 +103,11 @@ private:
   Divisibility divisibility;
   /// The arguments that the kernel writes; null for an unknown one.
   llvm::SmallSetVector<mlir::BlockArgument, 4> written;
-  llvm::DenseMap<mlir::Value, Known> known;
-  llvm::SmallVector<mlir::Value> found; // the keys of `known`, in order
-  /// Loop-carried values that are assumed to be the same while `isKept` checks
-  /// that iterations keep them so.
-  llvm::DenseSet<mlir::Value> assumed;
+  SliceSolver<Fact>::Facts known;
+  /// The solver of the query that is being answered, and whether the value that
+  /// it evaluates needs an open one.
+  SliceSolver<Fact> *solver = nullptr;
+  bool readsOpen = false;
 };
 
 } // namespace tilews::tile
