@@ -1,4 +1,5 @@
-"""Elements of at most 8 bits: all of their codes, and what conversions round to."""
+"""Elements of at most 8 bits: their codes, what conversions round to, and the forms in
+which kernels with them run."""
 
 import bisect
 import itertools
@@ -7,12 +8,21 @@ from fractions import Fraction
 
 import numpy as np
 
+import tilews
 import tilews.language as tl
+from amdgcn.launch import launch
+from support.llvm_on_cpu import KernelOnCpu
+from tilews import ir, sim
 
 #: Floating point types of at most 8 bits that all chips convert.
 FLOATS = (tl.e2m1, tl.e2m3, tl.e3m2, tl.e8m0)
 #: Types of which two elements share a byte.
 NIBBLES = (tl.i4, tl.u4, tl.e2m1)
+CHIPS = ("gfx942", "gfx950", "gfx1100")
+#: Where a kernel runs: the interpreter, the simulator of phase 4, AMD's machine code.
+FORMS = ("cpu", "barriers", *CHIPS)
+#: Also NVIDIA's LLVM IR, for kernels whose threads do not exchange anything.
+ELEMENTWISE = (*FORMS, "llvm")
 
 
 def codes(dtype):
@@ -83,3 +93,27 @@ def same(found, expected):
     np.testing.assert_array_equal(found, expected)
     known = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+def run(kernel, arguments, form, folder=None, **constants):
+    """Runs a kernel in one of its forms; arrays are changed in place."""
+    if form == "cpu":
+        kernel(*arguments, **constants)
+        return
+    chip = {"barriers": "sm_90a", "llvm": "sm_80"}.get(form, form)
+    compiled = kernel.compile_for(*arguments, target=chip, **constants)
+    if form == "barriers":
+        with ir.Context():
+            sim.run(ir.Module.parse(compiled.mlir("barriers")), None, arguments)
+    elif form == "llvm":
+        KernelOnCpu(compiled.llvm, kernel.__name__, folder)(128, arguments)
+    else:
+        launch(compiled, arguments)
+
+
+def in_memory(array, dtype):
+    return tilews.pack_elements(array) if dtype.packing > 1 else array
+
+
+def elements(array, dtype):
+    return tilews.unpack_elements(array, dtype) if dtype.packing > 1 else array

@@ -167,7 +167,10 @@ def place(
     )
     if mask is None:
         return found
-    return dataclasses.replace(found, mask=_as_mask(mask, shape, found, what).ir)
+    mask = check_mask(mask, shape, what)
+    for _ in range(rank - mask.ndim):
+        mask = shapes.expand_dims(mask, 0)
+    return dataclasses.replace(found, mask=found.to_operation(mask).ir)
 
 
 def _place_of_indices(region: BufferRegion) -> int:
@@ -195,7 +198,12 @@ def _stretch(index: Tile, start: int, count: int, rank: int) -> Tile:
     return index
 
 
-def _as_mask(mask: Any, shape: tuple[int, ...], placed: Placement, what: str) -> Tile:
+def check_mask(mask: Any, shape: tuple[int, ...], what: str) -> Tile:
+    """A mask of an access to a region of a shape.
+
+    Raises:
+        LanguageError: it is no fragment of i1 that fits the shape.
+    """
     if not isinstance(mask, Tile) or not mask.dtype.is_bool:
         raise LanguageError(
             f"{what}: expected a mask of i1, found {describe(mask)}",
@@ -206,9 +214,7 @@ def _as_mask(mask: Any, shape: tuple[int, ...], placed: Placement, what: str) ->
             f"{what}: a mask of shape {mask.shape} does not fit the region of shape "
             f"{shape}"
         )
-    for _ in range(len(shape) - mask.ndim):
-        mask = shapes.expand_dims(mask, 0)
-    return placed.to_operation(mask)
+    return mask
 
 
 # ===--- Run-time sizes ---=== #
@@ -320,15 +326,19 @@ def limited(region: BufferRegion, other: BufferRegion) -> BufferRegion:
     return bound(region, other.shape, None, what)[0]
 
 
-def _limit(region: BufferRegion) -> dict[str, Any]:
-    """The limit of a region as the operations take it."""
-    if region.limit is None:
-        return {}
-    end, dim = region.limit
-    return {"limit": end, "limit_dim": dim}
-
-
 # ===--- Accesses ---=== #
+
+
+def _unpack(
+    region: BufferRegion, placed: Placement
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A region, indices and mask as the operations take them, and what is optional."""
+    dynamic, static, sizes = regions.mlir_region(region)
+    operands = region.buffer.ir, dynamic, placed.indices, static, sizes, placed.dims
+    optional: dict[str, Any] = {"mask": placed.mask}
+    if region.limit is not None:
+        optional["limit"], optional["limit_dim"] = region.limit
+    return operands, optional
 
 
 def load(
@@ -336,37 +346,17 @@ def load(
 ) -> Tile:
     """Loads elements at indices, under a mask or up to a limit."""
     placed = place(source, shape, mask, "tl.load")
-    dynamic, static, sizes = regions.mlir_region(source)
-    loaded = tile.gather(
-        ir.RankedTensorType.get(placed.shape, source.dtype.to_ir()),
-        source.buffer.ir,
-        dynamic,
-        placed.indices,
-        static,
-        sizes,
-        placed.dims,
-        mask=placed.mask,
-        padding=pad,
-        **_limit(source),
-    )
+    operands, optional = _unpack(source, placed)
+    type_ = ir.RankedTensorType.get(placed.shape, source.dtype.to_ir())
+    loaded = tile.gather(type_, *operands, padding=pad, **optional)
     return placed.to_region(Tile(loaded, source.dtype))
 
 
 def store(value: Tile, dest: BufferRegion, mask: Any) -> None:
     """Stores elements at indices, under a mask or up to a limit."""
     placed = place(dest, _stored_shape(value, dest, "tl.store"), mask, "tl.store")
-    dynamic, static, sizes = regions.mlir_region(dest)
-    tile.scatter(
-        placed.to_operation(value).ir,
-        dest.buffer.ir,
-        dynamic,
-        placed.indices,
-        static,
-        sizes,
-        placed.dims,
-        mask=placed.mask,
-        **_limit(dest),
-    )
+    operands, optional = _unpack(dest, placed)
+    tile.scatter(placed.to_operation(value).ir, *operands, **optional)
 
 
 def update(
@@ -381,20 +371,9 @@ def update(
     ones."""
     placed = place(dest, _stored_shape(value, dest, what), mask, what)
     operand = placed.to_operation(value).ir
-    dynamic, static, sizes = regions.mlir_region(dest)
+    operands, optional = _unpack(dest, placed)
     op = tile.AtomicScatterOp(
-        operand.type,
-        kind,
-        operand,
-        dest.buffer.ir,
-        dynamic,
-        placed.indices,
-        static,
-        sizes,
-        placed.dims,
-        mask=placed.mask,
-        **_limit(dest),
-        **attributes,
+        operand.type, kind, operand, *operands, **optional, **attributes
     )
     return placed.to_region(Tile(op.results[0], value.dtype))
 

@@ -20,7 +20,7 @@ from ..builder import number_attribute
 from ..symbolic import quotient
 from ..types import DTYPES, DType, i32, u4, u8
 from ..values import Buffer, BufferRegion, Scalar, Tile, describe
-from . import accesses
+from . import accesses, gathers
 
 #: The element types of which two share a byte, and numpy's.
 _PACKED = {dtype: dtype.numpy for dtype in DTYPES if dtype.packing > 1}
@@ -48,15 +48,9 @@ def as_bytes(region: BufferRegion, what: str) -> BufferRegion:
     Raises:
         LanguageError: the region may have half of a byte.
     """
-    dtype, last = region.dtype, region.buffer.ndim - 1
+    _check_indices(region, what)
+    dtype, offsets = region.dtype, region.offsets
     buffer = Buffer(region.buffer.ir, region.buffer.name, u8)
-    if any(dim == last for dim, _ in region.indices):
-        raise LanguageError(
-            f"{what}: indices along the last dimension of {describe(region.buffer)}, "
-            f"where two elements of {dtype} share a byte",
-            "load whole rows, and choose elements with tl.where",
-        )
-    offsets = region.offsets
     if offsets:
         offsets = (*offsets[:-1], _half(offsets[-1], dtype, what))
     found = dataclasses.replace(region, buffer=buffer, offsets=offsets)
@@ -71,6 +65,20 @@ def as_bytes(region: BufferRegion, what: str) -> BufferRegion:
         ragged = (*region.ragged[:-1], _half(size, dtype, what))
         found = dataclasses.replace(found, ragged=ragged)
     return found
+
+
+def _check_indices(region: BufferRegion, what: str) -> None:
+    """Refuses indices along the last dimension.
+
+    Raises:
+        LanguageError: there are some.
+    """
+    if any(dim == region.buffer.ndim - 1 for dim, _ in region.indices):
+        raise LanguageError(
+            f"{what}: indices along the last dimension of {describe(region.buffer)}, "
+            f"where two elements of {region.dtype} share a byte",
+            "load whole rows, and choose elements with tl.where",
+        )
 
 
 def _half(place: int | Scalar, dtype: DType, what: str) -> int | Scalar:
@@ -102,13 +110,14 @@ def _in_byte(pad: Any, dtype: DType, what: str) -> int | None:
 def load(source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: Any) -> Tile:
     """Loads elements; see :func:`tl.load`."""
     what, dtype = "tl.load", source.dtype
+    if mask is not None:
+        gathers.check_mask(mask, shape, what)
     if source.sizes is not None and source.sizes[-1] == 1:
         return _load_column(source, shape, mask, pad)
     byte = _in_byte(pad, dtype, what)
     bytes_ = as_bytes(source, what)
     extents = byte_shape(shape, dtype, what)
-    selects = mask is not None and isinstance(mask, Tile) and _splits_bytes(mask)
-    if not selects:
+    if mask is None or not _splits_bytes(mask):
         return bitcast(accesses.load(bytes_, extents, pad=byte, mask=mask), dtype)
     pairs = shapes.reshape(mask, (*mask.shape[:-1], extents[-1], dtype.packing))
     some = reductions.any(pairs, axis=-1)
@@ -127,6 +136,7 @@ def _load_column(
     source: BufferRegion, shape: tuple[int, ...], mask: Any, pad: Any
 ) -> Tile:
     """Loads elements at one place along the last dimension."""
+    _check_indices(source, "tl.load")
     place = source.offsets[-1]
     column = dataclasses.replace(
         source,
@@ -169,7 +179,9 @@ def store(value: Tile | Scalar, dest: BufferRegion, mask: Any) -> None:
             "another thread may write",
             "store two neighbors: a fragment whose last extent is even",
         )
-    if isinstance(mask, Tile) and _splits_bytes(mask):
+    if mask is not None:
+        gathers.check_mask(mask, value.shape, what)
+    if mask is not None and _splits_bytes(mask):
         raise LanguageError(
             f"{what}: a mask along the last dimension could split a byte of two "
             f"elements of {dtype}",
