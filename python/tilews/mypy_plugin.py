@@ -44,6 +44,7 @@ _ANNOTATIONS: dict[str, Callable[[AnalyzeTypeContext], Type]] = {
     **{"Tensor": _buffer, "constexpr": _any},
     **dict.fromkeys(("f64", "f32", "f16", "bf16"), _any),
     **dict.fromkeys(("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz"), _any),
+    **dict.fromkeys(("e2m1", "e2m3", "e3m2", "e8m0"), _any),
     **dict.fromkeys(("i1", "i4", "i8", "i16", "i32", "i64", "index"), _any),
     **dict.fromkeys(("u4", "u8", "u16", "u32", "u64"), _any),
 }

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tilews.language import types
+
 pytest.importorskip("mypy", reason="mypy is not installed")
 ROOT = Path(__file__).parents[3]
 CONFIG = f"""
@@ -45,6 +47,7 @@ def make() -> None:
         Y: tl.Tensor["M, K", tl.f32, "s, 1"],
         bias: tl.Tensor["K", "T"] | None,
         scale: tl.f32,
+SCALARS
         F: tl.constexpr = None,
     ) -> None:
         for X in Xs:
@@ -61,6 +64,8 @@ def make() -> None:
 
     kernel.compil("sm_90a")  # attribute
 """
+# A scalar of each type, whose default is a number.
+SCALARS = "\n".join(f"        x_{d}: tl.{d} = 1," for d in map(str, types.DTYPES))
 EXPECTED = {
     "# None": ["union-attr"],
     "# attribute": ["attr-defined"],
@@ -80,7 +85,8 @@ def run_mypy(folder, *files):
 
 def test_kernels_are_checked(tmp_path):
     path = tmp_path / "kernels.py"
-    path.write_text(KERNELS)
+    text = KERNELS.replace("SCALARS", SCALARS)
+    path.write_text(text)
     found = run_mypy(tmp_path, path, *sorted((ROOT / "examples").glob("*.py")))
     codes = {}
     for line in found:
@@ -89,7 +95,7 @@ def test_kernels_are_checked(tmp_path):
         codes.setdefault(int(place[1]), []).append(place[2])
     expected = {
         number: EXPECTED[mark]
-        for number, line in enumerate(KERNELS.splitlines(), 1)
+        for number, line in enumerate(text.splitlines(), 1)
         for mark in EXPECTED
         if line.endswith(mark)
     }
