@@ -16,6 +16,7 @@ from .launch import Launcher
 from .launch_errors import BackendError, LaunchError
 from .manifest import read_manifest
 from .pairs import unpair
+from .schema import show
 
 __all__ = ["BackendError", "LaunchError", "LoadedKernel", "device_target", "load"]
 
@@ -94,20 +95,25 @@ class LoadedKernel:
     It is loaded on a device when it is first called with arrays there.
     """
 
-    def __init__(self, manifest: dict[str, Any], image: bytes) -> None:
+    def __init__(self, manifest: dict[str, Any], image: bytes | str) -> None:
         """Takes a launch manifest and the object it belongs to.
 
         Args:
             manifest: the launch manifest.
-            image: a cubin or PTX, or an HSACO.
+            image: a cubin or PTX, or an HSACO; PTX may be text.
 
         Raises:
-            LaunchError: if something is wrong in the manifest, or if it is of other
-                code.
+            LaunchError: if something is wrong in the manifest, if it is of other code,
+                or if `image` is no code.
         """
         self._launcher = Launcher(manifest)
         self._manifest = dict(self._launcher.manifest)
-        self._image = unpair(image, self._manifest)
+        if not isinstance(image, (bytes, str)):
+            raise LaunchError(
+                f"the code: expected bytes or the text of PTX, found {show(image)}"
+            )
+        code = image.encode() if isinstance(image, str) else image
+        self._image = unpair(code, self._manifest)
         self._manifest.pop("code_sha256", None)  # It is that of the file.
         self._backend = _backend(self._launcher.vendor)
         self._functions: dict[int, Any] = {}

@@ -410,9 +410,11 @@ class FakeFunction:
     """A stand-in for a kernel on a device that records its launches."""
 
     launches: ClassVar[list] = []
+    images: ClassVar[list] = []
 
     def __init__(self, manifest, image, device):
         self.device = device
+        self.images.append(image)
 
     def launch(self, plan, stream):
         self.launches.append((self.device, plan.grid, list(plan.values), stream))
@@ -433,3 +435,22 @@ def test_a_call_reaches_the_device_of_its_arrays(monkeypatch):
         (0, (2, 1, 1), [1 << 20, 256, 64], 77),
         (2, (2, 1, 1), [1 << 20, 256, 64], 0),
     ]
+
+
+def test_ptx_may_be_text(monkeypatch):
+    manifest = make_manifest([A], [CEIL_M, 1, 1])
+    monkeypatch.setattr(FakeFunction, "launches", [])
+    monkeypatch.setattr(FakeFunction, "images", [])
+    for image in (".version 8.0 // \u00e9", ".version 8.0 // \u00e9".encode()):
+        kernel = runtime.LoadedKernel(manifest, image)
+        monkeypatch.setattr(kernel._backend, "load_function", FakeFunction)
+        kernel(FakeArray())
+    first, second = FakeFunction.images
+    assert first == second == b".version 8.0 // \xc3\xa9"
+
+
+@pytest.mark.parametrize("image", [None, 7, ["a"]])
+def test_what_is_no_code_is_refused(image):
+    manifest = make_manifest([A], [CEIL_M, 1, 1])
+    with pytest.raises(LaunchError, match="expected bytes or the text of PTX, found"):
+        runtime.LoadedKernel(manifest, image)
