@@ -222,7 +222,8 @@ def main() -> int:
                 known.outcomes[found] += 1
     except KeyboardInterrupt:
         print("interrupted")
-    print(f"{known.next} inputs in {known.seconds:.0f} s, {len(failures)} went wrong")
+    print(f"{known.count} inputs in {known.seconds:.0f} s")
+    print(f"{len(known.findings)} went wrong, {len(failures)} of them in this run")
     for stage in STAGES:
         stopped = DESCRIPTIONS.get(stage, "stopped by " + stage)
         print(f"  {known.outcomes[stage]:8}  {stopped}")

@@ -25,32 +25,43 @@ def test_nothing_crashes(numbers):
     for number, found in fuzz(numbers):
         assert not isinstance(found, apart.Failure), f"input {number}: {found}"
         stages[found] += 1
+    assert stages.total() == len(numbers)
     # If all mutations failed to parse, or changed nothing, the fuzzer would be blind.
     assert all(stages[stage] > len(numbers) // 20 for stage in DESCRIPTIONS), stages
 
 
 def test_seeds_as_they_are():
     seeds = sorted(set(read_seeds(Path(__file__).parent / "seeds")))
-    for seed, found in fuzz(seeds, timeout=20):
+    results = dict(fuzz(seeds, timeout=20))
+    assert results.keys() == set(seeds)
+    for seed, found in results.items():
         assert not isinstance(found, apart.Failure), f"{found}:\n{seed}"
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
     state = tmp_path / "state.json"
+    begun = []
 
-    def run(count, stop=None):
-        known = LongRun(state)
-        for number, found in known.run(count, lambda n: ((i, "ran") for i in n)):
+    def run(count, order=sorted, stop=None):
+        known = LongRun(state, 100)
+        for number, found in known.run(count, lambda n: ((i, "ran") for i in order(n))):
             if number == stop:
                 raise KeyboardInterrupt
+            begun.append(number)
             known.outcomes[found] += 1
 
     with pytest.raises(KeyboardInterrupt):
-        run(10, stop=4)
-    assert json.loads(state.read_text())["next"] == 4
+        run(10, stop=104)
+    assert LongRun(state).next == 104
+    # Of several processes, each has done some of its own inputs.
+    with pytest.raises(KeyboardInterrupt):
+        run(10, order=lambda n: [*n[2:4], *n[:2]], stop=105)
+    assert LongRun(state).next == 105
     run(3)
-    assert LongRun(state).next == 7
-    assert LongRun(state).outcomes == {"ran": 7}
+    known = LongRun(state)
+    assert known.next == 108 and known.outcomes == {"ran": 8}
+    assert known.describe("inputs").startswith("8 inputs")
+    assert sorted(begun) == list(range(100, 108))
 
 
 def test_inputs_are_repeatable():
@@ -66,6 +77,7 @@ def test_manifests_are_refused_or_launched(numbers):
     for number, found in manifests.fuzz(numbers):
         assert not isinstance(found, apart.Failure), f"{number}: {found}"
         outcomes[found] += 1
+    assert outcomes.total() == len(numbers)
     for outcome in ("manifest", "arguments", "launched"):
         assert outcomes[outcome] > len(numbers) // 500, outcomes
 

@@ -18,10 +18,12 @@ _PAUSE = 5.0
 
 
 class LongRun:
-    """What was found so far of the inputs 0, 1, 2 and so on, in a file.
+    """What was found so far of numbered inputs, in a file.
 
     Attributes:
+        first: the first input of all runs.
         next: the first input that is not done; the next run starts with it.
+        ahead: inputs after it that are done.
         outcomes: how often each outcome was found.
         findings: what should not have happened, by input.
         seconds: how long all runs took.
@@ -31,7 +33,9 @@ class LongRun:
         """Reads the state of a file, if there is one, else starts with `first`."""
         self._path = path
         read = json.loads(path.read_text()) if path and path.exists() else {}
+        self.first: int = read.get("first", first)
         self.next: int = read.get("next", first)
+        self.ahead: set[int] = set(read.get("ahead", []))
         self.outcomes = collections.Counter[str](read.get("outcomes", {}))
         self.findings: dict[str, str] = read.get("findings", {})
         self.seconds: float = read.get("seconds", 0.0)
@@ -41,6 +45,7 @@ class LongRun:
         if self._path:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             state = {k: v for k, v in vars(self).items() if not k.startswith("_")}
+            state["ahead"] = sorted(self.ahead)
             files.write(self._path, json.dumps(state, indent=1) + "\n")
 
     def run(
@@ -57,16 +62,16 @@ class LongRun:
         Yields:
             What `start` yields. The caller adds it to `outcomes` and `findings`.
         """
-        numbers = range(self.next, self.next + count)
-        done: set[int] = set()
+        left = range(self.next, self.next + count)
+        numbers = [number for number in left if number not in self.ahead]
         saved = begin = time.monotonic()
         before = self.seconds
         try:
             for number, result in start(numbers):
                 yield number, result
-                done.add(number)
-                while self.next in done:
-                    done.discard(self.next)
+                self.ahead.add(number)
+                while self.next in self.ahead:
+                    self.ahead.discard(self.next)
                     self.next += 1
                 self.seconds = before + time.monotonic() - begin
                 if time.monotonic() - saved > _PAUSE:
@@ -75,10 +80,15 @@ class LongRun:
         finally:
             self.save()
 
+    @property
+    def count(self) -> int:
+        """How many inputs are done, those of earlier runs included."""
+        return self.next - self.first + len(self.ahead)
+
     def describe(self, what: str) -> str:
         """One line: how much was done, in which time, with which outcomes."""
         outcomes = ", ".join(f"{n} {name}" for name, n in self.outcomes.most_common())
         return (
-            f"{self.next} {what} in {self.seconds:.0f} s; "
+            f"{self.count} {what} in {self.seconds:.0f} s; "
             f"{len(self.findings)} findings; {outcomes}"
         )
