@@ -53,6 +53,15 @@ def repeat(*functions, times=40):
     for thread in threads:
         thread.join()
     assert not failures, failures
+
+def parse_wrong(number, text=""):
+    try:
+        ir.Module.parse(text + f"wrong_{number}", context)
+    except ir.MLIRError as error:
+        assert len(error.error_diagnostics) == 1, error
+        assert f"wrong_{number}" in str(error), error
+    else:
+        raise AssertionError("parsed")
 """
 
 WAYS = {
@@ -68,15 +77,9 @@ WAYS = {
                 assert "cannot convert 'f32' to 'f8E5M2'" in str(error), error
             else:
                 raise AssertionError("compiled")
-        def parse_wrong(number):
-            try:
-                ir.Module.parse(LONG + f"wrong_{number}", context)
-            except ir.MLIRError as error:
-                assert len(error.error_diagnostics) == 1, error
-                assert f"wrong_{number}" in str(error), error
-            else:
-                raise AssertionError("parsed")
-        repeat(compile_wrong, parse_wrong, compile_wrong, parse_wrong)
+        def parse_long(number):
+            parse_wrong(number, LONG)
+        repeat(compile_wrong, parse_long, compile_wrong, parse_long)
     """,
     # The context's flag for its errors was changed and restored by each thread.
     "passes": """
@@ -86,11 +89,6 @@ WAYS = {
                 passes.run(module, "canonicalize,cse")
             except CompileError as error:
                 raise AssertionError("refused") from error
-        def parse_wrong(number):
-            try:
-                ir.Module.parse(f"wrong_{number}", context)
-            except ir.MLIRError as error:
-                assert f"wrong_{number}" in str(error), error
         repeat(run, run, parse_wrong, times=300)
         assert not context.emit_error_diagnostics
     """,
@@ -125,6 +123,8 @@ WAYS = {
                 compiler._tilews.Compilation(module, "sm_1x", 0, "", [])
             except CompileError as error:
                 assert "sm_1x" in str(error), error
+            else:
+                raise AssertionError("compiled")
         repeat(attach, compile_wrong, compile_wrong, times=200)
         assert set(seen) == {"mine"}, set(seen)
     """,

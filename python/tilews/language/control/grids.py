@@ -120,10 +120,10 @@ def num_blocks(axis: int = 0) -> Scalar:
     """The extent of the grid, an index, along an axis.
 
     Args:
-        axis: 0, 1 or 2, for x, y and z.
+        axis: as for :func:`block_id`.
 
     Raises:
-        LanguageError: called outside of a kernel, or the axis is out of range.
+        LanguageError: as for :func:`block_id`.
 
     Example:
         @tilews.kernel
