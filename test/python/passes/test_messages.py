@@ -19,6 +19,21 @@ def fp8_matmul(A: tl.Tensor["64, 64", tl.e4m3], C: tl.Tensor["64, 64", tl.f32]):
     C[0, 0] = acc
 
 
+@tilews.kernel(threads=128)
+def sparse_fp8_matmul(
+    A: tl.Tensor["64, 32", tl.e4m3],
+    E: tl.Tensor["64, 8", tl.i8],
+    C: tl.Tensor["64, 64", tl.f32],
+):
+    tl.grid(1)
+    lhs, rhs = tl.alloc_shared((64, 32), tl.e4m3), tl.alloc_shared((64, 64), tl.e4m3)
+    places = tl.alloc_shared((64, 8), tl.i8)
+    tl.copy(A, lhs)
+    tl.copy(E, places)
+    tl.store(tl.zeros((64, 64), tl.e4m3), rhs)
+    C[:, :] = tl.gemm_sp(lhs, places, rhs, tl.zeros((64, 64), tl.f32))
+
+
 def compile_with_remarks():
     """A kernel that sm_80 compiles with remarks: it has no registers to move."""
     return compiler.compile_module(role_copies.in_a_loop.build("sm_80"))
@@ -50,9 +65,22 @@ def test_errors_come_before_remarks():
     with pytest.raises(compiler.CompileError) as error:
         compiler.compile_module(fp8_matmul.build(), "gfx1100")
     first, *others = str(error.value).splitlines()
-    expected = "error: cannot compute with 'f8E4M3FN' on gfx1100, which has no fp8"
-    assert first.endswith(expected)
+    assert "error: cannot compute" in first
     assert others and all("remark: " in line for line in others)
+
+
+@pytest.mark.parametrize("kernel", [fp8_matmul, sparse_fp8_matmul])
+def test_errors_name_the_chips_types_of_fp8(kernel):
+    own = "its types of fp8 are 'f8E4M3FNUZ' and 'f8E5M2FNUZ'"
+    for chip, expected in (
+        ("gfx1100", ", which has no fp8"),
+        ("sm_80", ", which has no fp8"),
+        ("gfx942", f"; {own} (in Python, tl.e4m3 and tl.e5m2 stand for them)"),
+    ):
+        with pytest.raises(compiler.CompileError) as error:
+            compiler.compile_module(kernel.build(), chip)
+        message = f"error: cannot compute with 'f8E4M3FN' on {chip}{expected}"
+        assert str(error.value).splitlines()[0].endswith(message)
 
 
 def test_messages_of_passes():

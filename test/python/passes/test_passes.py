@@ -92,6 +92,18 @@ def test_custom_pipeline():
         assert gemm.compile(target, pipeline=CUSTOM).asm
 
 
+def test_a_wait_leaves_no_more_matmuls_than_are_in_flight():
+    text = gemm.compile("sm_90a").mlir("barriers")
+    assert "tile.gemm_wait {pending = 1 : i64}" in text
+    for pending, expected in ((1, 1), (7, 7), (8, 7), (1023, 7)):
+        with ir.Context():
+            module = ir.Module.parse(
+                text.replace("pending = 1 :", f"pending = {pending} :")
+            )
+            passes.run(module, "convert-tile-to-nvvm")
+            assert f"wgmma.wait_group.sync.aligned {expected};" in str(module)
+
+
 def test_remarks_are_returned():
     module = gemm.build("sm_90a")
     passes.annotate_instructions(module)

@@ -240,6 +240,21 @@ def test_threads_are_no_more_than_a_system_has():
     assert a.all()
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    {"seed": 2**64, "max_steps": 2**64, "runs": 2**32, "threads": 2**32}.items(),
+)
+def test_numbers_of_a_run(name, most):
+    a = np.zeros(4, "f4")
+    run("", [("a", memref(a), a)], **{name: most - 1 if name != "runs" else 1})
+    for number in (-1, most, np.int64(-1)):
+        with pytest.raises(ValueError, match=f"{name}: expected a number from 0"):
+            run("", [("a", memref(a), a)], **{name: number})
+    for number in (1.0, "1", None):
+        with pytest.raises(TypeError, match=f"{name}: expected an integer, found"):
+            run("", [("a", memref(a), a)], **{name: number})
+
+
 def test_wrong_dtype_grid_or_name():
     with pytest.raises(
         TypeError, match="expected an array of float32 for memref<4xf32>"

@@ -140,3 +140,24 @@ def test_right_kernels_have_none():
     text = (CORPUS / "Inputs/two_channels.mlir").read_text()
     with ir.Context(), ir.Location.unknown():
         assert sim.find_counterexample(ir.Module.parse(text)) is None
+
+
+def test_memory_that_has_one_number_everywhere():
+    text = """
+      gpu.module @m {
+        gpu.func @k(%a: memref<2x?xf16>, %b: memref<4xi32>) kernel {
+          gpu.return
+        }
+      }"""
+    inputs = (
+        {"name": "", "kind": "extent", "argument": 0, "place": [1], "value": 3},
+        {"name": "", "kind": "fill", "argument": 0, "place": [], "value": 5},
+        {"name": "", "kind": "element", "argument": 1, "place": [2], "value": 7},
+    )
+    found = sim.Counterexample("k", "a fault", inputs, ())
+    with ir.Context():
+        module = ir.Module.parse(text)
+        kernel = module.body.operations[0].regions[0].blocks[0].operations[0]
+        a, b = found.make_arguments(kernel)
+    np.testing.assert_array_equal(a, np.full((2, 3), 5, np.float16))
+    assert b[2] == 7
