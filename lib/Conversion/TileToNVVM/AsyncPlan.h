@@ -75,7 +75,7 @@ mlir::Value createPeers(mlir::ImplicitLocOpBuilder &b,
 /// or for asynchronous matmuls.
 void populateTmaPatterns(const TileTypeConverter &converter,
                          LoweringContext &lowering,
-                         std::shared_ptr<const AsyncPlan> plan,
+                         const std::shared_ptr<const AsyncPlan> &plan,
                          mlir::RewritePatternSet &patterns);
 /// Adds patterns for barriers in shared memory (mbarrier) and of clusters.
 void populateBarrierPatterns(const TileTypeConverter &converter,

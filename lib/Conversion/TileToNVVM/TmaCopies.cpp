@@ -306,7 +306,7 @@ struct TmaReturnPattern : AsyncPattern<gpu::ReturnOp> {
 
 void tilews::populateTmaPatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
-                                 std::shared_ptr<const AsyncPlan> plan,
+                                 const std::shared_ptr<const AsyncPlan> &plan,
                                  RewritePatternSet &patterns) {
   patterns.add<TmaCopyPattern, DrainPattern, TmaReturnPattern>(converter,
                                                                lowering, plan);

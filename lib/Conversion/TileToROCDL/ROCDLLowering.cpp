@@ -195,7 +195,7 @@ Value ROCDLLowering::emitExtFp8(ImplicitLocOpBuilder &b, Value value,
     Value word = pack(b, b.getI8Type(), ArrayRef<Value>(bytes).slice(i, 4));
     word = LLVM::BitcastOp::create(b, b.getI32Type(), word);
     for (bool upper : {false, true})
-      if (i + 2 * upper < count)
+      if (i + (upper ? 2 : 0) < count)
         llvm::append_range(values, unpack(b, unpackFp8(b, word, upper, fp8)));
   }
   values.resize(count);

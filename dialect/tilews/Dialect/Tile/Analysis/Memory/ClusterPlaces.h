@@ -70,7 +70,7 @@ private:
   struct Fact {
     /// Whether the value was not evaluated yet.
     bool isOpen = true;
-    Known form = {};
+    Known form;
 
     friend bool operator==(const Fact &a, const Fact &b) {
       return a.isOpen == b.isOpen && a.form == b.form;
