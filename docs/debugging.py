@@ -3,7 +3,6 @@
 Its commands (shell.py) run in a folder with the files that :func:`prepare` writes.
 """
 
-import re
 import runpy
 import shutil
 import tempfile
@@ -50,11 +49,7 @@ def prepare(folder: Path) -> None:
     """Writes the files that the commands of the page read."""
     shutil.copy(ROOT / "examples/gemm.mlir", folder)
     example = runpy.run_path(str(ROOT / "examples/debug_a_hang.py"))
-    right = example["schedule"]()
-    (folder / "right.mlir").write_text(right)
-    (folder / "hang.mlir").write_text(example["forget_releases"](right))
-    race = re.sub(r"^ *tile\.wait .*\n", "", right, flags=re.M)
-    (folder / "race.mlir").write_text(race)
+    example["write_schedules"](folder)
     (folder / "lost.py").write_text(LOST)
     (folder / "timeline.py").write_text(TIMELINE)
 

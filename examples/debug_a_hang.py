@@ -8,7 +8,9 @@ in a schedule by hand. Then it uses three tools:
 * the timeline, which shows the events before the hang.
 
 At the end it runs the right schedule and checks the result. If a folder is given, it
-writes the timelines hang.json and fixed.json for https://ui.perfetto.dev into it.
+writes the timelines hang.json and fixed.json for https://ui.perfetto.dev into it. It
+also writes the schedules right.mlir, hang.mlir (without releases) and race.mlir
+(without waits), for the commands of docs/debugging.md.
 """
 
 import pathlib
@@ -53,11 +55,19 @@ def schedule() -> str:
     raise AssertionError("the default pipeline specializes warps")
 
 
-def forget_releases(text: str) -> str:
-    """Makes the mistake: consumers do not release their slots."""
-    broken, count = re.subn(r"^ *tile\.release .*\n", "", text, flags=re.M)
-    assert count > 0, "there are slots to release"
+def without(operation: str, text: str) -> str:
+    """Makes a mistake: leaves out all operations of one kind."""
+    broken, count = re.subn(rf"^ *{re.escape(operation)} .*\n", "", text, flags=re.M)
+    assert count > 0, f"the schedule has no {operation}"
     return broken
+
+
+def write_schedules(folder: pathlib.Path) -> None:
+    """Writes the right schedule and two wrong ones."""
+    right = schedule()
+    (folder / "right.mlir").write_text(right)
+    (folder / "hang.mlir").write_text(without("tile.release", right))
+    (folder / "race.mlir").write_text(without("tile.wait", right))
 
 
 def arguments() -> list[np.ndarray]:
@@ -115,9 +125,11 @@ def run(text: str) -> sim.Trace:
 if __name__ == "__main__":
     good = schedule()
     print("--- without releases ---\n")
-    before = hang(forget_releases(good))
+    before = hang(without("tile.release", good))
     save(before, "hang")
     print("--- with releases ---\n")
     after = run(good)
     save(after, "fixed")
     print(before.compare(after))
+    if len(sys.argv) > 1:
+        write_schedules(pathlib.Path(sys.argv[1]))

@@ -12,27 +12,9 @@
 // `gpu.module`. One table (`getTable`) names all pipelines: it registers them,
 // and the C interface and Python list them from it.
 //
-// The passes of the tile dialect run on any operation and walk the kernels in
-// it. Pipelines nest them in `gpu.module` and not in
-// `gpu.module(gpu.func(...))`, which would run them on several kernels at the
-// same time:
-//
-// * Remarks and errors would come kernel by kernel, no longer pass by pass. An
-//   error in one kernel would hide remarks of earlier passes about later ones.
-// * Some passes in the middle need the module: `tile-set-target` gives it a
-//   target, and `tilews-clean-up` and the conversions take all functions in it.
-//   Each pass of that kind would end a nest, so kernels would wait for each
-//   other there.
-// * `tilews-sim --differential` and `tilews.passes.expand` compare and list the
-//   passes one by one, on whole modules.
-//
-// A module usually has one kernel, so there is little to gain. To compile many
-// kernels, run one compilation in each thread.
-//
-// Passes make their analyses anew and do not ask an `AnalysisManager`: between
-// two passes that ask the same question, the first one changes what the answer
-// depends on. What a pass decides for later ones is in the IR (instructions,
-// stages, orders, layouts, offsets), where users see it and may write it.
+// Pipelines nest the passes of the tile dialect in `gpu.module` and not in
+// `gpu.func`, and few passes use an `AnalysisManager`: docs/rationale.md has
+// the reasons.
 //
 //===----------------------------------------------------------------------===//
 

@@ -63,3 +63,6 @@ def test_hang_is_explained_and_fixed(tmp_path):
     for name in ("hang", "fixed"):
         events = json.loads((tmp_path / f"{name}.json").read_text())["traceEvents"]
         assert any(event.get("cat") == "wait" for event in events)
+    for name, missing in (("hang", "tile.release"), ("race", "tile.wait")):
+        assert missing in (tmp_path / "right.mlir").read_text()
+        assert missing not in (tmp_path / f"{name}.mlir").read_text()
