@@ -203,7 +203,7 @@ ScheduleVerdict KernelCheck::checkWhole() {
 /// All units are proved for one order of the tasks, in which no task ever
 /// blocks, and which depends on control flow only, not on the unit. In that
 /// order the whole schedule runs to its end, too. So it does in any other order
-/// (docs/verifier-proof.md).
+/// (docs/verifier-states.md).
 bool KernelCheck::proveUnits() {
   SmallVector<unsigned> order;
   unsigned unit = 0, proved = 0, moves = 0;

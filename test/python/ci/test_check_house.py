@@ -36,10 +36,23 @@ def check(tmp_path):
 
 
 def test_lines(check):
-    names = ["a.cpp", "b.h", "c.td", "d.py", "e.mlir"]
+    suffixes = [
+        ".cpp",
+        ".h",
+        ".td",
+        ".py",
+        ".mlir",
+        ".edits",
+        ".cmake",
+        ".md",
+        ".md.in",
+    ]
+    names = [f"page{suffix}" for suffix in suffixes]
     assert check("lines", {name: "\n" * 500 for name in names}) == []
-    files = {name: "\n" * 501 for name in [*names, "page.md"]}
-    assert check("lines", files) == [f"{name}:1" for name in names]
+    files = {name: "\n" * 501 for name in [*names, "data.json"]}
+    assert check("lines", files) == sorted(f"{name}:1" for name in names)
+    generated = "<!-- Made from page.md.in; edit that. -->\n" + "\n" * 600
+    assert "page.md:1" not in check("lines", {"page.md": generated})
 
 
 def test_docstrings_are_lines(check):
@@ -114,11 +127,13 @@ def test_operators_of_python_are_one_responsibility(check):
     assert check("classes", {"b.py": f"class Right:\n{functions}"}) == []
 
 
-def test_folders(check):
-    cpp = {f"lib/A/f{i}.cpp": "" for i in range(20)}
-    python = {f"lib/A/f{i}.py": "" for i in range(20)}
-    assert check("folders", cpp | python) == []
+def test_folders(check, tmp_path):
+    for suffix in (".cpp", ".h", ".td", ".py", ".mlir"):
+        assert check("folders", {f"lib/A/f{i}{suffix}": "" for i in range(20)}) == []
+    assert check("folders", {"lib/A/more.mlir": ""}) == []
     assert check("folders", {"lib/A/more.cpp": ""}) == ["lib/A:1"]
+    assert check("folders", {"lib/A/more.h": ""}) == ["lib/A:1", "lib/A:1"]
+    Path(tmp_path / "lib/A/more.h").unlink()
     passes = {f"lib/Dialect/Tile/Transforms/f{i}.cpp": "" for i in range(30)}
     assert check("folders", passes) == ["lib/A:1"]
 

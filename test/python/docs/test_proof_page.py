@@ -1,4 +1,4 @@
-"""The lemmas in docs/verifier-proof.md are numbered, and name code that exists."""
+"""The lemmas of the verifier's proof are numbered, and name code that exists."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/verifier-proof.md").read_text()
+PAGES = ["docs/verifier-proof.md", "docs/verifier-states.md"]
+PAGE = "\n".join((ROOT / page).read_text() for page in PAGES)
 LEMMAS = re.findall(
     r"^\*\*Lemma (\d+)\*\* \(.+?\)\. .+?\n\n\*Why\.\* .+?\n\n\*Where\.\* (.+?)\n\n",
     PAGE,

@@ -12,7 +12,7 @@ from support import edited_kernels
 ROOT = Path(__file__).parents[3]
 INPUTS = ROOT / "test/lit/Verifier/Inputs"
 TOOL = Path(os.environ["TILEWS_BUILD_DIR"]) / "bin/tilews-opt"
-PAGES = [ROOT / "docs/verifier.md", ROOT / "docs/verifier-proof.md"]
+PAGES = sorted((ROOT / "docs").glob("verifier*.md"))
 TEXT = "\n".join(page.read_text() for page in PAGES)
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, flags=re.M | re.S)
 
