@@ -107,7 +107,7 @@ def expert_matmul(
 #: Queries, keys, stages and threads of attention.
 ATTENTION = ((128, 128, 2, 256), (128, 64, 3, 256), (192, 128, 2, 384))
 #: Threads and elements of a block of the scan.
-SCANS = ((256, 4096), (256, 8192), (512, 8192))
+SCANS = ((256, 8192), (256, 12288), (512, 16384))
 
 
 def compile_all(target: str, examples: dict[str, Any]) -> dict[Any, Any]:

@@ -53,7 +53,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(10, stop=104)
     assert LongRun(state).next == 104
-    # Of several processes, each has done some of its own inputs.
+    # Several processes have each done some inputs of their own.
     with pytest.raises(KeyboardInterrupt):
         run(10, order=lambda n: [*n[2:4], *n[:2]], stop=105)
     assert LongRun(state).next == 105

@@ -121,6 +121,12 @@ void tilews::fillPastExtent(ImplicitLocOpBuilder &b, ReductionKind kind,
   }
 }
 
+/// Whether a reduction compares integers with their signs.
+static bool isSignedOrder(ReductionKind kind) {
+  return kind == ReductionKind::Max || kind == ReductionKind::Min ||
+         kind == ReductionKind::AbsMax || kind == ReductionKind::AbsMin;
+}
+
 static Value createAbs(ImplicitLocOpBuilder &b, Value value) {
   if (isa<FloatType>(getElementTypeOrSelf(value.getType())))
     return math::AbsFOp::create(b, value);
@@ -193,11 +199,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     SmallVector<Value> partial =
         reduceRegisters(b, op, indexer, adaptor.getSource());
     for (Value &value : partial)
-      for (const AxisDigit &digit : lanes)
-        for (int64_t bit = 1; bit < digit.extent; bit *= 2)
-          value = createCombine(
-              b, op.getKind(), value,
-              createShuffleXor(b, getTarget(), value, digit.step * bit));
+      value = reduceLanes(b, op, lanes, value);
     if (!parts.empty() &&
         failed(reduceThreads(b, op, layout, lanes, parts, threadId, partial)))
       return failure();
@@ -226,6 +228,36 @@ struct ReducePattern : TilePattern<ReduceOp> {
       slot = slot ? createCombine(b, kind, slot, value) : value;
     }
     return partial;
+  }
+
+  /// Combines the values of the lanes that differ in `lanes`, by one
+  /// instruction for a whole warp where the target has one.
+  Value reduceLanes(ImplicitLocOpBuilder &b, ReduceOp op,
+                    ArrayRef<AxisDigit> lanes, Value value) const {
+    int64_t count = 1;
+    for (const AxisDigit &digit : lanes)
+      count *= digit.extent;
+    auto type = dyn_cast<IntegerType>(value.getType());
+    if (count == TargetInfo::getWarpSize(op) && type && type.getWidth() <= 32) {
+      // Signs decide about the least and the greatest number.
+      bool isSigned = isSignedOrder(op.getKind()) && type.getWidth() > 1;
+      Value word = value;
+      if (type.getWidth() < 32)
+        word = isSigned
+                   ? arith::ExtSIOp::create(b, b.getI32Type(), word).getResult()
+                   : arith::ExtUIOp::create(b, b.getI32Type(), word);
+      word = getTarget().emitReduceLanes(b, op.getKind(), word);
+      if (word)
+        return type.getWidth() < 32
+                   ? arith::TruncIOp::create(b, type, word).getResult()
+                   : word;
+    }
+    for (const AxisDigit &digit : lanes)
+      for (int64_t bit = 1; bit < digit.extent; bit *= 2)
+        value = createCombine(
+            b, op.getKind(), value,
+            createShuffleXor(b, getTarget(), value, digit.step * bit));
+    return value;
   }
 
   /// Computes a digit of the thread's number: `threadId / step % extent`.

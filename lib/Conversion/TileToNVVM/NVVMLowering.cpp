@@ -232,6 +232,42 @@ Value NVVMLowering::emitShuffle(ImplicitLocOpBuilder &b, Value value,
   return createShuffle(b, value, lane, NVVM::ShflKind::idx);
 }
 
+static std::optional<NVVM::ReduxKind> getReduxKind(ReductionKind kind) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return NVVM::ReduxKind::ADD;
+  case ReductionKind::Max:
+  case ReductionKind::AbsMax:
+    return NVVM::ReduxKind::MAX;
+  case ReductionKind::Min:
+  case ReductionKind::AbsMin:
+    return NVVM::ReduxKind::MIN;
+  case ReductionKind::UMax:
+    return NVVM::ReduxKind::UMAX;
+  case ReductionKind::UMin:
+    return NVVM::ReduxKind::UMIN;
+  case ReductionKind::And:
+  case ReductionKind::All:
+    return NVVM::ReduxKind::AND;
+  case ReductionKind::Or:
+  case ReductionKind::Any:
+    return NVVM::ReduxKind::OR;
+  case ReductionKind::Xor:
+    return NVVM::ReduxKind::XOR;
+  default:
+    return std::nullopt;
+  }
+}
+
+Value NVVMLowering::emitReduceLanes(ImplicitLocOpBuilder &b, ReductionKind kind,
+                                    Value value) const {
+  std::optional<NVVM::ReduxKind> redux = getReduxKind(kind);
+  if (!redux)
+    return nullptr;
+  return NVVM::ReduxOp::create(b, value.getType(), value, *redux,
+                               constantI32(b, -1));
+}
+
 void NVVMLowering::emitAsyncCopy(ImplicitLocOpBuilder &b, Value dest,
                                  Value source, int64_t bytes,
                                  Value predicate) const {

@@ -36,6 +36,9 @@ public:
                              int64_t mask) const override;
   mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                           mlir::Value lane) const override;
+  mlir::Value emitReduceLanes(mlir::ImplicitLocOpBuilder &b,
+                              tile::ReductionKind kind,
+                              mlir::Value value) const override;
   mlir::Value emitMma(mlir::ImplicitLocOpBuilder &b, const MmaOperands &op,
                       mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;

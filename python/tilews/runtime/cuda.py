@@ -220,8 +220,6 @@ class CudaFunction:
             pointer = _zeros(self._device)
         dtype = _TENSOR_MAP_TYPES[tensor_map.dtype]
         swizzle = f"{tensor_map.swizzle}B" if tensor_map.swizzle else "NONE"
-        # An array of rank 1 has no strides, but the driver refuses a null pointer.
-        strides = tensor_map.strides or [0]
         encoded = _check(
             f"encoding the tensor map of argument '{tensor_map.name}'",
             driver.cuTensorMapEncodeTiled(
@@ -229,7 +227,7 @@ class CudaFunction:
                 len(tensor_map.extents),
                 pointer,
                 [driver.cuuint64_t(n) for n in tensor_map.extents],
-                [driver.cuuint64_t(n) for n in strides],
+                [driver.cuuint64_t(n) for n in tensor_map.strides],
                 [driver.cuuint32_t(n) for n in tensor_map.box],
                 [driver.cuuint32_t(n) for n in tensor_map.element_strides],
                 driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

@@ -35,7 +35,8 @@ class TensorMap:
     Attributes:
         dtype: the element type as MLIR spells it.
         extents: elements along each dimension, all positive.
-        strides: bytes from one element to the next, from the second dimension on.
+        strides: bytes from one element to the next, from the second dimension on; one
+            that is not used for a map of rank 1.
         box: elements of one transfer along each dimension.
         element_strides: every how many elements of a dimension are taken.
         swizzle: bytes that are swizzled among themselves, 0 for none.
@@ -177,4 +178,5 @@ def _fit_strides(
                 f"{recipe['dims'][dimension]}"
             )
         fitting.append(stride)
-    return fitting
+    # The driver refuses a list without strides.
+    return fitting or [_UNIT]

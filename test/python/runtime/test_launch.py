@@ -267,6 +267,21 @@ def test_tensor_maps_of_arrays_without_elements_or_rows():
     assert row.tensor_maps[0].strides == [16]
 
 
+def test_tensor_maps_of_rank_1():
+    recipe = {
+        "rank": 1,
+        "dims": [0],
+        "extents": [{"extent": [0, 0]}],
+        "strides": [],
+        "box": [64],
+        "element_strides": [1],
+    }
+    manifest = tensor_map_manifest(buffer("A", shape=("M",)), **recipe)
+    plan = Launcher(manifest).prepare([FakeArray(shape=(96,), pointer=0x1000)])
+    # The driver refuses a map without strides, also where none is used.
+    assert encode(plan) == [([96], [16], 0x1000)]
+
+
 def test_tensor_maps_with_a_window():
     recipe = {"window": {"position": 1, "size": 128}}
     launcher = Launcher(tensor_map_manifest(buffer("A"), **recipe))

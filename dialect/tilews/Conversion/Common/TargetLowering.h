@@ -110,6 +110,13 @@ public:
   virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &b,
                                   mlir::Value value,
                                   mlir::Value lane) const = 0;
+  /// Returns the combination of the 32-bit integers `value` of all lanes of the
+  /// warp, by one instruction. Null if the target has none for this kind.
+  virtual mlir::Value emitReduceLanes(mlir::ImplicitLocOpBuilder &b,
+                                      tile::ReductionKind kind,
+                                      mlir::Value value) const {
+    return nullptr;
+  }
   /// Returns `acc + lhs * rhs`, computed by one instruction of a warp. Operands
   /// are vectors of one lane's registers, in the order of the instruction's
   /// layouts.

@@ -32,6 +32,39 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
+  // Integers of a whole warp take one instruction.
+  // CHECK-LABEL: llvm.func @integers
+  // CHECK-NOT: nvvm.shfl.sync
+  // CHECK: nvvm.redux.sync umax
+  // CHECK-NOT: nvvm.shfl.sync
+  // CHECK: llvm.return
+  gpu.func @integers(%x: memref<1x1024xi32>, %r: memref<1xi32>) kernel {
+    %t = tile.load %x[0, 0] : memref<1x1024xi32> -> tensor<1x1024xi32>
+    %s = tile.reduce <umax> %t {axis = 1 : i64} : tensor<1x1024xi32> -> tensor<1xi32>
+    tile.store %s to %r[0] : tensor<1xi32> to memref<1xi32>
+    gpu.return
+  }
+
+  // Narrow integers are extended by their sign where it matters. Lanes of several rows
+  // in one warp exchange by shuffles.
+  // CHECK-LABEL: llvm.func @narrow_integers
+  // CHECK: arith.extsi %{{.*}} : i8 to i32
+  // CHECK: nvvm.redux.sync min
+  // CHECK: arith.trunci %{{.*}} : i32 to i8
+  // CHECK: nvvm.shfl.sync bfly
+  // CHECK-NOT: nvvm.redux.sync
+  // CHECK: llvm.return
+  gpu.func @narrow_integers(%x: memref<1x4096xi8>, %r: memref<1xi8>,
+                            %y: memref<32x64xi32>, %q: memref<32xi32>) kernel {
+    %t = tile.load %x[0, 0] : memref<1x4096xi8> -> tensor<1x4096xi8>
+    %s = tile.reduce <min> %t {axis = 1 : i64} : tensor<1x4096xi8> -> tensor<1xi8>
+    tile.store %s to %r[0] : tensor<1xi8> to memref<1xi8>
+    %u = tile.load %y[0, 0] : memref<32x64xi32> -> tensor<32x64xi32>
+    %v = tile.reduce <sum> %u {axis = 1 : i64} : tensor<32x64xi32> -> tensor<32xi32>
+    tile.store %v to %q[0] : tensor<32xi32> to memref<32xi32>
+    gpu.return
+  }
+
   // Registers past the extent hold the value that changes nothing.
   // CHECK-LABEL: llvm.func @ragged
   // CHECK: %[[IDENTITY:.*]] = arith.constant -0.000000e+00 : f32
