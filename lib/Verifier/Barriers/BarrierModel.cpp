@@ -26,6 +26,14 @@ void BarrierModel::forEachSlot(llvm::function_ref<void(BarrierSlot)> fn) const {
       fn({unsigned(i), slot});
 }
 
+/// Prints the places that share bytes with an access, if any.
+static void printSharing(raw_ostream &os, PlaceSet places) {
+  if (!places)
+    return;
+  os << " shares bytes with places ";
+  VectorClockRef::printPlaces(os, places);
+}
+
 void BarrierModel::print(raw_ostream &os) const {
   for (auto [task, name] : llvm::enumerate(taskNames))
     os << "task " << task << ": " << name << "\n";
@@ -39,15 +47,24 @@ void BarrierModel::print(raw_ostream &os) const {
       os << ", phases have places from " << *barrier.phasePlaces;
     os << ", unit " << barrier.unit << "\n";
   }
+  for (auto [buffer, writes] : llvm::enumerate(fills)) {
+    if (writes.size() < 2)
+      continue;
+    os << "writes to buffer " << buffer << ":\n";
+    writes.print(os);
+  }
   for (auto [number, op] : llvm::enumerate(eventOps)) {
     if (!events.contains(op))
       continue;
     const BarrierEvent &event = events.at(op);
     os << "event " << number << ": " << op->getName() << " by task "
        << getTask(op);
-    for (const PlaceAccess &access : event.accesses)
+    for (const PlaceAccess &access : event.accesses) {
       os << (access.reads ? " reads" : "") << (access.writes ? " writes" : "")
          << " buffer " << access.buffer;
+      printSharing(os, access.sharing);
+    }
+    printSharing(os, event.neighbour.sharing);
     os << "\n";
   }
 }

@@ -15,6 +15,9 @@
 #include "Verifier/Engine/SlotSymmetry.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "tile-verify-schedule"
 
 using namespace mlir;
 using namespace tilews;
@@ -30,9 +33,17 @@ SlotSymmetry::SlotSymmetry(const TaskProgram &program, const Rules &rules)
       if (int64_t number = program.getNumber(value); number >= 0)
         steps.insert(number);
     llvm::sort(slots);
+    LDBG_OS([&](raw_ostream &os) { print(os); });
   } else {
     period = 0;
   }
+}
+
+void SlotSymmetry::print(raw_ostream &os) const {
+  os << "slots of " << period << ": values";
+  for (unsigned slot : slots)
+    os << " " << slot;
+  os << ", " << steps.size() << " values between two slots";
 }
 
 bool SlotSymmetry::find() {

@@ -40,6 +40,9 @@ public:
   /// The operations that use a constant as a slot.
   llvm::ArrayRef<mlir::Operation *> getStarts() const { return starts; }
 
+  /// Prints "slots of 3: values 4 7, 2 values between two slots".
+  void print(llvm::raw_ostream &os) const;
+
 private:
   bool find();
   bool add(mlir::Value value, mlir::Operation *user);

@@ -195,3 +195,21 @@ bool FillParts::clash(unsigned a, unsigned b) const {
     return one.root || other.root || one.constant != other.constant;
   });
 }
+
+void FillParts::print(raw_ostream &os) const {
+  for (auto [number, write] : llvm::enumerate(writes)) {
+    os << "write " << number;
+    if (number < kMax)
+      os << " of task " << write.task;
+    os << " by" << (write.writers & Threads ? " threads" : "")
+       << (write.writers & CpAsync ? " cp.async" : "")
+       << (write.writers & Tma ? " TMA" : "");
+    if (write.isFresh)
+      os << ", to other bytes in each iteration";
+    os << ", overlaps";
+    for (unsigned other = 0; other < size(); ++other)
+      if (other != number && overlap(number, other))
+        os << " " << other << (clash(number, other) ? " (clash)" : "");
+    os << "\n";
+  }
+}

@@ -58,6 +58,9 @@ public:
   /// Whether there are parts, or clashes: it matters which write was made.
   bool isMixed() const { return mixed; }
 
+  /// Prints a line for each write: "write 1 of task 2 by TMA, overlaps 0 2".
+  void print(llvm::raw_ostream &os) const;
+
 private:
   /// `factor * root + constant`, of `size` elements. The root is an SSA value.
   struct Range {

@@ -43,7 +43,8 @@ void CopyOp::getInstructionCandidates(const TargetInfo &target, int64_t,
     consider(InstKind::Tma, target.hasTma(), isLoad || isStore, "TMA",
              "between global and shared memory");
   else if (rejected)
-    rejected(InstKind::Tma, "its rows are at indices, and TMA copies boxes");
+    rejected(InstKind::Tma,
+             "the rows of the copy are at indices, and TMA copies boxes");
   consider(InstKind::CpAsync, target.hasCpAsync(), isLoad, "cp.async",
            "from global to shared memory");
   candidates.push_back(InstKind::Simt);

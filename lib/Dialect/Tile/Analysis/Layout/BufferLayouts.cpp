@@ -159,7 +159,8 @@ BufferLayouts::findUnmet(const Group &group, size_t index,
   Value value = group.values[index];
   for (const BufferDemand &demand : group.demands)
     if (demand.isType && demand.value == value && !(demand.layout == layout))
-      return Misfit{demand.op, "its type has another layout", demand.layout};
+      return Misfit{demand.op, "the buffer's type has another layout",
+                    demand.layout};
   for (OpOperand &use : value.getUses()) {
     auto op = dyn_cast<LayoutOpInterface>(use.getOwner());
     if (!op)

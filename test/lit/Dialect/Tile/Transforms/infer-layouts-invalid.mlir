@@ -187,7 +187,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80">] {
   gpu.func @types(%X: memref<64x96xf16>) kernel {
     // expected-note @below {{the layout is fixed here}}
     %a = tile.alloc_shared : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg>
-    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>: its type has another layout; it wants #tile.shared<(32, 128):(1, 32)>; copy the tile to a buffer of its own}}
+    // expected-error @below {{'tile.view' op cannot use shared memory with layout #tile.shared<(64, 64):(64, 1)>: the buffer's type has another layout; it wants #tile.shared<(32, 128):(1, 32)>; copy the tile to a buffer of its own}}
     %v = tile.view %a : memref<64x64xf16, #tile.shared<(64, 64):(64, 1)>, #wg> to memref<32x128xf16, #tile.shared<(32, 128):(1, 32)>, #wg>
     gpu.return
   }
