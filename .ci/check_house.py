@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check that the code stays in rooms that a reader can survey.
 
-lines      no source, test of IR, page of docs or build file has more than 500 lines,
-           comments and docstrings included; generated pages are left out
+lines      no source, test of IR, page of docs or build file has more than 500 lines.
+           Comments and docstrings count; generated pages are left out.
 functions  no function of C++ or Python has more than 60 lines, its docstring, a page of
            the reference, left out
 classes    no class has more than 40 functions, those of bases in its file included

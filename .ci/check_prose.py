@@ -2,9 +2,11 @@
 """Check the words and the sentences of comments, docs and messages.
 
 Prints `file:line: word -> what to say instead` for each word that this project does
-without (see prose_words.py), and each sentence of a page or of a TableGen description
-that has more than 40 words. Code spans, code blocks and identifiers are not looked at,
-generated pages neither.
+without (see prose_words.py), and each sentence of a page, a comment, a docstring or a
+TableGen description that has more than 40 words. Code spans, code blocks, tables and
+identifiers are not looked at. Generated pages are not either: their sources are.
+
+Without `--only` it also checks the subjects of commits: at most 100 characters.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from prose_words import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 MAX_WORDS = 40
+MAX_SUBJECT = 100
+#: The subjects of later commits are checked.
+FIRST_COMMIT = "448f4ee2"
 #: Reports of measurements; this lint, which names the words; licenses.
 _EXEMPT = re.compile(
     r"^(benchmarks/results/|\.ci/prose_words\.py|test/python/ci/|LICENSE)"
@@ -59,7 +64,7 @@ def check(path: Path, name: str, shown: str) -> Iterator[tuple[int, str]]:
             for match in rule.find(text, name):
                 line = paragraph.line_at(match.start())
                 yield line, f"{shown}:{line}: {match[0].strip()} -> {rule.say}"
-        if paragraph.is_doc:
+        if not paragraph.is_message:
             for start, sentence in sentences(text):
                 if (count := count_words(sentence)) > MAX_WORDS:
                     line = paragraph.line_at(start)
@@ -105,6 +110,24 @@ def select(only: list[str]) -> list[Path]:
     return [path for path in files if path.is_file() and not path.is_symlink()]
 
 
+def long_subjects(folder: Path, first: str = FIRST_COMMIT) -> Iterator[str]:
+    """A finding for each commit since `first` whose subject is too long.
+
+    A shallow clone has the newest of them only.
+    """
+    command = ["git", "log", "--format=%H %s"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    for line in result.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        if commit.startswith(first):
+            return
+        if len(subject) > MAX_SUBJECT:
+            yield (
+                f"{commit[:10]}: subject of {len(subject)} characters: '{subject}' -> "
+                f"at most {MAX_SUBJECT}"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -125,6 +148,10 @@ def main() -> None:
         counts[shown] = len(found)
         if not options.count:
             print(*(line for _, line in found), sep="\n", end="\n" * bool(found))
+    if not options.only:
+        found = list(long_subjects(ROOT))
+        total += len(found)
+        print(*found, sep="\n", end="\n" * bool(found))
     if options.count:
         for shown, count in sorted(counts.items(), key=lambda item: -item[1]):
             if count:

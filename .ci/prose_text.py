@@ -22,11 +22,12 @@ CODE = "\N{DOTTED SQUARE}"
 class Paragraph:
     """Lines of prose that belong together, with the line number of each.
 
-    `is_doc` holds for text of a page: its sentences must be short.
+    `is_message` holds for a string that a program prints or compares. Sentences of all
+    other prose (pages, descriptions, comments, docstrings) must be short.
     """
 
     lines: list[tuple[int, str]]
-    is_doc: bool = False
+    is_message: bool = False
 
     @property
     def text(self) -> str:
@@ -63,22 +64,28 @@ def _hide_code(text: str) -> str:
     return _LINK_TARGETS.sub(_space, text)
 
 
-def _paragraphs(text: str, first: int, is_doc: bool = False) -> Iterator[Paragraph]:
+#: What begins an item or a title: a mark, a number, or `:param`; not ":class:`X`".
+_STARTS = re.compile(rf"([*+-]|\d+[.)]|#+|\||:(?!\w+:{CODE})\w+|\w+:$) ?")
+#: A row of a table that is laid out with spaces: a wide gap after a word.
+_COLUMNS = re.compile(r"\w.*?[^.!?:]   +\S")
+
+
+def _paragraphs(text: str, first: int, is_message: bool = False) -> Iterator[Paragraph]:
     """Paragraphs of text that starts on line `first`, such as a comment."""
     current: list[tuple[int, str]] = []
     for number, line in enumerate(_hide_code(text).split("\n"), first):
         stripped = line.strip()
-        starts = re.match(r"([*+-]|\d+[.)]|#+|\||:\w+|\w+:$) ?", stripped)
+        starts = _STARTS.match(stripped) or _COLUMNS.match(stripped)
         if (not stripped or starts) and current:
-            yield Paragraph(current, is_doc)
+            yield Paragraph(current, is_message)
             current = []
         if stripped.startswith("|"):
             for cell in stripped.strip("|").split("|"):
-                yield Paragraph([(number, cell.strip())], is_doc)
+                yield Paragraph([(number, cell.strip())], is_message)
         elif stripped:
             current.append((number, stripped))
     if current:
-        yield Paragraph(current, is_doc)
+        yield Paragraph(current, is_message)
 
 
 # --- Markdown -----------------------------------------------------------------
@@ -105,7 +112,7 @@ def markdown(text: str, first: int = 1) -> Iterator[Paragraph]:
         elif line.strip():
             in_block = False
         was_blank = not line.strip()
-    yield from _paragraphs("\n".join(lines), first, is_doc=True)
+    yield from _paragraphs("\n".join(lines), first)
 
 
 # --- C++ and TableGen ---------------------------------------------------------
@@ -145,7 +152,8 @@ def _cpp_string(match: str, number: int) -> Iterator[Paragraph]:
         said = " ".join(" ".join(parts).replace("\\n", "  ").split())
         lines.append((number + i, said))
     if any(" " in said for _, said in lines) or len(lines) > 1:
-        yield Paragraph([(n, _SPANS.sub(_blank, s)) for n, s in lines if s])
+        said = [(n, _SPANS.sub(_blank, s)) for n, s in lines if s]
+        yield Paragraph(said, is_message=True)
 
 
 def cpp(text: str, tablegen: bool = False, first: int = 1) -> Iterator[Paragraph]:
@@ -248,7 +256,7 @@ def _documentation(nodes: list[ast.AST]) -> set[int]:
 
 
 def _docstring(text: str, first: int) -> Iterator[Paragraph]:
-    """Prose of a docstring: without doctests and what follows `::`."""
+    """Prose of a docstring: without doctests, examples and what follows `::`."""
     lines, in_code, margin = text.split("\n"), False, 0
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -256,7 +264,7 @@ def _docstring(text: str, first: int) -> Iterator[Paragraph]:
             in_code = False
         if in_code or line.lstrip().startswith(">>>"):
             lines[i] = ""
-        elif line.rstrip().endswith("::"):
+        elif line.rstrip().endswith("::") or line.strip() in ("Example:", "Examples:"):
             in_code, margin = True, indent
     yield from _paragraphs("\n".join(lines), first)
 
@@ -293,12 +301,14 @@ def _message(text: str, number: int) -> Iterator[Paragraph]:
         return
     if "\n" in text and _NOT_PROSE.search(text):
         return
-    yield from _paragraphs(text, number)
+    yield from _paragraphs(text, number, is_message=True)
 
 
 # --- Files --------------------------------------------------------------------
 
 _HASHED = {".cmake", ".yaml", ".yml", ".toml", ".sh", ".cfg"}
+_HASHED_NAMES = {"CMakeLists.txt", "Makefile", "CODEOWNERS", ".clang-tidy"}
+_HASHED_NAMES |= {".clang-format", ".gitignore", ".git-blame-ignore-revs"}
 
 
 def read(path: Path) -> Iterator[Paragraph]:
@@ -310,13 +320,15 @@ def read(path: Path) -> Iterator[Paragraph]:
     suffix = path.suffix
     if path.name.endswith(".md.in") or suffix == ".md":
         yield from markdown(text)
-    elif suffix in {".cpp", ".h", ".mlir", ".edits"}:
+    elif suffix in {".cpp", ".h", ".mlir", ".edits"} or path.name.endswith(".h.in"):
         yield from cpp(text)
     elif suffix == ".td":
         yield from cpp(text, tablegen=True)
-    elif suffix == ".py":
+    elif suffix in {".py", ".pyi"}:
         yield from python(text)
-    elif suffix in _HASHED or path.name in {"CMakeLists.txt", "Makefile"}:
+    elif (
+        suffix in _HASHED or path.name in _HASHED_NAMES or path.name.endswith(".py.in")
+    ):
         yield from hash_comments(text)
     elif not suffix and text.startswith("#!/bin/"):
         yield from hash_comments(text)

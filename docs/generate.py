@@ -1,12 +1,11 @@
 """Writes the generated pages; `make docs` runs this.
 
-docs/dialect.md and docs/passes.md come from the .td files, the pipelines in passes.md
-and all of docs/pipeline.md (pipeline.py) from the compiler, docs/debugging.md from the
-output of the tools (debugging.py), the tutorial and the cookbook from that of their
-programs (programs.py), docs/reference from the docstrings of
-tilews.language (reference.py), and docs/timeline.svg from the simulator
-(timeline.py). The errors in the tables of docs/rationale.md come from the tests of the
-verifier.
+docs/dialect.md and docs/passes.md come from the .td files; the pipelines in passes.md
+and all of docs/pipeline.md (pipeline.py) from the compiler. docs/debugging.md comes
+from the output of the tools (debugging.py), the tutorial and the cookbook from that of
+their programs (programs.py). docs/reference comes from the docstrings of
+tilews.language (reference.py), docs/timeline.svg from the simulator (timeline.py). The
+errors in the tables of docs/rationale.md come from the tests of the verifier.
 """
 
 import argparse

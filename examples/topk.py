@@ -1,10 +1,10 @@
 """The k largest elements of each row, and their places, in descending order.
 
-A block selects the elements of a row by their bits, 11 at a time (radix select): it
-counts how many candidates have each digit, keeps those above the digit of the k-th
-largest, and goes on with those that have it. Only the k that are left are sorted. Runs
-on the GPU if there is one, else on the CPU by the reference interpreter. Compares the
-result with numpy.
+A block selects the elements of a row by their bits, 11 at a time (radix select). It
+counts how many candidates have each digit, and keeps those above the digit of the k-th
+largest. It goes on with those that have this digit. Only the k that are left are
+sorted. Runs on the GPU if there is one, else on the CPU by the reference interpreter.
+Compares the result with numpy.
 """
 
 import numpy as np

@@ -20,13 +20,13 @@
 // conflicting accesses, the run fails whatever their order (AccessCheck.cpp).
 //
 // Updates within a phase commute, because all arrivals and bytes of the phase
-// are needed to complete it, and the last one completes it. There are three
-// exceptions, and MBarrier finds a run with one of them to be irregular:
-// arrivals are complete while more bytes have landed than are expected; bytes
-// are expected after the last arrival; or they are expected by an agent that
-// does not arrive afterwards. No order of the updates of a regular run is
-// irregular. After an irregular run the search starts again, and takes all
-// updates of a barrier to be dependent.
+// are needed to complete it, and the last one completes it. MBarrier finds a
+// run to be irregular if it has one of three exceptions. Arrivals are complete
+// while more bytes have landed than are expected. Bytes are expected after the
+// last arrival. Or they are expected by an agent that does not arrive
+// afterwards. No order of the updates of a regular run is irregular. After an
+// irregular run the search starts again, and takes all updates of a barrier to
+// be dependent.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Translates a kernel once, before any block runs. SSA values get slots in a
-// frame, operations get the handler of their name, and everything that depends
+// frame, and operations get the handler of their name. Everything that depends
 // on the operation alone is computed here: element types, constants, and the
 // addresses at which a layout places the elements of a shared buffer. What the
 // simulator cannot run is an error here, with the place of the operation:

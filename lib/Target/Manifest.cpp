@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes the launch manifest, a JSON object that says how to call a kernel: its
-// arguments as the user passes them, the parameters as the GPU takes them, the
-// recipe of each tensor map, the grid as an expression of the parameters, and
-// shared memory and registers. For example the parameter
+// Writes the launch manifest, a JSON object that says how to call a kernel. It
+// has the arguments as the user passes them, the parameters as the GPU takes
+// them, and the recipe of each tensor map. It also has the grid as an
+// expression of the parameters, shared memory and registers. For example the
+// parameter
 //
 //   {"kind": "extent", "dtype": "i32", "argument": 0, "dimension": 1}
 //

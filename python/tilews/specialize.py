@@ -1,11 +1,11 @@
 """Specialization: from the arguments of a call to all that a kernel is compiled for.
 
 A :class:`Specializer` binds the arguments of a call to the parameters, and fixes what
-the compiled kernel depends on: the values of constexpr parameters, element types, the
-extents that are given by name, and a divisor of the innermost extent of each array. A
-kernel ``f(A: tl.Tensor["M, K", "T"], BM: tl.constexpr)``, called as
-``f(a, BM=64, K=512)`` with a row-major array ``a`` of 300 x 512 elements of f16, is
-specialized to ``A: ?x512xf16``, K divisible by 16, and ``BM = 64``; calls with other
+the compiled kernel depends on. These are the values of constexpr parameters, element
+types, the extents that are given by name, and a divisor of the innermost extent of each
+array. A kernel ``f(A: tl.Tensor["M, K", "T"], BM: tl.constexpr)``, called as ``f(a,
+BM=64, K=512)`` with a row-major array ``a`` of 300 x 512 elements of f16, is
+specialized to ``A: ?x512xf16``, K divisible by 16, and ``BM = 64``. Calls with other
 extents ``M`` share the compiled kernel.
 """
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A descriptor is compared with the PTX ISA in two ways: its bits with the
-// table in "Matrix Descriptor Format", and the addresses that it describes, by
-// the canonical layouts in "Strides", with the layout of the buffer, element by
-// element.
+// table in "Matrix Descriptor Format", and the addresses that it describes with
+// the layout of the buffer, element by element. The canonical layouts in
+// "Strides" say which addresses these are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +87,7 @@ std::string getError(const WgmmaOperand &operand) {
 
 // PTX ISA, "Matrix Descriptor Format": bits 16-29 are the leading dimension
 // byte offset, bits 32-45 the stride dimension byte offset, both in units of 16
-// bytes; bits 62-63 are the swizzle: 0 none, 1 128 bytes, 2 64 bytes, 3 32
+// bytes. Bits 62-63 are the swizzle: 0 none, 1 128 bytes, 2 64 bytes, 3 32
 // bytes.
 TEST(WgmmaDescriptorTest, BitsAreThoseOfThePtxIsa) {
   for (auto [span, mode] :

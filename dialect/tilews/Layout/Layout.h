@@ -175,7 +175,7 @@ public:
   /// `permutation[i]`.
   FragmentLayout transpose(llvm::ArrayRef<int64_t> permutation) const;
   /// The layout in which every register keeps its element when the elements of
-  /// a fragment of shape `from`, numbered row by row, get shape `to`; none if
+  /// a fragment of shape `from`, numbered row by row, get shape `to`. None if
   /// modes of `from` do not divide the extents of `to`, or reach past `from`.
   std::optional<FragmentLayout> reshape(llvm::ArrayRef<int64_t> from,
                                         llvm::ArrayRef<int64_t> to) const;

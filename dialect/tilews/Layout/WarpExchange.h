@@ -39,11 +39,12 @@ struct RegisterDigit {
 /// numbered in bits where they take part in the exchange:
 ///
 /// * a *pick* selects among the registers by a digit of the warp's number;
-/// * a *bit move* takes a bit from the register's number in the source
-///   (`sourceRegister`) to the lane's number in the result (`destLane`), or
-///   from the lane's number in the source (`sourceLane`) to the register's
-///   number in the result (`destRegister`), or both at once in opposite
-///   directions. Numbers that take no part are 0.
+/// * a *bit move* exchanges bits of the numbers of registers and lanes. It
+///   takes a bit from the register's number in the source (`sourceRegister`) to
+///   the lane's number in the result (`destLane`), or from the lane's number in
+///   the source (`sourceLane`) to the register's number in the result
+///   (`destRegister`). It can also do both at once. Numbers that take no part
+///   are 0.
 ///
 /// Each bit move that `takesRound` has a bit `r` of the round's number; r = 0
 /// for the others. Lane `l` of the result reads from the lane whose bit

@@ -7,8 +7,8 @@
 //
 // Sets of places for each task, to which accesses add and synchronization
 // points subtract. To keep the number of states small, a set is restricted to
-// the places that a later step checks: unsynchronized reads matter only where
-// the task writes, unsynchronized writes only where it reads, and both
+// the places that a later step checks. Unsynchronized reads matter only where
+// the task writes, and unsynchronized writes only where it reads. Both matter
 // everywhere if a single thread of the task may arrive for all of them.
 //
 //===----------------------------------------------------------------------===//

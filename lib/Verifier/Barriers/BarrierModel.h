@@ -41,6 +41,10 @@ struct PlaceAccess {
 };
 
 /// An operation of a kernel with barriers that changes the state.
+///
+/// Example: `tile.copy %A[%k] to %a signals(%full[%s]) {tile.inst = tma}`, where
+/// %a is slot %s of a buffer, has the executor `Tma` and one access, which
+/// writes the version %s. Its bytes are counted by slot %s of barrier %full.
 struct BarrierEvent {
   /// What performs an access. TMA and wgmma access memory through the
   /// asynchronous proxy.
@@ -82,10 +86,10 @@ struct BarrierEvent {
 ///     tile.role @load { ... }
 ///     tile.role @math { ... }
 ///
-/// has the tasks 0 (the kernel), 1 (@load) and 2 (@math), the places 0 and 1
-/// (the versions of %a), the barriers 0 (%full, @math waits) and 1 (%empty,
-/// @load waits) with four slots in all, and one unit if the same slot numbers
-/// are used for all three.
+/// has the tasks 0 (the kernel), 1 (@load) and 2 (@math), and the places 0 and
+/// 1 (the versions of %a). It has the barriers 0 (%full, @math waits) and 1
+/// (%empty, @load waits) with four slots in all. It has one unit if the same
+/// slot numbers are used for all three.
 struct BarrierModel {
   struct Barrier {
     MBarrierOp op;

@@ -14,9 +14,9 @@ namespace tilews::verifier {
 
 /// The events that are selected: all of a kernel, or those of one unit.
 ///
-/// Example: with the units {%a, %fullA, %emptyA} and {%b, %fullB, %emptyB},
+/// Example: let the units be {%a, %fullA, %emptyA} and {%b, %fullB, %emptyB}.
 /// `select(0, /*isLean=*/true)` keeps a `tile.gemm` that reads %a and %b as an
-/// event that reads %a, drops the arrivals at %fullB, and numbers the phase
+/// event that reads %a. It drops the arrivals at %fullB, and numbers the phase
 /// bits of %fullA and %emptyA only.
 class BarrierSelection {
 public:

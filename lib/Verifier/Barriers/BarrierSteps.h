@@ -16,9 +16,9 @@ namespace tilews::verifier {
 /// at which the threads of a task, block or cluster synchronize.
 ///
 /// Example: `tile.mbarrier_arrive %full[%s] {by = #tile.agents<thread>}` with
-/// %s = 1 adds 1 to the arrivals of slot 1, and joins into the slot's clock
-/// what the task's clock contains, without reads and writes that other threads
-/// of the task may still do: one thread arrives for itself only.
+/// %s = 1 adds 1 to the arrivals of slot 1, and joins the task's clock into the
+/// slot's. Reads and writes that other threads of the task may still do are
+/// left out: one thread arrives for itself only.
 class BarrierSteps {
 public:
   BarrierSteps(const BarrierModel &model, const BarrierSelection &selection,

@@ -9,8 +9,8 @@
 // it, whether an asynchronous unit does, whether it is used through tile.slot,
 // and the constant regions that operations name. A second walk over the
 // allocations then gives places to those that barriers have to order: one place
-// for each version, or, if all named regions of a buffer without versions are
-// disjoint, one for each region and one for the rest.
+// for each version. If all named regions of a buffer without versions are
+// disjoint, each region has a place, and the rest has one.
 //
 //===----------------------------------------------------------------------===//
 

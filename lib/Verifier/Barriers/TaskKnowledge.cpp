@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The clocks follow the happens-before relation of releases and acquires: an
+// The clocks follow the happens-before relation of releases and acquires. An
 // arrival joins a part of its task's clock into that of the slot
-// (BarrierSteps), the completion of a phase moves the slot's clock on, a wait
-// joins it into its task's. A new access clears its bits in all other clocks.
+// (BarrierSteps). The completion of a phase moves the slot's clock on, and a
+// wait joins it into its task's. A new access clears its bits in all other
+// clocks.
 //
 // Clearing further bits is sound at any time: it can only make more accesses
 // look unordered or unfenced. It never changes control flow, because a wait

@@ -42,6 +42,9 @@ struct SlotAccess {
 };
 
 /// An operation of a kernel with channels that changes the state.
+///
+/// Example: `tile.wait %c[%p]` is a step of channel %c without accesses. A
+/// `tile.gemm` of slots of two buffers of %c has two accesses, which read.
 struct ChannelEvent {
   /// The index in `ChannelModel::eventOps`.
   unsigned number;
@@ -68,9 +71,9 @@ struct ChannelEvent {
 ///     tile.role @load { ... }
 ///     tile.role @math { ... }
 ///
-/// makes the tasks 0 (the kernel), 1 (@load) and 2 (@math), channel 0 of depth
-/// 2 with the buffer 0 and the consumers {2}, and an event for each operation
-/// on %c, and for each access to a slot of %a.
+/// makes the tasks 0 (the kernel), 1 (@load) and 2 (@math), and channel 0 of
+/// depth 2 with the buffer 0 and the consumers {2}. Each operation on %c, and
+/// each access to a slot of %a, is an event.
 struct ChannelModel {
   struct Channel {
     ChannelOp op;

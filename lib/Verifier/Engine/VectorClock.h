@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A vector clock (Mattern, "Virtual Time and Global States of Distributed
-// Systems", 1989; Fidge, "Timestamps in Message-Passing Systems That Preserve
-// the Partial Ordering", 1988) holds, for each process, how many of its events
-// happen-before the next event of the clock's owner. Race detectors compare it
-// with the times of earlier accesses: FastTrack (Flanagan and Freund, PLDI
-// 2009) keeps the time of the last write to a variable, and those of the reads
-// since.
+// A vector clock holds, for each process, how many of its events happen-before
+// the next event of the clock's owner (Mattern, "Virtual Time and Global States
+// of Distributed Systems", 1989; Fidge, "Timestamps in Message-Passing
+// Systems", 1988). Race detectors compare it with the times of earlier
+// accesses: FastTrack (Flanagan and Freund, PLDI 2009) keeps the time of the
+// last write to a variable, and those of the reads since.
 //
 // A verifier cannot count: a loop of unknown length must come back to a state
 // that it has been in. It need not count either, because only the last access

@@ -14,6 +14,14 @@
 namespace tilews::verifier {
 
 /// Finds the loops that may run together from where a path stands.
+///
+/// Example: from the wait and the acquire for one channel in
+///
+///     role @load: for i = 0 to n step 1: acquire, commit
+///     role @math: for j = 0 to 2 * n step 2: wait, release
+///
+/// `find` returns the group of both loops, which have n iterations each. @load
+/// has the leader, and the variable of @math's loop is 2 * i.
 class LoopMatching {
 public:
   LoopMatching(ProofContext &context, const PathValues &values,

@@ -16,6 +16,9 @@
 namespace tilews::verifier {
 
 /// The bounds of a sum, both included; INT64_MIN and INT64_MAX are infinite.
+///
+/// Example: if n is in [1, infinity], then 2 * n - 8 is in [-6, infinity], and
+/// -n in [-infinity, -1].
 struct Interval {
   int64_t low = INT64_MIN, high = INT64_MAX;
 

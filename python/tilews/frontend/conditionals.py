@@ -1,10 +1,10 @@
 """Run-time conditionals: ``scf.if`` whose results are found by comparing the branches.
 
 Both branches are built with copies of the local names. Afterwards each name that a
-branch has changed is merged, as a phi node merges values in SSA form: equal Python
-values stay Python values, values of the kernel are yielded by both branches, and a
-name that cannot be merged becomes :class:`~.merging.Undefined` with the reason, which
-is reported only if the name is used. For example::
+branch has changed is merged, as a phi node merges values in SSA form. Equal Python
+values stay Python values, and values of the kernel are yielded by both branches. A name
+that cannot be merged becomes :class:`~.merging.Undefined` with the reason, which is
+reported only if the name is used. For example::
 
     if n > 0:          %x = scf.if %c -> (i32) {
         x = a            scf.yield %a : i32

@@ -195,8 +195,8 @@ def _nothing_is_unordered(mutant: Mutant) -> bool:
 
     The analysis that places barriers (`--tile-insert-barriers`) was run on the mutant.
     The only barriers that it adds are between stores of tiles that do not overlap.
-    Premises: the changed operation is a `tile.barrier`; each added barrier precedes a
-    `tile.store` to an argument of the kernel that no other operation accesses; the
+    Premises: the changed operation is a `tile.barrier`. Each added barrier precedes a
+    `tile.store` to an argument of the kernel that no other operation accesses. The
     offset of that store is a multiple of the tile's extent times a loop's induction
     variable, or times the quotient and the remainder of that variable.
     """

@@ -22,8 +22,8 @@ The fault is in the contents of a tile. After `--tile-lower-channels` no transac
 says which contents a slot should have; only conflicting accesses can be checked. In the
 form with barriers, this counts results with other values, and reads of a buffer to
 which nothing was written. In the form with channels, it counts results with other
-values after a change of guards or numbers of iterations, with which the transactions
-are right, and after a change of which slot is read among those that the role holds.""",
+values after two kinds of changes: of guards or numbers of iterations, with which the
+transactions are right, and of which slot is read among those that the role holds.""",
     "bounds": """\
 A scalar is read from beyond the extents of its memory. The verifier assumes that such a
 read returns some number.""",

@@ -409,8 +409,8 @@ def _nobody_waits_any_more(mutant: Mutant) -> bool:
     release is given, its role has waited for the last fill, so all waits for releases
     are over. From then on the number of releases and their slots do not matter.
     Premises: after each wait for the barrier its role signals another barrier, in the
-    same block; the releasing role waits for that other barrier only before the release;
-    these waits are for fills, because a wait for a release returns at first without any
+    same block. The releasing role waits for that other barrier only before the release.
+    These waits are for fills, because a wait for a release returns at first without any
     signal. The original is right, so the numbers of signals and waits agree.
     """
     op = mutant.op
@@ -438,8 +438,8 @@ def _slots_are_free_at_first(mutant: Mutant) -> bool:
 
     The first waits for releases, one for each slot, return at once. So their places do
     not matter, and they can be left out. Premises: neither this wait nor an earlier one
-    of the role for the same barrier is in a loop; there are at most as many of them as
-    slots; the wait does not move after a signal of its role, which may fill the slot.
+    of the role for the same barrier is in a loop. There are at most as many of them as
+    slots. The wait does not move after a signal of its role, which may fill the slot.
     """
     names = ("drop", "duplicate", "move-earlier", "move-later")
     if mutant.mutation not in names or not _finds_a_free_slot(mutant.op):

@@ -43,10 +43,10 @@ class RunOptions(TypedDict, total=False):
 
     Attributes:
         policy: Which of several possible steps comes next. ``"earliest"`` (the default)
-            completes asynchronous operations at once, ``"latest"`` completes them when
-            no other step is possible, ``"random"`` draws a step, ``"worst"`` tries
-            one possibility after the other, and ``"exhaustive"`` tries all that differ
-            in more than the order of independent steps.
+            completes asynchronous operations at once, and ``"latest"`` when no other
+            step is possible. ``"random"`` draws a step. ``"worst"`` tries one
+            possibility after the other, and ``"exhaustive"`` all that differ in more
+            than the order of independent steps.
         seed: Seed of ``"random"``; 0 by default.
         runs: Runs of each block under ``"worst"`` and ``"exhaustive"``; 1000 by
             default. It is an error if ``"exhaustive"`` would need more.

@@ -1,5 +1,6 @@
 """The lint of words and sentences: what it finds, and what it leaves alone."""
 
+import importlib
 import subprocess
 import sys
 import time
@@ -198,7 +199,10 @@ def test_lit_tests(find):
     assert find(source, "a.mlir") == [(2, "turn")]
 
 
-@pytest.mark.parametrize("name", ["CMakeLists.txt", "a.cmake", "b.yml", "c.toml"])
+HASHED = ["CMakeLists.txt", "a.cmake", "b.yml", "c.toml", "CODEOWNERS", ".clang-tidy"]
+
+
+@pytest.mark.parametrize("name", [*HASHED, "lit.cfg.py.in"])
 def test_files_with_hash_comments(find, name):
     assert find("set(x behind) # a turn\n# behind\n", name) == [
         (1, "turn"),
@@ -218,9 +222,29 @@ def test_each_cell_and_each_item_is_a_sentence(find):
     assert find(f"* {words}\n* {words}\n\n| {words} | {words} |\n") == []
 
 
-def test_sentences_of_comments_may_be_long(find):
+def test_sentences_of_comments_are_short(find):
+    half = " ".join(["word"] * 21)
+    assert find(f"// {half}\n//\n// {half}\n", "a.cpp") == []
+    assert [line for line, _ in find(f"// {half}\n// {half}\n", "a.cpp")] == [1]
+    assert [line for line, _ in find(f"# {half}\n# {half}\n", "a.cmake")] == [1]
+    docstring = f'"""{half}\n{half}"""\n'
+    assert [line for line, _ in find(docstring, "a.py")] == [1]
+    assert [line for line, _ in find(docstring, "a.pyi")] == [1]
+    item = f'"""Text.\n\n    x: {half}\n    :class:`Y` {half}\n"""\n'
+    assert [line for line, _ in find(item, "a.py")] == [3]
+
+
+def test_messages_tables_and_examples_have_no_sentences(find):
     words = " ".join(["word"] * 60)
-    assert find(f"// {words}\n", "a.cpp") == []
+    assert find(f'emitError("{words}");\n', "a.cpp") == []
+    assert find(f'raise ValueError("{words}")\n', "a.py") == []
+    row = f"// a    {' '.join(['word'] * 25)}\n"
+    assert find(row * 2, "a.cpp") == []
+    assert find(f'"""Text.\n\nExample:\n    {words}\n"""\n', "a.py") == []
+
+
+def test_descriptions_have_short_sentences(find):
+    words = " ".join(["word"] * 60)
     description = f'let summary = "x";\nlet description = [{{\n{words}\n}}];\n'
     assert [line for line, _ in find(description, "a.td")] == [3]
 
@@ -240,6 +264,26 @@ def test_layout_algebra_in_a_checkout_has_products(tmp_path):
     folder.mkdir(parents=True)
     (folder / "Divide.cpp").write_text("// The product of A and B.\n")
     assert run("--only", "lib", cwd=tmp_path).returncode == 0
+
+
+def test_subjects_of_new_commits_are_short(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    check_prose = importlib.import_module("check_prose")
+
+    def git(*arguments) -> str:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        command = ["git", *identity, *arguments]
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        return done.stdout.decode().strip()
+
+    git("init", "-q")
+    for subject in ("x" * 101, "old " + "x" * 97, "y" * 101, "z" * 100):
+        git("commit", "-q", "--allow-empty", "-m", subject)
+    first = git("rev-parse", "HEAD~2")
+    found = list(check_prose.long_subjects(tmp_path, first))
+    assert len(found) == 1 and "subject of 101 characters: 'yyy" in found[0]
+    # A shallow clone does not have the first commit.
+    assert len(list(check_prose.long_subjects(tmp_path, "0" * 40))) == 3
 
 
 def test_paths(tmp_path):

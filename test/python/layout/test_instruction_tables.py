@@ -52,7 +52,7 @@ def test_matrix_8x8_feeds_mma():
 @pytest.mark.parametrize("matrices", [1, 2])
 def test_matrix_16x16(matrices):
     """PTX ISA, ldmatrix .m16n16 .trans .b8, in the form of CUTLASS's traits of
-    SM100_U8x8_LDSM_T and U8x16: both sides are layouts to bits, the source's of 16
+    SM100_U8x8_LDSM_T and U8x16. Both sides are layouts to bits, the source's of 16
     bytes a lane, so that a bit identifies a lane's row and a thread's byte."""
     transfer = L.matrix_16x16(matrices)
     source = L.Layout(f"((2,2,4,{matrices}),16):((16,128,32,256),1)")  # in bytes
@@ -95,7 +95,7 @@ def test_transfers_move_each_element_once(transfer):
 
 def test_mma_sp_operands():
     """PTX ISA, sparse mma.m16n8k32 (.f16), m16n8k64 (.s8) and m16n8k16 (.tf32): the
-    packed left operand is that of the dense instruction of half the K; b_i lies in row
+    packed left operand is that of the dense instruction of half the K. b_i lies in row
     p * (lane % 4) + i % p + 4 * p * (i / p), column lane / 4, with p elements a
     register."""
     for bits in (8, 16, 32):
@@ -108,9 +108,10 @@ def test_mma_sp_operands():
 
 
 def metadata_of_two_rows(lane, field):
-    """PTX ISA, sparse mma.m16n8k32 with .f16, and m16n8k16 with .tf32: thread 2 * s or
-    2 * s + 1 of a group of four, for the selector s, has bits 0 to 15 for row `group`
-    and bits 16 to 31 for row `group + 8`, the even one of the lower half of K."""
+    """PTX ISA, sparse mma.m16n8k32 with .f16, and m16n8k16 with .tf32: for the selector
+    s, threads 2 * s and 2 * s + 1 of a group of four have the metadata. Each has bits 0
+    to 15 for row `group` and bits 16 to 31 for row `group + 8`, the even one of the
+    lower half of K."""
     group, half = lane // 4, lane % 2
     return group + 8 * (field // 4), 4 * half + field % 4
 
@@ -163,7 +164,7 @@ SMFMAC_B = {
 @pytest.mark.parametrize("size, k, bits", SMFMAC_B)
 def test_smfmac(size, k, bits):
     """AMD CDNA4 ISA, 7.5.1: a lane holds 16 bytes of B for each v0 (or v4) of the
-    tables, and of A the two of each four that are kept; index e of its register, two
+    tables, and of A the two of each four that are kept. Index e of its register, two
     bits, is that of element e of A."""
     sparse = L.smfmac(size, k, bits)
     run = 128 // bits

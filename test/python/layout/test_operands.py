@@ -135,7 +135,7 @@ def test_wgmma_register_operand(bits, formula):
 def test_mfma(size, k):
     """AMD matrix instruction calculator, for one block: A[i][k] lies in lane
     i + size * (k / e), element k % e, with e = K * size / 64 elements a lane, B[k][j]
-    likewise; D[i][j] in lane j + size * ((i / 4) % (64 / size)), register i % 4 +
+    likewise. D[i][j] lies in lane j + size * ((i / 4) % (64 / size)), register i % 4 +
     4 * (i / (4 * 64 / size))."""
     mma = L.mfma(size, k)
     each = k * size // 64

@@ -7,7 +7,7 @@
 //
 // Translates operations to the vocabulary of the layout library, which knows no
 // IR. A wgmma descriptor needs the layout of a buffer, its K dimension, and the
-// extents of the instruction; TMA boxes need the layout, the static region in
+// extents of the instruction. TMA boxes need the layout, the static region in
 // shared memory, and the dimension of the global buffer that each dimension of
 // the region follows.
 //

@@ -10,10 +10,10 @@
 // An Effective Scheduling Technique for VLIW Machines", 1988). Here the
 // versions are slots of a channel.
 //
-// The pass makes channels of the plans of `--tile-plan-pipeline`, in four
-// steps: check the plans of all loops of a kernel, group their buffers into
-// channels (ChannelBuffers.cpp), rewrite each loop into a producing and a
-// consuming half (SplitProducers.cpp), and let code after the loops read the
+// The pass makes channels of the plans of `--tile-plan-pipeline`. It checks the
+// plans of all loops of a kernel, and groups their buffers into channels
+// (ChannelBuffers.cpp). It then rewrites each loop into a producing and a
+// consuming half (SplitProducers.cpp), and lets code after the loops read the
 // last version. Several loops may share a buffer. They then share its channel:
 // the cursors are values that are carried from loop to loop, through all
 // regions between them, so slots and phases count the transactions of the whole

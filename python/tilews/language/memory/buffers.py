@@ -76,12 +76,12 @@ def alloc_shared(
         shape: static extents.
         dtype: the element type.
         alignment: in bytes, a power of two.
-        layout: the places of the elements, which the compiler then has to use: a name
-            (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
+        layout: the places of the elements, which the compiler then has to use. It is a
+            name (``swizzle_128B``, ``swizzle_64B``, ``swizzle_32B``, ``linear``,
             ``padded``, ``cdna_xor``), shape:stride text in elements, a layout of
-            :mod:`tilews.layout`, the text of a ``#tile.shared``, or a function from
-            coordinates to an offset in elements; in bytes for elements of 4 bits. If
-            the buffer gets several versions, each has the layout.
+            :mod:`tilews.layout`, or the text of a ``#tile.shared``. It may also be a
+            function from coordinates to an offset in elements; in bytes for elements of
+            4 bits. If the buffer gets several versions, each has the layout.
         versions: the number of versions, along a new leading dimension, for the slots
             of a :func:`channel`; each has the layout.
 

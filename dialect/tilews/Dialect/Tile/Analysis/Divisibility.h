@@ -47,11 +47,12 @@ public:
   int64_t getAlignment(mlir::Value buffer,
                        llvm::ArrayRef<mlir::OpFoldResult> offsets);
 
-  /// Returns the largest power of two `v` with `v` elements in at most 16 bytes
-  /// for which each run of `v` elements along the region's last dimension,
-  /// starting at a multiple of `v`, is contiguous and aligned in memory, and
-  /// lies entirely inside or entirely outside the buffer. The last two hold for
-  /// whatever indices the region has along other dimensions.
+  /// Returns the largest power of two `v` by which the region can be accessed
+  /// in vectors: `v` elements have at most 16 bytes. Each run of `v` elements
+  /// along the last dimension that starts at a multiple of `v` is contiguous
+  /// and aligned in memory. It lies entirely inside or entirely outside the
+  /// buffer. The last two hold for whatever indices the region has along other
+  /// dimensions.
   int64_t getVectorElements(const AccessRegion &access);
 
   /// Prints the divisors found so far.

@@ -73,8 +73,8 @@ getKernelParameters(llvm::ArrayRef<KernelArgument> arguments);
 /// at launch. So the map has the dimension twice, with one stride: first with
 /// extent `size`, along which the box lies, and once more as its outermost
 /// dimension, which moves the whole window. For rows from `first` to `end` of a
-/// box of `size` rows, let n be `end - first`: the box starts at `size - n` of
-/// the window, so that all but n rows are outside, and the window starts `size`
+/// box of `size` rows, let n be `end - first`. The box starts at `size - n` of
+/// the window, so that all but n rows are outside. The window starts `size`
 /// rows before row `end`.
 struct TensorMapWindow {
   int64_t dim, size;

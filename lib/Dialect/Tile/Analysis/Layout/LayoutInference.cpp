@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inference is an optimization problem: nodes choose among candidates; the cost
+// Inference is an optimization problem. Nodes choose among candidates. The cost
 // of a choice is that of accesses, reductions, computations and required
-// conversions in that layout; the cost of an edge is that of the conversion if
+// conversions in that layout. The cost of an edge is that of the conversion if
 // the layouts of its ends do not follow from each other. An operand that is
 // wanted in another layout is converted where it is made, so that an edge out
 // of a loop is paid once, not in each iteration. `ChoiceProblem` minimizes the

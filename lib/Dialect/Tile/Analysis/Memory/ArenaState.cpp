@@ -7,10 +7,10 @@
 //
 // Sets of accesses, sorted by space and first address. A query for conflicts
 // with [begin, end) starts at the first access that is not too short to reach
-// `begin`, found from the length of the longest access, and stops at `end`: it
-// takes logarithmic time and a step for each access nearby. Only accesses that
-// some access through the asynchronous proxy may touch are remembered as
-// unfenced, so that kernels without wgmma and TMA track none.
+// `begin`, which follows from the length of the longest access. It stops at
+// `end`. So it takes logarithmic time and a step for each access nearby. Only
+// accesses that some access through the asynchronous proxy may touch are
+// remembered as unfenced, so that kernels without wgmma and TMA track none.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The search goes from the read to its allocation, and from there to everything
-// that may write it. If the only writer is a copy from global memory that fills
-// the buffer, comes before the read in a block around it, and copies from
-// memory that the kernel does not write, then buffer and source hold the same
-// elements whenever the read runs. A load role can then read the source, and
-// need not wait for the role that fills the buffer.
+// that may write it. The only writer has to be a copy from global memory that
+// fills the buffer and comes before the read in a block around it. If the
+// kernel does not write the memory that it copies from, buffer and source hold
+// the same elements whenever the read runs. A load role can then read the
+// source, and need not wait for the role that fills the buffer.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The statements of a loop and what they need from each other. Needs are found
-// by a search backward from the values that a statement uses: through the
-// operations that make them, through guards (to the condition and to what both
-// branches yield), and from a carried value to what the loop yields for it, one
-// iteration earlier.
+// by a search backward from the values that a statement uses. It goes through
+// the operations that make them, and through guards (to the condition and to
+// what both branches yield). From a carried value it goes to what the loop
+// yields for it, one iteration earlier.
 //
 // A statement can be needed at many distances: `%x` below is needed by the
 // store of the same iteration, and, by way of %a and %b, of 1 and of 2

@@ -8,8 +8,8 @@
 // Three passes over a kernel. The first lists its channels and TMA loads, and
 // the roles that one thread can execute. The second finds the transaction of
 // each TMA load, and the commit that announces its bytes. The third walks from
-// each channel to the uses of its slots: reads and writes, by threads or by the
-// asynchronous proxy, decide the fences; the roles that commit and release, and
+// each channel to the uses of its slots. Reads and writes, by threads or by the
+// asynchronous proxy, decide the fences. The roles that commit and release, and
 // the threads in them that arrive, decide the counts of the barriers.
 //
 //===----------------------------------------------------------------------===//

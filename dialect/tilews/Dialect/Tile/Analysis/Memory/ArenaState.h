@@ -35,6 +35,13 @@ enum class ArenaSpace : uint8_t {
 };
 
 /// An access to the addresses [begin, end) of a space.
+///
+/// Example: the store to rows 8 to 15 of
+///
+///     %a = tile.alloc_shared {tile.offset = 1024} : memref<16x64xf16>
+///     tile.store %x, %a[8, 0] : tensor<8x64xf16>
+///
+/// writes the bytes [2048, 3072) of `Arena`, with the allocation as its root.
 struct ArenaAccess {
   ArenaSpace space = ArenaSpace::Arena;
   int64_t begin = 0;
@@ -104,6 +111,12 @@ private:
 
 /// A set of accesses, sorted by address. A search for those that overlap a
 /// range visits only the accesses near it.
+///
+/// Example: in the set
+///
+///     writes [0, 512), reads [512, 1024), writes [4096, 8192)
+///
+/// a search for [768, 2048) visits no access that begins at 4096.
 class ArenaAccessSet {
 public:
   /// Returns whether `access` is new.

@@ -22,6 +22,10 @@ namespace tilews::tile {
 class BriefPrinter;
 
 /// An access to shared or global memory and the operation that makes it.
+///
+/// Example: `tile.copy %A[%i, 0] to %a` has two. It reads global memory, where
+/// `argument` is %A, and writes shared memory, where `roots` has the allocation
+/// that %a is a view of.
 struct MemoryAccess {
   mlir::Operation *op;
   SharedAccess access;

@@ -13,6 +13,10 @@
 namespace tilews::tile {
 
 /// A closed interval of program points, either of one role or of all threads.
+///
+/// Example: a buffer that is stored at point 3 and loaded last at point 9 lives
+/// in [3, 9]. It overlaps [9, 12], and [20, 25] only if both belong to roles,
+/// and to different ones.
 struct LiveInterval {
   int64_t begin = 0;
   int64_t end = 0;

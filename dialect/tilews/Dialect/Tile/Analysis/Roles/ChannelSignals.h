@@ -21,10 +21,11 @@
 namespace tilews::tile {
 
 /// How the slots of a channel are handed from role to role. Each slot has two
-/// barriers in shared memory, "full" and "empty". A channel that one TMA copy
-/// of a load role fills, and that wgmma of a warpgroup reads, has `byTma`,
-/// `hasAsyncReaders`, one arrival at "full" (the elected thread, which
-/// announces the bytes of the copy), and four at "empty" (one for each warp).
+/// barriers in shared memory, "full" and "empty". For example, one TMA copy of
+/// a load role fills a channel, and wgmma of a warpgroup reads it. The channel
+/// has `byTma` and `hasAsyncReaders`. It has one arrival at "full" (the elected
+/// thread, which announces the bytes of the copy), and four at "empty" (one for
+/// each warp).
 struct ChannelSignals {
   /// What fills the slots. Each kind arrives separately when a fill completes.
   bool byTma = false, byCpAsync = false, byStores = false;
