@@ -110,6 +110,8 @@ nightly-spin: build
 	  test/python/support/spin_corpus.py --jobs $$(nproc)
 
 nightly-scaling: scaling
+	mkdir -p build/nightly
+	cp docs/scaling.md build/nightly
 
 nightly-random-mutation: build
 	mkdir -p build/nightly
