@@ -19,7 +19,6 @@
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace tilews;
-using llvm::SmallVector;
 
 /// Returns the rows whose addresses lanes provide: `rows` lanes for each
 /// matrix.

@@ -191,8 +191,10 @@ LogicalResult sim::updateNow(Frame &frame, const Instruction &inst,
         return failUnwritten(frame, inst, row.coords, i - row.low);
       T combined = combine(old, values[i]);
       normalize(memref.type, &combined, 1);
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits decide.
+      bool isNew = !reads || std::memcmp(&combined, &old, sizeof(T)) != 0;
       if (ConcurrentBlocks *blocks = frame.getLaunch().concurrent;
-          blocks && (!reads || std::memcmp(&combined, &old, sizeof(T)) != 0))
+          blocks && isNew)
         blocks->noteChange();
       memref.write(element, stride, 1, &combined);
     }

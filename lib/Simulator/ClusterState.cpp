@@ -47,6 +47,7 @@ ClusterState::run(function_ref<LogicalResult(BlockState &)> body) {
     isDone = succeeded(body(*blocks.front()));
   } else {
     std::vector<Scheduler::Body> bodies;
+    bodies.reserve(blocks.size());
     for (const std::unique_ptr<BlockState> &block : blocks)
       bodies.push_back([&body, &block] { return body(*block); });
     isDone = succeeded(scheduler.runAgents(/*parent=*/0, bodies));

@@ -160,8 +160,9 @@ static void withCarrier(unsigned bits, Fn fn) {
     return fn(uint32_t());
   case 64:
     return fn(uint64_t());
+  default:
+    llvm_unreachable("elements have 8, 16, 32 or 64 bits");
   }
-  llvm_unreachable("elements have 8, 16, 32 or 64 bits");
 }
 
 /// Returns the byte of an element and its first bit there.

@@ -157,6 +157,7 @@ static LogicalResult compareAndSwap(Frame &frame, const Instruction &inst) {
       {{getBox(frame, inst, op.getRegion(), 3), 0}},
       /*reads=*/true, AtomicKind::Exchange, [&](T old, size_t number) {
         // Bits decide: -0 is not 0, and a NaN is itself.
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
         bool isEqual = std::memcmp(&old, &expected[number], sizeof(T)) == 0;
         return isEqual ? values[number] : old;
       });

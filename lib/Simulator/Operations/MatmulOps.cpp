@@ -57,7 +57,7 @@ static FailureOr<Matrix<T>> readMatrix(Frame &frame, const Instruction &inst,
 /// Checks that the operands can be read: by wgmma from now on until `op`
 /// completes, otherwise at once. Threads read metadata themselves.
 static LogicalResult checkOperands(Frame &frame, const Instruction &inst,
-                                   std::shared_ptr<AsyncOp> op) {
+                                   const std::shared_ptr<AsyncOp> &op) {
   auto matmul = cast<tile::MatmulOpInterface>(inst.op);
   auto kind =
       inst.op->getAttrOfType<tile::InstKindAttr>(tile::TileDialect::kInst);

@@ -301,7 +301,7 @@ static FailureOr<SmallVector<CopyPart>> getParts(Frame &frame,
 static LogicalResult checkCopy(Frame &frame, const Instruction &inst,
                                const MemRef &source, const MemRef &dest,
                                ArrayRef<CopyPart> parts, bool isTma,
-                               std::shared_ptr<AsyncOp> async) {
+                               const std::shared_ptr<AsyncOp> &async) {
   AccessMode read{/*writes=*/false, isTma, std::nullopt, async};
   AccessMode write{/*writes=*/true, isTma, std::nullopt, async};
   AccessChecker &accesses = frame.getState().getAccesses();

@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace tilews::promela;
 
 void ModelText::put(const Twine &line) {
-  text += std::string(2 * depth, ' ') + line.str() + "\n";
+  text += std::string(size_t(2) * depth, ' ') + line.str() + "\n";
 }
 
 void ModelText::step(const Twine &statement) {

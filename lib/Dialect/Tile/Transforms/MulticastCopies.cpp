@@ -146,7 +146,7 @@ void Multicaster::run(CopyOp copy) {
   if (!found)
     return decline(copy, "the tile is not known to be the same in any of its "
                          "blocks");
-  copy.setMulticast(*found);
+  copy.setMulticast(found);
   llvm::Expected<TmaCopy> tma = getTmaCopy(copy);
   if (tma) {
     LDBG() << "copy at " << copy.getLoc() << " is multicast along "

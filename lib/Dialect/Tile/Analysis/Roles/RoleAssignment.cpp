@@ -308,7 +308,7 @@ MaybeRefusal RoleAssignment::checkThreads(const TargetInfo &target) {
                        std::to_string(threads) + " threads, more than the " +
                        std::to_string(target.maxThreads) + " of " +
                        target.chip};
-  if (hasRegisters && own % (4 * target.warpSize) != 0)
+  if (hasRegisters && own % (int64_t(4) * target.warpSize) != 0)
     return Refusal{kernel, 7,
                    "'tile.role_registers' gives registers to warpgroups of "
                    "4 warps, but the kernel has " +
