@@ -57,7 +57,8 @@ public:
   struct Kinds {
     bool visible, atomics, expected, peers;
   };
-  static constexpr unsigned OfThreads = 0, OfCopies = 1, OfLoads = 2;
+  /// The rows of writes.
+  enum WriteRow : unsigned { OfThreads, OfCopies, OfLoads };
 
   ClockRows(unsigned tasks, Kinds kinds) : tasks(tasks), kinds(kinds) {}
 

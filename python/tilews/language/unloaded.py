@@ -75,7 +75,7 @@ def load_hint(value: Any) -> str | None:
     """What to do where a value is needed and `value` is memory, else None."""
     if not isinstance(value, InMemory):
         return None
-    return f"load an element first: tl.load({value._element()})"
+    return f"load it first, such as tl.load({value._element()})"
 
 
 def _refused(what: str, hint: str | None = None) -> Callable[..., NoReturn]:
