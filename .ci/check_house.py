@@ -9,9 +9,12 @@ classes    no class has more than 40 functions, those of bases in its file inclu
            and operators of Python (`__add__`) left out
 folders    no folder has more than 20 .cpp, 20 .h, 20 .td or 20 .py files; tests of IR
            and pages of docs are not counted
-files      no two sources have one name
+files      no two sources have one name, suffixes and leading underscores left out;
+           a header and the source of one subject do
 names      no two classes of C++, and no two of Python, have one name, nested ones
-           and those of tests included
+           and those of tests included. No enum of a namespace has the name of a
+           class or of another one, and no class of the package tilews that of a
+           class of a namespace, but for those that mirror it
 openings   each .cpp begins with three lines on what it does and how
 statistics passes count with ALWAYS_ENABLED_STATISTIC only: a release build of libMLIR
            neither keeps nor prints `Pass::Statistic`
@@ -52,6 +55,15 @@ FIXED_NAMES = {
     "main.cpp",
     "Passes.td",
     "Passes.h",
+}
+#: Python classes that are what the C++ class of the same name is.
+MIRRORS = {
+    "Argument",
+    "Buffer",
+    "Counterexample",
+    "Exploration",
+    "Layout",
+    "TensorMap",
 }
 #: The C interface has the names of what it gives access to.
 _C_INTERFACE = "dialect/tilews-c/"
@@ -104,7 +116,7 @@ class Tree:
         if not shutil.which("ctags"):
             sys.exit("check_house: needs ctags (Debian: universal-ctags)")
         command = ["ctags", "--output-format=json", "--languages=c++", "-L", "-"]
-        command += ["--kinds-c++=cfps", "--fields=+neSKi", "-o", "-"]
+        command += ["--kinds-c++=cfgps", "--fields=+neSKsi", "-o", "-"]
         result = subprocess.run(
             command,
             cwd=self.root,
@@ -236,12 +248,24 @@ def check_folders(tree: Tree) -> Iterator[Finding]:
             yield folder, 1, f"{count} {suffix} files, at most {MAX_SOURCES}"
 
 
+def _are_one_subject(a: Path, b: Path) -> bool:
+    """Whether two files of one name are, for example, a header and its source."""
+    if a.suffix == b.suffix:
+        return False
+    # dialect/tilews/ has the headers of lib/.
+    rooms = [
+        re.sub(r"^(lib|dialect/tilews)(/|$)", "", str(path.parent)) for path in (a, b)
+    ]
+    return any(Path(one).is_relative_to(other) for one, other in (rooms, rooms[::-1]))
+
+
 def check_files(tree: Tree) -> Iterator[Finding]:
     """One name is one subject.
 
-    A header and its source share a name. Files of Python in different top-level folders
-    may: no import can take one for the other. Tests of IR are named after what they
-    test, in folders that mirror lib/.
+    A header and its source share a name, in folders that mirror each other, or one of
+    which lies in the other. Files of Python in different top-level folders may: no
+    import can take one for the other. Tests of IR are named after what they test, in
+    folders that mirror lib/.
     """
     homes = collections.defaultdict(list)
     for name in tree.of(*_CODE):
@@ -251,10 +275,13 @@ def check_files(tree: Tree) -> Iterator[Finding]:
         top = (
             path.parts[0] if path.suffix == ".py" or name.startswith("python/") else ""
         )
-        homes[top, path.name].append(name)
-    for names in homes.values():
-        for name in names[1:]:
-            yield name, 1, f"has the name of {names[0]}"
+        homes[top, path.suffix == ".py", path.stem.lstrip("_")].append(path)
+    for paths in homes.values():
+        for i, path in enumerate(paths):
+            for other in paths[:i]:
+                if not _are_one_subject(path, other):
+                    yield str(path), 1, f"has the name of {other}"
+                    break
 
 
 def _cpp_class(tree: Tree, tag: dict) -> bool:
@@ -268,11 +295,22 @@ def _cpp_class(tree: Tree, tag: dict) -> bool:
     return not re.search(rf"\b{tag['name']}\s*<", line)
 
 
+def _is_of_namespace(tag: dict) -> bool:
+    """Whether other files see the class or enum under its own name."""
+    scope = tag.get("scope", "")
+    return tag.get("scopeKind") == "namespace" and "__anon" not in scope
+
+
 def check_names(tree: Tree) -> Iterator[Finding]:
     classes = [
         ("C++", tag["name"], tag["path"], tag["line"])
         for tag in tree.tags
         if _cpp_class(tree, tag)
+        or (
+            tag["kind"] == "enum"
+            and tag.get("scopeKind") in (None, "namespace")
+            and not tag["name"].startswith("__anon")
+        )
     ]
     for path, nodes in tree.python.items():
         for node in nodes:
@@ -285,6 +323,15 @@ def check_names(tree: Tree) -> Iterator[Finding]:
         for path, line in places[1:]:
             first, first_line = places[0]
             yield path, line, f"class {name} has the name of {first}:{first_line}"
+    seen = {
+        tag["name"]: f"{tag['path']}:{tag['line']}"
+        for tag in tree.tags
+        if _cpp_class(tree, tag) and _is_of_namespace(tag)
+    }
+    for language, name, path, line in classes:
+        if language == "Python" and path.startswith("python/") and name in seen:
+            if name not in MIRRORS:
+                yield path, line, f"class {name} has the name of {seen[name]}"
 
 
 def check_openings(tree: Tree) -> Iterator[Finding]:

@@ -44,11 +44,11 @@ using llvm::SmallVectorImpl;
 //===----------------------------------------------------------------------===//
 
 namespace {
-enum class Place { Register, Lane, Warp };
+enum class DigitPlace { Register, Lane, Warp };
 
 /// A prime digit of a mode.
 struct Digit {
-  Place place;
+  DigitPlace place;
   RegisterDigit digit;
 
   int64_t getStep() const { return digit.step * digit.part; }
@@ -112,11 +112,11 @@ static bool getCuts(ArrayRef<PlacedMode> a, ArrayRef<PlacedMode> b,
 /// number nor a digit of the warp's number.
 static std::optional<Digit> getDigit(const PlacedMode &mode, int64_t part,
                                      int64_t extent, int64_t warpSize) {
-  Digit digit = {Place::Register, {extent, mode.step, mode.modulo, part}};
+  Digit digit = {DigitPlace::Register, {extent, mode.step, mode.modulo, part}};
   if (!mode.isThread)
     return digit;
   int64_t step = digit.getStep();
-  digit.place = step < warpSize ? Place::Lane : Place::Warp;
+  digit.place = step < warpSize ? DigitPlace::Lane : DigitPlace::Warp;
   if (step < warpSize ? extent != 2 || !llvm::isPowerOf2_64(step)
                       : step % warpSize != 0)
     return std::nullopt;
@@ -211,26 +211,26 @@ private:
                 const std::optional<Digit> &dest) {
     if (!source) // Registers with other values hold no element.
       return true;
-    if (source->place == Place::Warp)
-      return dest && dest->place == Place::Warp &&
+    if (source->place == DigitPlace::Warp)
+      return dest && dest->place == DigitPlace::Warp &&
              dest->getStep() == source->getStep();
-    bool isRegister = source->place == Place::Register;
+    bool isRegister = source->place == DigitPlace::Register;
     if (!dest) // The digit is always zero.
       return true;
     switch (dest->place) {
-    case Place::Register:
+    case DigitPlace::Register:
       if (isRegister)
         result.kept.push_back({source->digit, dest->digit});
       else
         incoming.push_back({std::nullopt, dest->digit, source->getStep(), 0});
       return true;
-    case Place::Lane:
+    case DigitPlace::Lane:
       if (isRegister)
         outgoing.push_back({source->digit, std::nullopt, 0, dest->getStep()});
       else
         result.moves.push_back({source->getStep(), dest->getStep()});
       return true;
-    case Place::Warp:
+    case DigitPlace::Warp:
       if (isRegister)
         result.picks.push_back({source->digit, dest->getStep()});
       else
@@ -251,7 +251,7 @@ private:
           std::optional<Digit> digit = getDigit(mode, part, prime, warpSize);
           if (!digit)
             return false;
-          if (digit->place == Place::Lane)
+          if (digit->place == DigitPlace::Lane)
             copies.push_back(digit->getStep());
         }
     }

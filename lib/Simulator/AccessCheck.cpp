@@ -33,7 +33,7 @@ using namespace tilews;
 using namespace tilews::sim;
 
 /// Describes an earlier access, for the note of a message about a later one.
-static std::string describe(const Event &event, const std::string &agent,
+static std::string describe(const ShadowEvent &event, const std::string &agent,
                             bool isSame) {
   std::string by = isSame ? "this role" : agent;
   if (!event.op)
@@ -58,7 +58,7 @@ static std::string describe(const Event &event, const std::string &agent,
 LogicalResult AccessChecker::fail(Frame &frame, const Instruction &inst,
                                   const std::string &place, bool writes,
                                   const Conflict &conflict) {
-  const Event &earlier = conflict.earlier;
+  const ShadowEvent &earlier = conflict.earlier;
   LDBG_OS([&](raw_ostream &os) {
     os << "conflict with event " << earlier.time << " of component "
        << earlier.component << "; clock of agent " << frame.getAgent() << ": ";
@@ -137,11 +137,11 @@ static void forEachRun(const MemRef &memref, const Row &row,
     (void)fn(begin, end - begin, first);
 }
 
-Event AccessChecker::makeEvent(unsigned number, const Instruction &inst,
-                               const AccessMode &mode,
-                               const void *buffer) const {
+ShadowEvent AccessChecker::makeEvent(unsigned number, const Instruction &inst,
+                                     const AccessMode &mode,
+                                     const void *buffer) const {
   const Agent &agent = block.getAgent(number);
-  Event event;
+  ShadowEvent event;
   event.inst = &inst;
   event.agent = number;
   event.component = mode.op ? mode.op->component : agent.accesses;
@@ -209,7 +209,7 @@ LogicalResult AccessChecker::useScratch(Frame &frame, const Instruction &inst) {
 /// inserts them makes the agent wait for the matmul.
 bool AccessChecker::isOwnMatmul(const Conflict &conflict,
                                 unsigned agent) const {
-  const Event &earlier = conflict.earlier;
+  const ShadowEvent &earlier = conflict.earlier;
   return !block.isExplicit && conflict.kind == ConflictKind::Unordered &&
          earlier.agent == agent && earlier.op &&
          earlier.op->kind == AsyncKind::Matmul;
@@ -225,7 +225,8 @@ LogicalResult AccessChecker::check(Frame &frame, const Instruction &inst,
   Cells *cells = getCells(buffer);
   if (!cells)
     return success();
-  Event event = makeEvent(frame.getAgent(), inst, mode, getMemory(buffer));
+  ShadowEvent event =
+      makeEvent(frame.getAgent(), inst, mode, getMemory(buffer));
   if (auto store = dyn_cast<tile::StoreOp>(inst.op)) {
     event.first = memref.offset;
     for (auto [offset, stride] : llvm::zip_equal(box.offsets, memref.strides))

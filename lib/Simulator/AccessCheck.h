@@ -47,8 +47,8 @@ public:
   std::shared_ptr<Cells> getArena() { return arena; }
 
 private:
-  Event makeEvent(unsigned agent, const Instruction &inst,
-                  const AccessMode &mode, const void *buffer) const;
+  ShadowEvent makeEvent(unsigned agent, const Instruction &inst,
+                        const AccessMode &mode, const void *buffer) const;
   Viewer getViewer(unsigned agent) const;
   bool isOwnMatmul(const Conflict &conflict, unsigned agent) const;
   /// Adds an access to the record of the operation that makes it.

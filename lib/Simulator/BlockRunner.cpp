@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace tilews;
 using namespace tilews::sim;
 
-BlockRunner::Outcome BlockRunner::runOnce(Int3 block, Policy &policy) const {
+BlockRunner::BlockRun BlockRunner::runOnce(Int3 block, Policy &policy) const {
   ClusterState cluster(launch, block, policy);
   // Operations in flight refer to frames, so frames outlive the run.
   std::vector<std::unique_ptr<Frame>> frames;
@@ -38,7 +38,7 @@ BlockRunner::Outcome BlockRunner::runOnce(Int3 block, Policy &policy) const {
     frames.push_back(std::make_unique<Frame>(
         launch, state->getBlock(), std::vector<Datum>(program.numSlots), *state,
         state->getMainAgent()));
-  Outcome outcome;
+  BlockRun outcome;
   outcome.failure = cluster.run([&](BlockState &state) {
     Frame &frame = *frames[state.getRank()];
     return success(succeeded(frame.run(program.code, arguments)) &&

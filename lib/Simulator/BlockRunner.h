@@ -30,11 +30,11 @@ public:
 private:
   /// The end of a run: its failure, and whether the order of updates
   /// within the phases of its barriers did not matter.
-  struct Outcome {
+  struct BlockRun {
     std::optional<Failure> failure;
     bool isRegular = true;
   };
-  Outcome runOnce(Int3 block, Policy &policy) const;
+  BlockRun runOnce(Int3 block, Policy &policy) const;
   Failure getDifference(Int3 block) const;
   std::optional<Failure> runAll(Int3 block) const;
   std::optional<Failure> runExhaustively(Int3 block) const;

@@ -28,13 +28,13 @@ using namespace tilews::sim;
 using tile::AtomicKind;
 
 /// Atomic updates of one kind commute, except exchanges.
-static bool commute(const Event &a, const Event &b) {
+static bool commute(const ShadowEvent &a, const ShadowEvent &b) {
   return a.atomic && a.atomic == b.atomic && *a.atomic != AtomicKind::Exchange;
 }
 
 std::optional<Conflict> Shadow::checkAgainst(uint32_t number,
                                              const Viewer &viewer) {
-  const Event &access = events.back(), &earlier = events[number];
+  const ShadowEvent &access = events.back(), &earlier = events[number];
   if (&access == &earlier || commute(access, earlier) ||
       access.isByThreadsOf(earlier))
     return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<Conflict> Shadow::checkAgainst(uint32_t number,
 
 std::optional<Conflict> Shadow::check(const Cells::Cell &cell,
                                       const Viewer &viewer) {
-  const Event &access = events.back();
+  const ShadowEvent &access = events.back();
   if (cell.write != 0)
     if (auto conflict = checkAgainst(cell.write, viewer))
       return conflict;

@@ -30,7 +30,7 @@ struct AsyncOp;
 struct Instruction;
 
 /// An access to memory by an operation.
-struct Event {
+struct ShadowEvent {
   const Instruction *inst = nullptr;
   unsigned agent = 0;
   /// Its number in its component: an agent whose clock has at least `time` for
@@ -52,7 +52,7 @@ struct Event {
   mlir::Type stored, dest;
 
   /// Whether one thread makes both writes of each element, in program order.
-  bool isByThreadsOf(const Event &other) const {
+  bool isByThreadsOf(const ShadowEvent &other) const {
     return stored && std::tie(agent, buffer, first, stored, dest) ==
                          std::tie(other.agent, other.buffer, other.first,
                                   other.stored, other.dest);
@@ -68,11 +68,11 @@ struct Viewer {
   /// Whether ordinary writes need a fence before the async proxy's accesses.
   bool needsFence;
 
-  bool sees(const Event &event) const {
+  bool sees(const ShadowEvent &event) const {
     return event.component == own ||
            clocks.done.get(event.component) >= event.time;
   }
-  bool isFenced(const Event &event) const {
+  bool isFenced(const ShadowEvent &event) const {
     return !needsFence || event.isAsyncProxy ||
            clocks.fenced.get(event.component) >= event.time;
   }
@@ -104,7 +104,7 @@ enum class ConflictKind { Overwritten, Unordered, Unfenced };
 /// Why an access is wrong, and the earlier access that it conflicts with.
 struct Conflict {
   ConflictKind kind;
-  Event earlier;
+  ShadowEvent earlier;
   int64_t byte = 0;
 };
 
@@ -118,7 +118,7 @@ public:
   Shadow() : events(1), readers(1) {}
 
   /// Begins an access; calls of `touch` with its bytes follow.
-  void begin(Event event) {
+  void begin(ShadowEvent event) {
     events.push_back(std::move(event));
     known.clear();
   }
@@ -132,7 +132,7 @@ private:
   std::optional<Conflict> checkAgainst(uint32_t earlier, const Viewer &viewer);
   uint32_t addReader(uint32_t set, uint32_t event);
 
-  std::vector<Event> events;
+  std::vector<ShadowEvent> events;
   /// Sets of events; set 0 is empty.
   std::vector<llvm::SmallVector<uint32_t, 3>> readers;
   /// The set that each set becomes with the present access.

@@ -16,7 +16,7 @@ from .language.types import BY_MLIR
 from .runtime import LaunchError
 from .runtime.arrays import as_host_array, describe, fingerprint
 from .runtime.scalars import read_grid, scalar_packer
-from .sim._launch import DTYPES, find_kernel, find_overlap
+from .sim._run import DTYPES, find_kernel, find_overlap
 from .specialize import Argument, Specialization
 
 #: Operations of a block after which a call fails: some seconds of scalar operations.

@@ -121,7 +121,7 @@ TEST(MmaLayoutsTest, Mfma) {
 }
 
 /// Where the part of a warp begins, and which of its repeats a register has.
-struct Part {
+struct GridPart {
   const MmaInstruction &mma;
   WarpGrid grid;
   MmaRepeats repeats;
@@ -148,7 +148,7 @@ TEST(MmaLayoutsTest, TilesRepeatTheInstruction) {
       EXPECT_LT((repeats.m - 1) * grid.m * mma.m, m);
       EXPECT_GE(repeats.n * grid.n * mma.n, n);
       EXPECT_LT((repeats.n - 1) * grid.n * mma.n, n);
-      Part part = {mma, grid, repeats};
+      GridPart part = {mma, grid, repeats};
       int64_t lanes = mma.getNumLanes(), own = mma.acc.getNumValues();
       FragmentLayout acc = getAccLayout(mma, grid, m, n);
       ASSERT_EQ(acc.getNumValues(), own * repeats.m * repeats.n);

@@ -12,10 +12,10 @@ from .._support import files
 from .._support.chips import find_chip
 from ..errors import CompileError
 from . import processes
-from .check import CHIPS, Finding, Options, with_target
+from .check import CHIPS, FuzzFinding, Options, with_target
 from .generator import generate
 from .long_run import LongRun
-from .program import Program
+from .program import RandomProgram
 from .reduce import reduce
 
 
@@ -136,7 +136,7 @@ def main(
         return
     options = Options(chips or CHIPS, reference_every, emit_every, rotates)
     known = LongRun(state, seeds.start)
-    found: list[Finding] = []
+    found: list[FuzzFinding] = []
     for seed, findings in known.run(
         seeds.stop - known.next, lambda left: processes.run(left, options, jobs)
     ):
@@ -163,7 +163,7 @@ def main(
     raise SystemExit(bool(counts))
 
 
-def _save(folder: pathlib.Path, program: Program, finding: Finding) -> None:
+def _save(folder: pathlib.Path, program: RandomProgram, finding: FuzzFinding) -> None:
     """Writes a finding's kernel as Python and as IR, and what is wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / f"{finding.seed}-{finding.kind}"

@@ -22,7 +22,7 @@ _PATIENCE = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Failure:
+class ProcessFailure:
     """What is known of an item whose process ended, or was ended.
 
     Attributes:
@@ -58,16 +58,16 @@ class _Worker(Generic[Item, Result]):
         self.deadline = time.monotonic() + timeout
         self.results.send(item)
 
-    def finish(self) -> Result | Failure:
+    def finish(self) -> Result | ProcessFailure:
         """The result of the item that was started, or why there is none."""
         if not self.results.poll():
             self.end()
-            return Failure("hang", "the process took too long")
+            return ProcessFailure("hang", "the process took too long")
         try:
             found: Result = self.results.recv()
         except EOFError:
             self._process.join()
-            return Failure("crash", _describe(self._process.exitcode))
+            return ProcessFailure("crash", _describe(self._process.exitcode))
         return found
 
     def end(self) -> None:
@@ -83,7 +83,7 @@ def run(
     timeout: float,
     lifetime: int,
     begin: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[Item, Result | Failure]]:
+) -> Iterator[tuple[Item, Result | ProcessFailure]]:
     """Does work on items in other processes.
 
     Args:
@@ -112,7 +112,7 @@ def run(
             for worker in _wait(busy):
                 busy.remove(worker)
                 result = worker.finish()
-                if isinstance(result, Failure) or worker.count == lifetime:
+                if isinstance(result, ProcessFailure) or worker.count == lifetime:
                     worker.end()
                 else:
                     idle.append(worker)

@@ -17,9 +17,9 @@ from .. import ir, passes, sim
 from ..build import target_attribute
 from ..compiler import compile_module
 from ..errors import CompileError, KernelError
-from ..sim._launch import find_kernel
+from ..sim._run import find_kernel
 from . import reference
-from .program import Program
+from .program import RandomProgram
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
 
@@ -45,7 +45,7 @@ MOST_STEPS = 20_000_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class FuzzFinding:
     """A fault that a kernel shows.
 
     Attributes:
@@ -100,29 +100,29 @@ class Options:
         return (self.chips[seed % len(self.chips)],)
 
 
-def check(program: Program, options: Options) -> list[Finding]:
+def check(program: RandomProgram, options: Options) -> list[FuzzFinding]:
     """Checks a kernel; the list is empty if it shows no fault."""
     return list(_check(program, options))
 
 
-def _check(program: Program, options: Options) -> Iterator[Finding]:
+def _check(program: RandomProgram, options: Options) -> Iterator[FuzzFinding]:
     seed = program.seed
     try:
         module = program.kernel().build()
     except KernelError as error:
-        yield Finding(seed, "build", "", str(error))
+        yield FuzzFinding(seed, "build", "", str(error))
         return
     expected = program.arguments()
     try:
         simulate(module, expected)
     except sim.SimulationError as error:
-        yield Finding(seed, "invalid", "", str(error))
+        yield FuzzFinding(seed, "invalid", "", str(error))
         return
     if options.reference_every and seed % options.reference_every == 0:
         found = program.arguments()
         reference.run(program, found)
         if message := difference(found, expected, exact=program.exact):
-            yield Finding(seed, "reference", "", message)
+            yield FuzzFinding(seed, "reference", "", message)
     for index, chip in enumerate(options.chips_of(seed)):
         found = list(_compare_steps(module, program, expected, chip))
         yield from found
@@ -150,8 +150,8 @@ def tile_passes(chip: str) -> list[str]:
 
 
 def _compare_steps(
-    module: ir.Module, program: Program, expected: Sequence[Any], chip: str
-) -> Iterator[Finding]:
+    module: ir.Module, program: RandomProgram, expected: Sequence[Any], chip: str
+) -> Iterator[FuzzFinding]:
     """Simulates after the passes that change the execution.
 
     If that finds a fault, simulates again after every pass, to find the one to blame.
@@ -166,14 +166,18 @@ class _Steps:
     """The passes for a chip, one after the other on a copy of a module."""
 
     def __init__(
-        self, module: ir.Module, program: Program, expected: Sequence[Any], chip: str
+        self,
+        module: ir.Module,
+        program: RandomProgram,
+        expected: Sequence[Any],
+        chip: str,
     ) -> None:
         self.module = with_target(module, chip)
         self.program = program
         self.expected = expected
         self.chip = chip
 
-    def run(self, each: bool) -> Iterator[Finding]:
+    def run(self, each: bool) -> Iterator[FuzzFinding]:
         """The first fault.
 
         Args:
@@ -205,10 +209,10 @@ class _Steps:
                 yield found
                 return
 
-    def _find(self, kind: str, name: str, message: str) -> Finding:
-        return Finding(self.program.seed, kind, f"{name} for {self.chip}", message)
+    def _find(self, kind: str, name: str, message: str) -> FuzzFinding:
+        return FuzzFinding(self.program.seed, kind, f"{name} for {self.chip}", message)
 
-    def _simulate(self, policies: Sequence[str], name: str) -> Finding | None:
+    def _simulate(self, policies: Sequence[str], name: str) -> FuzzFinding | None:
         for policy in policies:
             arguments = self.program.arguments()
             kind = "error"
@@ -222,7 +226,7 @@ class _Steps:
                 return self._find(kind, name, message)
         return None
 
-    def _verify(self, name: str) -> Finding | None:
+    def _verify(self, name: str) -> FuzzFinding | None:
         """Expects a proof; `name` is the pass before."""
         try:
             messages = passes.run(self.module, VERIFIER)
@@ -235,14 +239,14 @@ class _Steps:
         return None
 
 
-def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[Finding]:
+def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[FuzzFinding]:
     try:
         compile_module(module, chip).asm  # noqa: B018 (it is made when asked for)
     except CompileError as error:
         message = _errors(error)
         # Not every chip has fp8.
         if not re.search("cannot (convert|compute with) '.*f8", message):
-            yield Finding(seed, "emit", f"emission for {chip}", message)
+            yield FuzzFinding(seed, "emit", f"emission for {chip}", message)
 
 
 def _errors(error: CompileError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from .draft import Draft, Lines, Scope, indent
-from .guards import Guards
+from .guards import GuardMaker
 from .transactions import Transactions
 
 
@@ -13,7 +13,7 @@ class ControlFlow:
     """Generates loops and guards around transactions."""
 
     def __init__(
-        self, draft: Draft, guards: Guards, transactions: Transactions
+        self, draft: Draft, guards: GuardMaker, transactions: Transactions
     ) -> None:
         self._draft = draft
         self._guards = guards

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from .control_flow import ControlFlow
 from .draft import Draft, Lines, Scope, indent
-from .guards import Guards
+from .guards import GuardMaker
 from .producers import Producers
-from .program import Program
+from .program import RandomProgram
 from .transactions import Transactions
 
 
-def generate(seed: int) -> Program:
+def generate(seed: int) -> RandomProgram:
     """The kernel of a seed."""
     return _Generator(seed).program()
 
@@ -25,11 +25,11 @@ class _Generator:
 
     def __init__(self, seed: int) -> None:
         self._draft = Draft(seed)
-        guards = Guards(self._draft)
+        guards = GuardMaker(self._draft)
         self._transactions = Transactions(self._draft, Producers(self._draft), guards)
         self._control_flow = ControlFlow(self._draft, guards, self._transactions)
 
-    def program(self) -> Program:
+    def program(self) -> RandomProgram:
         draft = self._draft
         is_persistent = draft.chance(0.35)
         tile_counts = (draft.tiles, draft.choose(1, 2)) if draft.chance(0.3) else None
@@ -63,7 +63,7 @@ class _Generator:
         names = ", ".join(f"\n    {p.annotation()}" for p in draft.parameters)
         head = f"def kernel_{draft.seed}({names},\n):"
         source = "\n".join([head, *indent(lines)]) + "\n"
-        return Program(
+        return RandomProgram(
             draft.seed,
             source,
             tuple(draft.parameters),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .draft import LONGEST, Draft, Scope
 
 
-class Guards:
+class GuardMaker:
     """Conditions that are the same for all threads of a block."""
 
     def __init__(self, draft: Draft) -> None:

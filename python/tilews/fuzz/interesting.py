@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import ir, passes, sim
 from ..errors import CompileError
-from ..sim._launch import DTYPES, find_kernel
+from ..sim._run import DTYPES, find_kernel
 from .check import POLICIES, difference, simulate
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from . import apart
-from .check import Finding, Options, check
+from .check import FuzzFinding, Options, check
 from .generator import generate
-from .program import Program
+from .program import RandomProgram
 
 #: Seconds for one kernel, and kernels for one process.
 TIMEOUT = 600.0
@@ -21,7 +21,7 @@ MEMORY = 2 << 30
 
 def run(
     seeds: Sequence[int], options: Options, jobs: int
-) -> Iterator[tuple[int, list[Finding]]]:
+) -> Iterator[tuple[int, list[FuzzFinding]]]:
     """Checks kernels.
 
     Args:
@@ -33,7 +33,7 @@ def run(
         Each checked seed and its findings.
     """
 
-    def check_seed(seed: int) -> list[Finding]:
+    def check_seed(seed: int) -> list[FuzzFinding]:
         return _check_memory(seed, options)
 
     if jobs == 0:
@@ -46,7 +46,7 @@ def run(
         yield seed, _to_findings(seed, found)
 
 
-def _check_memory(seed: int, options: Options) -> list[Finding]:
+def _check_memory(seed: int, options: Options) -> list[FuzzFinding]:
     """Checks a kernel, and the memory that this takes."""
     own = pathlib.Path("/proc/self")
     (own / "clear_refs").write_text("5")  # Begin a new peak, Linux says.
@@ -54,14 +54,14 @@ def _check_memory(seed: int, options: Options) -> list[Finding]:
     peak = re.search(r"VmHWM:\s*(\d+)", (own / "status").read_text())
     if peak and int(peak[1]) << 10 > MEMORY:
         text = f"the process took {int(peak[1]) >> 10} MiB"
-        found.append(Finding(seed, "memory", "", text))
+        found.append(FuzzFinding(seed, "memory", "", text))
     return found
 
 
-def check_apart(program: Program, options: Options) -> list[Finding]:
+def check_apart(program: RandomProgram, options: Options) -> list[FuzzFinding]:
     """Checks one kernel in another process."""
 
-    def check_program(program: Program) -> list[Finding]:
+    def check_program(program: RandomProgram) -> list[FuzzFinding]:
         return check(program, options)
 
     ((_, found),) = apart.run(
@@ -70,7 +70,9 @@ def check_apart(program: Program, options: Options) -> list[Finding]:
     return _to_findings(program.seed, found)
 
 
-def _to_findings(seed: int, found: list[Finding] | apart.Failure) -> list[Finding]:
-    if isinstance(found, apart.Failure):
-        return [Finding(seed, found.kind, "", found.message)]
+def _to_findings(
+    seed: int, found: list[FuzzFinding] | apart.ProcessFailure
+) -> list[FuzzFinding]:
+    if isinstance(found, apart.ProcessFailure):
+        return [FuzzFinding(seed, found.kind, "", found.message)]
     return found

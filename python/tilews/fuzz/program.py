@@ -16,7 +16,7 @@ from .data import Array, Number
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class RandomProgram:
     """A kernel with its arguments.
 
     Attributes:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from .check import Finding, Options
+from .check import FuzzFinding, Options
 from .processes import check_apart
-from .program import Program
+from .program import RandomProgram
 
 
-def reduce(program: Program, finding: Finding, options: Options) -> Program:
+def reduce(
+    program: RandomProgram, finding: FuzzFinding, options: Options
+) -> RandomProgram:
     """The smallest kernel found that shows the same fault.
 
     Args:
@@ -30,7 +32,7 @@ def reduce(program: Program, finding: Finding, options: Options) -> Program:
         reference_every=1 if finding.kind == "reference" else 0,
     )
 
-    def is_wrong(candidate: Program) -> bool:
+    def is_wrong(candidate: RandomProgram) -> bool:
         try:
             candidate.function()
         except SyntaxError:

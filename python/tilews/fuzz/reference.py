@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .data import DTYPES
-from .program import Program
+from .program import RandomProgram
 
 globals().update(DTYPES)
 
@@ -134,7 +134,7 @@ def range(*bounds: Any, num_stages: int | None = None) -> builtins.range:
     return builtins.range(*map(int, bounds))
 
 
-def run(program: Program, arguments: Sequence[Any]) -> None:
+def run(program: RandomProgram, arguments: Sequence[Any]) -> None:
     """Runs a kernel over its grid and updates the arrays in place."""
     global _block, _blocks
     import sys

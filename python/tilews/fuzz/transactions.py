@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
-from .guards import Guards
+from .guards import GuardMaker
 from .producers import Producers
 
 
 class Transactions:
     """Generates statements that have to stay in order: a fill and its uses."""
 
-    def __init__(self, draft: Draft, producers: Producers, guards: Guards) -> None:
+    def __init__(self, draft: Draft, producers: Producers, guards: GuardMaker) -> None:
         self._draft = draft
         self._producers = producers
         self._guards = guards

@@ -18,7 +18,7 @@ from ..errors import CompileError
 from . import _campaign, _report
 from ._judge import Judge, Subject, Verdict, judge_all
 from ._mutants import mutant, mutants
-from ._random import RandomMutants
+from ._random_mutants import RandomMutants
 from ._tally import OUTCOMES
 
 

@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from ..errors import CompileError
 from ..fuzz import apart
 from ._judge import Subject
-from ._random import RandomFinding, RandomMutants
+from ._random_mutants import RandomFinding, RandomMutants
 from ._tally import Tally
 
 #: Seconds for one mutant, and mutants for one process, whose memory grows.
@@ -89,7 +89,7 @@ def _judge(
     for one, found in apart.run(
         judge, order, jobs=jobs, timeout=TIMEOUT, lifetime=LIFETIME
     ):
-        if isinstance(found, apart.Failure):
+        if isinstance(found, apart.ProcessFailure):
             found = dataclasses.replace(one, outcome=found.kind, reason=found.message)
         done[one] = found
         while first < len(order) and order[first] in done:

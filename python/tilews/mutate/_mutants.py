@@ -10,7 +10,7 @@ from .. import ir
 from ..errors import CompileError
 
 # The modules of classes register them.
-from . import _edits, _numbers, _operations, _roles  # noqa: F401
+from . import _edits, _numbers, _operations, _role_exchanges  # noqa: F401
 from ._classes import CLASSES, MutationClass
 
 

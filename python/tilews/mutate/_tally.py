@@ -8,7 +8,7 @@ import pathlib
 from typing import Any
 
 from .._support import files
-from ._random import MAX_EDITS, RandomFinding
+from ._random_mutants import MAX_EDITS, RandomFinding
 
 #: What may be found of a mutant.
 OUTCOMES = {

@@ -11,9 +11,9 @@ one that changes what it computes. ``docs/simulator.md`` says what is modelled.
 
 from ._differential import Difference, differential, list_passes
 from ._events import Event
-from ._launch import SimulationError, find_kernel, run
 from ._options import BARRIERS, POLICIES, Exploration, RunOptions
 from ._replay import Counterexample, find_counterexample, replay
+from ._run import SimulationError, find_kernel, run
 from ._trace import Trace, make_trace, trace
 
 __all__ = [

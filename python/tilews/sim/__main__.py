@@ -27,9 +27,9 @@ from ._arguments import make_arguments
 from ._differential import TIMINGS, differential
 from ._events import Event
 from ._grid import find_grid
-from ._launch import SimulationError, find_kernel, run
 from ._options import BARRIERS, POLICIES, Exploration, RunOptions, get_grid
 from ._replay import Counterexample, replay
+from ._run import SimulationError, find_kernel, run
 
 
 def _parse_pairs(pairs: tuple[str, ...], what: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ._launch import DTYPES, get_attributes
+from ._run import DTYPES, get_attributes
 
 #: The default of extents, before it is rounded up to a multiple of the divisor.
 _DEFAULT_EXTENT = 128

@@ -14,8 +14,8 @@ from .._support import files
 from ..errors import CompileError
 from ..passmanager import PassManager
 from ..pipeline_text import flag_of, inside, split
-from ._launch import SimulationError, copy_arrays, find_kernel, run
 from ._options import RunOptions
+from ._run import SimulationError, copy_arrays, find_kernel, run
 
 #: The timings under which :func:`differential` compares by default.
 TIMINGS: tuple[RunOptions, ...] = (

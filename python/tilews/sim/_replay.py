@@ -16,7 +16,7 @@ from .._support import files
 from ..errors import CompileError
 from ._arguments import make_arguments
 from ._events import Event
-from ._launch import SimulationError, find_kernel, run
+from ._run import SimulationError, find_kernel, run
 
 
 @dataclasses.dataclass(frozen=True)

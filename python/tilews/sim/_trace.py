@@ -13,7 +13,7 @@ from .. import ir
 from .._support import files
 from . import _latencies
 from ._events import Event
-from ._launch import find_kernel, run
+from ._run import find_kernel, run
 from ._timeline import Span, Stay, find_stays, place_in_time
 
 

@@ -8,8 +8,8 @@ it.
 Spin is the Debian package ``spin``. It needs a C compiler.
 """
 
-from ._check import MissingSpin, SpinVerdict, check, explore, export_model
 from ._comparison import Comparison, compare
+from ._explore import MissingSpin, SpinVerdict, check, explore, export_model
 
 __all__ = [
     "Comparison",

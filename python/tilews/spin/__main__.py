@@ -6,8 +6,8 @@ import pathlib
 
 import click
 
-from ._check import MEGABYTES, SECONDS, MissingSpin
 from ._comparison import compare
+from ._explore import MEGABYTES, SECONDS, MissingSpin
 
 
 def _parse_values(pairs: tuple[str, ...]) -> dict[str, list[int]]:

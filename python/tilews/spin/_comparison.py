@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ir, passes
 from ..errors import CompileError
-from ._check import SpinVerdict, check
+from ._explore import SpinVerdict, check
 
 
 @dataclasses.dataclass(frozen=True)

@@ -163,6 +163,20 @@ def test_files(check):
     assert found == ["lib/B/Foo.cpp:1", "lib/B/Foo.h:1", "python/tilews/gemm.py:1"]
 
 
+def test_files_of_two_subjects_differ_in_more_than_the_suffix(check):
+    right = ["dialect/tilews/A/Bar.h", "lib/A/Parts/Bar.cpp", "lib/InitAll.cpp"]
+    right += ["dialect/tilews/InitAll.h", "test/python/launch.py"]
+    assert check("files", dict.fromkeys([*right, "python/tilews/launch.py"], "")) == []
+    assert check("files", {"lib/B/Bar.cpp": ""}) == ["lib/B/Bar.cpp:1"]
+    wrong = {"lib/B/Bar.cpp": "", "lib/C/Baz.h": "", "lib/D/Baz.cpp": ""}
+    wrong["python/tilews/sim/_launch.py"] = ""
+    assert check("files", wrong) == [
+        "lib/B/Bar.cpp:1",
+        "lib/D/Baz.cpp:1",
+        "python/tilews/sim/_launch.py:1",
+    ]
+
+
 @needs_ctags
 def test_names(check):
     a = """namespace tilews { class Twice { class Inner; }; }
@@ -183,6 +197,29 @@ def test_names_of_nested_classes(check):
     c = "void f() {\n  struct First {};\n}\n"
     files = {"lib/A.h": a, "lib/B.cpp": b, "unittests/C.cpp": c}
     assert check("names", files) == ["lib/B.cpp:2", "unittests/C.cpp:2"]
+
+
+@needs_ctags
+def test_names_of_enums(check):
+    a = "namespace tilews {\nenum class Kind { X };\n"
+    a += "struct S {\n  enum Row { R };\n};\n}\n"
+    b = "namespace {\nstruct T {\n  enum class Kind { X };\n  enum Row { R };\n};\n}\n"
+    # Nested enums, which are named with their class, may have one name.
+    assert check("names", {"lib/A.h": a, "lib/B.cpp": b}) == []
+    c = "namespace {\nenum class Kind { X };\nstruct S {};\n}\n"
+    assert check("names", {"lib/C.cpp": c}) == ["lib/C.cpp:2", "lib/C.cpp:3"]
+
+
+@needs_ctags
+def test_names_of_both_languages(check):
+    cpp = "namespace tilews {\nstruct Guards {\n  struct Part {};\n};\n"
+    cpp += "struct Layout {};\n}\n"
+    cpp += "namespace {\nstruct Options {};\n}\n"
+    python = "".join(
+        f"class {name}: pass\n" for name in ("Part", "Options", "Layout", "Guards")
+    )
+    files = {"lib/A.h": cpp, "python/tilews/a.py": python}
+    assert check("names", files) == ["python/tilews/a.py:4"]
 
 
 @needs_ctags

@@ -26,15 +26,19 @@ def test_a_crash_is_a_result_and_the_others_go_on():
         return item
 
     found = run(work, range(8))
-    assert found.pop(3) == apart.Failure("crash", "the process ended with SIGKILL")
-    assert found.pop(5) == apart.Failure("crash", "the process ended with status 7")
+    assert found.pop(3) == apart.ProcessFailure(
+        "crash", "the process ended with SIGKILL"
+    )
+    assert found.pop(5) == apart.ProcessFailure(
+        "crash", "the process ended with status 7"
+    )
     assert found == {i: i for i in (0, 1, 2, 4, 6, 7)}
 
 
 def test_a_hang_is_a_result():
     found = run(lambda item: time.sleep(60 * item) or item, [0, 1, 0], timeout=1.0)
     assert found[0] == 0
-    assert found[1] == apart.Failure("hang", "the process took too long")
+    assert found[1] == apart.ProcessFailure("hang", "the process took too long")
 
 
 def test_processes_end_after_some_items():

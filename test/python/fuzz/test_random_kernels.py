@@ -12,7 +12,14 @@ import pytest
 from tilews import ir, passes, sim
 from tilews.errors import CompileError
 from tilews.fuzz import check as checking
-from tilews.fuzz.check import CHIPS, Finding, Options, check, difference, tile_passes
+from tilews.fuzz.check import (
+    CHIPS,
+    FuzzFinding,
+    Options,
+    check,
+    difference,
+    tile_passes,
+)
 from tilews.fuzz.generator import generate
 from tilews.fuzz.reduce import reduce
 
@@ -122,10 +129,10 @@ def test_reduction_keeps_what_is_wrong(monkeypatch):
 
     def is_wrong(candidate, options):
         wrong = "atomic_add" in candidate.source
-        return [Finding(candidate.seed, "pass", "x for sm_80", "")] * wrong
+        return [FuzzFinding(candidate.seed, "pass", "x for sm_80", "")] * wrong
 
     monkeypatch.setattr("tilews.fuzz.reduce.check_apart", is_wrong)
-    finding = Finding(program.seed, "pass", "x for sm_80", "")
+    finding = FuzzFinding(program.seed, "pass", "x for sm_80", "")
     small = reduce(program, finding, OPTIONS)
     body = small.source[small.source.index("):") :].splitlines()[1:]
     assert len(body) == 1 and "atomic_add" in body[0]

@@ -15,7 +15,7 @@ from tilews import ir, mutate
 from tilews.errors import CompileError
 from tilews.mutate import _campaign
 from tilews.mutate.__main__ import main
-from tilews.mutate._random import RandomFinding, RandomMutants
+from tilews.mutate._random_mutants import RandomFinding, RandomMutants
 from tilews.mutate._tally import DEFECTS, OUTCOMES, Tally
 
 SEEDS = str(pathlib.Path(mutation_seeds.__file__))

@@ -131,7 +131,7 @@ def test_no_pass_changes_what_overlapping_arguments_hold(name):
 def test_copies_of_arguments_overlap_likewise():
     memory = np.arange(40, dtype="i4")
     arrays = [memory[:10], memory[20:30], 3, memory[4:24:2], memory[:0], memory[30:]]
-    copies = sim._launch.copy_arrays(arrays)
+    copies = sim._run.copy_arrays(arrays)
     for copy, array in zip(copies, arrays, strict=True):
         np.testing.assert_array_equal(copy, array)
         assert not np.shares_memory(copy, memory)

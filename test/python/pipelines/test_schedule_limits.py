@@ -17,7 +17,7 @@ LIMITS = ("few_channels", "one_role", "no_pipeline")
 
 def limit(module, value):
     """Gives the kernel of a module a limit."""
-    kernel = sim._launch.find_kernel(module, None)
+    kernel = sim._run.find_kernel(module, None)
     with module.context:
         attribute = ir.Attribute.parse(f"#tile.schedule_limit<{value}>")
     kernel.attributes["tile.schedule_limit"] = attribute

@@ -127,7 +127,7 @@ def test_smaller_bounds_are_tried(monkeypatch):
         tried.append("0 .. 1)" in model)
         return spin.SpinVerdict("right" if tried[-1] else "unknown", "out of memory")
 
-    monkeypatch.setattr("tilews.spin._check.explore", explore)
+    monkeypatch.setattr("tilews.spin._explore.explore", explore)
     assert spin.check(TWO_SLOTS).bound == 1
     assert tried == [False, False, False, True]
 

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Arithmetic and shape changes of fragments --------===//
+//===- FragmentOps.cpp - Arithmetic and shape changes of fragments --------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

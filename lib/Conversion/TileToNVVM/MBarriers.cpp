@@ -1,4 +1,4 @@
-//===- Barriers.cpp - Barriers in shared memory ---------------------------===//
+//===- MBarriers.cpp - Barriers in shared memory --------------------------===//
 //
 // Part of tilews, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
