@@ -191,6 +191,10 @@ def main(
             times.write_text(json.dumps(to_json(found)))
     if table:
         PAGE.write_text(tables.render(found))
+        if unmeasured := tables.find_unmeasured(found):
+            raise click.ClickException(
+                f"no axis is long enough for {', '.join(unmeasured)}: raise a size"
+            )
     else:
         click.echo(tables.render_tables(found))
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .texts import function, module, repeat
+from .texts import ARGUMENTS, TYPES, function, module, repeat
 
 # --- Pipelined loops --------------------------------------------------------------
 
 
-def gemm_loop() -> str:
+def gemm_loop(stages: int = 2) -> str:
     return (
         "%as = tile.alloc_shared : !s\n%bs = tile.alloc_shared : !s\n"
         "%r = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !a {\n"
         "tile.copy %A[%k, 0] to %as : !G to !s\n"
         "tile.copy %B[%k, 0] to %bs : !G to !s\n"
         "%d = tile.gemm %as, %bs, %c : !s, !s -> !a\n"
-        "scf.yield %d : !a\n} {tile.num_stages = 2 : i32}\n"
+        f"scf.yield %d : !a\n}} {{tile.num_stages = {stages} : i32}}\n"
         "tile.store %r to %C : !a to memref<64x64xf32>"
     )
 
@@ -79,6 +79,20 @@ def matmuls(size: int) -> str:
     )
 
 
+def operations(size: int) -> str:
+    """Operations on one fragment in a pipelined loop."""
+    chain = repeat(size, lambda i: f"%x{i + 1} = arith.addf %x{i}, %l : !t")
+    return module(
+        function(
+            "%s = tile.alloc_shared : !v\n%z = arith.constant dense<0.0> : !t\n"
+            "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x0 = %z) -> !t {\n"
+            "tile.copy %X[%k] to %s : !V to !v\n%l = tile.load %s : !v -> !t\n"
+            f"{chain}\nscf.yield %x{size} : !t\n}} {{tile.num_stages = 2 : i32}}\n"
+            "tile.store %r to %Y : !t to memref<64xf16>"
+        )
+    )
+
+
 def channels(size: int) -> str:
     """Buffers in one pipelined loop, each with a channel and a reader of its own."""
     shared = repeat(size, lambda i: f"%s{i} = tile.alloc_shared : !v")
@@ -97,6 +111,30 @@ def channels(size: int) -> str:
             f"{body}\nscf.yield %x{size} : !t\n}} {{tile.num_stages = 2 : i32}}\n"
             "tile.store %r to %Y : !t to memref<64xf16>"
         )
+    )
+
+
+def clusters(size: int) -> str:
+    """Multicast copies in one pipelined loop, each to a channel of its own."""
+    types = f"{TYPES}!h = memref<16x64xf16, #wg>\n!f = tensor<16x64xf16>\n"
+    shared = repeat(size, lambda i: f"%s{i} = tile.alloc_shared : !h")
+    body = repeat(
+        size,
+        lambda i: (
+            f"tile.copy %A[%k, 0] to %s{i} : !G to !h\n"
+            f"%l{i} = tile.load %s{i} : !h -> !f\n"
+            f"%x{i + 1} = arith.addf %x{i}, %l{i} : !f"
+        ),
+    )
+    return module(
+        function(
+            f"{shared}\n%z = arith.constant dense<0.0> : !f\n"
+            "%r = scf.for %k = %c0 to %n step %c64 iter_args(%x0 = %z) -> !f {\n"
+            f"{body}\nscf.yield %x{size} : !f\n}} {{tile.num_stages = 2 : i32}}\n"
+            "tile.store %r to %B : !f to !G",
+            attributes=", tile.cluster = array<i32: 2, 1, 1>",
+        ),
+        types,
     )
 
 
@@ -121,3 +159,47 @@ def guards(size: int) -> str:
             "tile.store %r to %Y : !t to memref<64xf16>"
         )
     )
+
+
+# --- Loops over tiles -------------------------------------------------------------
+
+#: So many that one block fits on a multiprocessor: each store then has room.
+STAGES = 8
+
+
+def persistent(size: int) -> str:
+    """Persistent loops in sequence, each with a sum that two blocks share."""
+    loops = repeat(
+        size,
+        lambda i: (
+            "tile.persistent (%x, %y) in (%n, %n) {\n"
+            f"%r{i} = scf.for %k = %c0 to %n step %c64 iter_args(%c = %zero) -> !a {{\n"
+            "tile.copy %A[%k, 0] to %as : !G to !s\n"
+            "tile.copy %B[%k, 0] to %bs : !G to !s\n"
+            "%d = tile.gemm %as, %bs, %c : !s, !s -> !a\n"
+            "scf.yield %d : !a\n"
+            "} {tile.num_stages = 2 : i32, tile.split_k = 2 : i32}\n"
+            f"tile.atomic_rmw <add> %r{i} to %C : !a to memref<64x64xf32>\n}}"
+        ),
+    )
+    shared = "%as = tile.alloc_shared : !s\n%bs = tile.alloc_shared : !s"
+    return module(function(f"{shared}\n{loops}"))
+
+
+def staged(size: int) -> str:
+    """Stores at the end of a tile, each through a shared buffer of its own."""
+    stores = repeat(
+        size,
+        lambda i: (
+            f"%o{i} = arith.constant {16 * i} : index\n"
+            f"tile.store %small to %D[%row, %o{i}] : tensor<16x16xf32> to !D"
+        ),
+    )
+    arguments = f"{ARGUMENTS}, %D: !D {{tile.divisible = array<i64: 16, 16>}}, %f: f32"
+    body = (
+        "%small = tensor.splat %f : tensor<16x16xf32>\n"
+        "tile.persistent (%x) in (%n) {\n"
+        "%row = arith.muli %x, %c64 : index\n"
+        f"{gemm_loop(STAGES)}\n{stores}\n}}"
+    )
+    return module(function(body, arguments=arguments), f"{TYPES}!D = memref<?x?xf32>\n")

@@ -28,8 +28,14 @@ CONSTANTS = """
 """
 
 
-def function(body: str, name: str = "kernel", arguments: str = ARGUMENTS) -> str:
-    attributes = "{tile.threads = 128 : i32}"
+def function(
+    body: str,
+    name: str = "kernel",
+    arguments: str = ARGUMENTS,
+    attributes: str = "",
+) -> str:
+    """A kernel; `attributes` are added to its own, each after a comma."""
+    attributes = f"{{tile.threads = 128 : i32{attributes}}}"
     return (
         f"gpu.func @{name}({arguments}) kernel attributes {attributes} {{\n"
         f"{CONSTANTS}{body}\ngpu.return\n}}\n"
