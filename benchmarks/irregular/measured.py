@@ -49,6 +49,11 @@ def _error(found: torch.Tensor, wanted: torch.Tensor) -> float:
     return float(difference / wanted.abs().max().clamp(min=1e-30))
 
 
+def _speeds(amount: float, unit: str, ours: float, other: float) -> Row:
+    """The speeds of both sides, of an amount and their times in milliseconds."""
+    return {"ours": amount / ours, "other": amount / other, "unit": unit}
+
+
 def _best(kernels: Kernels, name: str, times: Callable[[Any], float]) -> float:
     """The least time of the configurations of a kernel, in milliseconds."""
     return min(times(config) for kind, config in kernels if kind == name)
@@ -103,9 +108,7 @@ def _compare_lengths(kernels: Kernels, timer: Timer, count: int, length: int) ->
     return {
         "kernel": "varlen attention",
         "case": f"{count} x {length}, {_HEADS} heads",
-        "ours": flops / ours / 1e9,
-        "other": flops / theirs / 1e9,
-        "unit": "TFLOP/s",
+        **_speeds(flops / 1e9, "TFLOP/s", ours, theirs),
         "against": "equal lengths",
         "error": _error(found, fixed.double()),
     }
@@ -128,13 +131,10 @@ def measure_experts(kernels: Kernels, timer: Timer) -> Iterator[Row]:
             min(timer(lambda: run(a, w, ids, of_tile, y)).median for _ in range(3))  # noqa: B023
             for run, a in zip(both, (x, gathered), strict=True)
         )
-        flops = 2 * rows * n * k
         yield {
             "kernel": "matmul of gathered rows",
             "case": f"{tokens} tokens, {rows}x{n}x{k}, {experts} experts",
-            "ours": flops / ours / 1e9,
-            "other": flops / theirs / 1e9,
-            "unit": "TFLOP/s",
+            **_speeds(2 * rows * n * k / 1e9, "TFLOP/s", ours, theirs),
             "against": "rows in order",
             "error": error,
         }
@@ -204,9 +204,7 @@ def measure_scan(kernels: Kernels, timer: Timer) -> Iterator[Row]:
         yield {
             "kernel": "scan",
             "case": f"2^26 f32, {block} elements of a block of {threads} threads",
-            "ours": 8 * _SCANNED / sorted(times)[10] / 1e6,
-            "other": 8 * _SCANNED / copy / 1e6,
-            "unit": "GB/s",
+            **_speeds(8 * _SCANNED / 1e6, "GB/s", sorted(times)[10], copy),
             "against": "copy",
             "error": _error(y, wanted),
         }
