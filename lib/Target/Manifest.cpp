@@ -82,6 +82,8 @@ static json::Object getArgument(const KernelArgument &argument, unsigned index,
   if (!memref) {
     object["kind"] = "scalar";
     object["dtype"] = printType(argument.type);
+    if (argument.isUnsigned)
+      object["unsigned"] = true;
     return object;
   }
   json::Array shape = getNumbers(memref.getShape());

@@ -146,8 +146,9 @@ def _as_number(value: Any, argument: Argument) -> int | float:
     Raises:
         LaunchError: the argument's type does not hold it.
     """
-    scalar_packer(argument.dtype.mlir)(value, argument.name)
-    return float(value) if argument.dtype.is_float else operator.index(value)
+    dtype = argument.dtype
+    scalar_packer(dtype.mlir, dtype.is_unsigned)(value, argument.name)
+    return float(value) if dtype.is_float else operator.index(value)
 
 
 def _as_numpy(array: Any, name: str) -> np.ndarray:

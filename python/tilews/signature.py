@@ -225,7 +225,7 @@ def _holds(dtype: DType, default: Any) -> bool:
     if not isinstance(default, (bool, int, float)):
         return False
     try:
-        scalar_packer(dtype.mlir)(default, "")
+        scalar_packer(dtype.mlir, dtype.is_unsigned)(default, "")
     except LaunchError:
         return False
     return True

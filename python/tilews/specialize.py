@@ -115,10 +115,12 @@ class Argument:
         return (*halves, 1)
 
     def attributes(self) -> ir.DictAttr:
-        """The attributes of the argument: names, divisors and alignment."""
+        """The attributes of the argument: names, sign, divisors and alignment."""
         attributes: dict[str, ir.Attribute] = {
             "tile.name": ir.StringAttr.get(self.name)
         }
+        if self.shape is None and self.dtype.is_unsigned:
+            attributes["tile.unsigned"] = ir.UnitAttr.get()
         if self.shape is not None:
             names = ["" if isinstance(x, int) else x for x in self.shape]
             if any(names):

@@ -16,7 +16,8 @@
 //                     dtype, shape (a number, or the name of an extent, or
 //                     null), strides in elements (a number or null; `null`
 //                     instead of the list for row-major), divisible and
-//                     alignment in bytes; a scalar has name and dtype
+//                     alignment in bytes; a scalar has name, dtype, and
+//                     unsigned if it is an integer without sign
 //   disjoint          pairs [a, b] of arguments that must not overlap in memory:
 //                     the kernel writes a and accesses b; null if not known
 //   parameters        what the kernel receives, in order: kind (pointer,
@@ -36,7 +37,9 @@
 //                     dimensions in the map's order, the one with stride one
 //                     first; in that order extents, strides in bytes (from the
 //                     second on), box and element_strides; swizzle in bytes
-//                     (0, 32, 64, 128), l2_promotion in bytes, out_of_bounds.
+//                     (0, 32, 64, 128), l2_promotion in bytes, out_of_bounds;
+//                     the window of a map of slices of run-time sizes, with its
+//                     position among dims and its size (see docs/launch.md).
 //                     Extents and strides are expressions as for the grid, and
 //                     {"stride": [argument, dimension]}, in elements
 //   resources         registers, spills and so on, null if not known

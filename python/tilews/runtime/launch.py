@@ -140,7 +140,9 @@ class Launcher:
                 i,
                 p["argument"],
                 self.arguments[p["argument"]]["name"],
-                scalar_packer(p["dtype"]),
+                scalar_packer(
+                    p["dtype"], self.arguments[p["argument"]].get("unsigned", False)
+                ),
             )
             for i, p in enumerate(parameters)
             if p["kind"] == "scalar"

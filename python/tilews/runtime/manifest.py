@@ -108,7 +108,11 @@ def _check_argument(argument: Manifest, path: str) -> None:
                 f"{path}.dtype: expected index, an integer of up to 64 bits or one of "
                 f"{', '.join(_FLOATS)}, found {show(dtype)}"
             )
+        if "unsigned" in argument and not integer:
+            raise SchemaError(f"{path}.unsigned: is no key of {dtype}")
         return
+    if "unsigned" in argument:
+        raise SchemaError(f"{path}.unsigned: is no key of a buffer")
     for key in _BUFFER_KEYS:
         if key not in argument:
             raise SchemaError(f"{path}.{key}: is missing")

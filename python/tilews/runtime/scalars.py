@@ -16,19 +16,22 @@ _MAX_GRID = (2**31 - 1, 65535, 65535)
 _CODES = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
-def scalar_packer(dtype: str) -> Callable[[Any, str], int]:
+def scalar_packer(dtype: str, is_unsigned: bool = False) -> Callable[[Any, str], int]:
     """The function from a scalar argument and its name to the bits of its parameter.
 
     It raises a LaunchError if the argument is no number, or one that the type does not
-    hold: nothing wraps around or becomes infinite.
+    hold: nothing wraps around or becomes infinite. Only an integer of an unsigned type
+    has to be one without sign: others may be the bits of one.
     """
     if dtype.startswith("i"):
-        return _pack_integer(64 if dtype == "index" else int(dtype[1:]))
+        return _pack_integer(64 if dtype == "index" else int(dtype[1:]), is_unsigned)
     return _pack_float(dtype)
 
 
-def _pack_integer(bits: int) -> Callable[[Any, str], int]:
-    lowest, highest = -(1 << max(bits - 1, 0)), (1 << bits) - 1
+def _pack_integer(bits: int, is_unsigned: bool) -> Callable[[Any, str], int]:
+    lowest = 0 if is_unsigned else -(1 << max(bits - 1, 0))
+    highest = (1 << bits) - 1
+    kind = f"integer of {bits} bits" + " without sign" * is_unsigned
 
     def pack(value: Any, name: str) -> int:
         try:
@@ -39,8 +42,7 @@ def _pack_integer(bits: int) -> Callable[[Any, str], int]:
             ) from None
         if not lowest <= number <= highest:
             raise LaunchError(
-                f"argument '{name}': expected an integer of {bits} bits, found "
-                f"{show(number)}"
+                f"argument '{name}': expected an {kind}, found {show(number)}"
             )
         return number & highest
 

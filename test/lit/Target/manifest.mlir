@@ -24,7 +24,8 @@
 // CHECK-NEXT:   1
 // CHECK:      "dtype": "i32",
 // CHECK-NEXT: "kind": "scalar",
-// CHECK-NEXT: "name": "arg1"
+// CHECK-NEXT: "name": "arg1",
+// CHECK-NEXT: "unsigned": true
 // CHECK: "block": [
 // CHECK-NEXT: 256,
 // CHECK: "cluster": [
@@ -69,7 +70,7 @@ gpu.module @kernels [#rocdl.target<chip = "gfx942">] {
       tile.arguments = [
         {type = memref<?x?xbf16, strided<[?, 1]>>, tile.name = "X",
          tile.symbols = ["M", ""], tile.divisible = array<i64: 1, 8>},
-        {type = i32}]} {
+        {type = i32, tile.unsigned}]} {
     llvm.return
   }
   llvm.func @bare() attributes {rocdl.kernel} {

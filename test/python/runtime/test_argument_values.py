@@ -19,26 +19,27 @@ KERNEL = make_manifest(
         A,
         {"name": "s", "kind": "scalar", "dtype": "f32"},
         {"name": "n", "kind": "scalar", "dtype": "i32"},
+        {"name": "u", "kind": "scalar", "dtype": "i8", "unsigned": True},
     ],
     grid=[1, 1, 1],
 )
 
 
 @tilews.kernel
-def scale(A: tl.Tensor["M", tl.f32], s: tl.f32, n: tl.i32):
+def scale(A: tl.Tensor["M", tl.f32], s: tl.f32, n: tl.i32, u: tl.u8):
     x = tl.grid(1)
-    A[x] = tl.load(A[x], (64,)) * s + n.to(tl.f32)
+    A[x] = tl.load(A[x], (64,)) * s + n.to(tl.f32) + u.to(tl.f32)
 
 
-def launch(s=1.0, n=1, grid=None, **array):
+def launch(s=1.0, n=1, u=0, grid=None, **array):
     """The values of a launch without a GPU."""
     array = FakeArray(**{"shape": (64,), "typestr": "<f4", **array})
-    return prepare(KERNEL, array, s, n, grid=grid)
+    return prepare(KERNEL, array, s, n, u, grid=grid)
 
 
-def interpret(s=1.0, n=1, grid=None, array=None):
+def interpret(s=1.0, n=1, u=0, grid=None, array=None):
     array = np.ones(64, np.float32) if array is None else array
-    scale(array, s, n, target="cpu", grid=grid)
+    scale(array, s, n, u, target="cpu", grid=grid)
     return array
 
 
@@ -57,6 +58,8 @@ def interpret(s=1.0, n=1, grid=None, array=None):
         ({"n": 2**32}, "'n': expected an integer of 32 bits, found 4294967296"),
         ({"n": -(2**31) - 1}, "'n': expected an integer of 32 bits"),
         ({"n": 10**5000}, "'n': expected an integer of 32 bits"),
+        ({"u": -1}, "'u': expected an integer of 8 bits without sign, found -1"),
+        ({"u": 256}, "'u': expected an integer of 8 bits without sign, found 256"),
         ({"n": 1.0}, r"'n': expected an integer, found 1\.0"),
         (
             {"grid": (1.5,)},
@@ -84,6 +87,7 @@ def test_refused_numbers(run, arguments, message):
         {"n": np.array(3)},
         {"n": True},
         {"n": 2**32 - 1},
+        {"u": 255},
         {"grid": 1},
         {"grid": np.array([1, 1])},
         {"grid": range(1, 2)},
@@ -99,7 +103,21 @@ def test_numbers_that_fit(run, arguments):
 
 def test_the_simulator_refuses_numbers_that_become_infinite():
     with pytest.raises(TypeError, match="expected a number that f32 holds"):
-        sim.run(scale.build(), "scale", [np.ones(64, np.float32), 1e39, 1], (1,))
+        sim.run(scale.build(), "scale", [np.ones(64, np.float32), 1e39, 1, 1], (1,))
+
+
+def test_manifests_say_which_integers_have_no_sign():
+    for target in ("sm_90a", "gfx942"):
+        *signed, unsigned = scale.compile(target).manifest["arguments"]
+        assert not any("unsigned" in argument for argument in signed)
+        assert unsigned == {**unsigned, "dtype": "i8", "unsigned": True}
+
+
+def test_defaults_of_integers_without_sign():
+    def kernel(n: tl.u8 = -1): ...
+
+    with pytest.raises(tilews.KernelError, match="'n'"):
+        tilews.kernel(kernel)
 
 
 @pytest.mark.parametrize(
@@ -264,4 +282,4 @@ def test_bounds_beyond_index(stop):
 def test_grids_of_a_loaded_kernel():
     kernel = runtime.LoadedKernel(KERNEL, b"image")
     with pytest.raises(LaunchError, match="one to three integers"):
-        kernel(FakeArray((64,), "<f4"), 1.0, 1, grid=(1.5,))
+        kernel(FakeArray((64,), "<f4"), 1.0, 1, 1, grid=(1.5,))

@@ -89,6 +89,8 @@ CASES = [
     (("arguments", 0, "strides"), [1], r"arguments\[0\]\.strides: expected 2 entries"),
     (("arguments", 0, "divisible"), GONE, r"arguments\[0\]\.divisible: is missing"),
     (("arguments", 1, "shape"), [], r"arguments\[1\]\.shape: is no key of a scalar"),
+    (("arguments", 1, "unsigned"), False, r"arguments\[1\]\.unsigned: expected"),
+    (("arguments", 0, "unsigned"), True, r"\[0\]\.unsigned: is no key of a buffer"),
     (("arguments", 1, "dtype"), "i65", r"arguments\[1\]\.dtype: .* up to 64 bits"),
     # Numbers of arguments and dimensions.
     (("grid", 0), {"extent": [2, 0]}, r"grid\[0\]\.extent\[0\]: .* 2 arguments"),

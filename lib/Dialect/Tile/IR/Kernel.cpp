@@ -37,9 +37,11 @@ static constexpr StringLiteral kType = "type";
 static KernelArgument readArgument(Type type, DictionaryAttr attrs) {
   KernelArgument argument;
   argument.type = type;
-  if (attrs)
+  if (attrs) {
     if (auto name = attrs.getAs<StringAttr>(TileDialect::kName))
       argument.name = name.str();
+    argument.isUnsigned = attrs.contains(TileDialect::kUnsigned);
+  }
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
     return argument;
@@ -88,8 +90,9 @@ void tile::setKernelArguments(Operation *llvmFunc,
   for (auto [i, type] : llvm::enumerate(gpuFunc.getArgumentTypes())) {
     NamedAttrList attrs;
     if (DictionaryAttr dict = gpuFunc.getArgAttrDict(i))
-      for (StringRef name : {TileDialect::kName, TileDialect::kDivisible,
-                             TileDialect::kSymbols, TileDialect::kAlignment})
+      for (StringRef name :
+           {TileDialect::kName, TileDialect::kUnsigned, TileDialect::kDivisible,
+            TileDialect::kSymbols, TileDialect::kAlignment})
         if (Attribute attr = dict.get(name))
           attrs.set(name, attr);
     attrs.set(kType, TypeAttr::get(type));
@@ -158,14 +161,13 @@ tile::verifyKernelArgument(Attribute attr,
   if (Attribute name = dict.get(TileDialect::kName);
       name && !isa<StringAttr>(name))
     return fail("a string as 'tile.name'");
-  auto memref = dyn_cast<MemRefType>(type.getValue());
   for (NamedAttribute named : dict) {
     StringRef name = named.getName();
     if (name == kType || name == TileDialect::kName)
       continue;
-    if (!memref)
+    if (name != TileDialect::kUnsigned && !isa<MemRefType>(type.getValue()))
       return fail("no '" + name + "' on a scalar");
-    if (failed(verifyArgumentAttribute(memref, named, emitError)))
+    if (failed(verifyArgumentAttribute(type.getValue(), named, emitError)))
       return failure();
   }
   return success();

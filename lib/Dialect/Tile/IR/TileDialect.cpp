@@ -280,7 +280,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
 }
 
 LogicalResult tile::verifyArgumentAttribute(
-    MemRefType memref, NamedAttribute attr,
+    Type type, NamedAttribute attr,
     llvm::function_ref<InFlightDiagnostic()> emitError) {
   auto fail = [&](const Twine &expected) -> LogicalResult {
     if (emitError)
@@ -289,6 +289,11 @@ LogicalResult tile::verifyArgumentAttribute(
     return failure();
   };
   StringRef name = attr.getName();
+  if (name == TileDialect::kUnsigned)
+    return isa<UnitAttr>(attr.getValue()) && isa_and_present<IntegerType>(type)
+               ? success()
+               : fail("a unit attribute, on an integer");
+  auto memref = cast<MemRefType>(type);
   if (name == TileDialect::kDivisible) {
     auto divisors = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
     if (!divisors || divisors.size() != memref.getRank() ||
@@ -329,12 +334,10 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op,
     return op->emitError("'tile.name' expects a string, found ")
            << attr.getValue();
   }
-  auto memref = kernel
-                    ? dyn_cast<MemRefType>(kernel.getArgumentTypes()[argIndex])
-                    : MemRefType();
-  if (!memref)
+  Type type = kernel ? kernel.getArgumentTypes()[argIndex] : Type();
+  if (name != kUnsigned && !isa_and_present<MemRefType>(type))
     return op->emitError("'") << name << "' belongs on a memref argument";
-  return verifyArgumentAttribute(memref, attr, emitError);
+  return verifyArgumentAttribute(type, attr, emitError);
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,6 +56,31 @@ gpu.module @m {
 
 // -----
 
+gpu.module @m {
+  // expected-error @below {{'tile.unsigned' expects a unit attribute, on an integer, found unit}}
+  gpu.func @k(%a: f32 {tile.unsigned}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error @below {{'tile.unsigned' expects a unit attribute, on an integer, found true}}
+  gpu.func @k(%a: i32 {tile.unsigned = true}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @below {{'tile.unsigned' expects a unit attribute, on an integer, found unit}}
+llvm.func @k(%a: f32) attributes {tile.arguments = [{type = f32, tile.unsigned}]} {
+  llvm.return
+}
+
+// -----
+
 // expected-error @below {{'tile.tensor_maps' expects an array of dictionaries on the llvm.func of a kernel, found 1 : i64}}
 llvm.func @k() attributes {tile.tensor_maps = 1 : i64} {
   llvm.return

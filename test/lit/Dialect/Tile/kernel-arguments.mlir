@@ -5,20 +5,22 @@
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK: gpu.func @tile(%{{.*}}: memref<?x?xf16> {tile.divisible = array<i64: 1, 16>, tile.name = "A", tile.symbols = ["M", "K"]}
-  // CHECK-SAME: i32 {tile.name = "n"}
+  // CHECK-SAME: i32 {tile.name = "n", tile.unsigned}
   gpu.func @tile(
       %a: memref<?x?xf16> {tile.name = "A", tile.symbols = ["M", "K"],
                            tile.divisible = array<i64: 1, 16>},
-      %n: i32 {tile.name = "n"}) kernel attributes {tile.grid = #grid} {
+      %n: i32 {tile.name = "n", tile.unsigned})
+      kernel attributes {tile.grid = #grid} {
     gpu.return
   }
 
   // A row-major memref has no stride parameters.
   // CHECK: llvm.func @row_major
-  // CHECK-SAME: tile.arguments = [{tile.name = "A", type = memref<?x?xf16>}, {type = i32}]
+  // CHECK-SAME: tile.arguments = [{tile.name = "A", type = memref<?x?xf16>}, {tile.unsigned, type = i32}]
   llvm.func @row_major(%a: !llvm.ptr<1>, %m: i32, %k: i32, %n: i32)
     attributes {tile.grid = #grid,
-      tile.arguments = [{type = memref<?x?xf16>, tile.name = "A"}, {type = i32}]} {
+      tile.arguments = [{type = memref<?x?xf16>, tile.name = "A"},
+                        {type = i32, tile.unsigned}]} {
     llvm.return
   }
 

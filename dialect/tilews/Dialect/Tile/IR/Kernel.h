@@ -32,6 +32,8 @@ struct KernelArgument {
   mlir::Type type;
   /// The name for messages; empty if there is none.
   std::string name;
+  /// Integers: whether a launch refuses negative numbers.
+  bool isUnsigned = false;
   /// Memrefs: a divisor of each extent, 1 by default.
   llvm::SmallVector<int64_t> divisors;
   /// Memrefs: the name of each extent, empty if there is none. Extents with the
@@ -131,9 +133,10 @@ llvm::SmallVector<int64_t> getArgumentStrides(mlir::MemRefType type);
 /// arguments.
 unsigned countGridSymbols(mlir::FunctionOpInterface kernel);
 
-/// Verifies an attribute of a memref argument. `emitError` may be null.
+/// Verifies an attribute of an argument: `tile.unsigned`, or one that belongs on
+/// memrefs and is on one. `emitError` may be null.
 mlir::LogicalResult verifyArgumentAttribute(
-    mlir::MemRefType memref, mlir::NamedAttribute attr,
+    mlir::Type type, mlir::NamedAttribute attr,
     llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// Verifies an element of `tile.arguments`. `emitError` may be null.

@@ -72,12 +72,13 @@ def Tile_Dialect : Dialect {
     | `tile.disjoint` | `[array<i32: 2, 0>, ...]` | only on the `llvm.func` made from a kernel: pairs of arguments that must not overlap. The kernel writes the first and accesses the second |
     | `tile.tensor_maps` | `[{argument = 0, dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle = #tile.swizzle<span128>}, ...]` | only on the `llvm.func` made from a kernel: the tensor maps that are its last parameters |
 
-    Attributes on the arguments of a kernel. All except `tile.name` are for memrefs
-    only:
+    Attributes on the arguments of a kernel. All except `tile.name` and `tile.unsigned`
+    are for memrefs only:
 
     | attribute | type | meaning |
     |---|---|---|
     | `tile.name` | `str` | name of the argument, for messages |
+    | `tile.unsigned` | unit | on integers: the number has no sign; a negative one is refused at launch |
     | `tile.symbols` | `["M", "K", ...]` | names of the extents, `""` for none; extents with the same name are equal, also across arguments; checked at launch |
     | `tile.divisible` | `array<i64: ...>` | a divisor of the extent of each dimension; checked at launch |
     | `tile.alignment` | `i64` | alignment of the base pointer in bytes, 16 if absent; checked at launch |
