@@ -232,7 +232,7 @@ Value NVVMLowering::emitShuffle(ImplicitLocOpBuilder &b, Value value,
   return createShuffle(b, value, lane, NVVM::ShflKind::idx);
 }
 
-static std::optional<NVVM::ReduxKind> getReduxKind(ReductionKind kind) {
+static NVVM::ReduxKind getReduxKind(ReductionKind kind) {
   switch (kind) {
   case ReductionKind::Sum:
     return NVVM::ReduxKind::ADD;
@@ -254,17 +254,13 @@ static std::optional<NVVM::ReduxKind> getReduxKind(ReductionKind kind) {
     return NVVM::ReduxKind::OR;
   case ReductionKind::Xor:
     return NVVM::ReduxKind::XOR;
-  default:
-    return std::nullopt;
   }
+  llvm_unreachable("covered switch");
 }
 
 Value NVVMLowering::emitReduceLanes(ImplicitLocOpBuilder &b, ReductionKind kind,
                                     Value value) const {
-  std::optional<NVVM::ReduxKind> redux = getReduxKind(kind);
-  if (!redux)
-    return nullptr;
-  return NVVM::ReduxOp::create(b, value.getType(), value, *redux,
+  return NVVM::ReduxOp::create(b, value.getType(), value, getReduxKind(kind),
                                constantI32(b, -1));
 }
 

@@ -177,6 +177,8 @@ static std::optional<UniformValue> reduce(ReduceOp op, UniformValue value) {
     return multiply(type, value, type.getDimSize(op.getAxis()));
   case ReductionKind::Max:
   case ReductionKind::Min:
+  case ReductionKind::UMax:
+  case ReductionKind::UMin:
   case ReductionKind::And:
   case ReductionKind::Or:
   case ReductionKind::Any:

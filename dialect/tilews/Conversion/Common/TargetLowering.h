@@ -111,7 +111,7 @@ public:
                                   mlir::Value value,
                                   mlir::Value lane) const = 0;
   /// Returns the combination of the 32-bit integers `value` of all lanes of the
-  /// warp, by one instruction. Null if the target has none for this kind.
+  /// warp, by one instruction. Null if the target has none.
   virtual mlir::Value emitReduceLanes(mlir::ImplicitLocOpBuilder &b,
                                       tile::ReductionKind kind,
                                       mlir::Value value) const {
