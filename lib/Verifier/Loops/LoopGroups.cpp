@@ -186,6 +186,7 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   unsigned leader = matching.getLeader(path, group);
   auto loop = cast<scf::ForOp>(group.loops[leader]);
   Expr lower = peeling.getLower(path, loop);
+  bool isPart = trips;
   if (!trips)
     trips = table.add(values.get(path, loop.getUpperBound()), lower, -1);
   if (!context.begin(loop))
@@ -211,6 +212,11 @@ Progress LoopGroups::enterFor(Path &path, const LoopGroup &group,
   bool needsNumbers = inductions.isDivided(number) || addsUp(loop);
   inductions.setShort(number, needsNumbers && hasFewIterations(path, loop));
   path.facts.forget(table, variable);
+  // Each iteration will ask for the next one. The search would start over for
+  // every loop if that were noted at the end of the first iteration only.
+  if (!isPart)
+    inductions.note(
+        path.facts.resolve(table, getGoesOn(path, group, /*end=*/0)));
   InductionFacts(table, path.facts, variable)
       .enter(lower, matching.getAdvance(path, group, leader),
              context.rules.getDepth() + 1, inductions.getAsked(number));
@@ -353,6 +359,23 @@ SmallVector<Expr> LoopGroups::collectPassed(const Path &path,
   return passed;
 }
 
+/// The condition at the end of an iteration that there is another one, before
+/// `end` if that is not 0.
+Expr LoopGroups::getGoesOn(const Path &path, const LoopGroup &group,
+                           Expr end) const {
+  ExpressionTable &table = context.table;
+  unsigned leader = matching.getLeader(path, group);
+  auto loop = cast<scf::ForOp>(group.loops[leader]);
+  Expr sum = table.getInteger(inductions.get(group.number));
+  Expr step = matching.getAdvance(path, group, leader);
+  Expr left =
+      table.add(end ? end : values.get(path, loop.getUpperBound()), sum, -1);
+  // The variable comes to the end of a part in whole steps.
+  if (end)
+    left = table.addConstant(table.add(left, step, -1), 1);
+  return table.getPositive(table.add(left, step, -1));
+}
+
 Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   ExpressionTable &table = context.table;
   unsigned leader = matching.getLeader(path, group);
@@ -361,17 +384,11 @@ Progress LoopGroups::iterateFor(Path &path, const LoopGroup &group) {
   Expr sum = table.getInteger(variable);
   Expr step = matching.getAdvance(path, group, leader);
   Expr end = path.tasks[group.tasks[leader]].back().end;
-  Expr left =
-      table.add(end ? end : values.get(path, loop.getUpperBound()), sum, -1);
-  // The variable comes to the end of a part in whole steps.
-  if (end)
-    left = table.addConstant(table.add(left, step, -1), 1);
   bool isCounted = inductions.isCounted(group.number);
   if (!context.begin(loop))
     return context.giveUp();
   bool goesOn =
-      !isCounted ||
-      conditions.decide(path, table.getPositive(table.add(left, step, -1)));
+      !isCounted || conditions.decide(path, getGoesOn(path, group, end));
   if (context.startsOver())
     return Progress::Failed;
   SmallVector<Expr> passed = collectPassed(path, group);

@@ -48,6 +48,7 @@ private:
                     llvm::ArrayRef<Expr> inits, Expr trips);
   bool iterateWithin(Path &path, unsigned task);
   Progress iterate(Path &path, int number);
+  Expr getGoesOn(const Path &path, const LoopGroup &group, Expr end) const;
   Progress iterateFor(Path &path, const LoopGroup &group);
   Progress iterateWhile(Path &path, const LoopGroup &group);
   Progress decideWhile(Path &path, const LoopGroup &group);

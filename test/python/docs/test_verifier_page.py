@@ -74,7 +74,7 @@ def test_counterexample(read):
 
 
 @pytest.mark.parametrize(
-    "base, states", [("mask_ahead", 92), ("alternating_roles", 434)]
+    "base, states", [("mask_ahead", 84), ("alternating_roles", 404)]
 )
 def test_numbers_of_states(base, states):
     assert f"{states} states" in " ".join(TEXT.split())

@@ -68,10 +68,12 @@ def test_an_index_is_doubled_many_times():
     run(doubled(300), "--tile-set-target=chip=sm_80", *SCHEDULE)
 
 
-def test_states_of_a_sequence_of_loops_do_not_multiply():
-    remarks = run(pipelines(24), "--tile-set-target=chip=sm_80", *SCHEDULE)
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+def test_states_of_a_sequence_of_loops_do_not_multiply(chip):
+    # On sm_90a each loop once made the search start over.
+    remarks = run(pipelines(24), f"--tile-set-target=chip={chip}", *SCHEDULE)
     states = re.search(r"is proved: .* (\d+) states", remarks)
-    assert states and int(states[1]) < 1000
+    assert states and int(states[1]) < 5 * 24
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
