@@ -105,11 +105,11 @@ static LogicalResult setDepths(MutableArrayRef<ChannelBuffers> channels,
 }
 
 namespace {
-/// The channels and loops of the plans of a kernel.
+/// The channels and the plans of the loops of a kernel.
 struct PlannedChannels {
   SmallVector<ChannelBuffers, 0> channels;
-  /// Inner loops come first.
-  SmallVector<scf::ForOp> loops;
+  /// Those of inner loops come first.
+  SmallVector<PipelinePlan, 0> plans;
 };
 } // namespace
 
@@ -128,8 +128,7 @@ static FailureOr<PlannedChannels> readPlans(gpu::GPUFuncOp kernel,
   PlannedChannels planned;
   planned.channels = groupBuffers(
       pipelines.getPlans(), isLimitedTo(kernel, ScheduleLimit::FewChannels));
-  for (const PipelinePlan &plan : pipelines.getPlans())
-    planned.loops.push_back(plan.getLoop());
+  planned.plans = pipelines.takePlans();
   return planned;
 }
 
@@ -157,10 +156,17 @@ tile::multiVersion(ArrayRef<scf::ForOp> loops, std::optional<int64_t> depth) {
   // For an outer loop an inner one is a statement, so the inner one is
   // rewritten first. This invalidates the plan of the outer loop, which is
   // therefore read anew from the attributes.
-  for (scf::ForOp loop : planned->loops) {
-    MemoryAccesses memory(kernel);
-    PipelinePlan plan = PipelinePlan::read(loop, memory, ForbiddenBuffers(),
-                                           [](const Refusal &) {});
+  llvm::SmallPtrSet<Operation *, 4> stale;
+  for (PipelinePlan &plan : planned->plans) {
+    scf::ForOp loop = plan.getLoop();
+    if (stale.contains(loop)) {
+      MemoryAccesses memory(kernel);
+      plan = PipelinePlan::read(loop, memory, ForbiddenBuffers(),
+                                [](const Refusal &) {});
+    }
+    for (auto outer = loop->getParentOfType<scf::ForOp>(); outer;
+         outer = outer->getParentOfType<scf::ForOp>())
+      stale.insert(outer);
     splitProducers(rewriter, plan, channels);
   }
   useLastVersions(rewriter, kernel, channels, cursors);

@@ -99,6 +99,25 @@ SmallVector<MemoryAccess, 0> MemoryAccesses::get(Operation *op) const {
   return accesses;
 }
 
+/// Returns whether `buffer` and its views are only accessed, not passed on.
+static bool hasOnlyAccesses(Value buffer) {
+  return llvm::all_of(buffer.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1)
+      return hasOnlyAccesses(user->getResult(0));
+    return llvm::any_of(
+        getSharedAccesses(user),
+        [&](const SharedAccess &access) { return access.operand == &use; });
+  });
+}
+
+bool MemoryAccesses::isOnlyAccessed(AllocSharedOp alloc) const {
+  auto [it, isNew] = onlyAccessed.try_emplace(alloc);
+  if (isNew)
+    it->second = hasOnlyAccesses(alloc.getBuffer());
+  return it->second;
+}
+
 static void printRegion(const TileRegion &region, BriefPrinter &printer) {
   printer << "[";
   llvm::interleaveComma(

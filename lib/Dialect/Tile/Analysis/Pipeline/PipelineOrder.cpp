@@ -258,7 +258,7 @@ PipelinePlan PipelinePlan::read(scf::ForOp loop, const MemoryAccesses &memory,
   if (!plan.readAttributes(refuse))
     return plan;
   plan.readParts();
-  if (MaybeRefusal refusal = plan.findBuffers(forbidden)) {
+  if (MaybeRefusal refusal = plan.findBuffers(memory, forbidden)) {
     refuse(*refusal);
     plan.buffers.clear();
     return plan;

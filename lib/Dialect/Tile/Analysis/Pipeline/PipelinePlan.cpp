@@ -216,23 +216,6 @@ const PipedBuffer *PipelinePlan::find(AllocSharedOp alloc) const {
   return it == buffers.end() ? nullptr : it;
 }
 
-/// Returns whether `buffer` and its views are only accessed, not passed on.
-static bool isOnlyAccessed(Value buffer) {
-  for (OpOperand &use : buffer.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1) {
-      if (!isOnlyAccessed(user->getResult(0)))
-        return false;
-    } else if (llvm::none_of(getSharedAccesses(user),
-                             [&](const SharedAccess &access) {
-                               return access.operand == &use;
-                             })) {
-      return false;
-    }
-  }
-  return true;
-}
-
 /// Returns the reason why the readers of an iteration might not see exactly
 /// what its writers wrote, if any.
 MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
@@ -271,9 +254,10 @@ MaybeRefusal PipelinePlan::checkOrderOfAccesses(const PipedBuffer &buffer) {
   return std::nullopt;
 }
 
-MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
+MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer,
+                                       const MemoryAccesses &memory) {
   Operation *writer = buffer.writers.front();
-  if (!isOnlyAccessed(buffer.alloc.getBuffer()))
+  if (!memory.isOnlyAccessed(buffer.alloc))
     return Refusal{writer, 7,
                    "the buffer is passed on as a value, or used by an "
                    "operation that is not known"};
@@ -295,7 +279,8 @@ MaybeRefusal PipelinePlan::checkBuffer(PipedBuffer &buffer) {
 
 /// Finds the buffers that are piped. Returns the reason why a buffer that
 /// producers write cannot be piped, if any.
-MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
+MaybeRefusal PipelinePlan::findBuffers(const MemoryAccesses &memory,
+                                       const ForbiddenBuffers &forbidden) {
   buffers.clear();
   llvm::SmallSetVector<AllocSharedOp, 4> filled;
   for (Statement &statement : statements.getAll())
@@ -338,7 +323,7 @@ MaybeRefusal PipelinePlan::findBuffers(const ForbiddenBuffers &forbidden) {
       return Refusal{writer, 11, "nothing in the loop reads the buffer"};
     if (it != forbidden.end())
       return Refusal{writer, it->second.id, it->second.reason};
-    if (MaybeRefusal refusal = checkBuffer(buffer))
+    if (MaybeRefusal refusal = checkBuffer(buffer, memory))
       return refusal;
     buffers.push_back(buffer);
   }
@@ -391,7 +376,8 @@ static Refusal adapt(const Refusal &refusal, Operation *op) {
           refusal.op};
 }
 
-void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
+void PipelinePlan::choose(const MemoryAccesses &memory,
+                          const ForbiddenBuffers &forbidden, RefuseFn refuse) {
   findCandidates(statements);
   llvm::SmallSetVector<Operation *, 4> candidates;
   for (Statement &statement : statements.getAll())
@@ -411,7 +397,7 @@ void PipelinePlan::choose(const ForbiddenBuffers &forbidden, RefuseFn refuse) {
     if (!refusal && pinSharedReads())
       return true;
     if (!refusal)
-      refusal = findBuffers(forbidden);
+      refusal = findBuffers(memory, forbidden);
     if (!refusal)
       return false;
     auto allocs = getWrittenAllocs(*statements.find(refusal->op));
@@ -469,7 +455,7 @@ PipelinePlan PipelinePlan::compute(scf::ForOp loop,
                                    RefuseFn refuse) {
   PipelinePlan plan(LoopStatements(
       loop, memory, [](scf::IfOp op) { return movesToShared(op); }));
-  plan.choose(forbidden, refuse);
+  plan.choose(memory, forbidden, refuse);
   if (plan.buffers.empty())
     return plan;
   llvm::SmallPtrSet<Operation *, 4> producers, guards;
@@ -479,7 +465,7 @@ PipelinePlan PipelinePlan::compute(scf::ForOp loop,
   PipelinePlan result = plan.withGuards(memory, producers, guards);
   while (result.addNeededGuards(guards))
     result = plan.withGuards(memory, producers, guards);
-  (void)result.findBuffers(forbidden);
+  (void)result.findBuffers(memory, forbidden);
   result.classifyRest();
   result.assignOrder();
   result.countVersions();

@@ -127,16 +127,19 @@ void RoleAssignment::findPrelude() {
   for (Operation *op : load.getOps()) {
     if (op->getNumRegions() > 0)
       continue;
-    for (const MemoryAccess &read : memory.get(op))
+    for (const MemoryAccess &read : memory.get(op)) {
+      if (!read.reads() || !read.shared)
+        continue;
       for (Operation *effect : mathEffects) {
         Operation *top = getTopLevel(kernel, effect);
-        if (!read.reads() || !read.shared || !top->isBeforeInBlock(first) ||
+        if (!top->isBeforeInBlock(first) ||
             (last && !last->isBeforeInBlock(top)))
           continue;
         for (const MemoryAccess &write : memory.get(effect))
           if (write.writes() && read.conflictsWith(write))
             last = top;
       }
+    }
   }
   if (!last)
     return;
@@ -154,13 +157,42 @@ void RoleAssignment::findPrelude() {
 // Checks
 //===----------------------------------------------------------------------===//
 
+/// Returns one write of each memory that `ops` write.
+SmallVector<MemoryAccess, 0>
+RoleAssignment::findWrites(ArrayRef<Operation *> ops) const {
+  SmallVector<MemoryAccess, 0> writes;
+  llvm::DenseSet<std::tuple<Operation *, Value, unsigned>> known;
+  for (Operation *op : ops)
+    for (MemoryAccess &access : memory.get(op)) {
+      if (!access.writes())
+        continue;
+      Operation *root =
+          access.roots.size() == 1 ? *access.roots.begin() : AllocSharedOp();
+      // Any other write to shared memory is a kind of its own.
+      unsigned atomic =
+          access.access.atomic ? 1 + unsigned(*access.access.atomic) : 0;
+      if ((access.shared && !root) ||
+          known.insert({root, access.argument, atomic}).second)
+        writes.push_back(std::move(access));
+    }
+  return writes;
+}
+
 /// Returns the refusal, for the given reason, that one of `writers` writes what
-/// `reader` reads; nullopt if none does.
+/// `reader` reads; nullopt if none does. `writes` has one write of each memory
+/// that `writers` write: few reads conflict with one, and all writers are looked
+/// at only for those.
 MaybeRefusal RoleAssignment::checkWriters(Operation *reader,
                                           ArrayRef<Operation *> writers,
+                                          ArrayRef<MemoryAccess> writes,
                                           StringRef reason) const {
   SmallVector<MemoryAccess, 0> reads = memory.get(reader);
-  llvm::erase_if(reads, [](const auto &read) { return !read.reads(); });
+  llvm::erase_if(reads, [&](const MemoryAccess &read) {
+    return !read.reads() ||
+           llvm::none_of(writes, [&](const MemoryAccess &write) {
+             return read.conflictsWith(write);
+           });
+  });
   if (reads.empty())
     return std::nullopt;
   // What is acquired later does not matter to a read.
@@ -181,6 +213,7 @@ MaybeRefusal RoleAssignment::checkWriters(Operation *reader,
 /// Checks that reads that the prelude and the roles both do give the same
 /// values in the roles: nothing in the prelude writes that memory later.
 MaybeRefusal RoleAssignment::checkPrelude() const {
+  SmallVector<MemoryAccess, 0> writes = findWrites(preludeEffects);
   for (const RoleSlice *slice : {&load, &math})
     for (Operation *op : slice->getOps()) {
       if (op->getNumRegions() > 0)
@@ -191,7 +224,7 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
             return !getTopLevel(kernel, effect)->isBeforeInBlock(top);
           });
       if (MaybeRefusal refusal = checkWriters(
-              op, later,
+              op, later, writes,
               "memory that this reads is overwritten before the first "
               "pipelined loop"))
         return refusal;
@@ -201,12 +234,14 @@ MaybeRefusal RoleAssignment::checkPrelude() const {
 
 /// Returns the reason why the load role, which runs ahead of the math role,
 /// cannot read what `op` reads, if any.
-MaybeRefusal RoleAssignment::checkRead(Operation *op) const {
+MaybeRefusal
+RoleAssignment::checkRead(Operation *op,
+                          ArrayRef<MemoryAccess> mathWrites) const {
   if (readsChannel(op))
     return Refusal{op, 6,
                    "filling a channel needs this read of a tile that a "
                    "channel delivers"};
-  return checkWriters(op, mathEffects,
+  return checkWriters(op, mathEffects, mathWrites,
                       "filling a channel needs this read of memory that the "
                       "kernel writes");
 }
@@ -243,17 +278,20 @@ void RoleAssignment::findPeerReads() {
 
 /// Checks that the load role needs no result of the math role.
 MaybeRefusal RoleAssignment::checkLoad() {
+  SmallVector<MemoryAccess, 0> mathWrites = findWrites(mathEffects);
+  llvm::DenseSet<Operation *> ofMath(mathEffects.begin(), mathEffects.end());
   // The slice grows during the loop.
   for (size_t i = 0; i < load.getOps().size(); ++i) {
     Operation *op = load.getOps()[i];
-    if (llvm::is_contained(mathEffects, op))
+    if (ofMath.contains(op))
       return Refusal{
           op, 2,
           "a copy that fills a channel, or a guard around one, needs "
           "this result"};
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
       continue;
-    if (MaybeRefusal refusal = checkRead(op); refusal && !isCopied(op))
+    if (MaybeRefusal refusal = checkRead(op, mathWrites);
+        refusal && !isCopied(op))
       return refusal;
   }
   if (!copiedReads.empty())

@@ -87,12 +87,16 @@ public:
   /// program order.
   llvm::SmallVector<MemoryAccess, 0> get(mlir::Operation *op) const;
   const SharedBuffers &getBuffers() const { return buffers; }
+  /// Returns whether `alloc` and its views are only accessed, not passed on.
+  /// Looks at the uses of a buffer once, however many loops ask.
+  bool isOnlyAccessed(AllocSharedOp alloc) const;
 
   void print(llvm::raw_ostream &os) const;
 
 private:
   mlir::Operation *kernel;
   SharedBuffers buffers;
+  mutable llvm::DenseMap<mlir::Operation *, bool> onlyAccessed;
 };
 
 /// Returns whether `op`, its regions included, changes nothing: it is free of

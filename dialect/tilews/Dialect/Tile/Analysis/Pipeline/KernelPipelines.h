@@ -34,6 +34,8 @@ public:
                   llvm::ArrayRef<mlir::scf::ForOp> loops);
 
   llvm::ArrayRef<PipelinePlan> getPlans() const { return plans; }
+  /// Moves the plans out, to keep them while the kernel changes.
+  llvm::SmallVector<PipelinePlan, 0> takePlans() { return std::move(plans); }
   /// Emits the mistakes of annotated loops; fails if there are any.
   llvm::LogicalResult emitErrors() const;
   /// Returns what is not pipelined in other loops, and why.

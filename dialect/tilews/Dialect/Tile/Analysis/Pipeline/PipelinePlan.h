@@ -87,12 +87,14 @@ private:
   explicit PipelinePlan(LoopStatements statements)
       : statements(std::move(statements)) {}
 
-  void choose(const ForbiddenBuffers &forbidden, RefuseFn refuse);
+  void choose(const MemoryAccesses &memory, const ForbiddenBuffers &forbidden,
+              RefuseFn refuse);
   MaybeRefusal checkProducer(const Statement &statement);
   MaybeRefusal checkReads(const Statement &statement);
   bool pinSharedReads();
-  MaybeRefusal findBuffers(const ForbiddenBuffers &forbidden);
-  MaybeRefusal checkBuffer(PipedBuffer &buffer);
+  MaybeRefusal findBuffers(const MemoryAccesses &memory,
+                           const ForbiddenBuffers &forbidden);
+  MaybeRefusal checkBuffer(PipedBuffer &buffer, const MemoryAccesses &memory);
   MaybeRefusal checkOrderOfAccesses(const PipedBuffer &buffer);
   PipelinePlan
   withGuards(const MemoryAccesses &memory,

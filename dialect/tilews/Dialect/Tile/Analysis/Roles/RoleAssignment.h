@@ -83,12 +83,16 @@ private:
   void keepInPrelude(mlir::Operation *op);
   MaybeRefusal checkPrelude() const;
   MaybeRefusal checkLoad();
-  MaybeRefusal checkRead(mlir::Operation *op) const;
+  MaybeRefusal checkRead(mlir::Operation *op,
+                         llvm::ArrayRef<MemoryAccess> mathWrites) const;
   bool isCopied(mlir::Operation *op);
   void findPeerReads();
   mlir::Operation *findLoop(mlir::Operation *op) const;
+  llvm::SmallVector<MemoryAccess, 0>
+  findWrites(llvm::ArrayRef<mlir::Operation *> ops) const;
   MaybeRefusal checkWriters(mlir::Operation *reader,
                             llvm::ArrayRef<mlir::Operation *> writers,
+                            llvm::ArrayRef<MemoryAccess> writes,
                             llvm::StringRef reason) const;
 
   mlir::gpu::GPUFuncOp kernel;
