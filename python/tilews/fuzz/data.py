@@ -15,8 +15,15 @@ DTYPES: dict[str, np.dtype] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "e2m3": np.dtype(ml_dtypes.float6_e2m3fn),
+    "e3m2": np.dtype(ml_dtypes.float6_e3m2fn),
+    "e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
     "i1": np.dtype(bool),
+    "i4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
     "i8": np.dtype("int8"),
+    "u8": np.dtype("uint8"),
+    "u32": np.dtype("uint32"),
     "i32": np.dtype("int32"),
     "i64": np.dtype("int64"),
     "index": np.dtype("int64"),
@@ -43,8 +50,9 @@ class Array:
     """A tensor in global memory.
 
     Attributes:
-        fill: ``small`` for integers from -3 to 3, ``zeros``, ``ones``, ``random``
-            for 0 and 1, or ``below N`` for integers from 0 to N - 1.
+        fill: ``small`` for integers from -3 to 3 (from 0 without sign), ``zeros``,
+            ``ones``, ``random`` for 0 and 1, or ``below N`` for integers from 0 to
+            N - 1.
         divisor: of the innermost extent, as the annotation says.
         is_static: whether the annotation has the extents.
         gap: elements between two rows.
@@ -74,6 +82,8 @@ class Array:
         values: Any
         if self.fill == "small":
             values = random.integers(-3, 4, shape)
+            if self.dtype.startswith("u"):
+                values = abs(values)
         elif self.fill == "random":
             values = random.integers(0, 2, shape)
         elif self.fill.startswith("below"):

@@ -66,6 +66,8 @@ class Producers:
         other = draft.choose(*others)
         if buffer.dtype == "i8":
             other = "i32"
+        elif buffer.dtype.startswith("u"):
+            other = "f32"  # Negative numbers become 0.
         array = draft.source_array(other, buffer.shape[1])
         load = f"tl.load({array}[{place[0]}, {place[1]}], {buffer.shape})"
         return [f"tl.store({load}.to(tl.{buffer.dtype}), {buffer.name})"]
@@ -97,7 +99,7 @@ class Producers:
         return [*start, *pieces]
 
     def gather(self, buffer: Shared, array: str, scope: Scope) -> Lines:
-        """Copies the rows that a table names, or as many as it says."""
+        """Copies the rows that a table names, one by one or as :meth:`gather_rows`."""
         draft = self._draft
         rows, columns = buffer.shape
         if draft.chance(0.5):
@@ -120,11 +122,12 @@ class Producers:
         return [*lines, f"for {row} in tl.range({rows}):", *indent([copy])]
 
     def gather_rows(self, buffer: Shared, array: str, scope: Scope) -> Lines:
-        """Rows at a vector of indices, under a mask, or of a run-time number."""
+        """Copies rows at a vector of indices, or a run-time number of rows, or loads
+        rows under a mask."""
         draft = self._draft
         rows, columns = buffer.shape
         draft.variables += 1
-        ids, size = f"v{draft.variables}", f"n{draft.variables}"
+        ids, size = f"v{draft.variables}", f"size{draft.variables}"
         table = draft.add_array("i32", (rows * LONGEST,), fill="below 30")
         place = f"{scope.variable} * {rows}"
         # Some indices are negative.

@@ -15,17 +15,32 @@ from typing import Any
 
 import numpy as np
 
+from ..language import types
+from ..language.memory.packed import unpack_elements
 from .data import DTYPES
 from .program import RandomProgram
 
 globals().update(DTYPES)
+#: The types of which two share a byte, by those of numpy.
+_NIBBLES = {dtype.numpy: dtype for dtype in (types.i4, types.u4, types.e2m1)}
 
 
 class NumpyTile(np.ndarray):
     """A fragment."""
 
     def to(self, dtype: np.dtype) -> NumpyTile:
-        return self.astype(dtype).view(NumpyTile)
+        values = np.asarray(self)
+        if dtype.kind in "iu" and values.dtype.kind not in "iub":
+            # A conversion of floating point to integers saturates.
+            limits = np.iinfo(dtype)
+            values = np.clip(values.astype(np.float64), limits.min, limits.max)
+        return values.astype(dtype).view(NumpyTile)
+
+    def bitcast(self, dtype: np.dtype) -> NumpyTile:
+        if dtype not in _NIBBLES:
+            return np.ascontiguousarray(self).view(dtype).view(NumpyTile)
+        codes = np.ascontiguousarray(self).view(np.uint8)
+        return unpack_elements(codes, _NIBBLES[dtype]).view(NumpyTile)
 
 
 class NumpyRegion:

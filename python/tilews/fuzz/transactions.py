@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
 from .guards import GuardMaker
 from .producers import Producers
@@ -72,7 +73,8 @@ class Transactions:
             (draft.rows, draft.depth),
             (draft.depth, draft.columns),
         )
-        dtype = draft.choose(draft.dtype, draft.dtype, "f32", "f16", "i32")
+        kinds = draft.dtype, draft.dtype, "f32", "f16", "i32", "u8", "u32", "e3m2"
+        dtype = draft.choose(*kinds)
         buffer = draft.shared(shape, dtype)
         units = [self._producers.fill(buffer, scope)]
         uses = draft.choose(1, 1, 2)
@@ -89,7 +91,7 @@ class Transactions:
         rows, columns = buffer.shape
         kind = draft.choose(
             "add", "add", "sum", "column", "store", "log", "atomic", "part", "view",
-            "branch", "max",
+            "branch", "max", "bits",
         )  # fmt: skip
         if kind == "sum":
             acc = draft.accumulator((rows,))
@@ -112,6 +114,8 @@ class Transactions:
             part = f"tl.load({buffer.name}[{half}:{rows}, :]){cast}"
             acc = draft.accumulator((rows - half, columns))
             return [f"{acc} = {self.clamp(f'{acc} * 2.0 + {part}', 512)}"]
+        if kind == "bits":
+            return self.bits(buffer)
         if kind == "view" and not draft.buffers[buffer]:
             flat = f"tl.load(tl.view({buffer.name}, ({rows * columns},))){cast}"
             acc = draft.accumulator((rows * columns,))
@@ -121,6 +125,17 @@ class Transactions:
         if kind == "branch":
             return [f"if tl.sum({load}) > 0.0:", *indent([update])]
         return [update]
+
+    def bits(self, buffer: Shared) -> Lines:
+        """Reads the bits of elements as elements of another width."""
+        draft = self._draft
+        rows, columns = buffer.shape
+        bits = 8 * DTYPES[buffer.dtype].itemsize
+        narrow = draft.choose(*(("i4", "u4", "e2m1") if bits == 8 else ("u8", "i8")))
+        width = 4 if bits == 8 else 8
+        acc = draft.accumulator((rows, columns * bits // width))
+        load = f"tl.load({buffer.name}).bitcast(tl.{narrow}).to(tl.f32)"
+        return [f"{acc} = {self.clamp(f'{acc} * 2.0 + {load}', 512)}"]
 
     def store(self, buffer: Shared, scope: Scope) -> Lines:
         """A store in which each iteration writes other rows."""

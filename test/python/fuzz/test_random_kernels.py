@@ -26,8 +26,15 @@ from tilews.fuzz.reduce import reduce
 OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 
-#: Seeds of kernels that the verifier can neither prove nor refute.
-UNVERIFIED = {15, 31, 72, 138, 243, 304, 345, 361}
+_STATES = "the proof was given up after 60 million steps"
+#: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
+UNVERIFIED = {
+    **dict.fromkeys((33, 49, 123), _STATES),
+    # The guard is on a number that counts iterations: `turns0 < 2`.
+    304: "slot 0 in phase 1 is acquired before its contents were released",
+    # The guard is on a sum, in a loop that starts at one of its terms: `t + k1 != 2`.
+    373: "slot 0 in phase 0 is waited for before it was committed",
+}
 
 
 @pytest.mark.unverified
@@ -37,7 +44,9 @@ def test_passes_keep_what_random_kernels_compute(first):
     found = [finding for seed in seeds for finding in check(generate(seed), OPTIONS)]
     wrong = [finding for finding in found if finding.kind != "unverified"]
     assert not wrong, "\n".join(map(str, wrong))
-    assert {finding.seed for finding in found} == UNVERIFIED & set(seeds)
+    assert {finding.seed for finding in found} == UNVERIFIED.keys() & set(seeds)
+    for finding in found:
+        assert UNVERIFIED[finding.seed] in finding.message
 
 
 def test_seeds_are_repeatable_and_different():
@@ -68,7 +77,8 @@ def test_kernels_have_what_schedules_get_wrong():
     text = "".join(generate(seed).text for seed in range(300))
     for feature in (
         "num_stages=5", "tl.persistent", "while ", "else:", "tl.any(", "tl.view(",
-        "atomic_add", "transpose_lhs", "exp2", "layout=", "tl.e4m3", "i64",
+        "atomic_add", "transpose_lhs", "exp2", "layout=", "tl.e4m3", "i64", "mask=",
+        "+ size", "- 3\n", ".bitcast(tl.e2m1)", "tl.u8", "tl.u32", "tl.e3m2",
     ):  # fmt: skip
         assert feature in text, feature
 
