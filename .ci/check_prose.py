@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MAX_WORDS = 40
 MAX_SUBJECT = 100
 #: The subjects of later commits are checked.
-FIRST_COMMIT = "448f4ee2"
+FIRST_COMMIT = "7fd803ef"
 #: Reports of measurements; this lint, which names the words; licenses.
 _EXEMPT = re.compile(
     r"^(benchmarks/results/|\.ci/prose_words\.py|test/python/ci/|LICENSE)"
