@@ -200,11 +200,12 @@ class CallResolver:
         try:
             return callee(*args, **kwargs)
         except LanguageError as error:
-            # Functions of the language are composed of others, which raise it.
+            # Functions of the language are composed of others, and of operators,
+            # which raise it.
             name = public_name(callee)
             if name is None:
                 raise
-            message = re.sub(r"^tl\.\w+", f"tl.{name}", error.message)
+            message = re.sub(r"^(tl\.\w+|'[^\w\s]+')", f"tl.{name}", error.message)
             raise LanguageError(message, error.hint) from error
         except TypeError:
             function = getattr(callee, "__func__", callee)

@@ -40,6 +40,11 @@ def test_errors_name_the_function_that_was_called():
         x = tl.zeros((8,), tl.f16)
         return tl.clamp(x, tl.zeros((8,), tl.f32), 1.0)  # HERE
 
+    def operator(A: tl.Tensor["M", tl.f16]):
+        x = tl.zeros((8,), tl.i32)
+        return tl.pow(x, x)  # HERE
+
+    check(operator, "tl.pow takes floating point, found i32")
     check(clamp, "tl.clamp: expected a fragment, a scalar or a number, found")
     check(types, "tl.clamp: operands have types f16 and f32")
 
