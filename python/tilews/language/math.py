@@ -305,6 +305,7 @@ def pow(base: Any, exponent: Any) -> Any:
         [0, 1, 4, 9]
     """
     (base,) = unify("tl.pow", base)
+    unify("tl.pow", exponent)  # The operator would not take other objects.
     return base**exponent
 
 

@@ -44,7 +44,15 @@ def test_errors_name_the_function_that_was_called():
         x = tl.zeros((8,), tl.i32)
         return tl.pow(x, x)  # HERE
 
+    def text(A: tl.Tensor["M", tl.f16]):
+        return tl.pow(tl.zeros((8,), tl.f32), "2")  # HERE
+
+    def no_message(A: tl.Tensor["M", tl.f16]):
+        tl.device_assert(tl.zeros((8,), tl.f32) == 0.0, 5)  # HERE
+
     check(operator, "tl.pow takes floating point, found i32")
+    check(text, "tl.pow: expected a fragment, a scalar or a number, found")
+    check(no_message, "tl.device_assert: expected a message, found the Python value 5")
     check(clamp, "tl.clamp: expected a fragment, a scalar or a number, found")
     check(types, "tl.clamp: operands have types f16 and f32")
 

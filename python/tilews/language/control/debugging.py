@@ -76,7 +76,7 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
         message: printed with the failure and the line of the kernel.
 
     Raises:
-        LanguageError: `condition` is neither.
+        LanguageError: `condition` is neither, or `message` is no text.
 
     Example:
         @tilews.kernel
@@ -96,6 +96,11 @@ def device_assert(condition: Any, message: str = "assertion failed") -> None:
             assert False
     """
     builder = current("tl.device_assert")
+    if not isinstance(message, str):
+        raise LanguageError(
+            f"tl.device_assert: expected a message, found {describe(message)}",
+            "print values with tl.print",
+        )
     if is_number(condition):
         condition = cast(bool(condition), i1)
     if not isinstance(condition, Value):

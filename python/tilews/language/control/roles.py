@@ -281,7 +281,8 @@ def channel(
     """
     what = "tl.channel"
     current(what)
-    buffers = [buffers] if isinstance(buffers, Buffer) else list(buffers)
+    if not isinstance(buffers, (tuple, list)):
+        buffers = (buffers,)
     if depth is not None:
         depth = check_integer(depth, f"{what}: the depth", 1, 64)
     depths: set[int | None] = set() if depth is None else {depth}
