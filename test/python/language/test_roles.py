@@ -200,7 +200,7 @@ ROLE = 'with tl.specialize():\n    with tl.role("load", warps=1):\n        '
         ("tl.channel((As, Bs))", "as many slots as each buffer has versions, found 2"),
         ("tl.channel(As, 3)", "as many slots as each buffer has versions, found 2, 3"),
         ("tl.channel(())", "found no buffers and no depth"),
-        ("tl.channel(2.5)", "expected shared buffers with versions, found the Python value 2.5"),
+        ("tl.channel(2.5)", "with versions, found the Python value 2.5"),
         ("tl.channel((), 65)", "the depth is an integer from 1 to 64"),
         ('tl.channel(As, producer="warp")', "the producer is one of tma, cp_async"),
         ("ch.acquire(0)", "channel.acquire: expected a cursor, found the Python value"),
