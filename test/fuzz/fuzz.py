@@ -170,12 +170,12 @@ def fuzz(items: Iterable[Input], jobs: int = 1, timeout: float = TIMEOUT):
     )
 
 
-def _fails_alike(text: str, failure: apart.Failure, timeout: float) -> bool:
+def _fails_alike(text: str, failure: apart.ProcessFailure, timeout: float) -> bool:
     ((_, found),) = fuzz([text], timeout=timeout)
     return found == failure
 
 
-def minimize(text: str, failure: apart.Failure, timeout: float) -> str:
+def minimize(text: str, failure: apart.ProcessFailure, timeout: float) -> str:
     """Removes lines as long as the rest still fails alike."""
     lines = text.splitlines()
     size = max(len(lines) // 2, 1)
@@ -210,12 +210,12 @@ def main() -> int:
         return 0
 
     known = LongRun(args.state, args.first)
-    failures: dict[int, apart.Failure] = {}
+    failures: dict[int, apart.ProcessFailure] = {}
     try:
         for number, found in known.run(
             args.count, lambda numbers: fuzz(numbers, args.jobs, args.timeout)
         ):
-            if isinstance(found, apart.Failure):
+            if isinstance(found, apart.ProcessFailure):
                 failures[number] = found
                 known.findings[str(number)] = f"{found.kind}: {found.message}"
             else:

@@ -71,7 +71,7 @@ def main() -> int:
         for number, result in known.run(
             args.count, lambda numbers: fuzz(numbers, args.jobs, args.timeout)
         ):
-            if isinstance(result, apart.Failure):
+            if isinstance(result, apart.ProcessFailure):
                 known.findings[str(number)] = f"{result.kind}: {result.message}"
                 print(f"{number}: {result.kind}: {result.message}", flush=True)
             else:

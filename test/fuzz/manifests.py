@@ -173,15 +173,15 @@ def launch(manifest: Any) -> str:
     return "launched"
 
 
-def _work(numbers: Sequence[int]) -> list[str | apart.Failure]:
+def _work(numbers: Sequence[int]) -> list[str | apart.ProcessFailure]:
     return [_try(number) for number in numbers]
 
 
-def _try(number: int) -> str | apart.Failure:
+def _try(number: int) -> str | apart.ProcessFailure:
     try:
         return launch(mutate(number))
     except Exception as error:
-        return apart.Failure("wrong", f"{type(error).__name__}: {error}"[:300])
+        return apart.ProcessFailure("wrong", f"{type(error).__name__}: {error}"[:300])
 
 
 def fuzz(numbers: Sequence[int], jobs: int = 1):
@@ -193,7 +193,7 @@ def fuzz(numbers: Sequence[int], jobs: int = 1):
     for part, found in apart.run(
         _work, parts, jobs=jobs, timeout=TIMEOUT, lifetime=LIFETIME, begin=_begin
     ):
-        failed = isinstance(found, apart.Failure)
+        failed = isinstance(found, apart.ProcessFailure)
         yield from zip(part, [found] * len(part) if failed else found, strict=True)
 
 
@@ -218,7 +218,7 @@ def main() -> int:
         for number, found in known.run(
             options.count, lambda numbers: fuzz(numbers, options.jobs)
         ):
-            if isinstance(found, apart.Failure):
+            if isinstance(found, apart.ProcessFailure):
                 known.findings[str(number)] = found.message
                 print(f"{number}: {found.message}", flush=True)
             else:

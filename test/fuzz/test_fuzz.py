@@ -23,7 +23,7 @@ SHARES = [range(first, first + 1600) for first in range(0, 6400, 1600)]
 def test_nothing_crashes(numbers):
     stages = Counter()
     for number, found in fuzz(numbers):
-        assert not isinstance(found, apart.Failure), f"input {number}: {found}"
+        assert not isinstance(found, apart.ProcessFailure), f"input {number}: {found}"
         stages[found] += 1
     assert stages.total() == len(numbers)
     # If all mutations failed to parse, or changed nothing, the fuzzer would be blind.
@@ -35,7 +35,7 @@ def test_seeds_as_they_are():
     results = dict(fuzz(seeds, timeout=20))
     assert results.keys() == set(seeds)
     for seed, found in results.items():
-        assert not isinstance(found, apart.Failure), f"{found}:\n{seed}"
+        assert not isinstance(found, apart.ProcessFailure), f"{found}:\n{seed}"
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
@@ -75,7 +75,7 @@ def test_inputs_are_repeatable():
 def test_manifests_are_refused_or_launched(numbers):
     outcomes = Counter()
     for number, found in manifests.fuzz(numbers):
-        assert not isinstance(found, apart.Failure), f"{number}: {found}"
+        assert not isinstance(found, apart.ProcessFailure), f"{number}: {found}"
         outcomes[found] += 1
     assert outcomes.total() == len(numbers)
     for outcome in ("manifest", "arguments", "launched"):

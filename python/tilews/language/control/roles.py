@@ -281,12 +281,13 @@ def channel(
     """
     what = "tl.channel"
     current(what)
-    if not isinstance(buffers, (tuple, list)):
-        buffers = (buffers,)
+    given: list[Any] = [buffers]
+    if isinstance(buffers, tuple | list):
+        given = list(buffers)
     if depth is not None:
         depth = check_integer(depth, f"{what}: the depth", 1, 64)
     depths: set[int | None] = set() if depth is None else {depth}
-    for buffer in buffers:
+    for buffer in given:
         if not isinstance(buffer, Buffer) or not buffer.is_shared or not buffer.ndim:
             raise LanguageError(
                 f"{what}: expected shared buffers with versions, found "
@@ -309,7 +310,7 @@ def channel(
         )
     kind = ir.Attribute.parse(f"#tile.producer<{producer}>")
     type_ = ir.Type.parse(f"!tile.channel<{depth}>")
-    return Channel(tile.channel(type_, [b.ir for b in buffers], kind), depth)
+    return Channel(tile.channel(type_, [b.ir for b in given], kind), depth)
 
 
 def slot(buffer: Buffer, cursor: Cursor) -> Buffer:
