@@ -240,7 +240,7 @@ struct ReducePattern : TilePattern<ReduceOp> {
     auto type = dyn_cast<IntegerType>(value.getType());
     if (count == TargetInfo::getWarpSize(op) && type && type.getWidth() <= 32) {
       // Signs decide about the least and the greatest number.
-      bool isSigned = isSignedOrder(op.getKind()) && type.getWidth() > 1;
+      bool isSigned = isSignedOrder(op.getKind());
       Value word = value;
       if (type.getWidth() < 32)
         word = isSigned
