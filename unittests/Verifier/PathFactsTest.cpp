@@ -238,6 +238,23 @@ TEST(PathFactsTest, ForgettingAdmitsAllValues) {
   }
 }
 
+TEST(PathFactsTest, AnOpenConditionIsLookedAtOnce) {
+  ExpressionTable table;
+  // ((f0 or f1) and f2) or ...: nothing is known about any of them.
+  auto getFlag = [&](int64_t i) {
+    return table.getAtom({AtomKind::OutsideValue, i + 1}, {});
+  };
+  constexpr int64_t kTerms = 100;
+  Expr condition = getFlag(0);
+  for (int64_t i = 1; i < kTerms; ++i)
+    condition = table.getBoth(condition, getFlag(i), /*isAnd=*/i % 2 == 0);
+  PathFacts facts;
+  table.takeWork();
+  EXPECT_EQ(facts.decide(table, condition), std::nullopt);
+  EXPECT_EQ(facts.simplify(table, condition), condition);
+  EXPECT_LT(table.takeWork(), unsigned(20 * kTerms));
+}
+
 TEST(PathFactsTest, SubstitutionRenamesAfterAnAssignment) {
   ExpressionTable table;
   RandomExpressions make(table, /*seed=*/15);

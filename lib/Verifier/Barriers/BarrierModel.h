@@ -62,6 +62,9 @@ struct BarrierEvent {
   mlir::Value barrierSlot = {};
   /// The threads of the task synchronize in it.
   bool synchronizes = false;
+  /// The place of its scratch memory, if that has one. The threads read it after
+  /// they have synchronized.
+  PlaceSet scratch = 0;
   /// It belongs to every unit.
   bool isCommon = false;
   /// Multicast: the cluster ranks that the first block copies to.

@@ -95,7 +95,10 @@ Outcome BarrierRules::useScratch(State &state, unsigned task,
   if (outcome != Outcome::Done)
     return outcome;
   steps.synchronize(state, task, model.eventOps[event.number]);
-  parts.history.addReads(state, task, event.neighbour.place);
+  PlaceSet scratch = event.neighbour.place | event.scratch;
+  parts.knowledge.forget(state, parts.knowledge.getRows().getReads(task),
+                         scratch, task);
+  parts.history.addReads(state, task, scratch);
   return Outcome::Done;
 }
 

@@ -118,6 +118,7 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
     });
     if (!(own.neighbour.sharing & unitPlaces))
       own.neighbour = {};
+    own.scratch &= unitPlaces;
     Value barrier;
     if (BarrierModel::isStep(op))
       barrier = op->getOperand(0);
@@ -137,6 +138,7 @@ void BarrierSelection::select(unsigned unit, bool isLean) {
       events[op] = event;
       events[op].accesses.clear();
       events[op].neighbour = {};
+      events[op].scratch = 0;
     }
   findRotated();
 }

@@ -21,6 +21,7 @@
 
 #include "Verifier/Barriers/BarrierModel.h"
 #include "Verifier/Barriers/SharingFlow.h"
+#include "Verifier/Barriers/ThreadOrder.h"
 #include "Verifier/Engine/AsyncMatmuls.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
@@ -46,10 +47,12 @@ public:
 
 private:
   void findForm();
+  void findPlaces();
   void addBarriers();
   void addEvents();
   void addEvent(Operation *op);
   void addAccesses(Operation *op);
+  void addScratch(Operation *op);
   bool addSignal(CopyOp copy, BarrierEvent &event);
   void dropSharing();
   void findUnits();
@@ -61,6 +64,9 @@ private:
   }
 
   BarrierModel &model;
+  /// Whether barriers order accesses by threads: they are placed after memory is
+  /// planned.
+  bool hasThreadOrder = false;
 };
 } // namespace
 
@@ -72,9 +78,11 @@ BarrierModel BarrierModel::build(gpu::GPUFuncOp kernel) {
 
 void BarrierModelBuilder::build() {
   findForm();
-  if (!model.isBarrierForm || model.obstacle)
+  if (model.obstacle)
     return;
-  model.places = SharedPlaces(model.kernel);
+  findPlaces();
+  if (!model.isBarrierForm)
+    return;
   model.fills.resize(model.places.getBuffers().size());
   if (model.places.size() > SharedPlaces::kMax || model.getNumTasks() > 16)
     return setObstacle(
@@ -122,6 +130,22 @@ void BarrierModelBuilder::findForm() {
     model.isBarrierForm |= isAsync || (isPlanned && usesUnits);
   if (model.isBarrierForm && hasChannels)
     setObstacle(kernel, "the kernel has both channels and barriers in memory");
+  hasThreadOrder = isPlanned && !hasChannels;
+}
+
+/// Numbers the places: of all planned memory if a dataflow analysis does not show
+/// that the threads of each task are ordered. There is something to check then,
+/// also where nothing is asynchronous.
+void BarrierModelBuilder::findPlaces() {
+  if (!model.isBarrierForm && !hasThreadOrder)
+    return;
+  SharedPlaces places(model.kernel);
+  bool isOrdered = !hasThreadOrder || areThreadsOrdered(model.kernel, places);
+  if (!isOrdered)
+    places = SharedPlaces(model.kernel, /*withAll=*/true);
+  model.isBarrierForm |= !places.getBuffers().empty();
+  if (model.isBarrierForm)
+    model.places = std::move(places);
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,6 +193,7 @@ void BarrierModelBuilder::addEvent(Operation *op) {
   if (event.isCommon || isa<MBarrierOp>(op) || BarrierModel::isStep(op))
     model.events[op] = event;
   addAccesses(op);
+  addScratch(op);
   if (auto neighbour = model.overlaps.getNeighbour(op); neighbour.sharing)
     model.events.try_emplace(op, event).first->second.neighbour = neighbour;
   if (model.events.contains(op))
@@ -214,6 +239,19 @@ void BarrierModelBuilder::addAccesses(Operation *op) {
     if (isLoad && !addSignal(copy, event))
       setObstacle(op, "the TMA copy signals no barrier");
   }
+}
+
+/// Scratch memory with a place: it is written before the threads synchronize.
+void BarrierModelBuilder::addScratch(Operation *op) {
+  std::optional<unsigned> number = model.places.findScratch(op);
+  if (!number)
+    return;
+  PlaceAccess access{*number, /*slot=*/nullptr, /*reads=*/false,
+                     /*writes=*/true};
+  access.sharing = model.overlaps.getScratchSharing(op);
+  BarrierEvent &event = model.events.find(op)->second;
+  event.scratch = model.places.getAll(*number);
+  event.accesses.push_back(access);
 }
 
 /// Sets the barrier that counts the bytes of a TMA load, and the number of

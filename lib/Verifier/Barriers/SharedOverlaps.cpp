@@ -9,7 +9,7 @@
 // are at most 62. A place has the bytes of the accesses to it. Accesses to
 // memory without places become accesses to neighbours: one for each task and
 // set of places that they share bytes with. How neighbours are ordered among
-// each other is not checked here: --tile-insert-barriers sees to it.
+// each other is not checked here: they have no places if `areThreadsOrdered`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,11 +65,15 @@ static std::vector<PlannedAccess> findAccesses(gpu::GPUFuncOp kernel,
   kernel.walk([&](Operation *op) {
     auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
     int64_t scratch = offset ? getScratchBytes(op, *target) : 0;
-    if (scratch > 0)
-      accesses.push_back({op,
-                          nullptr,
-                          /*writes=*/true,
-                          {offset.getInt(), offset.getInt() + scratch}});
+    if (scratch > 0) {
+      PlannedAccess planned{op,
+                            nullptr,
+                            /*writes=*/true,
+                            {offset.getInt(), offset.getInt() + scratch}};
+      if (auto number = places.findScratch(op))
+        planned.own = planned.whole = places.getAll(*number);
+      accesses.push_back(planned);
+    }
     for (const SharedAccess &access : getSharedAccesses(op)) {
       AllocSharedOp root = getViewedAlloc(access.operand->get());
       offset = root ? root->getAttrOfType<IntegerAttr>(TileDialect::kOffset)
@@ -143,7 +147,10 @@ SharedOverlaps::SharedOverlaps(gpu::GPUFuncOp kernel, SharedPlaces &places) {
     for (unsigned i = 0; i < places.getBuffers().size(); ++i)
       if (places.getAll(i) & access.own)
         buffer |= places.getAll(i);
-    if (PlaceSet shared = findSharing(access, buffer))
+    PlaceSet shared = findSharing(access, buffer);
+    if (shared && access.operand)
       sharing[access.operand] = shared;
+    else if (shared)
+      scratchSharing[access.op] = shared;
   }
 }

@@ -35,6 +35,10 @@ public:
   PlaceSet getSharing(mlir::OpOperand *operand) const {
     return sharing.lookup(operand);
   }
+  /// The same for the scratch memory of an operation, if it has a place.
+  PlaceSet getScratchSharing(mlir::Operation *op) const {
+    return scratchSharing.lookup(op);
+  }
   /// What an operation accesses without places of its own: the neighbours that
   /// stand for it, and the places that share bytes with it.
   struct Neighbour {
@@ -49,6 +53,7 @@ public:
 
 private:
   llvm::DenseMap<mlir::OpOperand *, PlaceSet> sharing;
+  llvm::DenseMap<mlir::Operation *, PlaceSet> scratchSharing;
   llvm::DenseMap<mlir::Operation *, Neighbour> neighbours;
   PlaceSet allNeighbours = 0;
 };

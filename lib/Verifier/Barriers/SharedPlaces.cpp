@@ -10,13 +10,16 @@
 // and the constant regions that operations name. A second walk over the
 // allocations then gives places to those that barriers have to order: one place
 // for each version. If all named regions of a buffer without versions are
-// disjoint, each region has a place, and the rest has one.
+// disjoint, each region has a place, and the rest has one. The scratch memory of
+// the operations of a task at one offset has one place.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Verifier/Barriers/SharedPlaces.h"
 
 #include "Verifier/Engine/Rules.h"
+
+#include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -98,12 +101,14 @@ struct SharedPlaces::Uses {
   llvm::DenseMap<Value, SmallVector<PartRegion>> regions;
 };
 
-SharedPlaces::SharedPlaces(gpu::GPUFuncOp kernel) {
+SharedPlaces::SharedPlaces(gpu::GPUFuncOp kernel, bool withAll) {
   Uses uses(kernel);
   kernel.walk([&](AllocSharedOp alloc) {
-    if (uses.needsPlaces(alloc.getBuffer()))
+    if (withAll || uses.needsPlaces(alloc.getBuffer()))
       addBuffer(alloc, uses);
   });
+  if (withAll)
+    addScratch(kernel);
 }
 
 void SharedPlaces::addBuffer(AllocSharedOp alloc, const Uses &uses) {
@@ -117,6 +122,30 @@ void SharedPlaces::addBuffer(AllocSharedOp alloc, const Uses &uses) {
   if (!isVersioned && areDisjoint(regions))
     buffers.back().parts = std::move(regions);
   numPlaces += buffers.back().getNumPlaces();
+}
+
+void SharedPlaces::addScratch(gpu::GPUFuncOp kernel) {
+  FailureOr<TargetInfo> target = TargetInfo::get(kernel.getOperation());
+  if (failed(target))
+    return;
+  // By task, offset and size.
+  std::map<std::tuple<unsigned, int64_t, int64_t>, unsigned> known;
+  kernel.walk([&](Operation *op) {
+    auto offset = op->getAttrOfType<IntegerAttr>(TileDialect::kOffset);
+    int64_t bytes = offset ? getScratchBytes(op, *target) : 0;
+    if (bytes == 0)
+      return;
+    auto [it, isNew] = known.try_emplace({getTask(op), offset.getInt(), bytes},
+                                         buffers.size());
+    if (isNew)
+      buffers.push_back({AllocSharedOp(), numPlaces++, /*versions=*/1});
+    scratchNumbers[op] = it->second;
+  });
+}
+
+std::optional<unsigned> SharedPlaces::findScratch(Operation *op) const {
+  auto it = scratchNumbers.find(op);
+  return it == scratchNumbers.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::optional<unsigned> SharedPlaces::findBuffer(Value alloc) const {
@@ -149,16 +178,21 @@ std::string SharedPlaces::getName(PlaceSet places) const {
   for (const PlacedBuffer &buffer : buffers)
     for (unsigned v = 0; v < buffer.getNumPlaces(); ++v)
       if (places >> (buffer.first + v) & 1)
-        return buffer.versions > 1
+        return !buffer.alloc ? "scratch memory"
+               : buffer.versions > 1
                    ? "slot " + std::to_string(v) + " of a buffer"
                    : std::string("a buffer");
   return "nothing";
 }
 
 void SharedPlaces::print(raw_ostream &os) const {
-  for (const PlacedBuffer &buffer : buffers)
+  for (const PlacedBuffer &buffer : buffers) {
     os << "places " << buffer.first << " to "
-       << buffer.first + buffer.getNumPlaces() - 1 << ": "
-       << (buffer.parts.empty() ? "versions" : "parts") << " of a "
-       << AllocSharedOp(buffer.alloc).getBuffer().getType() << "\n";
+       << buffer.first + buffer.getNumPlaces() - 1 << ": ";
+    if (!buffer.alloc)
+      os << "scratch memory\n";
+    else
+      os << (buffer.parts.empty() ? "versions" : "parts") << " of a "
+         << AllocSharedOp(buffer.alloc).getBuffer().getType() << "\n";
+  }
 }

@@ -29,15 +29,15 @@ using PlaceSet = uint64_t;
 ///     place 3, 4:    the two parts of %b that operations name
 ///     place 5:       the rest of %b
 ///
-/// A buffer that only one role accesses, with ordinary loads and stores, has no
-/// places: `--tile-insert-barriers` orders these accesses by an analysis of its
-/// own.
+/// A buffer that only one role accesses, with ordinary loads and stores, needs no
+/// places where `areThreadsOrdered`, nor does scratch memory.
 class SharedPlaces {
 public:
   /// A state has a word of 64 bits for a set of places.
   static constexpr unsigned kMax = 62;
 
   struct PlacedBuffer {
+    /// Null for scratch memory.
     tile::AllocSharedOp alloc;
     /// The number of its first place.
     unsigned first;
@@ -55,12 +55,17 @@ public:
   };
 
   SharedPlaces() = default;
-  /// Finds the buffers of `kernel` and numbers their places.
-  explicit SharedPlaces(mlir::gpu::GPUFuncOp kernel);
+  /// Finds the buffers of `kernel` and numbers their places: those whose
+  /// accesses threads alone cannot order, or with `withAll` all of them, and
+  /// planned scratch memory.
+  explicit SharedPlaces(mlir::gpu::GPUFuncOp kernel, bool withAll = false);
 
   llvm::ArrayRef<PlacedBuffer> getBuffers() const { return buffers; }
   /// The number of an allocation; nullopt if it has no places.
   std::optional<unsigned> findBuffer(mlir::Value alloc) const;
+  /// The number of the scratch memory of an operation; nullopt if it has no
+  /// places.
+  std::optional<unsigned> findScratch(mlir::Operation *op) const;
   /// The part of buffer `number` that an access names; nullopt if its region is
   /// not known, or is all of the buffer.
   std::optional<unsigned> findPart(unsigned number,
@@ -92,9 +97,11 @@ private:
   /// Which allocations have places.
   struct Uses;
   void addBuffer(tile::AllocSharedOp alloc, const Uses &uses);
+  void addScratch(mlir::gpu::GPUFuncOp kernel);
 
   llvm::SmallVector<PlacedBuffer> buffers;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
+  llvm::DenseMap<mlir::Operation *, unsigned> scratchNumbers;
   unsigned numPlaces = 0;
 };
 

@@ -24,13 +24,13 @@ using namespace tilews::verifier;
 WaitOrder::WaitOrder(const ChannelModel &model, StateLayout &layout)
     : model(model),
       first(layout.reserve(
-          (model.getNumTasks() + model.numSlots * NumSlotClocks) * NumRows)) {}
+          (model.getNumTasks() + model.numSlots * NumSlotClocks) * kNumRows)) {}
 
 void WaitOrder::initialize(State &state) const {
   for (auto [i, channel] : llvm::enumerate(model.channels))
     for (unsigned task = 0; task < model.getNumTasks(); ++task)
       if (channel.alternating)
-        getTask(state, task).learn(Waits, uint64_t(1) << i);
+        getTask(state, task).learn(kWaits, uint64_t(1) << i);
 }
 
 void WaitOrder::commit(State &state, unsigned task, ChannelCursor slot) const {
@@ -55,24 +55,24 @@ void WaitOrder::acquire(State &state, unsigned task, ChannelCursor slot) const {
 
 bool WaitOrder::areWaitsOrdered(const State &state, unsigned task,
                                 unsigned channel) const {
-  return VectorClockRef(&state[first + task * NumRows], NumRows)
-      .contains(Waits, uint64_t(1) << channel);
+  return VectorClockRef(&state[first + task * kNumRows], kNumRows)
+      .contains(kWaits, uint64_t(1) << channel);
 }
 
 void WaitOrder::addWait(State &state, unsigned task, unsigned channel) const {
   uint64_t bit = uint64_t(1) << channel;
   for (unsigned other = 0; other < model.getNumTasks(); ++other)
-    getTask(state, other).forget(Waits, bit);
+    getTask(state, other).forget(kWaits, bit);
   model.forEachSlot([&](ChannelCursor slot) {
-    getSlot(state, slot, Committed).forget(Waits, bit);
-    getSlot(state, slot, Released).forget(Waits, bit);
+    getSlot(state, slot, Committed).forget(kWaits, bit);
+    getSlot(state, slot, Released).forget(kWaits, bit);
   });
-  getTask(state, task).learn(Waits, bit);
+  getTask(state, task).learn(kWaits, bit);
 }
 
 void WaitOrder::rotate(State &state, unsigned channel,
                        int64_t firstSlot) const {
-  constexpr unsigned kWords = NumSlotClocks * NumRows;
+  constexpr unsigned kWords = NumSlotClocks * kNumRows;
   auto slots = state.begin() + getSlotWord({channel, 0}, Committed);
   std::rotate(slots, slots + firstSlot * kWords,
               slots + model.channels[channel].depth * kWords);
@@ -83,11 +83,11 @@ void WaitOrder::print(raw_ostream &os, const State &state) const {
                     [](const auto &c) { return c.alternating; }))
     return;
   auto printClock = [&](unsigned word) {
-    VectorClockRef(&state[word], NumRows).print(os);
+    VectorClockRef(&state[word], kNumRows).print(os);
   };
   for (unsigned task = 0; task < model.getNumTasks(); ++task) {
     os << "waits ordered before task " << task << ": ";
-    printClock(first + task * NumRows);
+    printClock(first + task * kNumRows);
     os << "\n";
   }
   model.forEachSlot([&](ChannelCursor slot) {

@@ -58,19 +58,19 @@ public:
 
 private:
   /// The only row of the clocks.
-  static constexpr unsigned Waits = 0, NumRows = 1;
+  static constexpr unsigned kWaits = 0, kNumRows = 1;
   enum SlotClock : unsigned { Committed, Released, NumSlotClocks };
 
   VectorClock getTask(State &state, unsigned task) const {
-    return {&state[first + task * NumRows], NumRows};
+    return {&state[first + task * kNumRows], kNumRows};
   }
   VectorClock getSlot(State &state, ChannelCursor slot, SlotClock which) const {
-    return {&state[getSlotWord(slot, which)], NumRows};
+    return {&state[getSlotWord(slot, which)], kNumRows};
   }
   unsigned getSlotWord(ChannelCursor slot, SlotClock which) const {
     unsigned clock =
         model.getNumTasks() + model.getIndex(slot) * NumSlotClocks + which;
-    return first + clock * NumRows;
+    return first + clock * kNumRows;
   }
 
   const ChannelModel &model;

@@ -142,9 +142,11 @@ static std::optional<UniformValue> foldTiles(Operation *op,
                                    : std::optional(operands[it.getIndex()]);
   }
   auto folded = dyn_cast<DenseElementsAttr>(cast<Attribute>(results[0]));
-  return folded && folded.isSplat()
-             ? std::optional(getNumber(folded.getSplatValue<APInt>()))
-             : std::nullopt;
+  if (!folded || !folded.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(folded.getElementType()))
+    return encode(folded.getSplatValue<APFloat>());
+  return getNumber(folded.getSplatValue<APInt>());
 }
 
 //===----------------------------------------------------------------------===//

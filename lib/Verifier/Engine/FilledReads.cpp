@@ -56,19 +56,22 @@ ArrayRef<Operation *> FilledReads::add(Operation *op,
     return known->second;
   if (!isa<LoadOp, memref::LoadOp>(op))
     return {};
-  SmallVector<MemoryAccess, 0> writes = memory.get(kernel);
-  llvm::erase_if(writes, [](const auto &access) { return !access.writes(); });
+  if (!writes) {
+    writes = memory.get(kernel);
+    llvm::erase_if(*writes,
+                   [](const auto &access) { return !access.writes(); });
+  }
   llvm::SmallSetVector<Operation *, 2> found;
   for (const MemoryAccess &read : memory.get(op)) {
     if (!read.shared)
       found.insert(op);
-    for (const MemoryAccess &write : writes)
+    for (const MemoryAccess &write : *writes)
       if (read.shared && write.mayAlias(read))
         found.insert(write.op);
   }
   // One element of global memory has a value of its own.
   if (found.empty() || !llvm::all_of(found, [&](Operation *origin) {
-        return readsInput(origin, kernel, writes, memory);
+        return readsInput(origin, kernel, *writes, memory);
       }))
     return {};
   for (Operation *origin : found) {

@@ -10,6 +10,8 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/MemoryAccesses.h"
 
+#include <optional>
+
 namespace tilews::verifier {
 
 /// The reads whose values are known if all elements of an input are equal.
@@ -41,6 +43,8 @@ public:
 
 private:
   mlir::gpu::GPUFuncOp kernel;
+  /// The writes of the kernel, once a read was asked for.
+  std::optional<llvm::SmallVector<tile::MemoryAccess, 0>> writes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Operation *, 2>>
       reads;
   llvm::DenseSet<mlir::Operation *> origins;

@@ -30,7 +30,7 @@ Operation *Path::getLoopAhead(const TaskProgram &program, unsigned task) const {
   if (tasks[task].empty())
     return nullptr;
   Operation *next = tasks[task].back().next;
-  bool isLoop = next && isa<scf::ForOp, scf::WhileOp>(next);
+  bool isLoop = llvm::isa_and_nonnull<scf::ForOp, scf::WhileOp>(next);
   return isLoop && program.matters(next) ? next : nullptr;
 }
 

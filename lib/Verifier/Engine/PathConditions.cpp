@@ -37,7 +37,7 @@ void PathConditions::assume(Path &path, Expr part, bool holds,
                             bool isAsserted) {
   ExpressionTable &table = context.table;
   path.facts.assume(table, part, holds);
-  if (!table.isComparison(part))
+  if (!isComparison(table.getKind(part)))
     return;
   Expr sum = table.getOperands(part)[0];
   Interval interval = path.facts.getInterval(table, sum);
@@ -88,7 +88,7 @@ PathConditions::AtomChoice PathConditions::findChoice(Expr sum) {
     int64_t offset = table.getOffset(operand), divisor = name[1];
     if (offset == 0)
       continue;
-    Expr whole = table.getHomogeneous(operand);
+    Expr whole = dropConstant(table, operand);
     Expr quotient = table.getQuotient(whole, divisor);
     Expr remainder = table.add(whole, quotient, -divisor);
     Expr isNext =
@@ -115,7 +115,7 @@ Expr PathConditions::simplify(const Path &path, Expr sum) {
 
 Expr PathConditions::simplifyPart(const Path &path, Expr part) {
   ExpressionTable &table = context.table;
-  if (!table.isComparison(part))
+  if (!isComparison(table.getKind(part)))
     return part;
   Expr sum = simplify(path, table.getOperands(part)[0]);
   return table.getKind(part) == ExpressionTable::Kind::Zero
@@ -183,7 +183,8 @@ bool PathConditions::decide(Path &path, Expr condition) {
       continue;
     }
     // (n + 1) % 4 becomes n % 4 + 1 or n % 4 - 3.
-    Expr sum = table.isComparison(part) ? table.getOperands(part)[0] : 0;
+    Expr sum =
+        isComparison(table.getKind(part)) ? table.getOperands(part)[0] : 0;
     if (sum && table.getRemainderOf(sum) && decidePart(path, sum)) {
       if (context.startsOver())
         return false;

@@ -37,14 +37,18 @@ Expr PathValues::getThread() const {
                                /*isVariable=*/true);
 }
 
+Expr PathValues::getOutside(Value value) const {
+  return context.table.getAtom(
+      {AtomKind::OutsideValue,
+       reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
+      {});
+}
+
 Expr PathValues::get(const Path &path, Value value) const {
   int64_t number = context.program.getNumber(value);
   if (number >= 0 && path.values[number])
     return path.values[number];
-  Expr atom = context.table.getAtom(
-      {AtomKind::OutsideValue,
-       reinterpret_cast<int64_t>(value.getAsOpaquePointer())},
-      {});
+  Expr atom = getOutside(value);
   return isSum(value.getType())
              ? path.facts.resolve(context.table, context.table.getInteger(atom))
              : atom;

@@ -29,6 +29,8 @@ public:
   Expr get(const Path &path, mlir::Value value) const;
   llvm::SmallVector<Expr> getAll(const Path &path,
                                  mlir::ValueRange values) const;
+  /// The atom that stands for a value that the slice does not compute.
+  Expr getOutside(mlir::Value value) const;
   /// Sets the expression of a value that matters. One that is too large becomes
   /// a variable of which nothing is known.
   void set(Path &path, mlir::Value value, Expr expr) const;

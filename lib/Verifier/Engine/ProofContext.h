@@ -39,7 +39,7 @@ public:
   /// many.
   bool begin(mlir::Operation *op) {
     place = op;
-    return budget.spend(1 + std::exchange(table.lookups, 0));
+    return budget.spend(1 + table.takeWork());
   }
   /// Whether the conditions of several guards may be decided as one; notes that
   /// they were. Less is then known about each of them.

@@ -53,8 +53,7 @@ unsigned verifier::getTask(Operation *op) {
 }
 
 bool verifier::synchronizesInScratch(Operation *op) {
-  if (!isa<ReduceOp, ScanOp, ConvertLayoutOp, ReshapeOp>(op) ||
-      !op->hasAttr(TileDialect::kOffset))
+  if (!op->hasAttr(TileDialect::kOffset))
     return false;
   FailureOr<TargetInfo> target =
       TargetInfo::get(op->getParentOfType<gpu::GPUFuncOp>());

@@ -32,7 +32,7 @@ StateKey::StateKey(ProofContext &context, const PathValues &values,
                    const InductionVariables &inductions, bool joinsKnowledge)
     : context(context), values(values), inductions(inductions),
       joinsKnowledge(joinsKnowledge), liveness(context.program),
-      symmetry(context.program, context.rules) {
+      liveFacts(context.table), symmetry(context.program, context.rules) {
   llvm::DenseSet<unsigned> joined;
   if (joinsKnowledge)
     joined.insert_range(context.rules.getKnowledge());
@@ -89,7 +89,7 @@ void StateKey::rotateSlots(Path &path, ArrayRef<unsigned> live,
       return;
     numbers.push_back({number, *slot});
     if (!base && llvm::is_contained(live, number))
-      base = *slot;
+      base = slot;
   }
   if (base.value_or(0) == 0)
     return;
@@ -134,30 +134,63 @@ void StateKey::appendLoops(const Path &path, std::string &key) const {
   }
 }
 
+/// What `value` is for `path`, unresolved: facts about arguments tell of atoms.
+Expr StateKey::getExpression(const Path &path, Value value) {
+  int64_t number = context.program.getNumber(value);
+  if (number >= 0 && path.values[number])
+    return path.values[number];
+  Expr &atom = outside[value];
+  if (!atom)
+    atom = values.getOutside(value);
+  return atom;
+}
+
+/// The expressions of live values, and where loops under way end.
+SmallVector<Expr> StateKey::getExpressions(const Path &path,
+                                           ArrayRef<unsigned> live) {
+  SmallVector<Expr> found;
+  for (unsigned number : live)
+    found.push_back(getExpression(path, context.program.getValue(number)));
+  for (const auto &frames : path.tasks)
+    for (const TaskFrame &frame : frames)
+      if (frame.end)
+        found.push_back(frame.end);
+  for (const PeeledLoop &rest : path.peeled) {
+    found.push_back(rest.lower);
+    llvm::append_range(found, rest.carried);
+  }
+  return found;
+}
+
 /// The variables that a condition may depend on from here on.
 VariableSet StateKey::getVariables(const Path &path,
-                                   ArrayRef<unsigned> live) const {
+                                   ArrayRef<Expr> expressions) const {
   VariableSet variables;
   variables.insert(values.getThread());
-  auto add = [&](Expr value) {
-    auto own = context.table.getVariables(value);
-    variables.insert(own.begin(), own.end());
-  };
   for (const auto &frames : path.tasks)
-    for (const TaskFrame &frame : frames) {
+    for (const TaskFrame &frame : frames)
       if (frame.group >= 0)
         variables.insert(inductions.get(frame.group));
-      if (frame.end)
-        add(frame.end);
-    }
-  for (unsigned number : live)
-    if (Expr value = path.values[number])
-      add(value);
-  for (const PeeledLoop &rest : path.peeled) {
-    add(rest.lower);
-    llvm::for_each(rest.carried, add);
+  for (Expr e : expressions) {
+    auto own = context.table.getVariables(e);
+    variables.insert(own.begin(), own.end());
   }
   return variables;
+}
+
+/// Forgets facts that say nothing about what `expressions` or loops under way
+/// ask for.
+void StateKey::dropFacts(Path &path, SmallVector<Expr> expressions) {
+  auto addOperands = [&](Operation *op) {
+    for (Value operand : op->getOperands())
+      expressions.push_back(getExpression(path, operand));
+  };
+  for (const auto &frames : path.tasks)
+    for (const TaskFrame &frame : frames)
+      addOperands(frame.op);
+  for (const PeeledLoop &rest : path.peeled)
+    addOperands(rest.loop);
+  liveFacts.keep(path.facts, expressions);
 }
 
 std::string StateKey::get(Path &path) {
@@ -183,7 +216,9 @@ std::string StateKey::get(Path &path) {
   }
   for (unsigned word : words)
     appendTo(key, state[word]);
-  path.facts.keepOnly(context.table, getVariables(path, live));
+  SmallVector<Expr> expressions = getExpressions(path, live);
+  path.facts.keepOnly(context.table, getVariables(path, expressions));
+  dropFacts(path, std::move(expressions));
   path.facts.appendTo(key);
   return key;
 }

@@ -12,6 +12,7 @@
 #include "Verifier/Engine/PathValues.h"
 #include "Verifier/Engine/SlotSymmetry.h"
 #include "Verifier/Loops/InductionVariables.h"
+#include "Verifier/Symbolic/LiveFacts.h"
 
 namespace tilews::verifier {
 
@@ -40,8 +41,12 @@ private:
   void appendValues(const Path &path, llvm::ArrayRef<unsigned> live,
                     llvm::ArrayRef<int64_t> bases, std::string &key) const;
   void appendLoops(const Path &path, std::string &key) const;
+  Expr getExpression(const Path &path, mlir::Value value);
+  llvm::SmallVector<Expr> getExpressions(const Path &path,
+                                         llvm::ArrayRef<unsigned> live);
   VariableSet getVariables(const Path &path,
-                           llvm::ArrayRef<unsigned> live) const;
+                           llvm::ArrayRef<Expr> expressions) const;
+  void dropFacts(Path &path, llvm::SmallVector<Expr> expressions);
   bool mayBegin(const Path &path, unsigned link) const;
   llvm::SmallVector<int64_t> rotateLinks(const Path &path, State &state) const;
 
@@ -50,6 +55,9 @@ private:
   const InductionVariables &inductions;
   bool joinsKnowledge;
   PathLiveness liveness;
+  LiveFacts liveFacts;
+  /// The atoms of values that the slice does not compute.
+  llvm::DenseMap<mlir::Value, Expr> outside;
   SlotSymmetry symmetry;
   /// The words of the rules' state that belong to the key.
   llvm::SmallVector<unsigned> words;

@@ -378,14 +378,16 @@ void TaskProgram::findStableReads() {
       }))
     return;
   auto accesses = memory.get(kernel);
+  auto writes = llvm::to_vector(llvm::make_filter_range(
+      accesses, [](const MemoryAccess &access) { return access.writes(); }));
   Block &body = kernel.getBody().front();
   for (const MemoryAccess &read : accesses) {
     if (!read.reads() || !relevant.contains(read.op))
       continue;
     Operation *place = body.findAncestorOpInBlock(*read.op);
     bool isStable = true, isInput = !read.shared;
-    for (const MemoryAccess &write : accesses) {
-      if (!write.writes() || !write.mayAlias(read))
+    for (const MemoryAccess &write : writes) {
+      if (!write.mayAlias(read))
         continue;
       isInput = false;
       isStable &= body.findAncestorOpInBlock(*write.op)->isBeforeInBlock(place);

@@ -56,7 +56,7 @@ bool InductionVariables::note(Expr condition) {
     if (!variable.isCounted || !table.mentions(condition, variable.atom))
       continue;
     isNew |= variable.asked.add(table, condition, variable.atom);
-    if (!table.isComparison(condition))
+    if (!isComparison(table.getKind(condition)))
       continue;
     for (auto [atom, factor] : table.getTerms(table.getOperands(condition)[0]))
       if (table.getName(atom)[0] == AtomKind::Quotient &&

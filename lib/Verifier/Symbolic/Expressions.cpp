@@ -59,7 +59,7 @@ static uint64_t getHash(Kind kind, ArrayRef<int64_t> words,
 Expr ExpressionTable::intern(Kind kind, ArrayRef<int64_t> words,
                              ArrayRef<Expr> operands, bool isVariable,
                              bool isNatural) {
-  ++lookups;
+  countWork(1);
   uint64_t hash = getHash(kind, words, operands);
   uint64_t mask = buckets.size() - 1;
   for (uint64_t i = hash; Expr other = buckets[i & mask]; ++i)
@@ -106,7 +106,7 @@ Expr ExpressionTable::getAtom(ArrayRef<int64_t> name, ArrayRef<Expr> operands,
   return intern(Kind::Atom, name, operands, isVariable, isNatural);
 }
 
-Expr ExpressionTable::getLinear(Terms terms, int64_t constant) {
+Expr ExpressionTable::getLinear(const Terms &terms, int64_t constant) {
   SmallVector<int64_t> words = {constant};
   SmallVector<Expr> operands;
   for (auto [atom, factor] : terms) {
@@ -168,7 +168,7 @@ ExpressionTable::Multiple ExpressionTable::getMultiple(Expr sum) {
   Terms terms = getTerms(sum);
   if (!terms.empty() && terms.front().second < 0)
     factor = -factor;
-  Expr primitive = divideExactly(getHomogeneous(sum), factor);
+  Expr primitive = divideExactly(dropConstant(*this, sum), factor);
   return nodes[sum].multiple = {primitive, factor};
 }
 
@@ -302,7 +302,7 @@ Expr ExpressionTable::getPositive(Expr sum) {
   }
   // g * h + c > 0 if h is at least (1 - c) / g, rounded up.
   int64_t scale = getScale(sum), offset = getOffset(sum);
-  sum = divideExactly(getHomogeneous(sum), scale);
+  sum = divideExactly(dropConstant(*this, sum), scale);
   int64_t least = llvm::divideCeilSigned(1 - offset, scale);
   return intern(Kind::Positive, {}, {addConstant(sum, 1 - least)});
 }
@@ -345,12 +345,13 @@ Expr ExpressionTable::getConjunction(ArrayRef<Expr> conditions) {
       llvm::append_range(parts, getOperands(condition));
     else if (getConstantValue(condition).value_or(0) == 0)
       parts.push_back(condition);
+  countWork(parts.size() / 8);
   llvm::sort(parts);
   parts.erase(llvm::unique(parts), parts.end());
   for (Expr part : parts)
     if (getConstantValue(part) ||
         (getKind(part) == Kind::Not &&
-         llvm::is_contained(parts, getOperands(part)[0])))
+         std::binary_search(parts.begin(), parts.end(), getOperands(part)[0])))
       return getConstant(false);
   if (parts.size() < 2)
     return parts.empty() ? getConstant(true) : parts.front();

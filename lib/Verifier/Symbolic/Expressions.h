@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilews::verifier {
@@ -121,10 +122,6 @@ public:
   Expr getConjunction(llvm::ArrayRef<Expr> conditions);
 
   Kind getKind(Expr e) const { return nodes[e].kind; }
-  /// Whether `e` compares a sum with 0.
-  bool isComparison(Expr e) const {
-    return getKind(e) == Kind::Positive || getKind(e) == Kind::Zero;
-  }
   std::optional<int64_t> getConstantValue(Expr e) const;
   /// The terms of a sum, in the order of their atoms.
   Terms getTerms(Expr sum) const;
@@ -138,8 +135,6 @@ public:
   /// If `sum` is `sign * (h - d * floor(h / d)) + constant`, the quotient's
   /// atom: the remainder of h divided by d, which the atom has the numbers of.
   Expr getRemainderOf(Expr sum) const;
-  /// The sum without its constant.
-  Expr getHomogeneous(Expr sum) { return getLinear(getTerms(sum), 0); }
   /// The greatest common divisor of the coefficients; 1 for constants.
   int64_t getScale(Expr sum) const;
   /// A sum of multiples of `divisor`, divided by it.
@@ -166,9 +161,11 @@ public:
   /// `e` with the sum `by` in place of `atom`.
   Expr substitute(Expr e, Expr atom, Expr by);
 
-  /// The number of expressions that were made, or found in the table: a measure
-  /// of its work.
-  size_t lookups = 0;
+  /// Counts work on expressions, in steps of a ProofBudget. An expression that
+  /// is made, or found in the table, is one step.
+  void countWork(size_t steps) { work += steps; }
+  /// The steps since the last call.
+  size_t takeWork() { return std::exchange(work, 0); }
 
   /// Prints `e` in the notation of this header: `2*i0 + n + 3`, `i0 - n > 0`.
   void print(Expr e, llvm::raw_ostream &os) const;
@@ -189,7 +186,7 @@ private:
     uint64_t hash = 0;
   };
 
-  Expr getLinear(Terms terms, int64_t constant);
+  Expr getLinear(const Terms &terms, int64_t constant);
   Expr substituteInTerm(Expr term, Expr atom, Expr by);
   Expr intern(Kind kind, llvm::ArrayRef<int64_t> words,
               llvm::ArrayRef<Expr> operands, bool isVariable = false,
@@ -199,6 +196,7 @@ private:
 
   void addToBuckets(Expr expr);
 
+  size_t work = 0;
   std::vector<ExpressionNode> nodes;
   /// A hash table with open addressing: an expression is in the bucket of its
   /// hash or in one of the next ones, and at least half of the buckets are
@@ -208,6 +206,17 @@ private:
   /// the same facts in each iteration.
   llvm::DenseMap<std::pair<Expr, std::pair<Expr, Expr>>, Expr> substituted;
 };
+
+/// Whether expressions of this kind compare a sum with 0.
+inline bool isComparison(ExpressionTable::Kind kind) {
+  return kind == ExpressionTable::Kind::Positive ||
+         kind == ExpressionTable::Kind::Zero;
+}
+
+/// The sum without its constant.
+inline Expr dropConstant(ExpressionTable &table, Expr sum) {
+  return table.addConstant(sum, -table.getOffset(sum));
+}
 
 } // namespace tilews::verifier
 

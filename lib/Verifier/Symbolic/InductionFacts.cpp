@@ -247,11 +247,12 @@ void InductionFacts::trim(const Window &window, const OpenConditions &asked) {
   facts.eraseIntervalsIf([&](Expr sum, Interval &interval) {
     Interval before = interval;
     bool isGone = widen(sum, interval, window, asked);
-    if (interval.low != before.low || interval.high != before.high)
+    if (interval.low != before.low || interval.high != before.high) {
       LDBG_OS([&](raw_ostream &os) {
         table.print(sum, os);
         os << " in " << before << " is widened to " << interval;
       });
+    }
     return isGone;
   });
 }

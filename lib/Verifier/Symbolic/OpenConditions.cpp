@@ -33,7 +33,7 @@ struct Split {
     bool isAlone = table.getTerms(rest).empty();
     sign = (isAlone ? factor : table.getMultiple(rest).factor) < 0 ? -1 : 1;
     homogeneous =
-        table.add(table.getConstant(0), table.getHomogeneous(rest), sign);
+        table.add(table.getConstant(0), dropConstant(table, rest), sign);
     factor *= sign;
     offset = table.getOffset(rest) * sign;
   }
@@ -45,7 +45,7 @@ struct Split {
 
 bool OpenConditions::add(ExpressionTable &table, Expr condition,
                          Expr variable) {
-  if (!table.isComparison(condition))
+  if (!isComparison(table.getKind(condition)))
     return subjects.insert(condition).second;
   Expr sum = table.getOperands(condition)[0];
   bool isNew = subjects.insert(sum).second;

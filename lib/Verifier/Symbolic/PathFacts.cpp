@@ -71,40 +71,25 @@ static std::optional<bool> decideBy(Interval interval, Kind kind) {
   return std::nullopt;
 }
 
+std::optional<bool> PathFacts::decidePart(ExpressionTable &table,
+                                          Expr part) const {
+  if (isComparison(table.getKind(part))) {
+    Expr sum = table.getOperands(part)[0];
+    if (std::optional<bool> known =
+            decideBy(getInterval(table, sum), table.getKind(part)))
+      return known;
+  }
+  return getTruth(part);
+}
+
 std::optional<bool> PathFacts::decide(ExpressionTable &table,
                                       Expr condition) const {
-  if (std::optional<int64_t> value = table.getConstantValue(condition))
-    return *value != 0;
-  SmallVector<Expr, 2> operands(table.getOperands(condition));
-  switch (table.getKind(condition)) {
-  case Kind::Positive:
-  case Kind::Zero:
-    if (std::optional<bool> known =
-            decideBy(getInterval(table, operands[0]), table.getKind(condition)))
-      return known;
-    break;
-  case Kind::Not: {
-    std::optional<bool> inner = decide(table, operands[0]);
-    return inner ? std::optional(!*inner) : std::nullopt;
-  }
-  case Kind::And: {
-    bool allHold = true;
-    for (Expr operand : operands) {
-      std::optional<bool> known = decide(table, operand);
-      if (known == false)
-        return false;
-      allHold &= known.has_value();
-    }
-    if (allHold || isExcluded(table, condition))
-      return allHold;
-    // A conjunction that does not hold is known without what was implied.
-    Expr open = simplify(table, condition);
-    return open == condition ? std::nullopt : decide(table, open);
-  }
-  default:
-    break;
-  }
-  return getTruth(condition);
+  Kind kind = table.getKind(condition);
+  if (kind == Kind::Atom || isComparison(table.getKind(condition)))
+    return decidePart(table, condition);
+  std::optional<int64_t> value =
+      table.getConstantValue(reduce(table, condition));
+  return value ? std::optional(*value != 0) : std::nullopt;
 }
 
 std::optional<bool> PathFacts::getTruth(Expr condition) const {
@@ -166,6 +151,7 @@ std::optional<bool> PathFacts::infer(ExpressionTable &table, Expr part) const {
 /// Whether a conjunction of fewer or as many parts is known not to hold.
 bool PathFacts::isExcluded(ExpressionTable &table, Expr conjunction) const {
   ArrayRef<Expr> parts = table.getOperands(conjunction);
+  table.countWork(truths.size() / 8);
   return llvm::any_of(truths, [&](const std::pair<const Expr, bool> &fact) {
     return table.getKind(fact.first) == Kind::And &&
            llvm::includes(parts, table.getOperands(fact.first));
@@ -173,23 +159,47 @@ bool PathFacts::isExcluded(ExpressionTable &table, Expr conjunction) const {
 }
 
 Expr PathFacts::simplify(ExpressionTable &table, Expr condition) const {
-  Kind kind = table.getKind(condition);
   SmallVector<Expr> operands(table.getOperands(condition));
-  if (kind == Kind::Not)
+  if (table.getKind(condition) == Kind::Not)
     return table.getNot(simplify(table, operands[0]));
-  if (kind != Kind::And)
+  if (table.getKind(condition) != Kind::And)
     return condition;
   for (Expr &operand : operands) {
-    std::optional<bool> known = decide(table, operand);
-    operand = known ? table.getConstant(*known) : simplify(table, operand);
+    operand = reduce(table, operand);
+    if (table.getConstantValue(operand) == 0)
+      return operand;
   }
   return table.getConjunction(operands);
+}
+
+/// `condition` without the parts that the facts imply, or a constant if they
+/// imply it. Each part is looked at once: the cost of a condition is that of its
+/// tree, however conjunctions and disjunctions are nested.
+Expr PathFacts::reduce(ExpressionTable &table, Expr condition) const {
+  if (table.getConstantValue(condition))
+    return condition;
+  Kind kind = table.getKind(condition);
+  if (kind == Kind::Not)
+    return table.getNot(reduce(table, table.getOperands(condition)[0]));
+  if (kind != Kind::And) {
+    std::optional<bool> known = decidePart(table, condition);
+    return known ? table.getConstant(*known) : condition;
+  }
+  table.countWork(1);
+  Expr open = simplify(table, condition);
+  if (table.getConstantValue(open))
+    return open;
+  // A conjunction that does not hold may be known without what was implied.
+  bool isFalse = isExcluded(table, condition) ||
+                 (open != condition && table.getKind(open) == Kind::And &&
+                  isExcluded(table, open));
+  return isFalse ? table.getConstant(false) : open;
 }
 
 bool verifier::isFlag(const ExpressionTable &table, Expr condition) {
   if (table.getKind(condition) == Kind::Atom)
     return true;
-  if (!table.isComparison(condition))
+  if (!isComparison(table.getKind(condition)))
     return llvm::all_of(table.getOperands(condition),
                         [&](Expr part) { return isFlag(table, part); });
   bool hasElement = false;
@@ -212,7 +222,8 @@ bool verifier::isFlag(const ExpressionTable &table, Expr condition) {
 /// `takesFlags`; 0 if there is none.
 static Expr findPart(const ExpressionTable &table, Expr condition,
                      bool takesFlags) {
-  if (table.isComparison(condition) || table.getKind(condition) == Kind::Atom)
+  if (isComparison(table.getKind(condition)) ||
+      table.getKind(condition) == Kind::Atom)
     return takesFlags || !isFlag(table, condition) ? condition : 0;
   for (Expr part : table.getOperands(condition))
     if (Expr found = findPart(table, part, takesFlags))
@@ -243,7 +254,7 @@ void PathFacts::assume(ExpressionTable &table, Expr part, bool holds) {
       assume(table, operand, true);
     return;
   }
-  if (table.isComparison(part))
+  if (isComparison(table.getKind(part)))
     assumeComparison(table, part, holds);
   else
     truths[part] = holds;
@@ -259,8 +270,8 @@ static bool mayDependOn(const ExpressionTable &table, Expr condition,
     return llvm::any_of(table.getOperands(condition), [&](Expr operand) {
       return mayDependOn(table, operand, part);
     });
-  return condition == part ||
-         (table.isComparison(condition) && table.isComparison(part));
+  return condition == part || (isComparison(table.getKind(condition)) &&
+                               isComparison(table.getKind(part)));
 }
 
 /// Applies the value of `part` to the conjunctions that do not hold: of one with

@@ -71,6 +71,9 @@ public:
   /// The intervals that are not full, by homogeneous sum.
   const std::map<Expr, Interval> &getIntervals() const { return intervals; }
 
+  /// The conditions that have a truth value.
+  const std::map<Expr, bool> &getTruths() const { return truths; }
+
   /// Forgets what depends on the variable `atom`.
   void forget(const ExpressionTable &table, Expr atom);
   /// Forgets what depends on variables that are not in `variables`.
@@ -90,6 +93,8 @@ public:
   void print(const ExpressionTable &table, llvm::raw_ostream &os) const;
 
 private:
+  std::optional<bool> decidePart(ExpressionTable &table, Expr part) const;
+  Expr reduce(ExpressionTable &table, Expr condition) const;
   Interval inferInterval(ExpressionTable &table, Expr sum) const;
   bool isExcluded(ExpressionTable &table, Expr conjunction) const;
   void propagate(ExpressionTable &table, Expr part);

@@ -12,11 +12,6 @@ from . import _edits
 from ._mutants import Mutant
 
 EXCLUSIONS = {
-    "memory of one role": """\
-The fault is in scratch memory, or in a buffer without a channel that only one role, or
-a kernel without roles, uses with ordinary accesses. `--tile-insert-barriers` places the
-barriers for these by its own analysis. This counts changed barriers and fences of such
-accesses, and any fault in scratch memory.""",
     "contents": """\
 The fault is in the contents of a tile. After `--tile-lower-channels` no transaction
 says which contents a slot should have; only conflicting accesses can be checked. In the
@@ -28,8 +23,6 @@ transactions are right, and of which slot is read among those that the role hold
 A scalar is read from beyond the extents of its memory. The verifier assumes that such a
 read returns some number.""",
 }
-
-_ORDERING = {"tile.barrier", "tile.mbarrier_ready", "tile.proxy_fence"}
 
 #: The verifier proves the mutant right, and no exclusion explains why.
 NONE = "no exclusion"
@@ -48,12 +41,6 @@ def exclusion(edits: Sequence[Mutant], found: str) -> str:
     """
     names = {each.name for each in _edits.walk(edits[-1].module.operation)}
     changed = {each.op.name for each in edits}
-    if "scratch memory" in found:
-        return "memory of one role"
-    if changed & _ORDERING and ("nothing orders" in found or "proxy_fence" in found):
-        # Without roles and copies no other memory is accessed.
-        if "tile.role" in names or "tile.copy" not in names:
-            return "memory of one role"
     has_contents = "has other values" in found or "was never written" in found
     if has_contents and "tile.channel" not in names:
         return "contents"
@@ -67,7 +54,7 @@ def exclusion(edits: Sequence[Mutant], found: str) -> str:
 def _computes_otherwise(edits: Sequence[Mutant]) -> bool:
     """Whether an edit changes what the kernel computes besides its transactions."""
     return any(
-        each.mutation == "turns"
+        each.mutation == "trip-count"
         or each.mutation.startswith("guard")
         or each.op.name == "tile.slot"
         for each in edits

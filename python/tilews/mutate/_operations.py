@@ -170,8 +170,8 @@ def _guard_twice(op: ir.Operation, variant: int) -> bool:
     return True
 
 
-@mutation("turns", "scf.for")
-def _turns(op: ir.Operation, variant: int) -> bool:
+@mutation("trip-count", "scf.for")
+def _trip_count(op: ir.Operation, variant: int) -> bool:
     """A role's loop has one iteration more (0) or less (1)."""
     in_role = _edits.enclosing(op, "tile.role") is not None
     if variant > 1 or not in_role or not _edits.has_synchronization(op):

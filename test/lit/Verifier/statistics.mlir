@@ -7,7 +7,7 @@
 // Two roles, with one loop each, and two slots.
 // LOOP: Statistics Collected
 // LOOP-DAG: {{^ *}}2 tile-verify-schedule - States that paths came to, over all searches
-// LOOP-DAG: {{^ *}}2 tile-verify-schedule - Paths that came to a state that was visited before
+// LOOP-DAG: {{^ *}}3 tile-verify-schedule - Paths that came to a state that was visited before
 // LOOP-DAG: {{^ *[1-9][0-9]*}} tile-verify-schedule - Conditions that a path was asked for
 // LOOP-NOT: Loop-carried numbers widened
 

@@ -140,8 +140,8 @@ def test_a_cursor_is_not_carried(module):
     assert all(text.count("yield") == 2 for text in texts.values())
 
 
-def test_a_role_has_a_turn_more_or_less(module):
-    more, less, *_ = mutate.mutants(module, ["turns"])
+def test_a_role_has_an_iteration_more_or_less(module):
+    more, less, *_ = mutate.mutants(module, ["trip-count"])
     assert "arith.addi" in str(more.module)
     assert "arith.subi" in str(less.module)
 
@@ -264,11 +264,7 @@ def test_accesses_that_conflict_have_to_stay_in_order():
 
 def test_what_runs_argue_goes_wrong_nowhere():
     """Mutants that runs show to be equivalent are right under all timings."""
-    subject = next(
-        each
-        for each in mutation_corpus.SUBJECTS
-        if (each.name, each.target) == ("guarded-part", "sm_80")
-    )
+    subject = get_subject("guarded-part sm_80")
     judge = mutate.Judge(subject)
     classes = ("drop", "restart", "select")
     rules = collections.Counter()
@@ -329,11 +325,7 @@ def test_rules_that_are_refuted_are_errors(tmp_path, monkeypatch):
     ],
 )
 def test_what_no_rule_may_call_equivalent(kernel, form, ids):
-    subject = next(
-        each
-        for each in mutation_corpus.SUBJECTS
-        if f"{each.name} {each.target}" == kernel
-    )
+    subject = get_subject(kernel)
     judge = mutate.Judge(subject)
     classes = {each.partition(":")[0] for each in ids}
     count = 0
@@ -424,11 +416,7 @@ ROLES = ("sides", "exchanged", "other-role", "roles")
 
 
 def test_roles_are_exchanged():
-    subject = next(
-        each
-        for each in mutation_corpus.SUBJECTS
-        if (each.name, each.target) == ("attention", "sm_90a")
-    )
+    subject = get_subject("attention sm_90a")
     judge = mutate.Judge(subject)
     found = collections.Counter()
     for module in subject.forms().values():
@@ -456,16 +444,22 @@ def test_a_role_plays_the_other_side(module):
 
 
 def test_why_faults_are_proved():
-    subject = next(
-        each
-        for each in mutation_corpus.SUBJECTS
-        if (each.name, each.target) == ("guarded-part", "sm_90a")
-    )
+    subject = get_subject("nested sm_80")
     judge = mutate.Judge(subject)
-    module = subject.forms()["channels"]
-    verdicts = [judge.judge(each) for each in mutate.mutants(module, ["drop"])]
+    module = subject.forms()["barriers"]
+    verdicts = [judge.judge(each) for each in mutate.mutants(module, ["guard-twice"])]
     found = [each for each in verdicts if each.exclusion]
-    # The barrier of a reduction's scratch memory.
-    assert [each.exclusion for each in found] == ["memory of one role"]
-    page = render({("guarded-part sm_90a", "channels"): [verdicts[0], *verdicts]})
-    assert re.search(r"### memory of one role\n\n[^#]*\n1 mutant\.", page)
+    # The same slot is filled twice, in right order.
+    assert [each.exclusion for each in found] == ["contents"]
+    page = render({("nested sm_80", "barriers"): [verdicts[0], *verdicts]})
+    assert re.search(r"### contents\n\n[^#]*\n1 mutant\.", page)
+
+
+def test_the_barrier_of_scratch_memory_is_missing():
+    subject = get_subject("guarded-part sm_90a")
+    judge = mutate.Judge(subject)
+    module = subject.forms()["barriers"]
+    barriers = [e for e in mutate.mutants(module, ["drop"]) if "drop:barrier" in e.id]
+    (found,) = (judge.judge(each) for each in barriers)
+    assert "scratch memory that its own threads may still read" in found.verifier
+    assert "scratch memory, which nothing orders" in found.simulator

@@ -31,6 +31,8 @@ _VERDICTS = {"PROVED": "proved", "WRONG": "wrong", "UNPROVED": "unsupported"}
 #: Classes of outcomes other than agreement; docs/promela.md has their criteria.
 DIFFERENCES = {
     "barriers/exclusions:buffer_of_one_role": "a buffer that one role alone uses",
+    "barriers/thread-order:scratch_only": "scratch memory used again",
+    "barriers/thread-order:scratch_used_twice": "scratch memory used again",
     "barriers/fills:even_parts_twice": "copies to varying parts of a slot",
     "barriers/fills:tail_in_the_loop": "copies to varying parts of a slot",
     "channels/fills:parts_overlap": "copies to varying parts of a slot",

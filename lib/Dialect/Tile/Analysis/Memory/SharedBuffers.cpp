@@ -70,6 +70,17 @@ static std::optional<AtomicKind> getAtomicKind(Operation *op) {
   return std::nullopt;
 }
 
+/// Returns whether a buffer is a part of another one, so that a region of it
+/// says little about that one.
+static bool isPart(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<SubviewOp>(view))
+      return true;
+    buffer = view.getViewSource();
+  }
+  return false;
+}
+
 /// Returns what `op` does to the buffers that `counts` accepts.
 static SmallVector<SharedAccess> getAccesses(Operation *op,
                                              function_ref<bool(Value)> counts) {
@@ -82,7 +93,7 @@ static SmallVector<SharedAccess> getAccesses(Operation *op,
       if (!counts(access.buffer->get()))
         continue;
       std::optional<TileRegion> region;
-      if (access.isExact())
+      if (access.isExact() && !isPart(access.buffer->get()))
         region = std::move(access.region);
       accesses.push_back(
           {access.buffer, access.kind, std::move(region), atomic});
