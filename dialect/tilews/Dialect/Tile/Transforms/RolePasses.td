@@ -294,15 +294,16 @@ def AssignRegistersPass : Pass<"tile-assign-registers"> {
   let summary = "distribute the registers of a block by the needs of its roles";
   let description = [{
     All threads of a block start with the same number of registers: at most 168
-    with 9 to 12 warps. If the fragments of a role need more, this pass gives it
-    more, and reduces the registers of the other role. That role must only start
-    TMA copies. It gets 24 registers, or up to 40 in a nest of loops if the
-    other roles can spare them. Registers move between whole warpgroups: the
-    role with fewer registers is extended to four warps, and `tile.threads`
-    grows by the added threads.
+    with 9 to 12 warps. If the fragments of a role need more, this pass shares
+    out the registers of the block in proportion to the needs of the roles, up
+    to 240 for each thread. A role that only starts TMA copies gets 24, or up to
+    40 in a nest of loops if the other roles can spare them. Registers move
+    between whole warpgroups: such a role is extended to four warps, and
+    `tile.threads` grows by the added threads.
 
     Nothing changes if all roles have enough registers, if a role already has
-    `registers`, or if the target lacks `setmaxnreg`.
+    `registers`, if a role that computes is no number of whole warpgroups, if
+    two roles only start copies, or if the target lacks `setmaxnreg`.
 
     ```mlir
     tile.specialize {

@@ -112,8 +112,7 @@ int64_t tile::getRegisterLimit(int64_t warps) {
 }
 
 int64_t tile::getDonatedLimit(int64_t warps, int64_t others) {
-  constexpr int64_t most = 240;
   int64_t groups = llvm::alignTo(warps, 4), total = groups + 4;
-  int64_t pool = getRegisterLimit(total) / 8 * 8 * total - others * 4;
-  return std::min(pool / groups / 8 * 8, most);
+  int64_t pool = getRegisterLimit(total) * total - others * 4;
+  return std::min(pool / groups / 8 * 8, kMostRoleRegisters);
 }

@@ -52,10 +52,11 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     gpu.return
   }
 
-  // The copies of the other role go through its registers.
+  // The other role needs 64 registers for what it copies, and 40 for everything else. The
+  // block has 2016 for each lane: 8 x 200 + 4 x 104.
   // CHECK-LABEL: gpu.func @busy
-  // CHECK: tile.role @math warps(8) {
-  // CHECK: tile.role @load warps(4) {
+  // CHECK: tile.role @math warps(8) registers(200)
+  // CHECK: tile.role @load warps(4) registers(104)
   gpu.func @busy(%A: memref<128x128xf16>, %Y: memref<128x256xf32>, %Z: memref<128x128xf32>) kernel attributes {tile.threads = 384 : i32} {
     %a = tile.alloc_shared : !buf
     %b = tile.alloc_shared : memref<128x256xf16, #gpu.address_space<workgroup>>
@@ -121,6 +122,85 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
           scf.for %j = %c0 to %n step %c1 {
           }
         }
+      }
+    }
+    gpu.return
+  }
+
+  // Roles of any number share 2016 registers by their needs, here 200, 104 and 40. Those
+  // of the first one are at the limit of 240.
+  // CHECK-LABEL: gpu.func @three
+  // CHECK: tile.role @wide warps(4) registers(240)
+  // CHECK: tile.role @narrow warps(4) registers(192)
+  // CHECK: tile.role @rows warps(4) registers(72)
+  gpu.func @three(%A: memref<64x64xf16>, %Y: memref<64x320xf32>, %Z: memref<64x128xf32>) kernel attributes {tile.threads = 384 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %b = tile.alloc_shared : memref<64x320xf16, #gpu.address_space<workgroup>>
+    %c = tile.alloc_shared : memref<64x128xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @wide warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x320xf32>
+        %x = tile.gemm %a, %b, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x320xf16, #gpu.address_space<workgroup>> -> tensor<64x320xf32>
+        tile.store %x to %Y : tensor<64x320xf32> to memref<64x320xf32>
+      }
+      tile.role @narrow warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x128xf32>
+        %x = tile.gemm %a, %c, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x128xf16, #gpu.address_space<workgroup>> -> tensor<64x128xf32>
+        tile.store %x to %Z : tensor<64x128xf32> to memref<64x128xf32>
+      }
+      tile.role @rows warps(4) {
+        tile.copy %A to %a {tile.inst = #tile.inst<cp_async>} : memref<64x64xf16> to memref<64x64xf16, #gpu.address_space<workgroup>>
+      }
+    }
+    gpu.return
+  }
+
+  // Roles of equal need get equal numbers: 8 registers for one of them would be left.
+  // CHECK-LABEL: gpu.func @equal
+  // CHECK-COUNT-3: warps(4) registers(160)
+  // CHECK: tile.role @load warps(4) registers(24)
+  gpu.func @equal(%Y: memref<64x256xf32>) kernel attributes {tile.threads = 416 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %b = tile.alloc_shared : memref<64x256xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @first warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x256xf32>
+        %x = tile.gemm %a, %b, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x256xf16, #gpu.address_space<workgroup>> -> tensor<64x256xf32>
+        tile.store %x to %Y : tensor<64x256xf32> to memref<64x256xf32>
+      }
+      tile.role @second warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x256xf32>
+        %x = tile.gemm %a, %b, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x256xf16, #gpu.address_space<workgroup>> -> tensor<64x256xf32>
+        tile.store %x to %Y : tensor<64x256xf32> to memref<64x256xf32>
+      }
+      tile.role @third warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x256xf32>
+        %x = tile.gemm %a, %b, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x256xf16, #gpu.address_space<workgroup>> -> tensor<64x256xf32>
+        tile.store %x to %Y : tensor<64x256xf32> to memref<64x256xf32>
+      }
+      tile.role @load warps(1) {
+      }
+    }
+    gpu.return
+  }
+
+  // Two roles that only start copies, or one that is no whole warpgroup and computes, keep
+  // all registers where they are.
+  // CHECK-LABEL: gpu.func @kept
+  // CHECK-SAME: tile.threads = 192 : i32
+  // CHECK-NOT: registers(
+  gpu.func @kept(%Y: memref<64x512xf32>) kernel attributes {tile.threads = 192 : i32} {
+    %a = tile.alloc_shared : memref<64x64xf16, #gpu.address_space<workgroup>>
+    %b = tile.alloc_shared : memref<64x512xf16, #gpu.address_space<workgroup>>
+    tile.specialize {
+      tile.role @math warps(4) {
+        %zero = arith.constant dense<0.0> : tensor<64x512xf32>
+        %x = tile.gemm %a, %b, %zero : memref<64x64xf16, #gpu.address_space<workgroup>>, memref<64x512xf16, #gpu.address_space<workgroup>> -> tensor<64x512xf32>
+        tile.store %x to %Y : tensor<64x512xf32> to memref<64x512xf32>
+      }
+      tile.role @load warps(1) {
+      }
+      tile.role @other_load warps(1) {
       }
     }
     gpu.return

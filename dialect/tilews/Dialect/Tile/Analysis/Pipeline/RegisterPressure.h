@@ -68,6 +68,10 @@ int64_t getRegisterLimit(int64_t warps);
 /// The registers of a thread that does nothing but start TMA copies in a loop.
 constexpr int64_t kLoadRegisters = 24;
 
+/// The most registers that a role asks for. The assembler can use 255, and a
+/// number of `setmaxnreg` is a multiple of 8.
+constexpr int64_t kMostRoleRegisters = 240;
+
 /// Returns the most registers that each thread of a role of `warps` warps can
 /// get if the rest of the block is a warpgroup whose threads keep `others` (PTX
 /// ISA, "setmaxnreg").
