@@ -15,8 +15,8 @@ from . import processes
 from .check import CHIPS, FuzzFinding, Options, with_target
 from .generator import generate
 from .long_run import LongRun
-from .program import RandomProgram
-from .reduce import reduce
+from .random_program import RandomProgram
+from .shrink import shrink
 
 
 def _seeds(context: click.Context, parameter: click.Parameter, text: str) -> range:
@@ -150,7 +150,7 @@ def main(
     for finding in found if save else ():
         program = generate(finding.seed)
         if reduces:
-            program = reduce(program, finding, options)
+            program = shrink(program, finding, options)
         _save(pathlib.Path(save or ""), program, finding)
     counts = dict(known.outcomes)
     total, invalid = counts.pop("kernels", 0), counts.pop("invalid", 0)

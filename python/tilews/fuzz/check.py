@@ -19,7 +19,7 @@ from ..compiler import compile_module
 from ..errors import CompileError, KernelError
 from ..sim._run import find_kernel
 from . import reference
-from .program import RandomProgram
+from .random_program import RandomProgram
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
 

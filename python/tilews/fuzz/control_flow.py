@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from .draft import Draft, Lines, Scope, indent
-from .guards import GuardMaker
+from .random_guards import GuardMaker
 from .transactions import Transactions
 
 

@@ -163,10 +163,10 @@ class Draft:
 
     def carried_number(self) -> str:
         """A carried index that is stored in the end."""
-        known = [n for n in self.state if n.startswith("turns")]
+        known = [n for n in self.state if n.startswith("count")]
         if known and self.chance(0.6):
             return self.choose(*known)
-        name = f"turns{len(self.state)}"
+        name = f"count{len(self.state)}"
         self.state[name] = "0"
         result = self.add_array("i32", (self.tiles,), fill="zeros")
         self.epilogue.append(f"{result}[t] = {name}")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from .control_flow import ControlFlow
 from .draft import Draft, Lines, Scope, indent
-from .guards import GuardMaker
 from .producers import Producers
-from .program import RandomProgram
+from .random_guards import GuardMaker
+from .random_program import RandomProgram
 from .transactions import Transactions
 
 

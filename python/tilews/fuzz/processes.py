@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from . import apart
 from .check import FuzzFinding, Options, check
 from .generator import generate
-from .program import RandomProgram
+from .random_program import RandomProgram
 
 #: Seconds for one kernel, and kernels for one process.
 TIMEOUT = 600.0

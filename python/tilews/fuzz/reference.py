@@ -18,7 +18,7 @@ import numpy as np
 from ..language import types
 from ..language.memory.packed import unpack_elements
 from .data import DTYPES
-from .program import RandomProgram
+from .random_program import RandomProgram
 
 globals().update(DTYPES)
 #: The types of which two share a byte, by those of numpy.
@@ -246,19 +246,33 @@ def all(value: NumpyTile) -> bool:
 maximum, minimum, exp2 = np.maximum, np.minimum, np.exp2
 
 
+def asm(
+    templates: Any,
+    inputs: NumpyTile,
+    dtype: np.dtype,
+    *,
+    pure: bool = True,
+    python: Any,
+) -> NumpyTile:
+    return python(inputs).to(dtype)
+
+
+def _matrix(value: NumpyBuffer | NumpyRegion | NumpyTile) -> np.ndarray:
+    if isinstance(value, NumpyRegion):
+        return value.read(value.shape or ())
+    return np.asarray(value.array if isinstance(value, NumpyBuffer) else value)
+
+
 def gemm(
-    lhs: NumpyBuffer | NumpyTile,
-    rhs: NumpyBuffer | NumpyTile,
+    lhs: NumpyBuffer | NumpyRegion | NumpyTile,
+    rhs: NumpyBuffer | NumpyRegion | NumpyTile,
     acc: NumpyTile,
     *,
     transpose_lhs: bool = False,
     transpose_rhs: bool = False,
     clear: bool = False,
 ) -> NumpyTile:
-    a, b = (
-        np.asarray(x.array if isinstance(x, NumpyBuffer) else x).astype(np.float64)
-        for x in (lhs, rhs)
-    )
+    a, b = (_matrix(x).astype(np.float64) for x in (lhs, rhs))
     product = (a.T if transpose_lhs else a) @ (b.T if transpose_rhs else b)
     start = 0 if clear else np.asarray(acc).astype(np.float64)
     return (start + product).astype(acc.dtype).view(NumpyTile)

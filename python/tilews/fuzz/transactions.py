@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
-from .guards import GuardMaker
 from .producers import Producers
+from .random_guards import GuardMaker
 
 
 class Transactions:
@@ -54,6 +54,11 @@ class Transactions:
         options = ", transpose_lhs=True" * left + ", transpose_rhs=True" * right
         if draft.chance(0.1):
             options += ", clear=True"
+        elif draft.depth % 2 == 0 and draft.chance(0.15):
+            first, second = self.halves(lhs, not left), self.halves(rhs, right)
+            value = f"tl.gemm({first[0]}, {second[0]}, {acc}{options})"
+            value = f"tl.gemm({first[1]}, {second[1]}, {value}{options})"
+            return [*units, [f"{acc} = {value}"]]
         if draft.chance(0.2):
             zeros = f"tl.zeros(({draft.rows}, {draft.columns}), tl.{dtype})"
             matmul = f"tl.gemm({lhs}, {rhs}, {zeros}{options})"
@@ -61,6 +66,14 @@ class Transactions:
         else:
             value = f"tl.gemm({lhs}, {rhs}, {acc}{options})"
         return [*units, [f"{acc} = {value}"]]
+
+    def halves(self, operand: str, is_last: bool) -> list[str]:
+        """The halves of an operand along the dimension that is summed, which is the
+        last one or the first."""
+        half = self._draft.depth // 2
+        parts = f"0:{half}", f"{half}:{2 * half}"
+        form = "{}[:, {}]" if is_last else "{}[{}, :]"
+        return [form.format(operand, part) for part in parts]
 
     def clamp(self, value: str, limit: int, dtype: str = "f32") -> str:
         bound = f"{limit}" if dtype.startswith("i") else f"{limit}.0"
@@ -91,7 +104,7 @@ class Transactions:
         rows, columns = buffer.shape
         kind = draft.choose(
             "add", "add", "sum", "column", "store", "log", "atomic", "part", "view",
-            "branch", "max", "bits",
+            "branch", "max", "bits", "asm",
         )  # fmt: skip
         if kind == "sum":
             acc = draft.accumulator((rows,))
@@ -116,6 +129,8 @@ class Transactions:
             return [f"{acc} = {self.clamp(f'{acc} * 2.0 + {part}', 512)}"]
         if kind == "bits":
             return self.bits(buffer)
+        if kind == "asm":
+            return self.assembly(load, rows, columns)
         if kind == "view" and not draft.buffers[buffer]:
             flat = f"tl.load(tl.view({buffer.name}, ({rows * columns},))){cast}"
             acc = draft.accumulator((rows * columns,))
@@ -136,6 +151,22 @@ class Transactions:
         acc = draft.accumulator((rows, columns * bits // width))
         load = f"tl.load({buffer.name}).bitcast(tl.{narrow}).to(tl.f32)"
         return [f"{acc} = {self.clamp(f'{acc} * 2.0 + {load}', 512)}"]
+
+    def assembly(self, load: str, rows: int, columns: int) -> Lines:
+        """Doubles elements by assembly, for all chips or for some."""
+        draft = self._draft
+        templates = [
+            "'nvidia': ('add.f32 $0, $1, $1;', '=f,f')",
+            "'amd': ('v_add_f32 $0, $1, $1', '=v,v')",
+        ]
+        chosen = templates[: draft.choose(1, 2, 2)]
+        options = draft.choose("", ", pure=False")
+        acc = draft.accumulator((rows, columns))
+        doubled = (
+            f"tl.asm({{{', '.join(chosen)}}}, {load}, tl.f32{options}, "
+            "python=lambda v: v + v)"
+        )
+        return [f"{acc} = {self.clamp(f'{acc} + {doubled}', 512)}"]
 
     def store(self, buffer: Shared, scope: Scope) -> Lines:
         """A store in which each iteration writes other rows."""

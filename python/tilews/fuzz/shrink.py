@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from .check import FuzzFinding, Options
 from .processes import check_apart
-from .program import RandomProgram
+from .random_program import RandomProgram
 
 
-def reduce(
+def shrink(
     program: RandomProgram, finding: FuzzFinding, options: Options
 ) -> RandomProgram:
     """The smallest kernel found that shows the same fault.
