@@ -106,8 +106,8 @@ def expert_matmul(
 
 #: Queries, keys, stages and threads of attention.
 ATTENTION = ((128, 128, 2, 256), (128, 64, 3, 256), (192, 128, 2, 384))
-#: Threads and elements of a block of the scan.
-SCANS = ((256, 8192), (256, 12288), (512, 16384))
+#: Threads and elements of a block of the scan, and the steps to add them.
+SCANS = ((256, 8192, 4), (384, 12288, 4), (512, 16384, 8))
 
 
 def compile_all(target: str, examples: dict[str, Any]) -> dict[Any, Any]:
@@ -132,8 +132,8 @@ def compile_all(target: str, examples: dict[str, Any]) -> dict[Any, Any]:
     found["histogram", ()] = examples["histogram"].compile(target)
     for k in (16, 64, 256):
         found["topk", k] = examples["topk"].compile(target, K=k)
-    for threads, block in SCANS:
-        found["scan", (threads, block)] = examples["prefix_sum"].compile(
-            target, BLOCK=block, threads=threads
+    for threads, block, parts in SCANS:
+        found["scan", (threads, block, parts)] = examples["prefix_sum"].compile(
+            target, BLOCK=block, PARTS=parts, threads=threads
         )
     return found

@@ -190,7 +190,7 @@ def measure_scan(kernels: Kernels, timer: Timer) -> Iterator[Row]:
     for (kind, config), kernel in kernels.items():
         if kind != "scan":
             continue
-        threads, block = config
+        threads, block, _ = config
         words = torch.empty(
             _WINDOW + -(-_SCANNED // block), dtype=torch.int64, device="cuda"
         )
