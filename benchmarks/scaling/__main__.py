@@ -52,7 +52,9 @@ class Series:
     def exponent(self) -> float | None:
         """None if the times are too short to tell."""
         _, half, full = self.seconds
-        if full < tables.FLOOR or half < tables.FLOOR / 8:
+        is_long = self.axis == tables.LONG_AXIS
+        floor = tables.LONG_FLOOR if is_long else tables.FLOOR
+        if full < floor or half < floor / 8:
             return None
         return math.log2(full / half)
 
@@ -147,7 +149,7 @@ def from_json(entries: list[dict[str, Any]]) -> list[Series]:
 @click.option("--only", help="Axes, separated by commas.  [default: all]")
 @click.option("--chip", help="One target.  [default: all]")
 @click.option("--scale", default=1.0, show_default=True, help="A factor of all sizes.")
-@click.option("--repeats", default=3, show_default=True, help="Runs of each kernel.")
+@click.option("--repeats", default=5, show_default=True, help="Runs of each kernel.")
 @click.option("--table", is_flag=True, help=f"Write docs/{PAGE.name}.")
 @click.option(
     "--times",

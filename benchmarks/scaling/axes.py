@@ -37,6 +37,7 @@ AXES = (
     Axis(
         "elementwise", "operations on fragments in a chain", straight.elementwise, 4000
     ),
+    Axis("affine", "affine maps in a chain", straight.affine, 400),
     Axis("loads", "loads from global memory", straight.loads, 1000),
     Axis("copies", "copies through one shared buffer", straight.copies, 500),
     Axis("buffers", "shared buffers", straight.buffers, 480),
@@ -84,5 +85,20 @@ AXES = (
     ),
     Axis("roles", "roles", schedule.roles, 12, NVIDIA[:1]),
     Axis("masks", "guards of one channel in a loop", schedule.masks, 8, NVIDIA[:1]),
+    Axis("guard terms", "terms of one guard", schedule.guard_terms, 64, NVIDIA[:1]),
+    Axis(
+        "guard loads",
+        "loads that a guard depends on",
+        schedule.guard_loads,
+        2000,
+        NVIDIA[:1],
+    ),
+    Axis(
+        "trip counts",
+        "loops of two roles, each with a trip count of its own",
+        schedule.trip_counts,
+        32,
+        NVIDIA[:1],
+    ),
     Axis("barriers", "barriers between two roles", schedule.barriers, 512, NVIDIA[:1]),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from .texts import repeat
+from .texts import join, repeat
 
 # --- Schedules by hand ------------------------------------------------------------
 
@@ -125,6 +125,71 @@ def masks(size: int) -> str:
     roles = [role("math", 4, _consume(0)), role("load", 1, _produce(0))]
     text = _scheduled(_channel(0), roles, 5)
     return text.replace("%n: index", f"%M: memref<?x{size}xi1>, %n: index")
+
+
+def _guarded(before: str, condition: str, memory: str) -> str:
+    """One transaction in each iteration of two roles, under a condition of both."""
+
+    def role(name: str, warps: int, body: str) -> str:
+        return (
+            f"tile.role @{name} warps({warps}) {{\n%p0 = tile.cursor : !cu\n"
+            "%r = scf.for %k = %c0 to %n step %c1 iter_args(%q0 = %p0) -> !cu {\n"
+            f"{before}\n%z = scf.if {condition} -> !cu {{\n{body}\n"
+            "scf.yield %e0 : !cu\n} else {\nscf.yield %q0 : !cu\n}\n"
+            "scf.yield %z : !cu\n}\n}"
+        )
+
+    roles = [role("math", 4, _consume(0)), role("load", 1, _produce(0))]
+    text = _scheduled(_channel(0), roles, 5)
+    return text.replace("%n: index", f"%M: {memory}, %n: index")
+
+
+def guard_terms(size: int) -> str:
+    """A guard that is a nest of conjunctions and disjunctions."""
+    memory = f"memref<?x{size}xi1>"
+
+    def term(i: int) -> str:
+        op = "andi" if i % 2 else "ori"
+        return (
+            f"%j{i} = arith.constant {i} : index\n"
+            f"%g{i} = memref.load %M[%k, %j{i}] : {memory}\n"
+            f"%h{i} = arith.{op} %{f'h{i - 1}' if i else 'g0'}, %g{i} : i1"
+        )
+
+    return _guarded(repeat(size, term), f"%h{size - 1}", memory)
+
+
+def guard_loads(size: int) -> str:
+    """A guard on the last of a chain of loads, each from where the last one says."""
+    memory = "memref<?x1xindex>"
+    chain = repeat(size, lambda i: f"%l{i + 1} = memref.load %M[%l{i}, %c0] : {memory}")
+    return _guarded(
+        f"%l0 = memref.load %M[%k, %c0] : {memory}\n{chain}\n"
+        f"%h = arith.cmpi slt, %l{size}, %k : index",
+        "%h",
+        memory,
+    )
+
+
+def trip_counts(size: int) -> str:
+    """Loops in sequence in two roles, each with a trip count of its own."""
+
+    def role(name: str, warps: int, body: str) -> str:
+        def loop(i: int) -> str:
+            own = body.replace("%q0", "%q").replace("%e0", "%e")
+            return (
+                f"%p{i + 1} = scf.for %k = %c0 to %n{i} step %c1 "
+                f"iter_args(%q = %p{i}) -> !cu {{\n{own}\nscf.yield %e : !cu\n}}"
+            )
+
+        loops = repeat(size, loop)
+        return (
+            f"tile.role @{name} warps({warps}) {{\n%p0 = tile.cursor : !cu\n{loops}\n}}"
+        )
+
+    roles = [role("math", 4, _consume(0)), role("load", 1, _produce(0))]
+    text = _scheduled(_channel(0), roles, 5)
+    return text.replace("%n: index", join(size, lambda i: f"%n{i}: index"))
 
 
 def barriers(size: int) -> str:

@@ -30,6 +30,19 @@ def scalars(size: int) -> str:
     )
 
 
+def affine(size: int) -> str:
+    """A chain of affine maps, each of which uses its operand twice."""
+    map_ = "affine_map<(d0) -> (d0 floordiv 3 + d0 mod 5)>"
+    chain = repeat(size, lambda i: f"%x{i + 1} = affine.apply {map_}(%x{i})")
+    return module(
+        function(
+            f"%x0 = gpu.block_id x\n{chain}\n"
+            f"%r = tile.load %X[%x{size}] : !V -> !t\n"
+            "tile.store %r to %Y : !t to memref<64xf16>"
+        )
+    )
+
+
 def elementwise(size: int) -> str:
     """A chain of operations on a fragment."""
     chain = repeat(size, lambda i: f"%x{i + 1} = arith.addf %x{i}, %x0 : !t")

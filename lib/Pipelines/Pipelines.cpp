@@ -20,6 +20,7 @@
 
 #include "tilews/Pipelines/Pipelines.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/PatternMatch.h"
@@ -32,34 +33,47 @@
 using namespace mlir;
 using namespace tilews;
 
-/// Returns the names of the canonicalization patterns of `gpu.alloc`, separated
-/// by commas. They depend on the compiler that built libMLIR, because they
-/// contain names of C++ types. Therefore the patterns are asked for them.
-static std::string getPatternsOfAlloc() {
+/// Returns the names of those canonicalization patterns of `OpTs` that contain
+/// `part`, separated by commas. They depend on the compiler that built libMLIR,
+/// because they contain names of C++ types. Therefore the patterns are asked for
+/// them. It is an error if an operation has no such pattern: then LLVM has
+/// changed, and `tilews-clean-up` has to change too.
+template <typename... OpTs>
+static std::string getPatterns(llvm::StringRef part) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<gpu::GPUDialect>();
-  RewritePatternSet patterns(&context);
-  gpu::AllocOp::getCanonicalizationPatterns(patterns, &context);
-  std::string names;
-  llvm::raw_string_ostream stream(names);
-  llvm::interleave(
-      patterns.getNativePatterns(), stream,
-      [&](const auto &pattern) { stream << pattern->getDebugName(); }, ",");
-  return names;
+  context.loadDialect<affine::AffineDialect, gpu::GPUDialect>();
+  llvm::SmallVector<std::string> names;
+  auto add = [&](auto getPatternsOf) {
+    RewritePatternSet patterns(&context);
+    getPatternsOf(patterns, &context);
+    size_t before = names.size();
+    for (const auto &pattern : patterns.getNativePatterns())
+      if (pattern->getDebugName().contains(part))
+        names.push_back(pattern->getDebugName().str());
+    if (names.size() == before)
+      llvm::report_fatal_error("tilews-clean-up finds no pattern '" + part +
+                               "' to leave out");
+  };
+  (add(OpTs::getCanonicalizationPatterns), ...);
+  return llvm::join(names, ",");
 }
 
-/// Returns the passes of `tilews-clean-up`. They leave out the patterns of
-/// `gpu.alloc`, which kernels do not contain. In LLVM 22 the only one of them
-/// (`SimplifyDimOfAllocOp`) crashes on a `memref.dim` of a negative constant
-/// (https://github.com/llvm/llvm-project/issues/205073). It is an error if
-/// there is no such pattern: then LLVM has changed, and this has to change too.
+/// Returns the passes of `tilews-clean-up`. They leave out two patterns.
+///
+/// `SimplifyDimOfAllocOp` of `gpu.alloc`, which kernels do not contain: in LLVM
+/// 22 it crashes on a `memref.dim` of a negative constant
+/// (https://github.com/llvm/llvm-project/issues/205073).
+///
+/// `SimplifyAffineOp`: it composes the map of an operation with those that its
+/// operands come from. If each map of a chain uses its operand twice, as in
+/// `d0 floordiv 3 + d0 mod 5`, the last one has 2^n terms.
 static std::string getCleanUp() {
-  static const std::string names = getPatternsOfAlloc();
-  if (names.empty())
-    llvm::report_fatal_error(
-        "gpu.alloc has no canonicalization patterns: tilews-clean-up must "
-        "leave "
-        "out the pattern of llvm-project#205073 in another way");
+  static const std::string names =
+      getPatterns<gpu::AllocOp>("SimplifyDimOfAllocOp") + "," +
+      getPatterns<affine::AffineApplyOp, affine::AffineMinOp,
+                  affine::AffineMaxOp, affine::AffineLoadOp,
+                  affine::AffineStoreOp, affine::AffineVectorLoadOp,
+                  affine::AffineVectorStoreOp>("SimplifyAffineOp");
   return "canonicalize{disable-patterns={" + names + "}},cse";
 }
 

@@ -11,7 +11,13 @@ import pytest
 from benchmarks.scaling import __main__ as scaling
 from benchmarks.scaling.axes import AXES
 from benchmarks.scaling.pipelined_kernels import doubled, pipelines
+from benchmarks.scaling.schedule_kernels import (
+    guard_loads,
+    guard_terms,
+    trip_counts,
+)
 from benchmarks.scaling.straight_kernels import (
+    affine,
     carried_depth,
     depth,
     if_depth,
@@ -74,6 +80,30 @@ def test_states_of_a_sequence_of_loops_do_not_multiply(chip):
     remarks = run(pipelines(24), f"--tile-set-target=chip={chip}", *SCHEDULE)
     states = re.search(r"is proved: .* (\d+) states", remarks)
     assert states and int(states[1]) < 5 * 24
+
+
+def test_states_of_loops_with_trip_counts_of_their_own_do_not_multiply():
+    # Which of the loops ran was once a part of a state: 2^25 of them.
+    remarks = run(trip_counts(24), "--tile-verify-schedule=report")
+    states = re.search(r"is proved: .* (\d+) states", remarks)
+    assert states and int(states[1]) < 5 * 24
+
+
+def test_a_guard_of_many_terms_is_decided():
+    # 20 terms once took 39 s, and four times as long with each two more.
+    remarks = run(guard_terms(64), "--tile-verify-schedule=report")
+    assert "is proved" in remarks
+
+
+def test_a_guard_that_depends_on_many_loads_takes_linear_time():
+    # Once 9 s for 2500 loads, and 64 times as long for these.
+    assert "tile-verify-0001" in run(guard_loads(20000), "--tile-verify-schedule")
+
+
+@pytest.mark.parametrize("pipeline", ["nvvm=chip=sm_90a", "rocdl=chip=gfx942"])
+def test_affine_maps_in_a_chain_are_not_composed(pipeline):
+    # The map of 12 of them once took 3 s, and three times as long with each one more.
+    run(affine(100), f"--tilews-to-{pipeline}")
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])

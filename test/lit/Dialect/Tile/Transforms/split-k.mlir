@@ -12,11 +12,11 @@
 // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
 // CHECK: %[[SHARE:.*]] = arith.remui %[[Z]], %[[C3]] : index
 // CHECK: %[[K:.*]] = memref.dim
-// CHECK: %[[TURNS:.*]] = arith.maxsi %[[K]], %{{.*}} : index
-// CHECK: %[[EACH:.*]] = arith.ceildivui %[[TURNS]], %[[C3]] : index
+// CHECK: %[[COUNT:.*]] = arith.maxsi %[[K]], %{{.*}} : index
+// CHECK: %[[EACH:.*]] = arith.ceildivui %[[COUNT]], %[[C3]] : index
 // CHECK: %[[FIRST:.*]] = arith.muli %[[SHARE]], %[[EACH]] : index
 // CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %[[EACH]] : index
-// CHECK: %[[LAST:.*]] = arith.minsi %[[END]], %[[TURNS]] : index
+// CHECK: %[[LAST:.*]] = arith.minsi %[[END]], %[[COUNT]] : index
 // CHECK: %[[R:.*]] = scf.for %{{.*}} = %[[FIRST]] to %[[LAST]] step
 // CHECK: } {tile.num_stages = 3 : i32}
 // CHECK: tile.atomic_rmw <add> %[[R]]

@@ -9,8 +9,8 @@
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index)
 // CHECK: %[[BLOCK:.*]] = arith.addi %{{.*}}, %block_id_x
 // CHECK: %[[TILES:.*]] = arith.muli %[[N]], %[[N]] : index
-// CHECK: %[[TURNS:.*]] = arith.maxsi
-// CHECK: %[[ALL:.*]] = arith.muli %[[TILES]], %[[TURNS]] : index
+// CHECK: %[[COUNT:.*]] = arith.maxsi
+// CHECK: %[[ALL:.*]] = arith.muli %[[TILES]], %[[COUNT]] : index
 // CHECK: %[[EACH:.*]] = arith.divui %[[ALL]], %[[BLOCKS:.*]] : index
 // CHECK: %[[MORE:.*]] = arith.remui %[[ALL]], %[[BLOCKS]] : index
 // CHECK: %[[NEXT:.*]] = arith.addi %[[BLOCK]],
@@ -20,15 +20,15 @@
 // CHECK: %[[C:.*]] = arith.muli %[[NEXT]], %[[EACH]] : index
 // CHECK: %[[D:.*]] = arith.minui %[[NEXT]], %[[MORE]] : index
 // CHECK: %[[END:.*]] = arith.addi %[[C]], %[[D]] : index
-// CHECK: %[[BY:.*]] = arith.maxui %[[TURNS]],
+// CHECK: %[[BY:.*]] = arith.maxui %[[COUNT]],
 // CHECK: %[[FROM:.*]] = arith.divui %[[FIRST]], %[[BY]] : index
 // CHECK: %[[TO:.*]] = arith.ceildivui %[[END]], %[[BY]] : index
 // CHECK: scf.for %[[TILE:.*]] = %[[FROM]] to %[[TO]] step %{{.*}} {
-// CHECK:   %[[BEGIN:.*]] = arith.muli %[[TILE]], %[[TURNS]] : index
+// CHECK:   %[[BEGIN:.*]] = arith.muli %[[TILE]], %[[COUNT]] : index
 // CHECK:   %[[E:.*]] = arith.subi %[[FIRST]], %[[BEGIN]] : index
 // CHECK:   %[[K0:.*]] = arith.maxsi %[[E]],
 // CHECK:   %[[F:.*]] = arith.subi %[[END]], %[[BEGIN]] : index
-// CHECK:   %[[K1:.*]] = arith.minsi %[[F]], %[[TURNS]] : index
+// CHECK:   %[[K1:.*]] = arith.minsi %[[F]], %[[COUNT]] : index
 // CHECK:   %[[R:.*]] = scf.for %{{.*}} = %[[K0]] to %[[K1]] step
 // CHECK:   } {tile.num_stages = 3 : i32}
 // CHECK:   tile.atomic_rmw <add> %[[R]]
