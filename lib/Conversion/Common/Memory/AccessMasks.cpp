@@ -131,8 +131,9 @@ Value RegionAccess::getInsidePredicate() {
     Value first = dim.offset;
     first = addConstant(first, dim.constant);
     require(arith::CmpIPredicate::sge, first, createInteger(b, indexType, 0));
-    require(arith::CmpIPredicate::sle, addConstant(first, size),
-            getExtent(dim));
+    // `first + size <= extent` would hold for a sum past the largest number.
+    require(arith::CmpIPredicate::sle, first,
+            addConstant(getExtent(dim), -size));
   }
   return inside;
 }

@@ -39,4 +39,22 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
     tile.store %r to %y : tensor<128xf32> to memref<128xf32>
     gpu.return
   }
+
+  // One of two buffers is a pointer to shared memory, or a descriptor of global memory.
+  // CHECK-LABEL: llvm.func @chosen_buffer
+  gpu.func @chosen_buffer(%x: memref<64xf16>, %y: memref<64xf16>, %z: memref<64xf16>, %on: i1) kernel
+      attributes {tile.threads = 128 : i32} {
+    %a = tile.alloc_shared : memref<64xf16, #gpu.address_space<workgroup>>
+    %b = tile.alloc_shared : memref<64xf16, #gpu.address_space<workgroup>>
+    tile.copy %x to %a : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+    tile.copy %y to %b : memref<64xf16> to memref<64xf16, #gpu.address_space<workgroup>>
+    // CHECK: arith.select %{{.*}} : !llvm.ptr<3>
+    %c = arith.select %on, %a, %b : memref<64xf16, #gpu.address_space<workgroup>>
+    // CHECK: arith.select %{{.*}} : !llvm.struct<
+    %w = arith.select %on, %z, %y : memref<64xf16>
+    %t = tile.load %c : memref<64xf16, #gpu.address_space<workgroup>> -> tensor<64xf16>
+    // CHECK-NOT: unrealized_conversion_cast
+    tile.store %t to %w : tensor<64xf16> to memref<64xf16>
+    gpu.return
+  }
 }
