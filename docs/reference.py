@@ -61,7 +61,7 @@ TOPICS = {
         "Elementwise functions. Operands are fragments, scalars or Python numbers, and "
         "broadcast as in numpy.",
         "where maximum minimum fmax fmin clamp abs floor ceil trunc "
-        "round fma cdiv isnan isinf isfinite",
+        "round fma cdiv isnan isinf isfinite asm",
     ),
     "math": (
         "Mathematical functions",

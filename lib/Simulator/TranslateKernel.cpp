@@ -49,7 +49,12 @@ private:
     return slots.try_emplace(value, slots.size()).first->second;
   }
 
+  LogicalResult translateDefinition(tile::AsmOp op, Instruction &inst);
+
   DenseMap<Value, unsigned> slots;
+  /// In the definition of assembly on fragments, their shape: all scalars stand
+  /// for fragments.
+  std::optional<ArrayRef<int64_t>> spread;
   /// How many regions are being translated, each in the one before.
   unsigned depth = 0;
 };
@@ -128,9 +133,12 @@ FailureOr<ValueType> Translator::getType(Operation &op, Type type) {
       tensor && tensor.hasStaticShape()) {
     result.isFragment = true;
     result.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  } else if (spread) {
+    result.isFragment = true;
+    result.shape.assign(spread->begin(), spread->end());
   }
   std::optional<ElementType> element =
-      result.isMemRef || result.isFragment
+      result.isMemRef || (result.isFragment && !spread)
           ? ElementType::get(cast<ShapedType>(type).getElementType())
           : getElement(type);
   if (!element)
@@ -156,10 +164,14 @@ static FailureOr<Datum> getConstant(arith::ConstantOp op,
           wrapInteger(bits.getZExtValue(), type.element.width);
   };
   Attribute value = op.getValue();
+  auto setAll = [&](const APInt &bits) {
+    for (int64_t i = 0, e = type.countElements(); i < e; ++i)
+      setElement(i, bits);
+  };
   if (auto integer = dyn_cast<IntegerAttr>(value)) {
-    setElement(0, integer.getValue());
+    setAll(integer.getValue());
   } else if (auto real = dyn_cast<FloatAttr>(value)) {
-    setElement(0, real.getValue().bitcastToAPInt());
+    setAll(real.getValue().bitcastToAPInt());
   } else if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
     int64_t i = 0;
     if (type.element.isFloat)
@@ -207,12 +219,33 @@ LogicalResult Translator::translate(Operation &op, Instruction &inst) {
       return failure();
     inst.constant = *value;
   }
+  if (auto assembly = dyn_cast<tile::AsmOp>(op))
+    return translateDefinition(assembly, inst);
   for (Region &region : op.getRegions()) {
     FailureOr<BlockCode> code = translate(region);
     if (failed(code))
       return failure();
     inst.regions.push_back(std::move(*code));
   }
+  return success();
+}
+
+LogicalResult Translator::translateDefinition(tile::AsmOp op,
+                                              Instruction &inst) {
+  Operation *definition = op.lookupDefinition();
+  if (!definition)
+    return emitOpErrorAt(op)
+           << "is assembly without a definition, which the interpreter cannot "
+              "execute; add a function that computes the same (in Python, "
+              "python=)";
+  for (const ValueType &type : inst.resultTypes)
+    if (type.isFragment)
+      spread = cast<RankedTensorType>(op.getResultTypes().front()).getShape();
+  FailureOr<BlockCode> code = translate(definition->getRegion(0));
+  spread.reset();
+  if (failed(code))
+    return failure();
+  inst.regions.push_back(std::move(*code));
   return success();
 }
 

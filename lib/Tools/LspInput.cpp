@@ -44,7 +44,9 @@ public:
     std::string line;
     while (readLine(line)) {
       size_t length = 0;
-      if (sscanf(line.c_str(), "Content-Length: %zu", &length) == 1)
+      StringRef header(line);
+      if (header.consume_front("Content-Length:") &&
+          !header.trim().getAsInteger(10, length))
         copyBody(length);
       else if (!StringRef(line).trim().empty() &&
                !StringRef(line).starts_with("Content-Type"))

@@ -234,9 +234,7 @@ static bool replaceStandardInput(StringRef content) {
   bool written =
       file &&
       std::fwrite(content.data(), 1, content.size(), file) == content.size() &&
-      std::fflush(file) == 0;
-  if (written)
-    std::rewind(file);
+      std::fseek(file, 0, SEEK_SET) == 0;
   return written && dup2(fileno(file), STDIN_FILENO) >= 0;
 }
 

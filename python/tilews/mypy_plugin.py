@@ -98,7 +98,8 @@ class _Plugin(Plugin):
         self, fullname: str
     ) -> Callable[[AnalyzeTypeContext], Type] | None:
         module, _, name = fullname.rpartition(".")
-        return _ANNOTATIONS.get(name) if module == f"{_LANGUAGE}.types" else None
+        modules = (f"{_LANGUAGE}.types", f"{_LANGUAGE}.annotations")
+        return _ANNOTATIONS.get(name) if module in modules else None
 
 
 def plugin(version: str) -> type[Plugin]:

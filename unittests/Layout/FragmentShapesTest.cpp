@@ -94,9 +94,10 @@ TEST(FragmentShapesTest, SlicesKeepTheRegistersOfTheFirstPart) {
     ++slices;
     SmallVector<int64_t> kept = getKept(layout, dim, extent);
     ASSERT_EQ(slice->getNumValues(), int64_t(kept.size()));
-    forEachPlace(*slice, kRank, [&](int64_t t, int64_t v, Coords coords) {
-      EXPECT_EQ(layout.getCoords(t, kept[v], kRank), coords);
-    });
+    forEachPlace(*slice, kRank,
+                 [&](int64_t t, int64_t v, const Coords &coords) {
+                   EXPECT_EQ(layout.getCoords(t, kept[v], kRank), coords);
+                 });
   }
   EXPECT_GT(slices, kRounds / 4);
 }
@@ -110,7 +111,7 @@ TEST(FragmentShapesTest, SplitElementsStayWithTheirThread) {
     int64_t parts = int64_t(1) << random.getNumber(0, 3);
     FragmentLayout split = layout.splitElements(dim, parts);
     ASSERT_EQ(split.getNumValues(), layout.getNumValues() * parts);
-    forEachPlace(split, kRank, [&](int64_t t, int64_t v, Coords coords) {
+    forEachPlace(split, kRank, [&](int64_t t, int64_t v, const Coords &coords) {
       Coords whole = layout.getCoords(t, v / parts, kRank);
       whole[dim] = whole[dim] * parts + v % parts;
       EXPECT_EQ(coords, whole);
@@ -144,11 +145,12 @@ TEST(FragmentShapesTest, RepeatsTakeFurtherRegisters) {
     if (!repeated)
       continue;
     ASSERT_EQ(repeated->getNumValues(), layout.getNumValues() * count);
-    forEachPlace(*repeated, kRank, [&](int64_t t, int64_t v, Coords coords) {
-      Coords first = layout.getCoords(t, v % layout.getNumValues(), kRank);
-      first[dim] += v / layout.getNumValues() * extent;
-      EXPECT_EQ(coords, first);
-    });
+    forEachPlace(
+        *repeated, kRank, [&](int64_t t, int64_t v, const Coords &coords) {
+          Coords first = layout.getCoords(t, v % layout.getNumValues(), kRank);
+          first[dim] += v / layout.getNumValues() * extent;
+          EXPECT_EQ(coords, first);
+        });
   }
 }
 
@@ -169,10 +171,11 @@ TEST(FragmentShapesTest, ReshapesKeepTheNumbersOfElements) {
     if (!reshaped)
       continue;
     ++reshapes;
-    forEachPlace(layout, from.size(), [&](int64_t t, int64_t v, Coords coords) {
-      EXPECT_EQ(linearize(reshaped->getCoords(t, v, to.size()), to),
-                linearize(coords, from));
-    });
+    forEachPlace(
+        layout, from.size(), [&](int64_t t, int64_t v, const Coords &coords) {
+          EXPECT_EQ(linearize(reshaped->getCoords(t, v, to.size()), to),
+                    linearize(coords, from));
+        });
     EXPECT_EQ(countHolders(*reshaped, to), countHolders(layout, from));
   }
   EXPECT_GT(reshapes, kRounds / 2);

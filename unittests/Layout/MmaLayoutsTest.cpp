@@ -88,17 +88,19 @@ TEST(MmaLayoutsTest, Wgmma) {
   for (int64_t bits : {8, 16, 32}) {
     MmaInstruction mma = getWgmma(40, bits), warp = getMmaSync(bits);
     EXPECT_EQ(mma.getNumLanes(), 128);
-    forEachPlace(mma.acc, 2, [&](int64_t lane, int64_t i, Coords coords) {
-      Coords expected = warp.acc.getCoords(lane % 32, i % 4, 2);
-      expected[0] += lane / 32 * 16;
-      expected[1] += i / 4 * 8;
-      EXPECT_EQ(coords, expected);
-    });
-    forEachPlace(mma.lhs, 2, [&](int64_t lane, int64_t i, Coords coords) {
-      Coords expected = warp.lhs.getCoords(lane % 32, i, 2);
-      expected[0] += lane / 32 * 16;
-      EXPECT_EQ(coords, expected);
-    });
+    forEachPlace(mma.acc, 2,
+                 [&](int64_t lane, int64_t i, const Coords &coords) {
+                   Coords expected = warp.acc.getCoords(lane % 32, i % 4, 2);
+                   expected[0] += lane / 32 * 16;
+                   expected[1] += i / 4 * 8;
+                   EXPECT_EQ(coords, expected);
+                 });
+    forEachPlace(mma.lhs, 2,
+                 [&](int64_t lane, int64_t i, const Coords &coords) {
+                   Coords expected = warp.lhs.getCoords(lane % 32, i, 2);
+                   expected[0] += lane / 32 * 16;
+                   EXPECT_EQ(coords, expected);
+                 });
   }
 }
 
@@ -113,10 +115,11 @@ TEST(MmaLayoutsTest, Mfma) {
       EXPECT_EQ(coords, (Coords{lane % size, lane / size * held + i}));
       EXPECT_EQ(mma.rhs.getCoords(lane, i, 2), (Coords{coords[1], coords[0]}));
     });
-    forEachPlace(mma.acc, 2, [&](int64_t lane, int64_t i, Coords coords) {
-      EXPECT_EQ(coords,
-                (Coords{8 * (i / 4) + 4 * (lane / size) + i % 4, lane % size}));
-    });
+    forEachPlace(
+        mma.acc, 2, [&](int64_t lane, int64_t i, const Coords &coords) {
+          EXPECT_EQ(coords, (Coords{8 * (i / 4) + 4 * (lane / size) + i % 4,
+                                    lane % size}));
+        });
   }
 }
 
@@ -152,7 +155,7 @@ TEST(MmaLayoutsTest, TilesRepeatTheInstruction) {
       int64_t lanes = mma.getNumLanes(), own = mma.acc.getNumValues();
       FragmentLayout acc = getAccLayout(mma, grid, m, n);
       ASSERT_EQ(acc.getNumValues(), own * repeats.m * repeats.n);
-      forEachPlace(acc, 2, [&](int64_t t, int64_t v, Coords coords) {
+      forEachPlace(acc, 2, [&](int64_t t, int64_t v, const Coords &coords) {
         Coords expected = mma.acc.getCoords(t % lanes, v % own, 2);
         expected[0] += part.getRow(t) + v / own / repeats.n * mma.m;
         expected[1] += part.getColumn(t) + v / own % repeats.n * mma.n;
@@ -161,7 +164,7 @@ TEST(MmaLayoutsTest, TilesRepeatTheInstruction) {
       own = mma.lhs.getNumValues();
       FragmentLayout lhs = getLhsLayout(mma, grid, m, stepsK * mma.k);
       ASSERT_EQ(lhs.getNumValues(), own * repeats.m * stepsK);
-      forEachPlace(lhs, 2, [&](int64_t t, int64_t v, Coords coords) {
+      forEachPlace(lhs, 2, [&](int64_t t, int64_t v, const Coords &coords) {
         Coords expected = mma.lhs.getCoords(t % lanes, v % own, 2);
         expected[0] += part.getRow(t) + v / own / stepsK * mma.m;
         expected[1] += v / own % stepsK * mma.k;
@@ -172,7 +175,7 @@ TEST(MmaLayoutsTest, TilesRepeatTheInstruction) {
         continue;
       FragmentLayout rhs = getRhsLayout(mma, grid, stepsK * mma.k, n);
       ASSERT_EQ(rhs.getNumValues(), own * repeats.n * stepsK);
-      forEachPlace(rhs, 2, [&](int64_t t, int64_t v, Coords coords) {
+      forEachPlace(rhs, 2, [&](int64_t t, int64_t v, const Coords &coords) {
         Coords expected = mma.rhs.getCoords(t % lanes, v % own, 2);
         expected[0] += v / own % stepsK * mma.k;
         expected[1] += part.getColumn(t) + v / own / stepsK * mma.n;

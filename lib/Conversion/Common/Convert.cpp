@@ -27,6 +27,7 @@
 #include "tilews/Dialect/Tile/Utils/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -243,6 +244,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   ConversionTarget legal(*context);
   populateKernelPatterns(converter, lowering, patterns);
   populateElementwisePatterns(converter, lowering, patterns);
+  populateAssemblyPatterns(converter, lowering, patterns);
   populateSmallTypePatterns(converter, lowering, patterns);
   populateAtomicPatterns(converter, lowering, patterns);
   populateGatherPatterns(converter, lowering, patterns);
@@ -265,13 +267,23 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
         bool moves =
             isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp>(op);
         auto isScalar = [&](Type type) {
-          return !isa<RankedTensorType>(type) && (moves || !isSmallFloat(type));
+          return !isa<RankedTensorType, MemRefType, MBarrierType>(type) &&
+                 (moves || !isSmallFloat(type));
         };
         return llvm::all_of(op->getResultTypes(), isScalar) &&
                llvm::all_of(op->getOperandTypes(), isScalar);
       });
   legal.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   return applyPartialConversion(kernel, legal, std::move(patterns));
+}
+
+/// Erases the definitions of inline assembly, which no kernel needs any more.
+static void eraseDefinitions(gpu::GPUModuleOp module) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.isPrivate() &&
+        SymbolTable::symbolKnownUseEmpty(function, module))
+      function.erase();
 }
 
 LogicalResult tilews::convertTileModule(Operation *op,
@@ -285,6 +297,7 @@ LogicalResult tilews::convertTileModule(Operation *op,
   for (gpu::GPUFuncOp kernel : kernels)
     if (failed(convertKernel(kernel, target, converter, addPatterns)))
       return failure();
+  eraseDefinitions(module);
   numKernels += kernels.size();
   return success();
 }

@@ -176,14 +176,21 @@ struct InstructionPattern : OpRewritePattern<OpT> {
                  b, b.getF32Type(), b.getStringAttr(intrinsic), ValueRange{x})
           .getResult(0);
     };
-    if (!isa<VectorType>(type)) {
+    auto vector = dyn_cast<VectorType>(type);
+    if (!vector) {
       rewriter.replaceOp(op, compute(op.getOperand()));
       return success();
     }
-    SmallVector<Value> registers = unpack(b, op.getOperand());
+    if (vector.isScalable())
+      return rewriter.notifyMatchFailure(op, "unknown number of elements");
+    // Vectors may have no dimension, or several.
+    auto flat = VectorType::get(vector.getNumElements(), b.getF32Type());
+    SmallVector<Value> registers = unpack(
+        b, vector::ShapeCastOp::create(b, flat, op.getOperand()).getResult());
     for (Value &value : registers)
       value = compute(value);
-    rewriter.replaceOp(op, pack(b, b.getF32Type(), registers));
+    rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(
+        op, vector, pack(b, b.getF32Type(), registers));
     return success();
   }
 

@@ -202,6 +202,35 @@ static void registerAffine(Registry &registry) {
 }
 
 //===----------------------------------------------------------------------===//
+// Inline assembly
+//===----------------------------------------------------------------------===//
+
+/// Runs the definition, whose scalars are fragments if a result is one.
+static LogicalResult runAsm(Frame &frame, const Instruction &inst) {
+  SmallVector<Datum> arguments = frame.getAll(inst);
+  auto op = cast<tile::AsmOp>(inst.op);
+  const ValueType *fragment = llvm::find_if(
+      inst.resultTypes, [](auto &type) { return type.isFragment; });
+  for (auto [input, datum] : llvm::zip_equal(op.getInputs(), arguments)) {
+    if (fragment == inst.resultTypes.end() || datum.fragment)
+      continue;
+    ValueType type = *fragment;
+    type.element = *ElementType::get(input.getType());
+    Datum repeated = makeDatum(type);
+    int64_t count = type.countElements();
+    if (type.element.isFloat)
+      std::fill_n(repeated.elements<double>(), count, datum.real);
+    else
+      std::fill_n(repeated.elements<int64_t>(), count, datum.integer);
+    datum = repeated;
+  }
+  if (failed(frame.run(inst.regions[0], arguments)))
+    return failure();
+  frame.setAll(inst, frame.getYielded(inst.regions[0]));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Persistent loops
 //===----------------------------------------------------------------------===//
 
@@ -314,6 +343,7 @@ void sim::registerControlHandlers(Registry &registry) {
   registerGpu(registry);
   registerAffine(registry);
   registry.add<tile::PersistentOp>(runPersistent);
+  registry.add<tile::AsmOp>(runAsm);
   registry.add<tile::AssertOp>(runAssert);
   registry.add<cf::AssertOp>(runAssert);
   registry.add<tile::PrintOp>(runPrint);

@@ -123,6 +123,34 @@ static LogicalResult makeSlot(Frame &frame, const Instruction &inst) {
   return success();
 }
 
+/// Makes a view of a part of a buffer, without its dimensions of size one.
+static LogicalResult makeSubview(Frame &frame, const Instruction &inst) {
+  auto op = cast<tile::SubviewOp>(inst.op);
+  const MemRef &source = frame.getMemRef(inst, 0);
+  auto part = std::make_shared<MemRef>(source);
+  part->shape.clear();
+  part->strides.clear();
+  unsigned operand = 1;
+  SmallVector<int64_t> offsets =
+      fillDynamic(frame, inst, op.getStaticOffsets(), operand);
+  for (auto [dim, offset, size] : llvm::enumerate(offsets, op.getSizes())) {
+    if (offset < 0 || offset >= source.shape[dim])
+      return frame.fail(inst, "takes the part at index " + Twine(offset) +
+                                  " along dimension " + Twine(dim) +
+                                  ", expected an index below " +
+                                  Twine(source.shape[dim]));
+    part->offset += offset * source.strides[dim];
+    if (size == 1)
+      continue;
+    part->shape.push_back(size);
+    part->strides.push_back(source.strides[dim]);
+  }
+  Datum datum;
+  datum.memref = std::move(part);
+  frame.set(inst, 0, std::move(datum));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
@@ -414,6 +442,7 @@ void sim::registerTileMemoryHandlers(Registry &registry) {
   registry.add<tile::AllocSharedOp>(allocate);
   registry.add<tile::ViewOp>(makeView);
   registry.add<tile::SlotOp>(makeSlot);
+  registry.add<tile::SubviewOp>(makeSubview);
   addByElement<tile::CopyOp>(
       registry, [](Frame &frame, const Instruction &inst, auto element) {
         return copy<decltype(element)>(frame, inst);

@@ -33,7 +33,9 @@ _FUNCTIONS = {
     # Triton
     "program_id": "use the results of tl.grid, or write tl.block_id(0)",
     "num_programs": "write tl.num_blocks(0)",
-    **dict.fromkeys(("dot", "dot_scaled", "matmul", "mm", "bmm", "einsum"), _GEMM),
+    **dict.fromkeys(("dot", "matmul", "mm", "bmm", "einsum"), _GEMM),
+    "dot_scaled": "write tl.gemm(a, b, acc, lhs_scale=x, rhs_scale=y)",
+    "inline_asm_elementwise": "asm",
     **dict.fromkeys(("make_block_ptr", "make_tensor_descriptor", "advance"), _TILES),
     **dict.fromkeys(("multiple_of", "max_contiguous", "assume"), _DIVISORS),
     "debug_barrier": _BARRIERS,

@@ -1,7 +1,10 @@
 """The language of tile kernels: what a ``@tilews.kernel`` function is written in."""
 
+import typing as _typing
+
 from . import values as _values  # noqa: F401  isort: skip (others need its classes)
 
+from .assembly import asm
 from .bits import (
     byte_perm,
     clz,
@@ -100,9 +103,7 @@ from .shapes import (
 )
 from .types import (
     DType,
-    Tensor,
     bf16,
-    constexpr,
     e2m1,
     e2m3,
     e3m2,
@@ -129,6 +130,11 @@ from .types import (
 )
 from .values import Buffer, BufferRegion, Cursor, Scalar, Tile
 
+if _typing.TYPE_CHECKING:
+    from .annotations import Tensor, constexpr
+else:
+    from .types import Tensor, constexpr
+
 __all__ = [
     "Buffer",
     "BufferRegion",
@@ -148,6 +154,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "asm",
     "atomic_add",
     "atomic_and",
     "atomic_cas",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .. import ir
@@ -9,6 +10,9 @@ from .._support.chips import fp8_family
 from ..dialects import tile
 from ..errors import LanguageError
 from .builder import current
+from .composed.joining import stack
+from .composed.scaled_matmul import scaled_gemm
+from .memory.buffers import part
 from .shapes import zeros
 from .types import (
     FNUZ,
@@ -27,9 +31,9 @@ from .types import (
     u32,
     u64,
 )
-from .values import Buffer, Tile, describe
+from .values import Buffer, BufferRegion, Tile, describe
 
-Operand = Buffer | Tile
+Operand = Buffer | BufferRegion | Tile
 
 #: Element types that are no operands, and what they are converted to.
 _NO_FACTORS = {
@@ -46,14 +50,19 @@ def _check(what: str, **operands: Any) -> None:
                 f"{what}: {name} has elements of {dtype}, which are no factors",
                 f"convert it: tl.load({name}).to(tl.{_NO_FACTORS[dtype]})",
             )
-        if not isinstance(operand, (Buffer, Tile)):
+        if not isinstance(operand, (Buffer, BufferRegion, Tile)):
             raise LanguageError(
-                f"{what}: {name} has to be a shared buffer or a fragment, found "
-                f"{describe(operand)}"
+                f"{what}: {name} has to be a shared buffer, a part of one or a "
+                f"fragment, found {describe(operand)}"
             )
 
 
-def _extent(operand: Operand, dim: int, what: str) -> int:
+def _matrix(operand: Operand, what: str) -> Buffer | Tile:
+    """An operand as a value; a part of a shared buffer becomes a view of it."""
+    return part(operand, what) if isinstance(operand, BufferRegion) else operand
+
+
+def _extent(operand: Buffer | Tile, dim: int, what: str) -> int:
     shape = operand.shape if isinstance(operand, Tile) else operand.static_shape
     extent = shape[dim] if len(shape) == 2 else None
     if extent is None:
@@ -104,6 +113,60 @@ def _policy(policy: str, what: str) -> ir.Attribute:
     return ir.Attribute.parse(f"#tile.warps<{policy}>")
 
 
+def _rank(operand: Operand) -> int | None:
+    """The number of dimensions of an operand; None for a part without a size."""
+    if isinstance(operand, BufferRegion):
+        return None if operand.shape is None else len(operand.shape)
+    return operand.ndim
+
+
+def _batch_shape(operand: Any, name: str) -> tuple[int, ...]:
+    """The shape of an operand of a batched matmul."""
+    shape: tuple[int | None, ...] = ()
+    if isinstance(operand, Buffer) and operand.is_shared:
+        shape = operand.static_shape
+    elif isinstance(operand, Tile):
+        shape = operand.shape
+    static = tuple(extent for extent in shape if extent is not None)
+    if len(static) != 3:
+        raise LanguageError(
+            f"tl.gemm: batched matmuls take shared buffers and fragments of three "
+            f"dimensions, found {describe(operand)} for {name}"
+        )
+    return static
+
+
+def _batched(
+    lhs: Operand,
+    rhs: Operand,
+    acc: Any,
+    scales: tuple[Any, Any],
+    options: dict[str, Any],
+) -> Tile:
+    """The matmul of each pair of matrices along the first dimension."""
+    shapes = [_batch_shape(lhs, "lhs"), _batch_shape(rhs, "rhs")]
+    if acc is not None:
+        shapes.append(_batch_shape(acc, "acc"))
+    if len({shape[0] for shape in shapes}) != 1:
+        found = " and ".join(map(str, shapes))
+        raise LanguageError(
+            f"tl.gemm: the first dimension counts the matmuls, found shapes {found}"
+        )
+    return stack(
+        [
+            gemm(
+                lhs[i],
+                rhs[i],
+                None if acc is None else acc[i],
+                lhs_scale=None if scales[0] is None else scales[0][i],
+                rhs_scale=None if scales[1] is None else scales[1][i],
+                **options,
+            )
+            for i in range(shapes[0][0])
+        ]
+    )
+
+
 def gemm(
     lhs: Operand,
     rhs: Operand,
@@ -115,26 +178,35 @@ def gemm(
     policy: str = "square",
     allow_tf32: bool = False,
     dtype: DType | None = None,
+    lhs_scale: Tile | None = None,
+    rhs_scale: Tile | None = None,
 ) -> Tile:
     """``acc + lhs @ rhs``.
 
     Args:
-        lhs: MxK matrix in shared memory or a fragment; KxM with `transpose_lhs`.
-        rhs: KxN matrix in shared memory or a fragment; NxK with `transpose_rhs`.
-        acc: MxN fragment to add to; zeros if not given.
+        lhs: MxK matrix, KxM with `transpose_lhs`: a shared buffer, a part of one such
+            as ``S[i]`` or ``S[0:64, 32:64]``, or a fragment. The offsets of a part are
+            multiples of its sizes, or indices.
+        rhs: KxN matrix, NxK with `transpose_rhs`.
+        acc: MxN fragment to add to; zeros if not given. If all three have a further
+            first dimension, the matmul is batched: acc[i] + lhs[i] @ rhs[i].
         transpose_lhs, transpose_rhs: whether an operand is stored transposed.
         clear: whether the accumulator counts as zero.
         policy: how warps divide the result: 'square', 'full_row' or 'full_col'.
         allow_tf32: whether f32 operands may be rounded to 10 bits of fraction.
         dtype: the type of the accumulator if `acc` is not given; by default f32, i32
             for integers and f64 for f64.
+        lhs_scale, rhs_scale: a fragment with a factor for each block of the operand,
+            stored as it is: (M, K // 32) for blocks of 1x32, (M // 128, K // 128) for
+            128x128. The matmul of a block is scaled and added in f32.
 
     Returns:
-        The MxN fragment, of the type of the accumulator.
+        The MxN fragment, of the type of the accumulator; BxMxN for B matmuls.
 
     Raises:
         LanguageError: an operand is no matrix of static shape, the policy is unknown,
-            or the chip does not multiply these types of fp8.
+            a part or a scale does not fit, or the chip does not multiply these types of
+            fp8.
         KernelError: the shapes or the types of the operands and the accumulator do not
             fit.
 
@@ -150,6 +222,12 @@ def gemm(
             tl.copy(A, As)
             tl.copy(B, Bs)
             C[0, 0] = tl.gemm(As, Bs, transpose_rhs=True)
+            # Row 0 of blocks again, by parts of the operands.
+            acc = tl.zeros((32, 128), tl.f32)
+            for k in tl.static_range(0, 32, 16):
+                lhs, rhs = As[0:32, k : k + 16], Bs[:, k : k + 16]
+                acc = tl.gemm(lhs, rhs, acc, transpose_rhs=True)
+            C[0, 0] = acc
 
         a = (np.arange(64 * 32) % 7).reshape(64, 32).astype(np.float16)
         b = (np.arange(128 * 32) % 5).reshape(128, 32).astype(np.float16)
@@ -159,9 +237,26 @@ def gemm(
     """
     _check("tl.gemm", lhs=lhs, rhs=rhs)
     _check_fp8(lhs, rhs, "tl.gemm")
+    options: dict[str, Any] = {
+        "transpose_lhs": transpose_lhs,
+        "transpose_rhs": transpose_rhs,
+        "clear": clear,
+        "policy": policy,
+        "allow_tf32": allow_tf32,
+        "dtype": dtype,
+    }
+    scales = lhs_scale, rhs_scale
+    if 3 in (_rank(lhs), _rank(rhs)):
+        return _batched(lhs, rhs, acc, scales, options)
+    lhs, rhs = _matrix(lhs, "tl.gemm"), _matrix(rhs, "tl.gemm")
     m = _extent(lhs, 1 if transpose_lhs else 0, "tl.gemm")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm")
+    if any(scale is not None for scale in scales):
+        start = zeros(acc.shape, acc.dtype) if clear else acc
+        transposed = transpose_lhs, transpose_rhs
+        multiply = functools.partial(gemm, **{**options, "clear": False})
+        return scaled_gemm(multiply, (lhs, rhs), scales, transposed, start)
     result = tile.gemm(
         lhs.ir,
         rhs.ir,
@@ -224,6 +319,7 @@ def gemm_sp(
     """
     _check("tl.gemm_sp", lhs=lhs, metadata=metadata, rhs=rhs)
     _check_fp8(lhs, rhs, "tl.gemm_sp")
+    lhs, metadata, rhs = (_matrix(x, "tl.gemm_sp") for x in (lhs, metadata, rhs))
     m = _extent(lhs, 0, "tl.gemm_sp")
     n = _extent(rhs, 0 if transpose_rhs else 1, "tl.gemm_sp")
     acc = _accumulator(acc, m, n, lhs.dtype, dtype, "tl.gemm_sp")

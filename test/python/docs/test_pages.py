@@ -78,6 +78,26 @@ def test_readme_kernel_runs(tmp_path, capsys):
     assert "v_mfma_f32" in capsys.readouterr().out
 
 
+def test_assembly_of_the_language_page_runs(tmp_path):
+    (assembly,) = (
+        block
+        for block in code_blocks(read("docs/language.md"), "python")
+        if "tl.asm" in block
+    )
+    header = "import tilews\nimport tilews.language as tl\n\n"
+    path = tmp_path / "assembly.py"
+    start = "@tilews.kernel\ndef apply(X: tl.Tensor['64', tl.f32]):\nx = tl.load(X)\n"
+    body = (start + assembly + "X[0] = y\n").splitlines()
+    body[2:] = ["    " + line for line in body[2:]]
+    path.write_text(header + "\n".join(body) + "\n")
+    x = np.linspace(-2, 2, 64, dtype=np.float32)
+    kernel = runpy.run_path(str(path))["apply"]
+    assert "tanh.approx.f32" in kernel.compile("sm_90a").ptx
+    wanted = np.tanh(x)
+    kernel(x)
+    np.testing.assert_allclose(x, wanted, rtol=1e-6)
+
+
 def test_kernel_of_the_language_page_runs(tmp_path, capsys):
     # The page leaves its arguments open.
     arguments = (
@@ -86,8 +106,8 @@ def test_kernel_of_the_language_page_runs(tmp_path, capsys):
         "c = np.zeros((130, 136), np.float32)\n"
     )
     blocks = code_blocks(read("docs/language.md"), "python")
-    code, _, recurrence, dropout, embedding = blocks[:5]
-    _, _, in_place, plan, _, roles = blocks[5:]
+    code, _, recurrence, dropout, _, embedding = blocks[:6]
+    _, _, in_place, plan, _, roles = blocks[6:]
     path = tmp_path / "language.py"
     path.write_text(arguments + code + "assert (c == 72).all()\n")
     runpy.run_path(str(path))

@@ -26,6 +26,8 @@ def test_hints_name_what_exists(name, hint):
         ("program_id", "use the results of tl.grid, or write tl.block_id(0)"),
         ("num_programs", "write tl.num_blocks(0)"),
         ("dot", "write tl.gemm(a, b, acc)"),
+        ("dot_scaled", "write tl.gemm(a, b, acc, lhs_scale=x, rhs_scale=y)"),
+        ("inline_asm_elementwise", "write tl.asm"),
         ("ceildiv", "write tl.cdiv"),
         ("float16", "write tl.f16"),
         ("fp8e4nv", "write tl.e4m3"),

@@ -5,8 +5,7 @@ the cases for every target; ``test_lowering_gpu.py`` runs them on a GPU and comp
 the results with the interpreter's.
 """
 
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import ml_dtypes
@@ -14,32 +13,8 @@ import numpy as np
 
 import tilews
 import tilews.language as tl
-from tilews.compiler import warp_size
-
-
-@dataclasses.dataclass
-class ZooCase:
-    """A kernel with random arguments; ``tolerance`` is relative to the norm."""
-
-    name: str
-    kernel: Any
-    arguments: Callable[[np.random.Generator], list]
-    constants: dict[str, Any] = dataclasses.field(default_factory=dict)
-    tolerance: float = 1e-6
-
-    def constants_for(self, target: str) -> dict[str, Any]:
-        """The constants, with as many warps on a chip with warps of 64 threads."""
-        threads = self.constants.get("threads", 0)
-        if threads % warp_size(target):
-            return {**self.constants, "threads": 2 * threads}
-        return self.constants
-
-    def check(self, found: np.ndarray, expected: np.ndarray) -> None:
-        """Raises AssertionError if an argument after the kernel is not as expected."""
-        wide, wanted = found.astype(np.float64), expected.astype(np.float64)
-        error = np.linalg.norm(wide - wanted)
-        assert error <= self.tolerance * np.linalg.norm(wanted), (self.name, error)
-
+from kernels.zoo_kernels import zoo_assembly, zoo_parts
+from kernels.zoo_kernels.zoo_case import ZooCase
 
 # --- Matmuls -----------------------------------------------------------------
 
@@ -428,6 +403,9 @@ def other_cases() -> list[ZooCase]:
         ZooCase("bits", bits, _bit_arguments, {}, 0.0),
         *_shape_cases(),
         *_control_cases(),
+        *zoo_assembly.cases(),
+        *zoo_parts.cases(),
+        *zoo_parts.scaled_cases(),
     ]
 
 

@@ -120,6 +120,10 @@ void populateRegionPatterns(const mlir::TypeConverter &converter,
 void populateElementwisePatterns(const TileTypeConverter &converter,
                                  LoweringContext &lowering,
                                  mlir::RewritePatternSet &patterns);
+/// Inline assembly.
+void populateAssemblyPatterns(const TileTypeConverter &converter,
+                              LoweringContext &lowering,
+                              mlir::RewritePatternSet &patterns);
 /// Conversions from and to elements of at most 8 bits, and `tile.bitcast`.
 void populateSmallTypePatterns(const TileTypeConverter &converter,
                                LoweringContext &lowering,

@@ -91,6 +91,40 @@ struct SlotPattern : TilePattern<SlotOp> {
   }
 };
 
+struct SubviewPattern : TilePattern<SubviewOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult
+  matchAndRewrite(SubviewOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto type = cast<MemRefType>(op.getSource().getType());
+    SharedLayout layout = getSharedLayout(type);
+    int64_t bytes = getStorageBits(type.getElementType()) / 8;
+    // The swizzle permutes bytes within a part, but does not move its start.
+    SharedLayout places(layout.getModes());
+    SmallVector<int64_t> constants;
+    Value pointer = adaptor.getSource();
+    for (auto [dim, split] : llvm::enumerate(splitOffsets(
+             b, op.getStaticOffsets(), adaptor.getOffsets(), type.getRank()))) {
+      constants.push_back(split.constant);
+      if (!split.value)
+        continue;
+      SmallVector<Axis> axes =
+          llvm::map_to_vector(layout.getModes(dim), [](const Mode &mode) {
+            return Axis{mode.extent, mode.stride};
+          });
+      if (Value offset = createOffset(b, axes, split.value))
+        pointer = createElementPointer(b, pointer, offset, bytes);
+    }
+    if (int64_t offset = places.getOffset(constants, bytes * 8))
+      pointer = createElementPointer(
+          b, pointer, createInteger(b, b.getI32Type(), offset), bytes);
+    rewriter.replaceOp(op, pointer);
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//
@@ -421,9 +455,9 @@ private:
 void tilews::populateMemoryPatterns(const TileTypeConverter &converter,
                                     LoweringContext &lowering,
                                     RewritePatternSet &patterns) {
-  patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, LoadPattern,
-               StorePattern, CopyPattern, ScalarLoadPattern, ScalarStorePattern,
-               DimPattern, OrderPattern<CommitGroupOp>,
+  patterns.add<AllocSharedPattern, ViewPattern, SlotPattern, SubviewPattern,
+               LoadPattern, StorePattern, CopyPattern, ScalarLoadPattern,
+               ScalarStorePattern, DimPattern, OrderPattern<CommitGroupOp>,
                OrderPattern<CopyGroupWaitOp>, OrderPattern<ProxyFenceOp>,
                OrderPattern<BarrierOp>>(converter, lowering);
 }

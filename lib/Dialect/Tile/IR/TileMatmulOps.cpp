@@ -221,11 +221,31 @@ struct ClearZeroAccumulator : OpRewritePattern<OpT> {
     return success();
   }
 };
+
+/// Transposes a fragment that is the left operand by `tile.transpose`. wgmma and
+/// others take a fragment as left operand only if it is not transposed.
+struct TransposeLeftFragment : OpRewritePattern<GemmOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GemmOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getTransposeLhs() || !isa<RankedTensorType>(op.getLhs().getType()))
+      return rewriter.notifyMatchFailure(op, "no transposed fragment");
+    Value transposed =
+        TransposeOp::create(rewriter, op.getLoc(), op.getLhs(),
+                            rewriter.getDenseI64ArrayAttr({1, 0}));
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getLhsMutable().assign(transposed);
+      op.setTransposeLhs(false);
+    });
+    return success();
+  }
+};
 } // namespace
 
 void GemmOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
-  patterns.add<ClearZeroAccumulator<GemmOp>>(context);
+  patterns.add<ClearZeroAccumulator<GemmOp>, TransposeLeftFragment>(context);
 }
 
 //===----------------------------------------------------------------------===//

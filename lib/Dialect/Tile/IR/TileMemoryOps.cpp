@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/IR/Regions.h"
+#include "tilews/Layout/PartLayout.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
@@ -106,6 +107,92 @@ OpFoldResult ViewOp::fold(FoldAdaptor) {
     return getResult();
   }
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// SubviewOp
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> squeeze(ArrayRef<int64_t> sizes) {
+  return llvm::filter_to_vector(sizes, [](int64_t size) { return size != 1; });
+}
+
+LogicalResult SubviewOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  auto source = cast<MemRefType>(adaptor.getSource().getType());
+  ArrayRef<int64_t> sizes = adaptor.getSizes();
+  if (int64_t(sizes.size()) != source.getRank())
+    return emitOptionalError(location, "'tile.subview' op has ", sizes.size(),
+                             " sizes, but its buffer has rank ",
+                             source.getRank());
+  for (int64_t size : sizes)
+    if (size < 1)
+      return emitOptionalError(location, "'tile.subview' op has size ", size,
+                               ", expected at least 1");
+  MemRefLayoutAttrInterface layout;
+  if (auto shared = dyn_cast<SharedLayoutAttr>(source.getLayout())) {
+    llvm::Expected<SharedLayout> part = getPartLayout(
+        shared.getLayout(), sizes, getStorageBits(source.getElementType()));
+    if (!part)
+      return emitOptionalError(location, "'tile.subview' op ",
+                               llvm::toString(part.takeError()));
+    layout = SharedLayoutAttr::get(context, *part);
+  }
+  types.push_back(MemRefType::get(squeeze(sizes), source.getElementType(),
+                                  layout, source.getMemorySpace()));
+  return success();
+}
+
+LogicalResult SubviewOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  if (failed(verifyRegion(*this, "source", source, getOffsets(),
+                          getStaticOffsets(), getSizes())))
+    return failure();
+  if (getStaticOffsets().empty() || getSizes().empty())
+    return emitOpError("expected offsets and sizes");
+  for (auto [dim, offset, size] :
+       llvm::enumerate(getStaticOffsets(), getSizes())) {
+    if (ShapedType::isDynamic(offset)) {
+      if (size != 1)
+        return emitOpError("has an offset along dimension ")
+               << dim << " that is a value, so expected size 1, found " << size;
+    } else if (offset < 0 || offset % size != 0 ||
+               offset + size > source.getDimSize(dim)) {
+      return emitOpError("has offset ")
+             << offset << " and size " << size << " along dimension " << dim
+             << ", expected a multiple of the size, and a part inside of "
+             << source.getDimSize(dim) << " elements";
+    }
+    if (source.getDimSize(dim) % size != 0)
+      return emitOpError("expected a size along dimension ")
+             << dim << " that divides " << source.getDimSize(dim) << ", found "
+             << size;
+  }
+  return success();
+}
+
+OpFoldResult SubviewOp::fold(FoldAdaptor) {
+  bool isWhole =
+      getSource().getType() == getResult().getType() && getOffsets().empty();
+  return isWhole ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+/// Folds constant offsets. One that is outside stays: the operation may never
+/// be executed.
+LogicalResult SubviewOp::canonicalize(SubviewOp op, PatternRewriter &rewriter) {
+  SmallVector<OpFoldResult> offsets =
+      getMixedValues(op.getStaticOffsets(), op.getOffsets(), rewriter);
+  for (auto [offset, extent] :
+       llvm::zip(offsets, op.getSource().getType().getShape())) {
+    std::optional<int64_t> constant = getConstantIntValue(offset);
+    if (constant && (*constant < 0 || *constant >= extent))
+      return failure();
+  }
+  return success(foldOffsets(
+      op, rewriter, op.getOffsetsMutable(), op.getStaticOffsets(),
+      [&](DenseI64ArrayAttr attr) { op.setStaticOffsetsAttr(attr); }));
 }
 
 //===----------------------------------------------------------------------===//

@@ -329,7 +329,7 @@ bool tile::runsOnOneThread(Operation *op) {
   if (auto arrive = dyn_cast<MBarrierArriveOp>(op))
     return arrive.getBy() == Agents::Thread;
   if (isa<AcquireOp, CommitOp, WaitOp, ReleaseOp, AdvanceOp, CursorOp, SlotOp,
-          ViewOp, MBarrierExpectOp, MBarrierWaitOp, ProxyFenceOp,
+          SubviewOp, ViewOp, MBarrierExpectOp, MBarrierWaitOp, ProxyFenceOp,
           memref::LoadOp, memref::DimOp, scf::ForOp, scf::IfOp, scf::WhileOp,
           scf::YieldOp, scf::ConditionOp, gpu::BlockIdOp, gpu::GridDimOp>(op))
     return true;

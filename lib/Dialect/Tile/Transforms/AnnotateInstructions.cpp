@@ -23,6 +23,7 @@
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
+#include "tilews/Dialect/Tile/Utils/Definitions.h"
 
 #include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
@@ -247,6 +248,8 @@ static LogicalResult annotate(InstructionOpInterface op,
 }
 
 LogicalResult tile::annotateInstructions(gpu::GPUFuncOp kernel) {
+  if (failed(applyDefinitions(kernel)))
+    return failure();
   SmallVector<InstructionOpInterface> ops;
   SmallVector<SpecializeOp> roles;
   kernel.walk([&](InstructionOpInterface op) { ops.push_back(op); });

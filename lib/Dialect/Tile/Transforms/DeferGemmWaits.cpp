@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/IR/Tile.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -139,9 +140,7 @@ static bool findChain(scf::ForOp loop, unsigned index, scf::IfOp &guard,
 /// Returns the one of `channels` to which the slot `buffer` belongs. Null for
 /// other buffers.
 static Value getChannel(Value buffer, ArrayRef<Value> channels) {
-  while (auto view = buffer.getDefiningOp<ViewOp>())
-    buffer = view.getSource();
-  auto slot = buffer.getDefiningOp<SlotOp>();
+  SlotOp slot = getViewedSlot(buffer);
   for (Value channel : channels)
     if (auto op = channel.getDefiningOp<ChannelOp>();
         op && slot && llvm::is_contained(op.getBuffers(), slot.getSource()))
@@ -168,7 +167,7 @@ static bool findReleases(Deferral &deferral) {
       // that is released in another block is not.
       if (channel)
         read.insert(channel.getDefiningOp());
-      else if (buffer.getDefiningOp<SlotOp>())
+      else if (getViewedSlot(buffer))
         return false;
     }
   Operation *last = deferral.getLast();

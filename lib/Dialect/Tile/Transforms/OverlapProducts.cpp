@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Pipeline/RegisterPressure.h"
 #include "tilews/Dialect/Tile/Transforms/Passes.h"
 #include "tilews/Dialect/Tile/Transforms/Transforms.h"
@@ -165,10 +166,7 @@ bool Rotation::usesLate(Operation &op) {
 /// Makes late the channel whose slot a late matmul reads, and the cursor of
 /// that slot: the wait and the advance go with the matmul.
 void Rotation::addChannel(GemmOp gemm) {
-  Value buffer = gemm.getRhs();
-  while (auto view = buffer.getDefiningOp<ViewOp>())
-    buffer = view.getSource();
-  auto slot = buffer.getDefiningOp<SlotOp>();
+  SlotOp slot = getViewedSlot(gemm.getRhs());
   if (!slot || slot->getBlock() != &body)
     return;
   for (Operation *user : slot.getSource().getUsers())

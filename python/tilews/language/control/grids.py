@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 from ... import ir
 from ...dialects import gpu
@@ -137,6 +137,14 @@ def num_blocks(axis: int = 0) -> Scalar:
     """
     current("tl.num_blocks").reads_grid = True
     return Scalar(gpu.grid_dim(_axis(axis, "tl.num_blocks")), index)
+
+
+@overload
+def grid(extent: Any, /) -> Scalar: ...
+
+
+@overload
+def grid(x: Any, y: Any, /, *others: Any) -> tuple[Scalar, ...]: ...
 
 
 def grid(*extents: Any) -> Scalar | tuple[Scalar, ...]:

@@ -14,7 +14,7 @@ from ..builder import Builder, chip_type, current, index_constant
 from ..integers import check_integer
 from ..layouts import SharedSpec, shared_layout
 from ..types import DType, dtype_hint, index, u8
-from ..values import Buffer, Scalar, describe
+from ..values import Buffer, BufferRegion, Scalar, describe
 
 
 def static_shape(shape: Any, what: str) -> tuple[int, ...]:
@@ -142,6 +142,48 @@ def view(buffer: Buffer, shape: Sequence[int], dtype: DType | None = None) -> Bu
     return Buffer(tile.view(type_, buffer.ir), dtype=dtype)
 
 
+def part(region: BufferRegion, what: str) -> Buffer:
+    """The part of a shared buffer that a region is, as a buffer without dimensions of
+    size one.
+
+    Raises:
+        LanguageError: the buffer is global, or the region is no part whose offsets are
+            multiples of its sizes.
+    """
+    buffer = region.buffer
+    if not buffer.is_shared:
+        raise LanguageError(
+            f"{what}: found {describe(region)}",
+            "load it with tl.load, or copy it to shared memory with tl.copy",
+        )
+    if region.sizes is None:
+        raise LanguageError(
+            f"{what}: {describe(region)} has no static size",
+            "write S[i] for a matrix of a buffer of three dimensions, or "
+            "S[0:64, 32:64]",
+        )
+    for dim, (offset, size) in enumerate(
+        zip(region.offsets, region.sizes, strict=True)
+    ):
+        if isinstance(offset, Scalar):
+            fits = size == 1
+        else:
+            extent = buffer.static_shape[dim] or 0
+            fits = 0 <= offset <= extent - size and offset % size == 0
+            fits = fits and extent % size == 0
+        if not fits:
+            shown = "a run-time offset" if isinstance(offset, Scalar) else offset
+            raise LanguageError(
+                f"{what}: a part of a shared buffer starts at a multiple of its size, "
+                f"found {shown} and size {size} along dimension {dim} of "
+                f"{buffer!r}",
+                "allocate the parts along a dimension of their own, and write S[i]",
+            )
+    dynamic, offsets, sizes = regions.mlir_region(region)
+    view = tile.subview(buffer.ir, dynamic, offsets, sizes)
+    return Buffer(view, dtype=buffer.dtype)
+
+
 def may_alias(a: Buffer, b: Buffer) -> None:
     """Declares that two arguments of the kernel may overlap in memory.
 
@@ -208,5 +250,5 @@ def extent(buffer: Buffer, dim: int) -> Scalar:
     return elements
 
 
-# This module works on the functions above.
-from . import packed  # noqa: E402
+# These modules work on the functions above.
+from . import packed, regions  # noqa: E402

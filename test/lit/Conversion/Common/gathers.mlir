@@ -80,7 +80,8 @@ gpu.module @m {
   // CHECK-LABEL: llvm.func @limited
   // CHECK: %[[END:.*]] = llvm.intr.smax(%{{.*}}, %{{.*}})
   // CHECK: %[[EXTENT:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[END]]
-  // CHECK: llvm.icmp "sle" %{{.*}}, %[[EXTENT]]
+  // CHECK: %[[LAST:.*]] = llvm.add %[[EXTENT]], %{{.*}}
+  // CHECK: llvm.icmp "sle" %{{.*}}, %[[LAST]]
   // CHECK: llvm.cond_br
   // CHECK: llvm.store %{{.*}} : vector<8xf16>
   // CHECK: llvm.icmp "ult" %{{.*}}, %[[EXTENT]]

@@ -46,3 +46,25 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
     gpu.return
   }
 }
+
+// -----
+
+// Vectors of no dimension, of several, and of unknown length.
+gpu.module @kernels [#nvvm.target<chip = "sm_80">] {
+  // CHECK-LABEL: gpu.func @shapes
+  gpu.func @shapes(%x: vector<f32>, %y: vector<2x3xf32>, %z: vector<[4]xf32>) kernel {
+    // CHECK: %[[X:.*]] = vector.extract %arg0[] : f32 from vector<f32>
+    // CHECK: %[[E:.*]] = llvm.call_intrinsic {{.*}}(%[[X]])
+    // CHECK: %[[V:.*]] = vector.from_elements %[[E]] : vector<1xf32>
+    // CHECK: vector.shape_cast %[[V]] : vector<1xf32> to vector<f32>
+    %0 = math.exp2 %x : vector<f32>
+    // CHECK: vector.extract %arg1[1, 2]
+    // CHECK-COUNT-6: llvm.call_intrinsic
+    // CHECK: vector.shape_cast %{{.*}} : vector<6xf32> to vector<2x3xf32>
+    %1 = math.exp2 %y : vector<2x3xf32>
+    // CHECK: math.exp2 %arg2 : vector<[4]xf32>
+    %2 = math.exp2 %z : vector<[4]xf32>
+    "test.use"(%0, %1, %2) : (vector<f32>, vector<2x3xf32>, vector<[4]xf32>) -> ()
+    gpu.return
+  }
+}

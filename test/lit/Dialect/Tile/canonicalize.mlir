@@ -153,3 +153,16 @@ func.func @slots(%r: memref<2x8192xi8, #gpu.address_space<workgroup>>,
   // CHECK: return %[[V]], %[[B]]
   return %a, %b : !s, memref<32x64xf16, #gpu.address_space<workgroup>>
 }
+
+// A left operand in registers is transposed by an operation of its own.
+// CHECK-LABEL: func @transposed_fragment
+func.func @transposed_fragment(%a: tensor<32x64xf16>, %s: !s, %acc: tensor<64x64xf32>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  // CHECK: %[[T:.*]] = tile.transpose %{{.*}} {permutation = array<i64: 1, 0>} : tensor<32x64xf16> -> tensor<64x32xf16>
+  // CHECK: tile.gemm %[[T]], %{{.*}}, %{{.*}} : tensor<64x32xf16>, memref<32x64xf16
+  %p = tile.subview %s[32, 0] [32, 64] : !s to memref<32x64xf16, #gpu.address_space<workgroup>>
+  %0 = tile.gemm %a, %p, %acc {transpose_lhs} : tensor<32x64xf16>, memref<32x64xf16, #gpu.address_space<workgroup>> -> tensor<64x64xf32>
+  // CHECK: tile.gemm %{{.*}}, %{{.*}}, %{{.*}} {transpose_lhs} : memref<64x64xf16
+  %1 = tile.gemm %s, %s, %acc {transpose_lhs} : !s, !s -> tensor<64x64xf32>
+  return %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}

@@ -19,6 +19,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -117,6 +118,9 @@ std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes,
                                      int64_t limit);
 /// Returns whether fragments and buffers can have elements of this type.
 bool isTileElement(mlir::Type type);
+/// Returns whether inline assembly can have operands of this type: scalars and
+/// fragments of 16 to 64 bits, no index.
+bool isAsmType(mlir::Type type);
 /// Returns whether `type` is a fragment: a tensor with a static shape without
 /// empty dimensions, an element type of the dialect, and no encoding other than
 /// `#tile.fragment`.

@@ -169,4 +169,23 @@ def Tile_RasterizeAttr : Tile_Attr<"Rasterize", "rasterize"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_AssemblyAttr : Tile_Attr<"Assembly", "assembly"> {
+  let summary = "a template of inline assembly and the registers of its operands";
+  let description = [{
+    `$0`, `$1`, ... in the template stand for the results and then for the inputs;
+    `$$` is a dollar sign. The constraints have an item for each result: `=f`, or
+    `=&f` if it is written before the inputs are read. Then comes an item for each
+    input: `f`, or a number for the register of that result. The last ones are the
+    registers that the template changes: `~{vcc}`. `tile.asm` lists the kinds of
+    registers.
+
+    ```mlir
+    #tile.assembly<"ex2.approx.ftz.f32 $0, $1;", "=f,f">
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$text,
+                        StringRefParameter<>:$constraints);
+  let assemblyFormat = "`<` $text `,` $constraints `>`";
+}
+
 #endif // TILEWS_DIALECT_TILE_IR_TILEATTRS_TD

@@ -60,6 +60,41 @@ def Tile_ViewOp : Tile_Op<"view", [Pure, ViewLikeOpInterface]> {
   let hasFolder = 1;
 }
 
+def Tile_SubviewOp : Tile_Op<"subview", [Pure, ViewLikeOpInterface,
+    InferTypeOpAdaptor]> {
+  let summary = "a part of a shared memory buffer";
+  let description = [{
+    Returns a view of the box with these offsets and sizes; dimensions of size one
+    are dropped. Each offset is a multiple of the size: an offset that is a value
+    has size one. If it is outside of the buffer, the program is wrong.
+
+    The elements have the places that they have in the buffer. If the buffer has
+    a layout, the parts of these sizes must all have one layout, and start at
+    multiples of the span of the swizzle.
+
+    ```mlir
+    %a = tile.subview %S[%i, 0, 32] [1, 64, 32]
+      : memref<4x64x64xf16, #gpu.address_space<workgroup>>
+     to memref<64x32xf16, #gpu.address_space<workgroup>>
+    ```
+  }];
+  let arguments = (ins Tile_SharedBuffer:$source, Variadic<Index>:$offsets,
+                       DenseI64ArrayAttr:$static_offsets,
+                       DenseI64ArrayAttr:$sizes);
+  let results = (outs Tile_SharedBuffer:$result);
+  let assemblyFormat = [{
+    $source `` custom<Region>($offsets, $static_offsets, $sizes) attr-dict
+    `:` type($source) `to` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getViewSource() { return getSource(); }
+    ::mlir::Value getViewDest() { return getResult(); }
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
 def Tile_CopyOp : Tile_AccessOp<"copy", [
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Tile_InstructionOpInterface>,

@@ -8,6 +8,7 @@
 #ifndef TILEWS_DIALECT_TILE_IR_TILEOPS_TD
 #define TILEWS_DIALECT_TILE_IR_TILEOPS_TD
 
+include "tilews/Dialect/Tile/IR/TileAsmOps.td"
 include "tilews/Dialect/Tile/IR/TileAtomicOps.td"
 include "tilews/Dialect/Tile/IR/TileBarrierOps.td"
 include "tilews/Dialect/Tile/IR/TileControlOps.td"

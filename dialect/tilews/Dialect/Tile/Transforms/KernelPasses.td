@@ -216,7 +216,8 @@ def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
     also depends on the alignment that can be inferred for both sides. An
     existing `tile.inst` is kept; it is an error if the operation cannot become
     that instruction. Roles written by hand are an error on a target without
-    roles.
+    roles. Inline assembly without a template for the target is replaced by its
+    definition.
 
     Before a kernel is scheduled, `tile.inst` is a preference: TMA copies become
     other copies if no role will start them. After scheduling it is a contract,

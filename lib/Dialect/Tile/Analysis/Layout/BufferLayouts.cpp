@@ -6,18 +6,20 @@
 //===----------------------------------------------------------------------===//
 //
 // A buffer and its views form a group. Each demand of a type or an instruction
-// on a member is translated into a layout of the buffer: backward through
-// views, which place the same bytes, and through slots, which are one version
-// of the buffer. The translated layouts are tried in order of strength. One
-// fits if it gives every view a layout, and if every operation that has
-// requirements accepts the layout of its operand. Row-major comes last; if even
-// that does not fit, the error shows what stood against the strongest demand.
+// on a member is translated into a layout of the buffer. It goes backward
+// through views, which place the same bytes, and through slots and subviews,
+// which are one version or part of the buffer. The translated layouts are tried
+// in order of strength. One fits if it gives every view a layout, and if every
+// operation that has requirements accepts the layout of its operand. Row-major
+// comes last; if even that does not fit, the error shows what stood against the
+// strongest demand.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Layout/BufferLayouts.h"
 
 #include "tilews/Dialect/Tile/Analysis/BriefPrinter.h"
+#include "tilews/Layout/PartLayout.h"
 #include "tilews/Layout/SwizzledLayout.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -83,7 +85,7 @@ static bool takesAnyLayout(Operation *op) {
 }
 
 /// Returns whether the result of an operation is a view of its first operand.
-static bool isView(Operation *op) { return isa<ViewOp, SlotOp>(op); }
+static bool isView(Operation *op) { return isa<ViewOp, SlotOp, SubviewOp>(op); }
 
 /// Returns the layout of a view of a buffer with `layout`, or why it has none.
 static Expected<SharedLayout> getLayoutOfView(Operation *view,
@@ -91,6 +93,8 @@ static Expected<SharedLayout> getLayoutOfView(Operation *view,
   Value source = view->getOperand(0), result = view->getResult(0);
   if (isa<SlotOp>(view))
     return getSlotLayout(layout, getBits(source));
+  if (auto part = dyn_cast<SubviewOp>(view))
+    return getPartLayout(layout, part.getSizes(), getBits(source));
   if (auto own = layout.view(getMemRef(result).getShape(), getBits(source),
                              getBits(result)))
     return *own;
@@ -110,6 +114,9 @@ static std::optional<SharedLayout> getLayoutOfBuffer(Value value,
   if (isa<SlotOp>(view))
     outer = llvm::expectedToOptional(
         expand(layout, shape.front(), getBits(source)));
+  else if (auto part = dyn_cast<SubviewOp>(view))
+    outer = llvm::expectedToOptional(
+        repeatPart(layout, shape, part.getSizes(), getBits(source)));
   else
     outer = layout.view(shape, getBits(value), getBits(source));
   if (!outer)

@@ -1,0 +1,1 @@
+"""Kernels of the zoo, by what they are about."""
