@@ -11,7 +11,8 @@ from .._command_line import refuse_ignored
 from .._support import files
 from .._support.chips import find_chip
 from ..errors import CompileError
-from . import processes
+from . import apart, processes
+from . import on_gpu as gpu
 from .check import CHIPS, FuzzFinding, Options, with_target
 from .generator import generate
 from .long_run import LongRun
@@ -52,13 +53,29 @@ def _check_options(save: str | None, show: bool) -> None:
         refuse_ignored({"reduces": "makes smaller what --save writes: give both"})
     if show:
         names = ("chips", "rotates", "jobs", "reference_every", "emit_every", "save",
-                 "state")  # fmt: skip
+                 "state", "on_gpu")  # fmt: skip
         refuse_ignored(dict.fromkeys(names, "does not go with --show"))
     try:
         if save:
             pathlib.Path(save).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise click.BadParameter(f"cannot write to '{save}': {error}") from None
+
+
+def _find_gpu() -> tuple[str, ...]:
+    """The targets of this machine's GPU."""
+
+    def find(_: int) -> tuple[str, ...] | str:
+        try:
+            return gpu.targets()
+        except LookupError as error:
+            return str(error)
+
+    # A process that has asked the driver cannot be copied any more.
+    ((_, found),) = apart.run(find, [0], jobs=1, timeout=60, lifetime=1)
+    if not isinstance(found, tuple):
+        raise click.BadParameter(f"--gpu cannot run kernels here: {found}")
+    return found
 
 
 @click.command()
@@ -103,6 +120,12 @@ def _check_options(save: str | None, show: bool) -> None:
     type=click.Path(file_okay=False),
     help="Folder for kernels of findings.",
 )
+@click.option(
+    "--gpu",
+    "on_gpu",
+    is_flag=True,
+    help="Run kernels on this machine's GPU; simulate them only as written.",
+)
 @click.option("--reduce", "reduces", is_flag=True, help="Make what is saved smaller.")
 @click.option(
     "--state",
@@ -118,6 +141,7 @@ def main(
     reference_every: int,
     emit_every: int,
     save: str | None,
+    on_gpu: bool,
     reduces: bool,
     state: pathlib.Path | None,
     show: bool,
@@ -127,6 +151,7 @@ def main(
     \b
     python -m tilews.fuzz --seeds 0:1000 --chip sm_90a
     python -m tilews.fuzz --seeds 0:20000 --rotate --state build/kernels.json
+    python -m tilews.fuzz --seeds 0:20000 --gpu --state build/kernels-gpu.json
     python -m tilews.fuzz --seeds 4711 --show
     """
     _check_options(save, show)
@@ -134,7 +159,10 @@ def main(
         for seed in seeds:
             click.echo(generate(seed).text)
         return
-    options = Options(chips or CHIPS, reference_every, emit_every, rotates)
+    if on_gpu:
+        refuse_ignored(dict.fromkeys(("chips", "emit_every"), "does not go with --gpu"))
+        chips = _find_gpu()
+    options = Options(chips or CHIPS, reference_every, emit_every, rotates, on_gpu)
     known = LongRun(state, seeds.start)
     found: list[FuzzFinding] = []
     for seed, findings in known.run(

@@ -17,8 +17,9 @@ from .. import ir, passes, sim
 from ..build import target_attribute
 from ..compiler import compile_module
 from ..errors import CompileError, KernelError
+from ..runtime.launch_errors import LaunchError
 from ..sim._run import find_kernel
-from . import reference
+from . import on_gpu, reference
 from .random_program import RandomProgram
 
 CHIPS = ("sm_80", "sm_90a", "gfx942")
@@ -61,6 +62,7 @@ class FuzzFinding:
             * ``alarm``: the verifier refuses a schedule that runs without a fault;
             * ``unverified``: the verifier cannot decide on a schedule;
             * ``emit``: no device code can be generated;
+            * ``launch``: a GPU refuses the kernel;
             * ``crash`` and ``hang``: the process crashes or hangs;
             * ``memory``: the process takes more than 2 GiB.
         step: the pass, and the chip that it ran for.
@@ -86,12 +88,15 @@ class Options:
         reference_every: every n-th kernel is compared with numpy; 0 for none.
         emit_every: every n-th kernel is compiled to assembly, for one chip; 0 for none.
         rotates: whether each kernel is checked for one chip only, in rotation.
+        on_gpu: whether kernels run on the GPU of this machine. Then the chips are those
+            of :func:`.on_gpu.targets`, and only the kernel as written is simulated.
     """
 
     chips: tuple[str, ...] = CHIPS
     reference_every: int = 4
     emit_every: int = 8
     rotates: bool = False
+    on_gpu: bool = False
 
     def chips_of(self, seed: int) -> tuple[str, ...]:
         """The targets of a kernel."""
@@ -123,6 +128,10 @@ def _check(program: RandomProgram, options: Options) -> Iterator[FuzzFinding]:
         reference.run(program, found)
         if message := difference(found, expected, exact=program.exact):
             yield FuzzFinding(seed, "reference", "", message)
+    if options.on_gpu:
+        for chip in options.chips_of(seed):
+            yield from _run_on_gpu(module, program, expected, chip)
+        return
     for index, chip in enumerate(options.chips_of(seed)):
         found = list(_compare_steps(module, program, expected, chip))
         yield from found
@@ -196,8 +205,7 @@ class _Steps:
                 try:
                     passes.run(self.module, step)
                 except CompileError as error:
-                    # Many buffers with many stages need more than there is.
-                    if re.search("needs .* bytes of shared memory, but", str(error)):
+                    if _is_limit(str(error)):
                         return
                     found = self._find("pass", name, _errors(error))
                 else:
@@ -239,13 +247,40 @@ class _Steps:
         return None
 
 
+def _run_on_gpu(
+    module: ir.Module, program: RandomProgram, expected: Sequence[Any], chip: str
+) -> Iterator[FuzzFinding]:
+    """Compares what the GPU computes with what the kernel as written does."""
+    arguments = program.arguments()
+    kind = "differs"
+    try:
+        on_gpu.run(with_target(module, chip), arguments, chip)
+        message = difference(arguments, expected, exact=program.exact)
+    except CompileError as error:
+        kind, message = "emit", _errors(error)
+        if _is_limit(message):
+            return
+    except LaunchError as error:
+        kind, message = "launch", str(error)
+    if message:
+        yield FuzzFinding(program.seed, kind, f"running on {chip}", message)
+
+
+def _is_limit(message: str) -> bool:
+    """Whether a kernel asks for more than a chip has."""
+    # Many buffers with many stages need more than there is; not every chip has fp8.
+    return bool(
+        re.search("needs .* bytes of shared memory, but", message)
+        or re.search("cannot (convert|compute with) '.*f8", message)
+    )
+
+
 def _emit(module: ir.Module, seed: int, chip: str) -> Iterator[FuzzFinding]:
     try:
         compile_module(module, chip).asm  # noqa: B018 (it is made when asked for)
     except CompileError as error:
         message = _errors(error)
-        # Not every chip has fp8.
-        if not re.search("cannot (convert|compute with) '.*f8", message):
+        if not _is_limit(message):
             yield FuzzFinding(seed, "emit", f"emission for {chip}", message)
 
 

@@ -212,3 +212,18 @@ def test_wrong_usage(arguments, message):
     assert result.returncode == 2, result.stderr
     assert message in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--gpu", "--chip", "sm_80"], "--chip does not go with --gpu"),
+        (["--gpu", "--emit", "2"], "--emit does not go with --gpu"),
+        (["--gpu", "--show"], "--gpu does not go with --show"),
+    ],
+)
+def test_options_of_a_gpu(options, message):
+    command = [sys.executable, "-m", "tilews.fuzz", "--seeds", "0:2", *options]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert message in result.stderr
