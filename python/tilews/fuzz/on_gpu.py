@@ -46,10 +46,11 @@ def run(module: ir.Module, arguments: Sequence[Any], target: str) -> None:
     """
     compiled = compile_module(module, target)
     manifest = dict(compiled.manifest)
-    manifest["arguments"] = [
-        {**each, "dtype": "i8"} if _is_bytes(each["dtype"]) else each
-        for each in manifest["arguments"]
-    ]
+    for key in ("arguments", "parameters"):
+        manifest[key] = [
+            {**each, "dtype": "i8"} if _is_bytes(each.get("dtype", "")) else each
+            for each in manifest[key]
+        ]
     # The driver compiles PTX for another chip.
     is_own = target == runtime.device_target()
     image = compiled.cubin if is_own else compiled.ptx.encode()

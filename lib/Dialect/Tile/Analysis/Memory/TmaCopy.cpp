@@ -8,8 +8,8 @@
 // The boxes follow from the layout of the shared buffer (lib/Layout/Tma.cpp).
 // The tensor map describes the kernel's argument: which of its dimensions a box
 // has, and the box's extents. Before layouts are chosen, `checkTma` takes the
-// layout that TMA likes best, and proves with known divisors that rows start at
-// multiples of 16 bytes.
+// layout that TMA likes best, and proves with known divisors that rows, and the
+// region in its rows, start at multiples of 16 bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,17 +81,28 @@ llvm::Error tile::checkTma(CopyOp op, Divisibility &divisibility) {
   llvm::Expected<TmaBoxes> boxes = getTmaBoxes(op, *layout);
   if (!boxes)
     return boxes.takeError();
+  bool isStore = isShared(op.getSource());
+  Value buffer = isStore ? op.getDest() : op.getSource();
+  int64_t inner = boxes->dims.front();
   // The first element of an arbitrary row.
-  Value buffer = isShared(op.getSource()) ? op.getDest() : op.getSource();
   Builder builder(op.getContext());
   int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
   SmallVector<OpFoldResult> row(rank, builder.getIndexAttr(1));
-  row[boxes->dims.front()] = builder.getIndexAttr(0);
+  row[inner] = builder.getIndexAttr(0);
   int64_t alignment = divisibility.getAlignment(buffer, row);
-  if (alignment % 16 == 0)
+  if (alignment % 16 != 0)
+    return llvm::createStringError(
+        "rows of the argument are known to begin at multiples of " +
+        Twine(alignment) +
+        " bytes only, TMA needs 16; see tile.divisible and tile.alignment");
+  // Coordinates count elements. Hopper traps ("illegal instruction") if the
+  // innermost one is no multiple of 16 bytes.
+  TileRegion region = isStore ? op.getDestRegion() : op.getSourceRegion();
+  int64_t start = divisibility.getDivisor(region.offsets[inner]) *
+                  getStorageBits(getElementType(buffer)) / 8;
+  if (start % 16 == 0)
     return llvm::Error::success();
-  return llvm::createStringError(
-      "rows of the argument are known to begin at multiples of " +
-      Twine(alignment) +
-      " bytes only, TMA needs 16; see tile.divisible and tile.alignment");
+  return llvm::createStringError("the copy is known to begin at multiples of " +
+                                 Twine(start) +
+                                 " bytes in its row only, TMA needs 16");
 }

@@ -283,17 +283,31 @@ gpu.module @m [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-// TMA copies rows from any column. cp.async could not, which is no reason for a remark.
-// CHECK-LABEL: gpu.func @any_column
+// Hopper traps if a box of TMA starts at no multiple of 16 bytes of its row: 8 elements of
+// f16. Rows may be any. cp.async copies at least 4 bytes.
+// CHECK-LABEL: gpu.func @columns
 // CHECK: tile.copy {{.*}}inst<tma>
+// CHECK: tile.copy {{.*}}inst<cp_async>
+// CHECK: tile.copy {{.*}}inst<simt>
 !t = memref<64x64xf16, #gpu.address_space<workgroup>>
 gpu.module @m [#nvvm.target<chip = "sm_90a">] {
-  gpu.func @any_column(%A: memref<64x512xf16>, %n: index) kernel {
+  gpu.func @columns(%A: memref<640x512xf16>, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c8 = arith.constant 8 : index
     %a = tile.alloc_shared : !t
+    %b = tile.alloc_shared : !t
+    %c = tile.alloc_shared : !t
     scf.for %i = %c0 to %n step %c1 {
-      tile.copy %A[0, %i] to %a : memref<64x512xf16> to !t
+      %i8 = arith.muli %i, %c8 : index
+      tile.copy %A[%i, %i8] to %a : memref<640x512xf16> to !t
+      %i2 = arith.muli %i, %c2 : index
+      // expected-remark @below {{tile-inst-0002: copy uses cp_async, not tma: the copy is known to begin at multiples of 4 bytes in its row only, TMA needs 16}}
+      tile.copy %A[0, %i2] to %b : memref<640x512xf16> to !t
+      // expected-remark @below {{tile-inst-0002: copy uses simt, not tma: the copy is known to begin at multiples of 2 bytes in its row only, TMA needs 16}}
+      // expected-remark @below {{tile-inst-0002: copy uses simt, not cp_async: only 2 adjacent bytes are known to be aligned}}
+      tile.copy %A[0, %i] to %c : memref<640x512xf16> to !t
     } {tile.num_stages = 2 : i32}
     gpu.return
   }

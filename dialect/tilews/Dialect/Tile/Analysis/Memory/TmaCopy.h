@@ -54,7 +54,8 @@ llvm::Expected<TmaCopy> getTmaCopy(CopyOp op);
 
 /// Returns success if TMA can do `op` in the layout that TMA likes best for the
 /// shared buffer, otherwise an error that says why not. The rows of the
-/// argument must provably start at multiples of 16 bytes.
+/// argument, and the region in its rows, must provably start at multiples of 16
+/// bytes.
 llvm::Error checkTma(CopyOp op, Divisibility &divisibility);
 
 } // namespace tilews::tile
