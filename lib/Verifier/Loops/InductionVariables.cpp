@@ -55,7 +55,13 @@ bool InductionVariables::note(Expr condition) {
   for (Variable &variable : variables) {
     if (!variable.isCounted || !table.mentions(condition, variable.atom))
       continue;
-    isNew |= variable.asked.add(table, condition, variable.atom);
+    if (variable.asked.add(table, condition, variable.atom)) {
+      isNew = true;
+      LDBG_OS([&](raw_ostream &os) {
+        os << "conditions ask for ";
+        variable.asked.print(table, os);
+      });
+    }
     if (!isComparison(table.getKind(condition)))
       continue;
     for (auto [atom, factor] : table.getTerms(table.getOperands(condition)[0]))

@@ -2,7 +2,7 @@
 // each pass says what it decided. A test of Python compares the list of types with the
 // sources. Simulator/debug-output.mlir has the type of the simulator.
 // REQUIRES: assertions
-// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-rasterize-blocks,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-stores,tile-stream-k,tile-verify-schedule
+// DEFINE: %{types} = convert-tile,convert-tile-threads-to-llvm,convert-tile-to-nvvm,convert-tile-to-rocdl,tile-annotate-instructions,tile-arena-accesses,tile-assign-registers,tile-channel-preludes,tile-defer-gemm-waits,tile-divisibility,tile-expand-affine,tile-expand-control-flow,tile-expand-math,tile-expand-pipeline,tile-infer-layouts,tile-insert-barriers,tile-lower-channels,tile-lower-persistent,tile-multi-version,tile-multicast-copies,tile-overlap-products,tile-ping-pong,tile-plan-pipeline,tile-plan-shared-memory,tile-rasterize-blocks,tile-save-kernels,tile-set-target,tile-specialize-warps,tile-split-k,tile-stage-stores,tile-stream-k,tile-verify-schedule
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_90a --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM90
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-nvvm=chip=sm_80 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,SM80
 // RUN: tilews-opt %S/Inputs/every_pass.mlir --tilews-to-rocdl=chip=gfx942 --debug-only=%{types} -o /dev/null 2>&1 | FileCheck %s --check-prefixes=ALL,GFX942
@@ -19,6 +19,7 @@
 // GFX942: {{^}}[tile-annotate-instructions {{.*}}] tile.copy at {{.*}}: simt
 // ALL: {{^}}[tile-divisibility {{.*}}] %{{.*}}: divisor 0 -> {{[0-9]+}}
 
+// SM90: {{^}}[tile-save-kernels {{.*}}] @split is saved
 // SM90: {{^}}[tile-plan-pipeline {{.*}}] loop at {{.*}} is planned: 2 buffers
 // SM90: {{^}}[tile-multi-version {{.*}}] channel at {{.*}}: 2 buffers, 2 slots
 // SM90: {{^}}[tile-channel-preludes {{.*}}] buffer at {{.*}} gets a channel: 1 copies, 1 readers
@@ -42,6 +43,7 @@
 // SM90: {{^}}[convert-tile-to-nvvm {{.*}}] copy at {{.*}} by tensor map 0: load of 2048 bytes in 1 boxes of 16x64 (dimensions 1, 0) of argument 0, swizzle of 32 bytes
 // SM90: {{^}}[convert-tile-to-nvvm {{.*}}] matmul at {{.*}}: wgmma m64n32k16
 
+// SM80: {{^}}[tile-save-kernels {{.*}}] @split is saved
 // SM80: {{^}}[tile-plan-pipeline {{.*}}] loop at {{.*}} is planned: 2 buffers
 // SM80: {{^}}[tile-multi-version {{.*}}] channel at {{.*}}: 2 buffers, 2 slots
 // SM80: {{^}}[tile-ping-pong {{.*}}] loop at {{.*}} stays: the loop is not in the body of a role

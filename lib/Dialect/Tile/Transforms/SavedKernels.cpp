@@ -31,7 +31,7 @@ namespace tilews::tile {
 #include "tilews/Dialect/Tile/Transforms/Passes.h.inc"
 } // namespace tilews::tile
 
-#define DEBUG_TYPE "tile-verify-schedule"
+#define DEBUG_TYPE "tile-save-kernels"
 
 using namespace mlir;
 using namespace tilews;
@@ -59,7 +59,10 @@ static bool hasSchedule(gpu::GPUFuncOp kernel) {
 
 SavedKernels::SavedKernels(Operation *module) {
   module->walk([&](gpu::GPUFuncOp kernel) {
-    if (!hasSchedule(kernel))
+    bool isSaved = !hasSchedule(kernel);
+    LDBG() << "@" << kernel.getName()
+           << (isSaved ? " is saved" : " is not saved: it has a schedule");
+    if (isSaved)
       copies[kernel.getName()] = kernel.clone();
   });
 }
