@@ -78,7 +78,8 @@ static std::string getCleanUp() {
 }
 
 /// From tile IR to tile IR with layouts, a memory plan and barriers. Widens
-/// arithmetic on fp8 and smaller types to f32 first, because the GPUs only convert these types.
+/// arithmetic on fp8 and smaller types to f32 first, because the GPUs only
+/// convert these types.
 static constexpr char kTilePasses[] =
     "tile-set-target{{chip={0}},"
     "tile-split-k,"

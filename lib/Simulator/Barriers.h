@@ -48,8 +48,8 @@ struct MBarrier {
   /// The agents that made the present phase expect bytes and have not arrived
   /// since.
   llvm::SmallVector<unsigned, 2> expecting;
-  /// Whether the order of arrivals and bytes within a phase has not mattered so
-  /// far (see StepTrace.cpp).
+  /// Whether no phase so far has depended on the order of its arrivals and
+  /// bytes (see StepTrace.cpp).
   bool isRegular = true;
 
   int64_t getParity() const { return phase & 1; }

@@ -23,7 +23,7 @@ namespace tilews::sim {
 class Follower;
 class ClusterState;
 
-/// One line of execution: a role or, outside of roles, the whole block.
+/// A thread of execution: a role or, outside of roles, the whole block.
 ///
 /// It may stand for many threads, so it has two clocks. `all` holds what
 /// happens before the next step of every one of its threads. `each` also holds
@@ -82,7 +82,7 @@ public:
   std::shared_ptr<BarrierArray> makeBarriers(mlir::Value value,
                                              std::string name, int64_t slots,
                                              int64_t count);
-  /// Returns whether the order of updates within each phase has not mattered.
+  /// Returns whether no phase has depended on the order of its updates.
   bool isRegular() const;
   /// Makes the barriers so far usable for the block, or for the cluster.
   void makeBarriersReady(bool inCluster);

@@ -35,7 +35,7 @@ inline double minNumber(double a, double b) {
 inline int64_t maxNumber(int64_t a, int64_t b) { return std::max(a, b); }
 inline int64_t minNumber(int64_t a, int64_t b) { return std::min(a, b); }
 
-/// Returns the larger of two integers without a sign. They are held with sign
+/// Returns the larger of two unsigned integers. They are stored with sign
 /// extension, which keeps their order.
 inline int64_t maxUnsigned(int64_t a, int64_t b) {
   return std::max(uint64_t(a), uint64_t(b));

@@ -207,9 +207,11 @@ void PartialOrderSearch::reverseRaces(const StepTrace::TracedStep &step,
     reverse(earlier, step, number);
 }
 
-/// Makes a later run take `step` before step `earlier`: among the steps that
-/// need not come after `earlier`, one that none of the others precedes is tried
-/// at the node of `earlier`, unless some of them is.
+/// Schedules the reversal of a race. Candidates are `step` and the steps since
+/// `earlier` that do not depend on it. One without a predecessor among them (an
+/// initial, in source sets) goes into the backtrack set of the node of
+/// `earlier`, unless one is in it or asleep. If no initial can run there, all
+/// processes go into it.
 void PartialOrderSearch::reverse(unsigned earlier,
                                  const StepTrace::TracedStep &step,
                                  unsigned number) {

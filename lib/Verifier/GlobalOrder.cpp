@@ -35,7 +35,8 @@ static bool isUnfollowed(const MemoryAccess &read, const MemoryAccess &write) {
 }
 
 std::optional<Finding> verifier::findUnfollowedRead(gpu::GPUFuncOp kernel) {
-  // One access of each kind is enough: by what it accesses and who does.
+  // Keeps one access for each key: accesses of one key lead to the same
+  // finding.
   using Key = std::tuple<void *, unsigned, unsigned, int>;
   llvm::DenseSet<Key> seen;
   SmallVector<MemoryAccess, 0> reads, writes;

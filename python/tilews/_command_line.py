@@ -47,14 +47,14 @@ def refuse_ignored(reasons: Mapping[str, str | None]) -> None:
     """Refuses options that would have no effect.
 
     Args:
-        reasons: for parameters of the command, by name, when they have an effect;
-            None if they have one now.
+        reasons: why parameters of the command have no effect, by name, such as "needs
+            --random"; None for one that has an effect.
 
     Raises:
         click.UsageError: one was given all the same.
     """
     context = click.get_current_context()
-    # In the order of --help, so that of several it is always the same one.
+    # In the order of --help, so that the same one of several is always reported.
     for parameter in context.command.params:
         reason = reasons.get(parameter.name)
         source = context.get_parameter_source(parameter.name)

@@ -51,8 +51,8 @@ public:
     state[getWord(task, SynchronizedAtomics)] &= ~places;
     noteWritten(state, places);
   }
-  /// All threads of `task` wait for a barrier that all of them had arrived at
-  /// after these reads, writes, or atomic updates.
+  /// All threads of `task` wait for a barrier at which all of them have arrived
+  /// after these reads, writes, or atomic updates: so these are synchronized.
   void synchronizeReads(State &state, unsigned task, PlaceSet places) const {
     state[getWord(task, SynchronizedReads)] |= places;
   }
@@ -84,9 +84,9 @@ public:
   /// `task` writes to `places`, or starts a copy to them.
   void takeOver(State &state, unsigned task, PlaceSet places) const;
   /// The places among `places` without contents: those that nothing in the
-  /// kernel writes, and those not written yet, of buffers of which another
-  /// version was. A loop without iterations leaves all versions unwritten in
-  /// the pipelined kernel as in the one before.
+  /// kernel writes, and unwritten versions of buffers that have a written one.
+  /// Buffers without a written version do not count: if a loop has no
+  /// iterations, nothing is written before pipelining either.
   PlaceSet getUnwritten(const State &state, PlaceSet places) const;
 
   /// Drops what no later step asks for.

@@ -44,7 +44,7 @@ public:
   int64_t getPeriod() const { return period; }
   llvm::ArrayRef<unsigned> getRotated() const { return rotated; }
 
-  /// The places that an arrival at a slot tells of.
+  /// The places of which an arrival at a slot passes on knowledge.
   PlaceSet getSubjects(BarrierSlot slot) const {
     return isLean ? model.getBarrier(slot).subjects[slot.number] : ~PlaceSet(0);
   }

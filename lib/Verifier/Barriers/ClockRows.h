@@ -35,9 +35,9 @@ namespace tilews::verifier {
 /// `BarrierSelection::getPhaseBit`. The rows getVisible, getAtomics and
 /// getExpected exist only in kernels that have such events (`Kinds`).
 ///
-/// Where several tasks wait for a barrier, "the task that waits" does not
-/// exist. Each of its slots then has a place p of its own
-/// (`Barrier::phasePlaces`), for which the first rows say other things:
+/// The rows getCompleted and getAwaited are for barriers that one task waits
+/// for. If several do, each slot has a place p of its own
+/// (`Barrier::phasePlaces`), for which the rows of places have other meanings:
 ///
 ///     OfThreads      p       the last complete phase is known to be complete
 ///     OfCopies       p       the phase before that one is
@@ -53,7 +53,7 @@ namespace tilews::verifier {
 /// memory and barriers.
 class ClockRows {
 public:
-  /// Which rows a kernel has besides those that all have.
+  /// The optional rows: whether a kernel has them.
   struct Kinds {
     bool visible, atomics, expected, peers;
   };

@@ -57,9 +57,9 @@ public:
   /// Adds to the bytes that are expected and have not landed; `bytes` is
   /// negative where they land.
   void expect(State &state, BarrierSlot slot, int64_t bytes) const;
-  /// Whether `task` may add to the present phase: its next step must be ordered
-  /// after the end of the phase before, which might count the addition
-  /// otherwise.
+  /// Whether `task` may add to the present phase. Its next step must be ordered
+  /// after the end of the phase before. Otherwise that phase might count what
+  /// is added.
   bool checkPhase(const State &state, unsigned task, mlir::Operation *op,
                   BarrierSlot slot, Finding &finding) const;
   /// Begins the next phase if the present one has all it needs. False if `op`,
@@ -82,7 +82,8 @@ public:
   /// `task` waits for a phase whose end is ordered before the wait, or for the
   /// phase before the first. No arrival may complete the next phase earlier.
   void observeAgain(State &state, unsigned task, BarrierSlot slot) const;
-  /// Whether no task has yet to wait for the last complete phase.
+  /// Whether all tasks that wait for the slot have waited for its last complete
+  /// phase. False for slots with a phase place, where the clocks tell.
   bool isObserved(const State &state, BarrierSlot slot) const;
 
   /// Whether a slot may be left as it is when all tasks have ended.

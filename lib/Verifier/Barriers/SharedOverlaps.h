@@ -39,8 +39,9 @@ public:
   PlaceSet getScratchSharing(mlir::Operation *op) const {
     return scratchSharing.lookup(op);
   }
-  /// What an operation accesses without places of its own: the neighbours that
-  /// stand for it, and the places that share bytes with it.
+  /// The memory without places that an operation accesses: the neighbours that
+  /// stand for this memory, the places that share bytes with it, and whether
+  /// the operation writes to it.
   struct Neighbour {
     PlaceSet place = 0, sharing = 0;
     bool isWritten = false;

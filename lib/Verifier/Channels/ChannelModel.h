@@ -82,7 +82,7 @@ struct ChannelModel {
     unsigned firstSlot;
     /// The tasks that wait for it, one bit each.
     uint64_t consumers = 0;
-    /// Each transaction has one of the consumers, and they alternate.
+    /// Each transaction has only one consumer, and the consumers alternate.
     bool alternating = false;
     /// By buffer: the writes to it, and which of them may overlap.
     std::vector<FillParts> fills = {};

@@ -33,7 +33,8 @@ public:
                Finding &finding) const;
   Outcome release(State &state, unsigned task, ReleaseOp op,
                   ChannelCursor cursor, Finding &finding) const;
-  /// Whether the slot's transactions have ended when all tasks have.
+  /// Checks, after all tasks have ended, that no transaction of the slot is
+  /// open.
   bool finish(const State &state, ChannelCursor slot, Finding &finding) const;
 
 private:

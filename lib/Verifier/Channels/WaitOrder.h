@@ -15,8 +15,9 @@
 namespace tilews::verifier {
 
 /// The order of waits for alternating channels, whose consumers wait one after
-/// the other. Each wait must happen-after all earlier ones, which other tasks
-/// made, or two tasks could wait at once and take each other's transactions.
+/// the other. All earlier waits, which other tasks made, must happen-before
+/// each wait. Otherwise two tasks could wait at the same time and take each
+/// other's transactions.
 ///
 /// Each task has a vector clock of one row, and each slot has two: the clock
 /// released by its commit, and the join of its releases. Bit c of the row is

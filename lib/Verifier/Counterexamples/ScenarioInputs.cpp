@@ -208,8 +208,8 @@ ScenarioInputs::getElement(memref::LoadOp load, Value memory,
   return value;
 }
 
-/// All memory that is read tile by tile has the same number, so that it does not
-/// matter which of it a tile is from.
+/// All memory that is read tile by tile holds the same number everywhere. So a
+/// tile has the same value, whichever memory and region it is read from.
 std::optional<UniformValue> ScenarioInputs::getFill(Type type) const {
   static constexpr int64_t kNumbers[] = {1, 0, 1, 2, 1, 3, -1, 5};
   uint64_t random = mix(scenario.seed) >> 7 & 7;

@@ -28,9 +28,9 @@ class FilledReads {
 public:
   explicit FilledReads(mlir::gpu::GPUFuncOp kernel) : kernel(kernel) {}
 
-  /// Adds `op`, and returns its origins: the operations that read inputs of the
-  /// kernel, itself or those that write the shared memory that it reads. None
-  /// if it is no such read.
+  /// Adds `op`, and returns its origins: `op` itself if it reads an input, else
+  /// the copies that fill the shared memory it reads. Empty for other
+  /// operations.
   llvm::ArrayRef<mlir::Operation *> add(mlir::Operation *op,
                                         const tile::MemoryAccesses &memory);
 

@@ -25,11 +25,12 @@ struct TaskFrame {
   mlir::Operation *next = nullptr;
   /// Loops: the number of the group of loops that they run in.
   int group = kNoGroup;
-  /// Loops of a group: how many of the iterations that are one of the group's
-  /// have ended.
+  /// Loops of a group: how many iterations have ended in this iteration of the
+  /// group.
   int64_t done = 0;
   /// Loops that run together for a part of their iterations: the value of the
-  /// induction variable after these, and whether others may be left then.
+  /// induction variable after this part, and whether more iterations may
+  /// follow.
   Expr end = 0;
   bool hasRest = false;
 };

@@ -30,9 +30,11 @@ public:
   bool decide(Path &path, Expr condition);
   /// Adds that `condition` holds; false if the path contradicts it.
   bool require(Path &path, Expr condition, bool holds = true);
-  /// `sum` without parts that the path decides: max(n, 0) is n or 0.
+  /// Replaces the parts of `sum` that the path decides: max(n, 0) becomes n or
+  /// 0.
   Expr simplify(const Path &path, Expr sum);
-  /// Decides what such a part of `sum` is; false if there is none that is open.
+  /// Decides such a part of `sum` that is open, so that the path may fork.
+  /// Returns false if there is none.
   bool decidePart(Path &path, Expr sum);
   /// Whether all threads that execute `op` agree on `condition`. If not, this
   /// is an obstacle that is certain.

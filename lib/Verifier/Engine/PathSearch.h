@@ -37,10 +37,11 @@ public:
         peeling(peeling), key(key), order(order),
         joinsKnowledge(joinsKnowledge) {}
 
-  /// Whether all paths end without an obstacle; the context has the obstacle,
-  /// or starts over.
+  /// Returns whether all paths end without an obstacle. If not, the context has
+  /// the obstacle, or the search has to start over.
   bool run();
-  /// Whether a join has lost knowledge that all of its paths had.
+  /// Whether a joined state has less knowledge than each path that led to it,
+  /// so that a path with this state may not exist.
   bool hasLostKnowledge() const { return hasLost; }
 
 private:

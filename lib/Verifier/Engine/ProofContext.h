@@ -35,14 +35,14 @@ public:
   const Rules &rules;
   ExpressionTable table;
 
-  /// The next steps of a path are those of `op`; false if this is one step too
-  /// many.
+  /// Charges the next steps to `op`. Returns false if the budget is spent.
   bool begin(mlir::Operation *op) {
     place = op;
     return budget.spend(1 + table.takeWork());
   }
-  /// Whether the conditions of several guards may be decided as one; notes that
-  /// they were. Less is then known about each of them.
+  /// Whether the conditions of several guards may be decided as one.
+  /// `joinGuards` records that they were: less is then known about each of
+  /// them.
   bool mayJoinGuards() const { return guardsMayJoin; }
   void joinGuards() { guardsJoined = true; }
   bool haveGuardsJoined() const { return guardsJoined; }
@@ -52,7 +52,8 @@ public:
   bool hasForks() const { return !forks.empty(); }
   Path takeFork();
 
-  /// The abstraction was refined: paths so far do not count.
+  /// Makes the search start over, because the abstraction was refined. The
+  /// paths so far do not count.
   void startOver() { mustRestart = true; }
   bool startsOver() const { return mustRestart; }
   /// Begins a search, with no paths and no obstacle.
@@ -87,7 +88,7 @@ public:
   Progress giveUp() { return fail(budget.describe()); }
 
 private:
-  /// The steps that the copy of a path counts for.
+  /// The steps that a copy of a path costs.
   static size_t countCopy(const Path &path) {
     return (path.values.size() + path.state.size()) / 8;
   }

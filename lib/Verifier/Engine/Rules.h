@@ -134,7 +134,8 @@ public:
   /// Clears happens-before knowledge in links that all receivers already have.
   virtual void dropKnown(State &state) const {}
   /// The words of a state that hold happens-before knowledge, as sets of bits.
-  /// A proof from a state on holds for each state with more bits in them.
+  /// A proof that starts at a state also holds for each state with additional
+  /// bits set in these words.
   virtual llvm::ArrayRef<unsigned> getKnowledge() const { return {}; }
   /// The next place of `link`. The rules are symmetric in the places of a
   /// channel: they hold for a state if they hold for the state with all places

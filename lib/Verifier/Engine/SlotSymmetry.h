@@ -35,7 +35,8 @@ public:
   int64_t getPeriod() const { return period; }
   /// The numbers of the values that are slots, ascending.
   llvm::ArrayRef<unsigned> getSlots() const { return slots; }
-  /// Whether a value, by its number, is computed between two slots.
+  /// Whether the value of this number is an intermediate result of a step from
+  /// one slot to the next.
   bool isStep(unsigned number) const { return steps.contains(number); }
   /// The operations that use a constant as a slot.
   llvm::ArrayRef<mlir::Operation *> getStarts() const { return starts; }

@@ -31,8 +31,8 @@ public:
   StateKey(ProofContext &context, const PathValues &values,
            const InductionVariables &inductions, bool joinsKnowledge);
 
-  /// The key of `path`, which forgets facts about values that are dead, and what
-  /// no later step depends on. Its slots may get other numbers.
+  /// Returns the key of `path`. Drops facts about dead values first, and all
+  /// else that no later step depends on. May renumber the slots of `path`.
   std::string get(Path &path);
 
 private:

@@ -15,13 +15,12 @@
 
 namespace tilews::verifier {
 
-/// The loops of several tasks that run together: those of `tasks`, in their
-/// order.
+/// Loops of several tasks that run together: loop i belongs to task `tasks[i]`.
 struct LoopGroup {
   int number = 0;
   llvm::SmallVector<unsigned> tasks;
   llvm::SmallVector<mlir::Operation *> loops;
-  /// How many iterations of each loop are one of the group.
+  /// By loop: how many of its iterations make one iteration of the group.
   llvm::SmallVector<int64_t> factors;
 };
 
@@ -50,24 +49,24 @@ public:
       : context(context), values(values), inductions(inductions),
         relatesCounts(relatesCounts) {}
 
-  /// Adds the values of the group with the next number.
+  /// Adds the values of a new group; groups come in the order of their numbers.
   void add(const LoopGroup &group);
   /// Whether a group carries numbers that may be related.
   bool hasCounts() const;
 
-  /// Gives up constants that have become too large; true if the search then
-  /// starts over. `carried` are the values that the loops pass on.
+  /// Widens constants that have become too large to variables. Returns whether
+  /// the search starts over. `carried` are the values that the loops pass on.
   bool widen(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
-  /// Splits the classes of values that have become different; true if the
-  /// search then starts over.
+  /// Splits the classes of values that have become different. Returns whether
+  /// the search starts over.
   bool split(const LoopGroup &group, llvm::ArrayRef<Expr> carried);
 
   /// Sets the values with which an iteration begins.
   void begin(Path &path, const LoopGroup &group, llvm::ArrayRef<Expr> carried,
              bool isFirst);
-  /// Sets the results of the loops, and returns them; `wasEntered` if they had an
-  /// iteration. The results of a loop with an end in `ends` are what it
-  /// carries there.
+  /// Sets the results of the loops, and returns them; `wasEntered` if they had
+  /// an iteration. If `ends` has an end for a loop, its results are the values
+  /// carried at that end.
   llvm::SmallVector<Expr> end(Path &path, const LoopGroup &group,
                               llvm::ArrayRef<Expr> results, bool wasEntered,
                               llvm::ArrayRef<Expr> ends);

@@ -26,12 +26,13 @@ class InductionVariables {
 public:
   explicit InductionVariables(ProofContext &context) : context(context) {}
 
-  /// Adds the variable of the group with the next number. With `isCounted` it
-  /// matters how many iterations the loops have.
+  /// Adds the variable of a new group; groups come in the order of their
+  /// numbers. `isCounted` says whether the number of iterations matters.
   void add(bool isCounted);
   Expr get(int group) const { return variables[group].atom; }
   bool isCounted(int group) const { return variables[group].isCounted; }
-  /// Whether the numbers of the few iterations stay known.
+  /// Whether there are so few iterations that the value of the variable is
+  /// kept.
   bool isShort(int group) const { return variables[group].isShort; }
   void setShort(int group, bool isShort) { variables[group].isShort = isShort; }
   /// Whether conditions divide the variable.
@@ -40,21 +41,24 @@ public:
     return variables[group].asked;
   }
 
-  /// Notes an open condition, and its parts, with all variables that it depends
-  /// on; returns whether that is new.
+  /// Adds an open condition and its parts to what is asked about each variable
+  /// that they depend on. Returns whether anything about them is new.
   bool note(Expr condition);
 
-  /// The variable begins with `first`, or takes a step.
+  /// Updates the remainder of the variable: it begins with `first`, or adds
+  /// `step`.
   void begin(Path &path, int group, Expr first) const;
   void step(Path &path, int group, Expr step) const;
 
-  /// `sum` without multiples of quotients whose remainders are known: 4 *
-  /// (i / 4) is i - 1 where i % 4 is 1.
+  /// Replaces multiples of quotients whose remainders are known: 4 * (i / 4)
+  /// becomes i - 1 where i % 4 is 1.
   Expr divideEvenly(const Path &path, Expr sum);
-  /// The one value from outside of loops, with its sign, in a sum with induction
-  /// variables, if its remainder gives that of the sum; 0 for other sums.
+  /// If `sum` is +-x plus induction variables with known remainders, and x is
+  /// defined outside of loops, returns +-x: `x mod m` then gives `sum mod m`.
+  /// Otherwise returns 0.
   Expr getOutside(const Path &path, Expr sum) const;
-  /// The value of a sum of variables whose iterations have known numbers.
+  /// The value of a sum of variables for which `isShort` holds; nullopt for
+  /// other sums.
   std::optional<int64_t> getExact(const Path &path, Expr sum) const;
 
 private:

@@ -30,11 +30,13 @@ public:
         inductions(inductions), carried(carried), peeling(peeling),
         matching(context, values, conditions, peeling) {}
 
-  /// Takes a task to the next iteration of a loop, or into a loop, in which no
-  /// other task takes part.
+  /// Takes a task into a loop in which no other task takes part, or to the next
+  /// iteration of one. Several iterations of a loop that make one of its group
+  /// are also of its task alone.
   Progress advanceAlone(Path &path, unsigned task);
-  /// The same for the first group whose tasks all stand at the end of an
-  /// iteration, or else before their loops.
+  /// The same for a group: the first one whose tasks all stand at the end of an
+  /// iteration. If there is none, the first one whose tasks all stand before
+  /// their loops.
   Progress advanceTogether(Path &path);
 
 private:

@@ -29,9 +29,9 @@ public:
       : context(context), values(values), conditions(conditions),
         peeling(peeling) {}
 
-  /// The loop before which a task stands, with the loops of all tasks at the
-  /// other ends of links in it, if they have equally many iterations. None if a
-  /// task is not there yet.
+  /// The group of the loop before which `task` stands: this loop, and the loops
+  /// of all tasks that use a link of it. None if their numbers of iterations
+  /// differ, or if a task has not come to its loop yet.
   std::optional<LoopGroup> find(const Path &path, unsigned task) const;
 
   /// Loops that run together for a part of their iterations.
@@ -45,10 +45,10 @@ public:
     llvm::SmallVector<Expr> ends;
     llvm::SmallVector<bool> haveRests;
   };
-  /// The same for loops with different numbers of iterations. One loop is used
-  /// up, or all but a few of its iterations, and the path implies that the
-  /// others have as many. A loop in which a task waits half as often as others
-  /// has two iterations for one of theirs.
+  /// The same for loops with different numbers of iterations. The group takes
+  /// all iterations of one loop, or all but a few, and the path implies that
+  /// the others have as many. A loop in which a task waits half as often as
+  /// others has two iterations for one of theirs.
   ///
   ///     role @math: for k = 0 to n / 2: wait, release, wait, release
   ///                 if n % 2: wait, release
@@ -62,8 +62,9 @@ public:
   /// comparable.
   Progress compareTrips(Path &path);
 
-  /// The loop of a group that all follow: the first one whose variable is
-  /// changed least by an iteration of the group.
+  /// The leader of a group, by whose variable those of the other loops are
+  /// expressed: the first loop whose variable an iteration of the group changes
+  /// least.
   unsigned getLeader(const Path &path, const LoopGroup &group) const;
   /// What an iteration of the group adds to the variable of its loop `i`.
   Expr getAdvance(const Path &path, const LoopGroup &group, unsigned i) const;

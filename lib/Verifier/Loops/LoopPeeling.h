@@ -33,8 +33,8 @@ public:
   llvm::SmallVector<Expr> getInits(const Path &path,
                                    mlir::Operation *loop) const;
 
-  /// The number of iterations that are left: below 1 if there is none. 0, no
-  /// expression, if the step is no positive constant.
+  /// The number of iterations that are left, which is below 1 if there is none.
+  /// No expression (0) unless the step is a positive constant.
   Expr getTrips(const Path &path, mlir::scf::ForOp loop) const;
 
   /// Whether signed comparisons with the bounds are right; an obstacle if not.

@@ -29,7 +29,8 @@ public:
   /// What writes to memory. Each kind ends in a way of its own.
   enum Writer : unsigned { Threads = 1, CpAsync = 2, Tma = 4 };
 
-  /// Writes from this number on share it, and are taken to overlap all.
+  /// The number that all further writes share, which are taken to overlap all
+  /// others.
   static constexpr unsigned kMax = 31;
 
   /// Adds a write by `op` of `task` and returns its number, which writes of the

@@ -47,9 +47,11 @@ public:
     Expr step;
     /// The distance of the first value of the variable from 0.
     int64_t start;
-    /// How far from a bound that conditions ask for distances count.
+    /// Distances from the bounds that conditions ask for are kept up to this
+    /// one.
     int64_t reach;
-    /// Whether the loop has few iterations, whose numbers stay known.
+    /// Whether the loop has so few iterations that the value of the variable is
+    /// kept.
     bool isShort;
     /// How many of the next iterations may ask for facts of this one.
     int64_t iterations = 0;

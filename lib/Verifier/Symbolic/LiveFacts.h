@@ -15,9 +15,9 @@
 
 namespace tilews::verifier {
 
-/// Tells facts that later conditions may depend on from others. Paths that
-/// differ in others only are one state: without this, paths through n loops
-/// with trip counts of their own are 2^n.
+/// Drops facts on which no later condition depends. Paths that differ only in
+/// dropped facts become one state: without this, n loops with trip counts of
+/// their own have 2^n paths.
 ///
 ///     for i < n ...     // 0 iterations, where n <= 0, or more, where n > 0
 ///     for j < m ...     // no task asks for n any more: one path goes on
@@ -25,8 +25,8 @@ class LiveFacts {
 public:
   explicit LiveFacts(ExpressionTable &table) : table(table) {}
 
-  /// Forgets facts that are about integer arguments alone, none of which
-  /// `live` expressions have, or facts that are kept.
+  /// Drops each fact about integer arguments alone, unless one of them is in a
+  /// `live` expression or in a fact that is kept.
   void keep(PathFacts &facts, llvm::ArrayRef<Expr> live);
 
 private:

@@ -36,10 +36,11 @@ public:
   std::optional<bool> decide(ExpressionTable &table, Expr condition) const;
   /// `condition` without the parts of conjunctions that the facts imply.
   Expr simplify(ExpressionTable &table, Expr condition) const;
-  /// A part of the undecided `condition` whose value it depends on: no negation,
-  /// and no conjunction, or with `joinsGuards` one of flags, such as elements of
-  /// memory. One path for all values where `mask[i] && other[i]` does not hold
-  /// is enough if nothing else asks for one of them.
+  /// A part of the undecided `condition` on which a path can fork. It is no
+  /// negation and, without `joinsGuards`, no conjunction. With it, it may be a
+  /// conjunction of flags, such as elements of memory: if nothing asks for
+  /// mask[i] alone, one path is enough for all values with `!(mask[i] &&
+  /// other[i])`.
   Expr findUndecided(ExpressionTable &table, Expr condition,
                      bool joinsGuards) const;
   /// The value of an undecided part that two facts imply together: n - 2 * s is

@@ -27,7 +27,7 @@ CHIPS = ("sm_80", "sm_90a", "gfx942")
 #: Timing policies of the simulator.
 POLICIES = ("earliest", "latest", "random")
 
-#: Passes that leave what is executed as it was.
+#: Passes that do not change what a kernel executes.
 ANNOTATIONS = (
     "tile-set-target",
     "tile-lower-persistent",
@@ -209,8 +209,8 @@ class _Steps:
                         return
                     found = self._find("pass", name, _errors(error))
                 else:
-                    turn = POLICIES[(self.program.seed + number) % len(POLICIES)]
-                    policies = POLICIES if each or number == last else (turn,)
+                    policy = POLICIES[(self.program.seed + number) % len(POLICIES)]
+                    policies = POLICIES if each or number == last else (policy,)
                     if each or name not in ANNOTATIONS:
                         found = self._simulate(policies, name)
             if found:

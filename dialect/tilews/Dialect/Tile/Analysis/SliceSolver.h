@@ -75,8 +75,8 @@ public:
     return evaluations;
   }
 
-  /// Returns the fact found so far about a value that the one that is being
-  /// evaluated is computed from.
+  /// Returns the current fact about `value`, from which the value under
+  /// evaluation is computed.
   FactT read(mlir::Value value) {
     if (auto it = known.find(value); it != known.end())
       return it->second;

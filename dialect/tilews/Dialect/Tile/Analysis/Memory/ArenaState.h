@@ -162,9 +162,9 @@ struct BarrierKind {
   bool join(BarrierKind other);
 };
 
-/// What threads may have done to memory that is not yet ordered before what the
-/// other threads do next. Every transfer function works on one access at a
-/// time, so that it distributes over joins.
+/// The accesses that threads may have made, and that no barrier orders before
+/// the next accesses of other threads yet. Each transfer function maps one
+/// access at a time, so it distributes over joins.
 ///
 /// ```mlir
 /// tile.store %x to %a[...]      // pending: writes bytes [0, 512)
