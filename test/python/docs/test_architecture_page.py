@@ -66,6 +66,17 @@ def test_modules_of_the_package_are_in_its_map():
     assert all((package / name).exists() for name in named)
 
 
+def test_folders_of_tests_are_those_of_the_package():
+    folders = {
+        path.parent.name
+        for path in (ROOT / "python/tilews").glob("*/__init__.py")
+        if not path.parent.name.startswith("_")
+    }
+    assert {"sim", "spin"} <= folders
+    for name in folders - {"dialects"}:
+        assert list((ROOT / "test/python" / name).glob("test_*.py")), name
+
+
 def test_folders_use_only_those_above_them():
     """The table lists the folders of lib/ from the ground floor up."""
     text = section("The folders of lib")
