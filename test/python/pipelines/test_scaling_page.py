@@ -31,5 +31,6 @@ def test_a_pass_without_an_exponent_is_found():
         make("cse", "loads", FLOOR / 2),
         make("cse", "copies", FLOOR * 2),
         make("canonicalize", "loads", FLOOR / 2),
+        make("tile-split-k", "functions", FLOOR * 2),
     ]
-    assert find_unmeasured(found) == ["canonicalize"]
+    assert find_unmeasured(found) == ["canonicalize", "tile-split-k"]
