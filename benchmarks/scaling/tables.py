@@ -17,6 +17,8 @@ FLOOR = 0.001
 MODULE_AXIS = "functions"
 #: Exponents above this need a reason.
 LIMIT = 1.3
+#: The reason of an exponent that has none in `REASONS`.
+UNKNOWN = "not known"
 #: Not passes.
 _REST = ("parse", "verify", "total")
 
@@ -87,6 +89,22 @@ REASONS: tuple[Reason, ...] = (
         ("tile-insert-barriers",),
         ("channels",),
         "the set of open accesses is copied at each branch; 9 us for each pair",
+    ),
+    Reason(
+        ("convert-nvvm-to-llvm", "tile-expand-affine"),
+        ("persistent",),
+        "not the work: instructions of these passes grow with 0.9 and 1.1 for sm_80",
+    ),
+    Reason(
+        ("convert-nvvm-to-llvm",),
+        ("channels",),
+        "not the work: instructions of the pass grow with 1.1 for sm_80",
+    ),
+    Reason(
+        ("reconcile-unrealized-casts", "tile-expand-control-flow"),
+        ("persistent",),
+        "not the pass, which has 4 and 7 million instructions at n = 32: upstream, a "
+        "run of a pass from Python checks the IR first",
     ),
     Reason(
         (),
@@ -177,7 +195,7 @@ def find_reason(series: Series) -> str:
             not reason.axes or series.axis in reason.axes
         ):
             return reason.text
-    return "not known"
+    return UNKNOWN
 
 
 def _worst(found: list[Series]) -> dict[tuple[str, str], Series]:
