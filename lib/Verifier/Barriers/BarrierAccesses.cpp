@@ -53,7 +53,7 @@ Outcome BarrierAccesses::access(State &state, unsigned task,
     if (outcome == Outcome::Done && access.writes)
       outcome = checkSharing(state, task, event, access.sharing, finding);
     if (outcome == Outcome::Done && access.isAtomic) {
-      outcome = update(state, task, event, places, finding);
+      outcome = update(state, task, event, access, places, finding);
     } else {
       if (outcome == Outcome::Done && access.reads) {
         allRead |= places;
@@ -236,9 +236,11 @@ Outcome BarrierAccesses::write(State &state, unsigned task,
 //===----------------------------------------------------------------------===//
 
 /// Atomic updates commute: they need no order among each other. To all other
-/// accesses they are writes.
+/// accesses they are writes. They leave the place to the task that filled it,
+/// whose next write is checked against them like against a part of its fill.
 Outcome BarrierAccesses::update(State &state, unsigned task,
-                                const BarrierEvent &event, PlaceSet places,
+                                const BarrierEvent &event,
+                                const PlaceAccess &access, PlaceSet places,
                                 Finding &finding) const {
   Operation *op = model.eventOps[event.number];
   std::string updates = model.taskNames[task] + " updates ";
@@ -264,6 +266,7 @@ Outcome BarrierAccesses::update(State &state, unsigned task,
   parts.knowledge.forget(state, parts.knowledge.getRows().getAtomics(task),
                          places, task);
   parts.history.addAtomics(state, task, places);
+  parts.fills.addWrite(state, access, places);
   parts.proxy.addWrite(state, ClockRows::OfThreads, places);
   return Outcome::Done;
 }

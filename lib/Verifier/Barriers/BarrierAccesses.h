@@ -47,7 +47,8 @@ private:
                      const BarrierEvent &event, const PlaceAccess &access,
                      PlaceSet places, Finding &finding) const;
   Outcome update(State &state, unsigned task, const BarrierEvent &event,
-                 PlaceSet places, Finding &finding) const;
+                 const PlaceAccess &access, PlaceSet places,
+                 Finding &finding) const;
   Outcome startLoad(State &state, unsigned task, const BarrierEvent &event,
                     const PlaceAccess &access, PlaceSet places,
                     BarrierSlot slot, Finding &finding) const;

@@ -7,7 +7,8 @@
 //
 // A word for each place has the writes of the present fill, and those of
 // earlier fills. A write leaves the word when the task's clock contains it, its
-// threads have synchronized, and a fence has made it visible. The difference
+// threads have synchronized, and a fence has made it visible. So does an atomic
+// update by any task, which does not begin a fill of its own. The difference
 // between the fills matters to writes that are fresh in a loop: they overlap
 // with themselves only if the loop starts again.
 //
@@ -70,7 +71,8 @@ FillState::Conflicts FillState::getConflicts(const State &state, unsigned task,
         conflicts.loads |= place;
       if (fill.isBy(write, FillParts::Threads | FillParts::CpAsync))
         conflicts.generic |= place;
-      if (fill.clash(access.write, write))
+      // Atomic updates by other threads are checked wherever they are.
+      if (!fill.isUpdate(write) && fill.clash(access.write, write))
         conflicts.threads |= place;
     }
   }
@@ -115,7 +117,8 @@ void FillState::settle(State &state) const {
       if (!clock.contains(ClockRows::OfLoads, place))
         open |= FillParts::Tma;
       for (unsigned write = 0; write < fill.size(); ++write)
-        if (fill.isByTask(write, task) && !fill.isBy(write, open))
+        if ((fill.isByTask(write, task) || fill.isUpdate(write)) &&
+            !fill.isBy(write, open))
           state[word] &=
               ~(int64_t(1) << write | int64_t(1) << (write + kFills));
     }

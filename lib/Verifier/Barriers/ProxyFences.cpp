@@ -33,8 +33,10 @@ void ProxyFences::fence(State &state, unsigned task) const {
     return;
   const ClockRows &rows = knowledge.getRows();
   VectorClock clock = knowledge.getTask(state, task);
-  // Accesses to neighbours count as reads.
-  PlaceSet known = ~PlaceSet(0);
+  // Accesses to neighbours count as reads, and atomic updates have rows of their
+  // own.
+  PlaceSet known =
+      ~knowledge.getOpenUpdates(state, task, model.fencedPlaces);
   for (unsigned reader = 0; reader < model.getNumTasks(); ++reader)
     known &= clock[rows.getReads(reader)] | ~model.overlaps.getNeighbours();
   for (unsigned writes : {ClockRows::OfThreads, ClockRows::OfCopies})

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Each offset of a region is read as factor * root + constant, where the root
-// is any SSA value. Two regions are disjoint if they are in one dimension:
+// is any SSA value. Numbers of narrow types wrap around, and are roots. Two regions are disjoint if they are in one dimension:
 //
 //   * the ranges over all values of the roots do not overlap. They are bounded
 //     where a root is the induction variable of a loop with constant bounds;
@@ -36,32 +36,61 @@ using namespace tilews::verifier;
 /// Numbers of this size do not overflow when a few of them are combined.
 static bool isSmall(int64_t number) { return llvm::isInt<31>(number); }
 
+/// Whether a number has a type in which it does not overflow: `index`, or an
+/// integer of 32 or 64 bits (docs/verifier.md, "What is not checked").
+static bool isWide(Value value) {
+  Type type = value.getType();
+  return type.isIndex() || type.isInteger(32) || type.isInteger(64);
+}
+
+/// One step from the root of `range` to the operand that it is computed from;
+/// nullopt if there is none.
+static std::optional<FillParts::Range> stepBack(FillParts::Range range) {
+  Operation *op = range.root.getDefiningOp();
+  if (!op || op->getNumOperands() == 0 || !isWide(range.root) ||
+      !isWide(op->getOperand(0)))
+    return std::nullopt;
+  unsigned root = 0;
+  int64_t factor = 1, constant = 0;
+  if (!isa<arith::IndexCastOp, arith::ExtSIOp>(op)) {
+    APInt left, right;
+    if (op->getNumOperands() != 2)
+      return std::nullopt;
+    bool isLeft = matchPattern(op->getOperand(0), m_ConstantInt(&left));
+    bool isRight = matchPattern(op->getOperand(1), m_ConstantInt(&right));
+    if (isLeft == isRight || (isLeft && !isa<arith::SubIOp>(op)))
+      return std::nullopt;
+    int64_t number = (isLeft ? left : right).getSExtValue();
+    if (!isSmall(number))
+      return std::nullopt;
+    root = isLeft ? 1 : 0;
+    if (isa<arith::MulIOp>(op))
+      factor = number;
+    else if (isa<arith::ShLIOp>(op) && number >= 0 && number < 31)
+      factor = int64_t(1) << number;
+    else if (isa<arith::AddIOp>(op))
+      constant = number;
+    else if (isa<arith::SubIOp>(op) && isLeft)
+      factor = -1, constant = number;
+    else if (isa<arith::SubIOp>(op))
+      constant = -number;
+    else
+      return std::nullopt;
+  }
+  range.root = op->getOperand(root);
+  range.constant += range.factor * constant;
+  range.factor *= factor;
+  if (!isSmall(range.factor) || !isSmall(range.constant))
+    return std::nullopt;
+  return range;
+}
+
 FillParts::Range FillParts::getRange(OpFoldResult offset, int64_t size) {
   if (std::optional<int64_t> constant = getConstantIntValue(offset))
     return {Value(), 0, *constant, size};
   Range range{cast<Value>(offset), 1, 0, size};
-  while (Operation *op = range.root.getDefiningOp()) {
-    Range next = range;
-    APInt number;
-    if (isa<arith::IndexCastOp, arith::ExtSIOp>(op)) {
-      next.root = op->getOperand(0);
-    } else if (op->getNumOperands() == 2 &&
-               matchPattern(op->getOperand(1), m_ConstantInt(&number)) &&
-               isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
-      int64_t value = number.getSExtValue();
-      next.root = op->getOperand(0);
-      if (isa<arith::MulIOp>(op))
-        next.factor *= value;
-      else
-        next.constant +=
-            next.factor * (isa<arith::SubIOp>(op) ? -value : value);
-      if (!isSmall(value) || !isSmall(next.factor) || !isSmall(next.constant))
-        break;
-    } else {
-      break;
-    }
-    range = next;
-  }
+  while (std::optional<Range> next = stepBack(range))
+    range = *next;
   return range;
 }
 
@@ -144,15 +173,16 @@ unsigned FillParts::add(Operation *op, unsigned task,
   Writer writer = hasInst(op, InstKind::Tma)       ? Tma
                   : hasInst(op, InstKind::CpAsync) ? CpAsync
                                                    : Threads;
-  PartWrite write{task, writer, /*isFresh=*/false, Type(), getRanges(access)};
+  PartWrite write{task,   writer, /*isFresh=*/false, access.atomic.has_value(),
+                  Type(), getRanges(access)};
   if (auto store = dyn_cast<StoreOp>(op))
     write.stored = store.getValue().getType();
   if (write.ranges)
     write.isFresh = isFresh(op, *write.ranges);
   // Kernels may fill all of a buffer in any number of loops.
   auto same = llvm::find_if(writes, [&](const PartWrite &other) {
-    return !write.isFresh && (writer != Threads || write.stored) &&
-           write == other;
+    bool isCounted = writer != Threads || write.stored || write.isUpdate;
+    return !write.isFresh && isCounted && write == other;
   });
   if (same != writes.end())
     return same - writes.begin();
@@ -164,7 +194,7 @@ unsigned FillParts::add(Operation *op, unsigned task,
   if (number == kMax) { // It stands for all further writes, too.
     write.ranges.reset();
     write.stored = Type();
-    write.isFresh = false;
+    write.isFresh = write.isUpdate = false;
   }
   writes.push_back(std::move(write));
   mixed |= writes.back().isFresh;

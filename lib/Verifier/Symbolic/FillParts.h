@@ -26,6 +26,17 @@ namespace tilews::verifier {
 /// write 2 in one run of its loop do not overlap each other: it is `isFresh`.
 class FillParts {
 public:
+  /// `factor * root + constant`, of `size` elements. The root is an SSA value.
+  struct Range {
+    mlir::Value root;
+    int64_t factor, constant, size;
+
+    bool operator==(const Range &other) const {
+      return root == other.root && factor == other.factor &&
+             constant == other.constant && size == other.size;
+    }
+  };
+
   /// What writes to memory. Each kind ends in a way of its own.
   enum Writer : unsigned { Threads = 1, CpAsync = 2, Tma = 4 };
 
@@ -52,6 +63,8 @@ public:
   bool isBy(unsigned write, unsigned writers) const {
     return writes[write].writers & writers;
   }
+  /// Whether it is an atomic update, which any task may make.
+  bool isUpdate(unsigned write) const { return writes[write].isUpdate; }
   bool isByTask(unsigned write, unsigned task) const {
     return writes[write].task == task || write == kMax;
   }
@@ -63,21 +76,11 @@ public:
   void print(llvm::raw_ostream &os) const;
 
 private:
-  /// `factor * root + constant`, of `size` elements. The root is an SSA value.
-  struct Range {
-    mlir::Value root;
-    int64_t factor, constant, size;
-
-    bool operator==(const Range &other) const {
-      return root == other.root && factor == other.factor &&
-             constant == other.constant && size == other.size;
-    }
-  };
   struct PartWrite {
     unsigned task;
     /// A set of `Writer`: one, but for the write that stands for several.
     unsigned writers;
-    bool isFresh;
+    bool isFresh, isUpdate;
     /// What distributes the elements to threads; null if unknown.
     mlir::Type stored;
     /// None if the bytes are not known.
@@ -85,8 +88,8 @@ private:
 
     bool operator==(const PartWrite &other) const {
       return task == other.task && writers == other.writers &&
-             isFresh == other.isFresh && stored == other.stored &&
-             ranges == other.ranges;
+             isFresh == other.isFresh && isUpdate == other.isUpdate &&
+             stored == other.stored && ranges == other.ranges;
     }
   };
 
