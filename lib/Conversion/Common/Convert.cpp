@@ -104,6 +104,22 @@ static LogicalResult checkChannels(gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+/// Fails at an atomic operation of another dialect: each thread would execute
+/// it, but the block makes one update. `tile.atomic_rmw` lets one thread do so.
+static LogicalResult checkAtomics(gpu::GPUFuncOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (!isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp,
+             LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("in a kernel would be executed by each thread; use "
+                    "tile.atomic_rmw or tile.atomic_cas (in Python: "
+                    "tl.atomic_add and the like), which the block executes "
+                    "once");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LoweringContext::LoweringContext(const TargetLowering &target,
                                  gpu::GPUFuncOp kernel)
     : target(target), block({0, getNumThreads(kernel), 0}),
@@ -232,6 +248,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   LoweringContext lowering(target, kernel);
   if (failed(checkRoles(kernel, target.info)) ||
       failed(checkFragments(kernel)) || failed(checkChannels(kernel)) ||
+      failed(checkAtomics(kernel)) ||
       failed(checkConstants(kernel, target.indexBitwidth)) ||
       failed(checkIndexBuffers(kernel, target.indexBitwidth)))
     return failure();

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Compares the bytes of each access with those of all places, of which there
-// are at most 62. A place has the bytes of the accesses to it. Accesses to
-// memory without places become accesses to neighbours: one for each task and
+// are at most 62. A place has the bytes of the accesses to it, also those of
+// several ranges. Accesses to memory without places become accesses to neighbours: one for each task and
 // set of places that they share bytes with. How neighbours are ordered among
 // each other is not checked here: they have no places if `areThreadsOrdered`.
 //
@@ -27,17 +27,40 @@ using namespace tilews::tile;
 using namespace tilews::verifier;
 
 namespace {
-/// A range of bytes of the arena; empty at first.
+/// A range of bytes of the arena.
 struct ByteRange {
-  int64_t begin = INT64_MAX, end = INT64_MIN;
+  int64_t begin, end;
 
-  void join(const ByteRange &other) {
-    begin = std::min(begin, other.begin);
-    end = std::max(end, other.end);
-  }
   bool overlaps(const ByteRange &other) const {
     return begin < other.end && other.begin < end;
   }
+  bool contains(const ByteRange &other) const {
+    return begin <= other.begin && other.end <= end;
+  }
+};
+
+/// The bytes of a place. A place may stand for several ranges, between which
+/// other buffers lie.
+class ByteRanges {
+public:
+  void add(const ByteRange &range) {
+    if (llvm::any_of(ranges, [&](const ByteRange &known) {
+          return known.contains(range);
+        }))
+      return;
+    llvm::erase_if(ranges, [&](const ByteRange &known) {
+      return range.contains(known);
+    });
+    ranges.push_back(range);
+  }
+  bool overlap(const ByteRange &other) const {
+    return llvm::any_of(ranges, [&](const ByteRange &range) {
+      return range.overlaps(other);
+    });
+  }
+
+private:
+  SmallVector<ByteRange, 1> ranges;
 };
 
 /// An access to planned memory.
@@ -100,18 +123,15 @@ static std::vector<PlannedAccess> findAccesses(gpu::GPUFuncOp kernel,
 
 SharedOverlaps::SharedOverlaps(gpu::GPUFuncOp kernel, SharedPlaces &places) {
   std::vector<PlannedAccess> accesses = findAccesses(kernel, places);
-  SmallVector<ByteRange> bytes(places.size());
-  auto join = [&](PlaceSet own, const ByteRange &range) {
-    for (auto [place, sum] : llvm::enumerate(bytes))
-      if (own >> place & 1)
-        sum.join(range);
-  };
+  SmallVector<ByteRanges> bytes(places.size());
   for (const PlannedAccess &access : accesses)
-    join(access.whole, access.bytes);
+    for (auto [place, ranges] : llvm::enumerate(bytes))
+      if (access.whole >> place & 1)
+        ranges.add(access.bytes);
   auto findSharing = [&](const PlannedAccess &access, PlaceSet except) {
     PlaceSet shared = 0;
-    for (auto [place, range] : llvm::enumerate(bytes))
-      if (range.overlaps(access.bytes))
+    for (auto [place, ranges] : llvm::enumerate(bytes))
+      if (ranges.overlap(access.bytes))
         shared |= PlaceSet(1) << place;
     return shared & ~except;
   };
@@ -132,7 +152,7 @@ SharedOverlaps::SharedOverlaps(gpu::GPUFuncOp kernel, SharedPlaces &places) {
     if (it->second >= SharedPlaces::kMax) // An obstacle: see BarrierModel.
       return;
     PlaceSet place = PlaceSet(1) << it->second;
-    bytes[it->second].join(access.bytes);
+    bytes[it->second].add(access.bytes);
     Neighbour &neighbour = neighbours[access.op];
     neighbour.place |= place;
     neighbour.sharing |= shared;

@@ -73,7 +73,9 @@ ATOMIC = """
     %c5 = arith.constant 5 : index
     %one = arith.constant 1 : i32
     %zero = arith.constant dense<0.0> : tensor<64xf16>
-    %old = memref.atomic_rmw addi %one, %N[%c0] : (i32, memref<1xi32>) -> i32
+    %ones = tensor.from_elements %one : tensor<i32>
+    %olds = tile.atomic_rmw <add> %ones to %N[0] : tensor<i32> to memref<1xi32> -> tensor<i32>
+    %old = tensor.extract %olds[] : tensor<i32>
     %first = arith.index_cast %old : i32 to index
     %S = tile.alloc_shared : memref<64xf16, #gpu.address_space<workgroup>>
     %r = scf.for %k = %c0 to %c5 step %c1 iter_args(%acc = %zero) -> tensor<64xf16> {
