@@ -25,8 +25,8 @@ class ControlFlow:
         draft.loops += 1
         draft.variables += 1
         variable = f"k{draft.variables}"
-        trips = draft.choose(0, 1, 2, 3, 3, 4, 5, 7)
-        if draft.loops == 1 and draft.chance(0.1):
+        trips = draft.scaled((0, 1, 2, 3, 3, 4, 5), (0, 1, 2, 3, 4, 5, 7))
+        if draft.loops == 1 and draft.chance(0.07):
             trips = draft.choose(13, 16, 30)
         bounds, runs = self.bounds(trips)
         stages = draft.choose("", 1, 2, 2, 3, 3, 4, 5)
@@ -94,7 +94,7 @@ class ControlFlow:
         """Statements of a loop or guard: some transactions, interleaved."""
         draft = self._draft
         busy = set(draft.busy)
-        count = draft.choose(1, 1, 2, 2, 3)
+        count = draft.scaled((1, 1, 1, 2, 2), (1, 1, 2, 2, 3))
         if draft.chance(0.5):
             units = [unit for _ in range(count) for unit in self.part(scope)]
             draft.busy = busy
@@ -116,9 +116,12 @@ class ControlFlow:
         """A transaction: statements that have to stay in order."""
         draft = self._draft
         deep = scope.depth >= 3
-        if not deep and draft.chance(0.25):
+        # Nested guards multiply the states of a proof.
+        often = 0.25 if draft.is_large or scope.depth < 2 else 0.1
+        if not deep and draft.chance(often):
             return [self.guarded(scope)]
-        if not deep and draft.loops < 4 and draft.chance(0.12):
+        most = 4 if draft.is_large else 3
+        if not deep and draft.loops < most and draft.chance(0.12):
             return [self.loop(scope)]
         kinds = [
             *[self._transactions.matmul] * 5,

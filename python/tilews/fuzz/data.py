@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -10,6 +11,7 @@ import numpy as np
 
 #: The dtype of each of the language's element types that kernels here use.
 DTYPES: dict[str, np.dtype] = {
+    "f64": np.dtype("float64"),
     "f32": np.dtype("float32"),
     "f16": np.dtype("float16"),
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -23,7 +25,10 @@ DTYPES: dict[str, np.dtype] = {
     "u4": np.dtype(ml_dtypes.uint4),
     "i8": np.dtype("int8"),
     "u8": np.dtype("uint8"),
+    "i16": np.dtype("int16"),
+    "u16": np.dtype("uint16"),
     "u32": np.dtype("uint32"),
+    "u64": np.dtype("uint64"),
     "i32": np.dtype("int32"),
     "i64": np.dtype("int64"),
     "index": np.dtype("int64"),
@@ -92,3 +97,13 @@ class Array:
             values = np.full(shape, self.fill == "ones")
         array = np.asarray(values).astype(np.float32).astype(DTYPES[self.dtype])
         return array[..., : self.shape[-1]]
+
+
+def copy_arguments(arguments: Sequence[Any]) -> list[Any]:
+    """Copies of what parameters make, with the same gaps between rows."""
+    return [_copy(each) if isinstance(each, np.ndarray) else each for each in arguments]
+
+
+def _copy(array: np.ndarray) -> np.ndarray:
+    whole = array if array.base is None else array.base
+    return whole.copy()[..., : array.shape[-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from .data import Array, Number
@@ -64,17 +65,23 @@ class Draft:
         self.exact = True
         self.variables = 0
         self.loops = 0
-        self.rows = self.choose(16, 16, 32, 32, 48, 64, 24)
-        self.columns = self.choose(8, 16, 16, 32, 40, 24, 64)
-        self.depth = self.choose(16, 16, 16, 32, 8, 24)
+        #: Most kernels are small: they are checked several times as fast.
+        self.is_large = self.chance(0.2)
+        self.rows = self.scaled((16, 16, 16, 32, 24), (16, 32, 32, 48, 64, 24))
+        self.columns = self.scaled((8, 16, 16, 32, 24), (8, 16, 32, 40, 24, 64))
+        self.depth = self.scaled((16, 16, 16, 32, 8), (16, 16, 32, 24))
         self.dtype = self.choose(*FLOATS, "i8")
         self.threads = self.choose(64, 128, 128, 256)
-        self.tiles = self.choose(1, 1, 2, 3, 5)
+        self.tiles = self.scaled((1, 1, 2, 2, 3), (1, 2, 3, 5))
 
     # --- Chance -----------------------------------------------------------------
 
     def choose(self, *options: Any) -> Any:
         return self.random.choice(options)
+
+    def scaled(self, small: Sequence[Any], large: Sequence[Any]) -> Any:
+        """One of the options of small kernels, or of those of large ones."""
+        return self.random.choice(large if self.is_large else small)
 
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability

@@ -77,7 +77,7 @@ class _Generator:
         draft = self._draft
         scope = Scope("0", 0, set())
         body: Lines = []
-        for _ in range(draft.choose(1, 1, 1, 2, 2, 3)):
+        for _ in range(draft.scaled((1, 1, 1, 2), (1, 1, 2, 2, 3))):
             if draft.chance(0.25):
                 body += self._transactions.prelude(scope)
             body += self._control_flow.loop(scope)

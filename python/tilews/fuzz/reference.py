@@ -10,37 +10,16 @@ from __future__ import annotations
 import builtins
 import contextlib
 import itertools
+import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..language import types
-from ..language.memory.packed import unpack_elements
+from . import reference_values
 from .data import DTYPES
 from .random_program import RandomProgram
-
-globals().update(DTYPES)
-#: The types of which two share a byte, by those of numpy.
-_NIBBLES = {dtype.numpy: dtype for dtype in (types.i4, types.u4, types.e2m1)}
-
-
-class NumpyTile(np.ndarray):
-    """A fragment."""
-
-    def to(self, dtype: np.dtype) -> NumpyTile:
-        values = np.asarray(self)
-        if dtype.kind in "iu" and values.dtype.kind not in "iub":
-            # A conversion of floating point to integers saturates.
-            limits = np.iinfo(dtype)
-            values = np.clip(values.astype(np.float64), limits.min, limits.max)
-        return values.astype(dtype).view(NumpyTile)
-
-    def bitcast(self, dtype: np.dtype) -> NumpyTile:
-        if dtype not in _NIBBLES:
-            return np.ascontiguousarray(self).view(dtype).view(NumpyTile)
-        codes = np.ascontiguousarray(self).view(np.uint8)
-        return unpack_elements(codes, _NIBBLES[dtype]).view(NumpyTile)
+from .reference_values import NumpyTile
 
 
 class NumpyRegion:
@@ -152,9 +131,8 @@ def range(*bounds: Any, num_stages: int | None = None) -> builtins.range:
 def run(program: RandomProgram, arguments: Sequence[Any]) -> None:
     """Runs a kernel over its grid and updates the arrays in place."""
     global _block, _blocks
-    import sys
-
-    function = program.function(sys.modules[__name__])
+    names = {**DTYPES, **vars(reference_values), **globals()}
+    function = program.function(types.SimpleNamespace(**names))
     _blocks = program.blocks
     values = [NumpyBuffer(a) if isinstance(a, np.ndarray) else a for a in arguments]
     with np.errstate(all="ignore"), contextlib.suppress(StopIteration):
@@ -211,50 +189,7 @@ def atomic_add(value: np.ndarray, dest: NumpyRegion) -> None:
     dest.write(dest.read(value.shape) + value)
 
 
-# --- Values -----------------------------------------------------------------------
-
-
-def full(shape: Sequence[int], value: Any, dtype: np.dtype) -> NumpyTile:
-    return np.full(shape, value, dtype).view(NumpyTile)
-
-
-def zeros(shape: Sequence[int], dtype: np.dtype) -> NumpyTile:
-    return full(shape, 0, dtype)
-
-
-def _reduce(function: Any, value: NumpyTile, axis: int | None) -> Any:
-    result = function(np.asarray(value), axis=axis).astype(value.dtype)
-    return result if axis is None else np.asarray(result).view(NumpyTile)
-
-
-def sum(value: NumpyTile, axis: int | None = None) -> Any:
-    return _reduce(lambda x, axis: np.sum(x, axis, np.float64), value, axis)
-
-
-def max(value: NumpyTile, axis: int | None = None) -> Any:
-    return _reduce(np.max, value, axis)
-
-
-def any(value: NumpyTile) -> bool:
-    return bool(np.any(value))
-
-
-def all(value: NumpyTile) -> bool:
-    return bool(np.all(value))
-
-
-maximum, minimum, exp2 = np.maximum, np.minimum, np.exp2
-
-
-def asm(
-    templates: Any,
-    inputs: NumpyTile,
-    dtype: np.dtype,
-    *,
-    pure: bool = True,
-    python: Any,
-) -> NumpyTile:
-    return python(inputs).to(dtype)
+# --- Matmuls ------------------------------------------------------------------
 
 
 def _matrix(value: NumpyBuffer | NumpyRegion | NumpyTile) -> np.ndarray:

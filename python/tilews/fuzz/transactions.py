@@ -6,6 +6,7 @@ from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
 from .producers import Producers
 from .random_guards import GuardMaker
+from .value_operations import ValueOperations
 
 
 class Transactions:
@@ -15,6 +16,7 @@ class Transactions:
         self._draft = draft
         self._producers = producers
         self._guards = guards
+        self._values = ValueOperations(draft)
 
     def prelude(self, scope: Scope) -> Lines:
         """A tile that is filled before a loop."""
@@ -104,8 +106,10 @@ class Transactions:
         rows, columns = buffer.shape
         kind = draft.choose(
             "add", "add", "sum", "column", "store", "log", "atomic", "part", "view",
-            "branch", "max", "bits", "asm",
+            "branch", "max", "bits", "asm", *["chain"] * 8,
         )  # fmt: skip
+        if kind == "chain":
+            return self.chain(load, buffer.shape)
         if kind == "sum":
             acc = draft.accumulator((rows,))
             return [f"{acc} = {acc} + tl.sum({load}, axis=1)"]
@@ -140,6 +144,12 @@ class Transactions:
         if kind == "branch":
             return [f"if tl.sum({load}) > 0.0:", *indent([update])]
         return [update]
+
+    def chain(self, load: str, shape: tuple[int, ...]) -> Lines:
+        """Adds up what a chain of operations makes of a fragment."""
+        lines, value, shape = self._values.chain(load, shape)
+        acc = self._draft.accumulator(shape)
+        return [*lines, f"{acc} = {self.clamp(f'{acc} + {value}', 512)}"]
 
     def bits(self, buffer: Shared) -> Lines:
         """Reads the bits of elements as elements of another width."""

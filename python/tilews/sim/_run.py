@@ -179,11 +179,14 @@ def find_kernel(module_or_func: Any, name: str | None) -> ir.Operation:
     kernels: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "gpu.func" and "gpu.kernel" in op.attributes:
+        if op.name != "gpu.func":
+            return ir.WalkResult.ADVANCE
+        if "gpu.kernel" in op.attributes:
             kernels.append(op.operation)
-        return ir.WalkResult.ADVANCE
+        return ir.WalkResult.SKIP
 
-    root.walk(visit)
+    # Kernels come before what is in them.
+    root.walk(visit, ir.WalkOrder.PRE_ORDER)
     names = [ir.StringAttr(kernel.attributes["sym_name"]).value for kernel in kernels]
     found = [
         k for k, n in zip(kernels, names, strict=True) if name is None or n == name

@@ -3,6 +3,7 @@ see docs/fuzzing.md."""
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 
@@ -28,8 +29,8 @@ OPTIONS = Options(reference_every=5, emit_every=32, rotates=True)
 
 #: Seeds of kernels that the verifier can neither prove nor refute, and what it says.
 UNVERIFIED = {
-    123: "the proof was given up after 60 million steps",
-    364: "the kernel's barriers have more than 62 slots in all",
+    18: "slot 1 in phase 1 is waited for before it was committed",
+    87: "slot 0 in phase 1 is acquired before its contents were released",
 }
 
 
@@ -75,20 +76,30 @@ def test_kernels_have_what_schedules_get_wrong():
         "num_stages=5", "tl.persistent", "while ", "else:", "tl.any(", "tl.view(",
         "atomic_add", "transpose_lhs", "exp2", "layout=", "tl.e4m3", "i64", "mask=",
         "+ size", "- 3\n", ".bitcast(tl.e2m1)", "tl.u8", "tl.u32", "tl.e3m2",
+        "tl.argmin(", "tl.sort(", "tl.argsort(", "tl.topk(", "lambda a1, b1, a2, b2",
+        "exclusive=True", "reverse=True", "tl.cat(", "tl.stack(", "tl.split(",
+        "tl.permute(", "tl.flip(", "tl.fma(", "tl.clz(", "tl.byte_perm(", "tl.mulhi(",
+        "tl.udiv(", "tl.rand(", "tl.philox(", "tl.f64", "tl.u64", " // 3", " % 5",
     ):  # fmt: skip
         assert feature in text, feature
 
 
 def find_pipelined_seed() -> int:
-    """The seed of a kernel with a channel, for a chip whose schedules have no roles."""
-    for seed in range(100):
+    """The seed of a kernel with a channel, for a chip whose schedules have no roles.
+
+    One of its loops has a constant number of iterations.
+    """
+    for seed in range(300):
+        loop = re.search(r"\n    for .*tl.range\(\d, [4-9], num", generate(seed).source)
+        if not loop:
+            continue
         module = checking.with_target(generate(seed).kernel().build(), "sm_80")
         for step in tile_passes("sm_80"):
             passes.run(module, step)
         text = str(module)
         if "pending = 1" in text and "tile.gemm" in text:
             return seed
-    raise AssertionError("no kernel of a hundred is pipelined")
+    raise AssertionError("no kernel of three hundred is pipelined")
 
 
 @pytest.mark.unverified
