@@ -126,6 +126,7 @@ class ControlFlow:
         kinds = [
             *[self._transactions.matmul] * 5,
             *[self._transactions.read] * 4,
+            self._transactions.batched,
             self._transactions.softmax,
             self._transactions.recurrence,
             self._transactions.late,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,8 +57,8 @@ class Array:
 
     Attributes:
         fill: ``small`` for integers from -3 to 3 (from 0 without sign), ``zeros``,
-            ``ones``, ``random`` for 0 and 1, or ``below N`` for integers from 0 to
-            N - 1.
+            ``ones``, ``random`` for 0 and 1, ``below N`` for integers from 0 to
+            N - 1, or ``order N`` for the first N integers in random orders.
         divisor: of the innermost extent, as the annotation says.
         is_static: whether the annotation has the extents.
         gap: elements between two rows.
@@ -93,6 +94,11 @@ class Array:
             values = random.integers(0, 2, shape)
         elif self.fill.startswith("below"):
             values = random.integers(0, int(self.fill.split()[1]), shape)
+        elif self.fill.startswith("order"):
+            whole = np.arange(int(self.fill.split()[1]))
+            count = -(-math.prod(shape) // len(whole))
+            orders = [random.permutation(whole) for _ in range(count)]
+            values = np.concatenate(orders)[: math.prod(shape)].reshape(shape)
         else:
             values = np.full(shape, self.fill == "ones")
         array = np.asarray(values).astype(np.float32).astype(DTYPES[self.dtype])

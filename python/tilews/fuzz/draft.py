@@ -103,7 +103,8 @@ class Draft:
         fits = [
             p.name
             for p in self.parameters
-            if isinstance(p, Array) and p.dtype == dtype and p.fill == "small"
+            if isinstance(p, Array)
+            and (p.dtype, p.fill, len(p.shape)) == (dtype, "small", 2)
         ]
         if fits and self.chance(0.4):
             return self.choose(*fits)

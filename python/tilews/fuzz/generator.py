@@ -7,6 +7,8 @@ are exact and do not depend on the order of sums.
 
 from __future__ import annotations
 
+import math
+
 from .control_flow import ControlFlow
 from .draft import Draft, Lines, Scope, indent
 from .producers import Producers
@@ -18,6 +20,14 @@ from .transactions import Transactions
 def generate(seed: int) -> RandomProgram:
     """The kernel of a seed."""
     return _Generator(seed).program()
+
+
+def _number(places: list[str], extents: list[int]) -> str:
+    """The number of a tile, from its coordinates; the first one counts fastest."""
+    text = places[-1]
+    for place, extent in reversed(list(zip(places[:-1], extents[:-1], strict=True))):
+        text = f"({text}) * {extent} + {place}"
+    return text
 
 
 class _Generator:
@@ -32,36 +42,35 @@ class _Generator:
     def program(self) -> RandomProgram:
         draft = self._draft
         is_persistent = draft.chance(0.35)
-        tile_counts = (draft.tiles, draft.choose(1, 2)) if draft.chance(0.3) else None
-        blocks = draft.tiles
-        if tile_counts:
-            blocks = tile_counts[0] * tile_counts[1]
-            draft.tiles = blocks
+        extents = [draft.tiles]
+        most = 3 if is_persistent else 4
+        while len(extents) < most and draft.chance(0.3):
+            extents.append(draft.choose(1, 2))
+        blocks = draft.tiles = math.prod(extents)
         body = self.tile_body()
         lines: Lines = []
+        places = ["x", "y", "z", "w"][: len(extents)]
+        names = "t" if len(extents) == 1 else ", ".join(places)
+        counts = ", ".join(map(str, extents))
+        number = [] if len(extents) == 1 else [f"t = {_number(places, extents)}"]
         if is_persistent:
             blocks = draft.choose(1, 2, 2, 3)
             lines.append(f"tl.grid({blocks})")
-        elif tile_counts:
-            lines.append(f"x, y = tl.grid({tile_counts[0]}, {tile_counts[1]})")
-            lines.append(f"t = y * {tile_counts[0]} + x")
         else:
-            lines.append(f"t = tl.grid({blocks})")
+            lines.append(f"{names} = tl.grid({counts})")
+            lines += number
         lines += [
             f"{buffer.name} = tl.alloc_shared({buffer.shape}, "
             f"tl.{buffer.dtype}{options})"
             for buffer, options in draft.buffers.items()
         ]
-        if is_persistent and tile_counts:
-            head = f"for x, y in tl.persistent({tile_counts[0]}, {tile_counts[1]}):"
-            body = [f"t = y * {tile_counts[0]} + x", *body]
-            lines += [head, *indent(body)]
-        elif is_persistent:
-            lines += [f"for t in tl.persistent({draft.tiles}):", *indent(body)]
+        if is_persistent:
+            head = f"for {names} in tl.persistent({counts}):"
+            lines += [head, *indent([*number, *body])]
         else:
             lines += body
-        names = ", ".join(f"\n    {p.annotation()}" for p in draft.parameters)
-        head = f"def kernel_{draft.seed}({names},\n):"
+        parameters = ", ".join(f"\n    {p.annotation()}" for p in draft.parameters)
+        head = f"def kernel_{draft.seed}({parameters},\n):"
         source = "\n".join([head, *indent(lines)]) + "\n"
         return RandomProgram(
             draft.seed,

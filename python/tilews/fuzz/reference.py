@@ -11,7 +11,7 @@ import builtins
 import contextlib
 import itertools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,17 @@ class NumpyRegion:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """Sizes, if there are any; indices between slices count as one."""
+        """Sizes, if there are any; a single place has no dimension."""
         if builtins.all(size is None for size in self.sizes):
             return None
-        return tuple(1 if size is None else size for size in self.sizes)
+        return tuple(size for size in self.sizes if size is not None)
+
+    def _full(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """A shape with extents of one for the single places that it leaves out."""
+        if len(shape) == len(self.starts):
+            return tuple(shape)
+        left = iter(shape)
+        return tuple(1 if size is None else next(left) for size in self.sizes)
 
     def _places(self, shape: Sequence[int]) -> tuple[tuple[Any, ...], np.ndarray]:
         """Indices of a tile's elements, and which of them exist."""
@@ -73,14 +80,18 @@ class NumpyRegion:
         return tuple(places), inside
 
     def read(self, shape: Sequence[int]) -> np.ndarray:
-        places, inside = self._places(shape)
+        places, inside = self._places(self._full(shape))
         if not self.array.size:
             return np.zeros(shape, self.array.dtype)
-        return np.where(inside, self.array[places], self.array.dtype.type(0))
+        values = np.where(inside, self.array[places], self.array.dtype.type(0))
+        return values.reshape(shape)
 
-    def write(self, values: np.ndarray) -> None:
-        places, inside = self._places(values.shape)
-        full = np.broadcast_arrays(*places, values)
+    def write(self, values: np.ndarray, mask: Any = True) -> None:
+        values = np.asarray(values)
+        shape = self._full(values.shape)
+        places, inside = self._places(shape)
+        inside = inside & np.broadcast_to(mask, values.shape).reshape(shape)
+        full = np.broadcast_arrays(*places, values.reshape(shape))
         self.array[tuple(each[inside] for each in full[:-1])] = full[-1][inside]
 
 
@@ -175,18 +186,65 @@ def load(
     return np.where(mask, values, values.dtype.type(0)).view(NumpyTile)
 
 
-def store(value: Any, dest: NumpyBuffer | NumpyRegion) -> None:
+def store(value: Any, dest: NumpyBuffer | NumpyRegion, *, mask: Any = True) -> None:
     dest = _region(dest)
     if not np.shape(value):
         if dest.shape is None:
             dest.array[tuple(dest.starts)] = value
             return
         value = np.full(dest.shape, value)
-    dest.write(np.asarray(value).astype(dest.array.dtype))
+    dest.write(np.asarray(value).astype(dest.array.dtype), mask)
 
 
-def atomic_add(value: np.ndarray, dest: NumpyRegion) -> None:
-    dest.write(dest.read(value.shape) + value)
+def _update(
+    function: Callable[[Any, Any], Any], value: Any, dest: NumpyRegion, mask: Any = True
+) -> Any:
+    """Replaces elements one by one, and returns the old ones."""
+    if dest.shape is None and not np.shape(value):
+        place = tuple(dest.starts)
+        old = dest.array[place]
+        dest.array[place] = function(old, dest.array.dtype.type(value))
+        return old
+    shape = dest.shape or np.shape(value)
+    full = dest._full(shape)
+    places, inside = dest._places(full)
+    values = np.broadcast_to(value, shape).reshape(full)
+    inside = inside & np.broadcast_to(mask, shape).reshape(full)
+    places = np.broadcast_arrays(*places)
+    found = np.zeros(full, dest.array.dtype)
+    for place in zip(*np.nonzero(inside), strict=True):
+        at = tuple(each[place] for each in places)
+        found[place] = dest.array[at]
+        dest.array[at] = function(found[place], values[place])
+    return found.reshape(shape).view(NumpyTile)
+
+
+def atomic_add(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(np.add, value, dest, mask)
+
+
+def atomic_max(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(np.maximum, value, dest, mask)
+
+
+def atomic_min(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(np.minimum, value, dest, mask)
+
+
+def atomic_or(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(np.bitwise_or, value, dest, mask)
+
+
+def atomic_xor(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(np.bitwise_xor, value, dest, mask)
+
+
+def atomic_exchange(value: Any, dest: NumpyRegion, *, mask: Any = True) -> Any:
+    return _update(lambda old, new: new, value, dest, mask)
+
+
+def atomic_cas(expected: Any, value: Any, dest: NumpyRegion) -> Any:
+    return _update(lambda old, new: new if old == expected else old, value, dest)
 
 
 # --- Matmuls ------------------------------------------------------------------
@@ -198,6 +256,15 @@ def _matrix(value: NumpyBuffer | NumpyRegion | NumpyTile) -> np.ndarray:
     return np.asarray(value.array if isinstance(value, NumpyBuffer) else value)
 
 
+def _scaled(matrix: np.ndarray, scales: np.ndarray | None) -> np.ndarray:
+    """A matrix whose blocks are multiplied by their scales."""
+    if scales is None:
+        return matrix
+    for axis in (0, 1):
+        scales = np.repeat(scales, matrix.shape[axis] // scales.shape[axis], axis)
+    return matrix * np.asarray(scales).astype(np.float64)
+
+
 def gemm(
     lhs: NumpyBuffer | NumpyRegion | NumpyTile,
     rhs: NumpyBuffer | NumpyRegion | NumpyTile,
@@ -206,8 +273,12 @@ def gemm(
     transpose_lhs: bool = False,
     transpose_rhs: bool = False,
     clear: bool = False,
+    lhs_scale: np.ndarray | None = None,
+    rhs_scale: np.ndarray | None = None,
 ) -> NumpyTile:
     a, b = (_matrix(x).astype(np.float64) for x in (lhs, rhs))
-    product = (a.T if transpose_lhs else a) @ (b.T if transpose_rhs else b)
+    a, b = _scaled(a, lhs_scale), _scaled(b, rhs_scale)
+    a = np.swapaxes(a, -1, -2) if transpose_lhs else a
+    product = a @ (np.swapaxes(b, -1, -2) if transpose_rhs else b)
     start = 0 if clear else np.asarray(acc).astype(np.float64)
     return (start + product).astype(acc.dtype).view(NumpyTile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .data import DTYPES
 from .draft import LONGEST, Draft, Lines, Scope, Shared, indent
+from .memory_operations import MemoryOperations
 from .producers import Producers
 from .random_guards import GuardMaker
 from .value_operations import ValueOperations
@@ -17,6 +18,7 @@ class Transactions:
         self._producers = producers
         self._guards = guards
         self._values = ValueOperations(draft)
+        self._memory = MemoryOperations(draft)
 
     def prelude(self, scope: Scope) -> Lines:
         """A tile that is filled before a loop."""
@@ -65,9 +67,49 @@ class Transactions:
             zeros = f"tl.zeros(({draft.rows}, {draft.columns}), tl.{dtype})"
             matmul = f"tl.gemm({lhs}, {rhs}, {zeros}{options})"
             value = self.clamp(f"{acc} - {matmul}", 4096, dtype)
+        elif dtype == "f32" and draft.depth % 16 == 0 and draft.chance(0.15):
+            scales = self.scales(left, right, scope)
+            value = f"tl.gemm({lhs}, {rhs}, {acc}{options}{scales})"
+            value = self.clamp(value, 4096)
         else:
             value = f"tl.gemm({lhs}, {rhs}, {acc}{options})"
         return [*units, [f"{acc} = {value}"]]
+
+    def scales(self, left: bool, right: bool, scope: Scope) -> str:
+        """Options of a matmul with a factor for each block of an operand."""
+        draft = self._draft
+        options = ""
+        parts = draft.choose(1, 2) if draft.depth % 32 == 0 else 1
+        for name, extent, is_last in (
+            ("lhs_scale", draft.rows, not left),
+            ("rhs_scale", draft.columns, right),
+        ):
+            if draft.chance(0.3):
+                continue
+            blocks = draft.choose(extent, extent // 8)
+            shape = (blocks, parts) if is_last else (parts, blocks)
+            table = draft.add_array("f32", (shape[0] * LONGEST, shape[1]))
+            place = f"{table}[{scope.variable} * {shape[0]}, 0]"
+            options += f", {name}=tl.load({place}, {shape})"
+        return options
+
+    def batched(self, scope: Scope) -> list[Lines]:
+        """A batched matmul of operands in shared memory."""
+        draft = self._draft
+        units: list[Lines] = []
+        names = []
+        for rows, columns in (draft.rows, draft.depth), (draft.depth, draft.columns):
+            buffer = draft.shared((2, rows, columns), draft.dtype)
+            array = draft.add_array(
+                draft.dtype, (2, rows * 3, columns * 3), divisor=draft.choose(1, 8)
+            )
+            row = self._producers.offset(rows, scope, is_row=True)
+            column = self._producers.offset(columns, scope, is_row=False)
+            units.append([f"tl.copy({array}[0, {row}, {column}], {buffer.name})"])
+            names.append(buffer.name)
+        dtype = "i32" if draft.dtype == "i8" else "f32"
+        acc = draft.accumulator((2, draft.rows, draft.columns), dtype)
+        return [*units, [f"{acc} = tl.gemm({names[0]}, {names[1]}, {acc})"]]
 
     def halves(self, operand: str, is_last: bool) -> list[str]:
         """The halves of an operand along the dimension that is summed, which is the
@@ -106,8 +148,10 @@ class Transactions:
         rows, columns = buffer.shape
         kind = draft.choose(
             "add", "add", "sum", "column", "store", "log", "atomic", "part", "view",
-            "branch", "max", "bits", "asm", *["chain"] * 8,
+            "branch", "max", "bits", "asm", *["chain"] * 8, *["memory"] * 4,
         )  # fmt: skip
+        if kind == "memory":
+            return self._memory.use(load, buffer.shape, scope)
         if kind == "chain":
             return self.chain(load, buffer.shape)
         if kind == "sum":

@@ -1,0 +1,156 @@
+"""Stores and atomic updates of random kernels, in all their forms."""
+
+from __future__ import annotations
+
+from .draft import LONGEST, Draft, Lines, Scope
+
+#: Updates whose results do not depend on their order.
+_UPDATES = ("add", "add", "max", "min", "or", "xor")
+
+
+class MemoryOperations:
+    """Generates statements that write a fragment to global memory."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+    def use(self, load: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """Statements that write a fragment of f32, and may use what was there."""
+        draft = self._draft
+        x = self._name("w")
+        write = draft.choose(
+            self._scatter, self._masked, self._ragged, self._atomic_scatter,
+            self._update, self._update, self._exchange, self._count,
+        )  # fmt: skip
+        return [f"{x} = {load}", *write(x, shape, scope)]
+
+    def _name(self, letter: str) -> str:
+        self._draft.variables += 1
+        return f"{letter}{self._draft.variables}"
+
+    def _indices(self, rows: int, scope: Scope, fill: str) -> tuple[str, str]:
+        """A statement that loads an index for each row, and its name."""
+        ids = self._name("ids")
+        table = self._draft.add_array("i32", (rows * LONGEST,), fill=fill)
+        place = f"{table}[{scope.variable} * {rows}]"
+        # Some are negative.
+        return f"{ids} = tl.load({place}, ({rows},)) - 2", ids
+
+    def _private(self, dtype: str, rows: int, columns: int) -> str:
+        """An array with a matrix for each tile."""
+        shape = (self._draft.tiles, rows, columns)
+        return self._draft.add_array(dtype, shape, fill="zeros")
+
+    def _mask(self, x: str, shape: tuple[int, ...], scope: Scope) -> tuple[Lines, str]:
+        """A mask of a fragment's elements, rows or columns."""
+        draft = self._draft
+        rows, columns = shape
+        kind = draft.choose("element", "row", "column", "both")
+        if kind == "element":
+            return [], f"{x} > {draft.choose('-1.0', '0.0', '9.0')}"
+        if kind == "column":
+            return [], f"(tl.arange({columns}) < {scope.variable} * 4)[None, :]"
+        line, ids = self._indices(rows, scope, "below 9")
+        mask = f"({ids} > 0)[:, None]"
+        if kind == "both":
+            mask = f"{mask} & (tl.arange({columns}) % 3 != 1)[None, :]"
+        return [line], mask
+
+    def _scatter(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """A store of rows at indices, which all differ."""
+        rows, columns = shape
+        line, ids = self._indices(rows, scope, f"order {rows}")
+        result = self._private("f32", rows, columns)
+        return [line, f"tl.store({x}, {result}[t, {ids}, 0:{columns}])"]
+
+    def _masked(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """A store under a mask."""
+        rows, _ = shape
+        lines, mask = self._mask(x, shape, scope)
+        result = self._draft.result_array("f32", shape)
+        return [*lines, f"tl.store({x}, {result}[t * {rows}, 0], mask={mask})"]
+
+    def _ragged(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """A store of some of the rows."""
+        rows, columns = shape
+        size = self._name("size")
+        table = self._draft.add_array("i32", (LONGEST,), fill=f"below {rows + 2}")
+        result = self._draft.result_array("f32", shape)
+        part = f"t * {rows}:t * {rows} + {size}, 0:{columns}"
+        return [
+            f"{size} = tl.load({table}[{scope.variable}]) - 1",
+            f"tl.store({x}, {result}[{part}])",
+        ]
+
+    def _atomic_scatter(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """An update of rows at indices, of which some are the same."""
+        draft = self._draft
+        rows, columns = shape
+        line, ids = self._indices(rows, scope, f"below {rows}")
+        update = draft.choose(*_UPDATES)
+        dtype = "f32" if update == "add" and draft.chance(0.5) else "i32"
+        result = self._private(dtype, rows, columns)
+        lines = [line]
+        mask = ""
+        if draft.chance(0.3):
+            more, mask = self._mask(x, shape, scope)
+            lines += more
+            mask = f", mask={mask}"
+        value = x if dtype == "f32" else f"{x}.to(tl.i32)"
+        place = f"{result}[t, {ids}, 0:{columns}]"
+        return [*lines, f"tl.atomic_{update}({value}, {place}{mask})"]
+
+    def _update(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """An update of a tile, whose old values are used."""
+        draft = self._draft
+        rows, columns = shape
+        update = draft.choose(*_UPDATES)
+        dtype = draft.choose("f32", "i32", "i64") if update == "add" else "i32"
+        result = draft.result_array(dtype, shape)
+        lines: Lines = []
+        mask = ""
+        if draft.chance(0.3):
+            lines, mask = self._mask(x, shape, scope)
+            mask = f", mask={mask}"
+        value = x if dtype == "f32" else f"{x}.to(tl.{dtype})"
+        place = f"{result}[t * {rows}:t * {rows} + {rows}, 0:{columns}]"
+        call = f"tl.atomic_{update}({value}, {place}{mask})"
+        return [*lines, *self._add_old(call, dtype, shape)]
+
+    def _exchange(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """An exchange of a tile, or of those elements that are zero."""
+        draft = self._draft
+        rows, columns = shape
+        dtype = draft.choose("i32", "i64", "f32")
+        result = draft.result_array(dtype, shape)
+        value = x if dtype == "f32" else f"{x}.to(tl.{dtype})"
+        place = f"{result}[t * {rows}:t * {rows} + {rows}, 0:{columns}]"
+        if dtype != "f32" and draft.chance(0.5):
+            call = f"tl.atomic_cas(0, {value} + 1, {place})"
+        else:
+            call = f"tl.atomic_exchange({value}, {place})"
+        return self._add_old(call, dtype, shape)
+
+    def _add_old(self, call: str, dtype: str, shape: tuple[int, ...]) -> Lines:
+        """An update, whose old values are added up."""
+        old = self._name("old")
+        acc = self._draft.accumulator(shape)
+        value = old if dtype == "f32" else f"{old}.to(tl.f32)"
+        return [
+            f"{old} = {call}",
+            f"{acc} = tl.clamp({acc} + {value}, -512.0, 512.0)",
+        ]
+
+    def _count(self, x: str, shape: tuple[int, ...], scope: Scope) -> Lines:
+        """An update of a single element."""
+        draft = self._draft
+        old = self._name("old")
+        counts = draft.add_array("i32", (draft.tiles,), fill="zeros")
+        log = draft.add_array("i32", (draft.tiles, LONGEST), fill="zeros")
+        whole = f"{x}.to(tl.i32)"
+        value = draft.choose("1", f"tl.sum({whole})", f"tl.max({whole})")
+        update = draft.choose("add", "max", "exchange")
+        return [
+            f"{old} = tl.atomic_{update}({value}, {counts}[t])",
+            f"{log}[t, {scope.variable}] = {old}",
+        ]
