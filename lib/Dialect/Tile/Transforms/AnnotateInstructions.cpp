@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tilews/Dialect/Tile/Analysis/Divisibility.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/RowCopies.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/TmaCopy.h"
 #include "tilews/Dialect/Tile/IR/SharedOperands.h"
@@ -59,6 +60,8 @@ struct InstructionChoice {
 struct KernelForm {
   bool hasRoles;
   bool hasPipeline;
+  /// The loops with a remark about their copies.
+  llvm::SmallPtrSet<Operation *, 4> remarked = {};
 };
 } // namespace
 
@@ -175,6 +178,29 @@ static void explain(Operation *op, const InstructionChoice &choice,
                        << ", not " << stringifyInstKind(kind) << ": " << reason;
 }
 
+/// Emits a remark if the copies of a loop would use more threads as one copy.
+/// Returns whether they would.
+static bool explainRows(CopyOp copy, Divisibility &divisibility) {
+  std::optional<RowCopy> rows = findRowCopy(copy, divisibility);
+  if (!rows)
+    return false;
+  InFlightDiagnostic diag = rows->loop.emitRemark();
+  diag << "tile-inst-0004: each iteration copies " << rows->elements
+       << " elements with " << rows->busyThreads << " of "
+       << getNumThreads(copy) << " threads; ";
+  if (rows->indexedDims.empty())
+    diag << "copy the region of all iterations at once: tl.copy(A[i:i + 64, :],"
+            " S)";
+  else
+    diag << "copy all rows at once, with a fragment of their indices along "
+            "dimension "
+         << rows->indexedDims.front() << " of the source: tl.copy(A["
+         << (rows->indexedDims.front() == 0 ? "ids" : "..., ids")
+         << ", 0:64], S)";
+  diag.attachNote(copy.getLoc()) << "the copy";
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Copies in schedules
 //===----------------------------------------------------------------------===//
@@ -230,14 +256,17 @@ static void setInst(Operation *op, InstKind kind) {
 /// Sets `tile.inst` of `op`, or checks the one that is there.
 static LogicalResult annotate(InstructionOpInterface op,
                               const TargetInfo &target,
-                              Divisibility &divisibility,
-                              const KernelForm &form) {
+                              Divisibility &divisibility, KernelForm &form) {
   InstructionChoice choice = getChoice(op, target, divisibility);
   if (auto given = op->getAttrOfType<InstKindAttr>(TileDialect::kInst))
     return checkGiven(op, given.getValue(), choice, target);
   if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
     fitSchedule(copy, form, choice);
   explain(op, choice, target, form.hasPipeline);
+  if (auto copy = dyn_cast<CopyOp>(op.getOperation());
+      copy && !form.remarked.contains(copy->getParentOp()) &&
+      explainRows(copy, divisibility))
+    form.remarked.insert(copy->getParentOp());
   setInst(op, choice.candidates.front());
   ++(choice.candidates.front() == InstKind::Simt ? numSimt : numSpecial);
   LDBG() << op->getName() << " at " << op.getLoc() << ": "

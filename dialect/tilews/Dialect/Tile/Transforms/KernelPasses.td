@@ -227,8 +227,10 @@ def AnnotateInstructionsPass : Pass<"tile-annotate-instructions"> {
     that fill a channel may use TMA.
 
     Remarks give the reason why a better instruction was not chosen:
-    `tile-inst-0001` for matmuls, `tile-inst-0002` for copies. The pass runs on
-    any operation that contains kernels.
+    `tile-inst-0001` for matmuls, `tile-inst-0002` for copies. A loop whose copies
+    fill a shared buffer row by row, with few of the threads, gets the remark
+    `tile-inst-0004`: one copy can do that. The pass runs on any operation that
+    contains kernels.
 
     ```mlir
     %d = tile.gemm %a, %b, %c : ...

@@ -95,8 +95,11 @@ def InsertBarriersPass : Pass<"tile-insert-barriers"> {
     reads bytes that were written since the last barrier, or writes bytes that
     were read or written since then. The analysis follows loops and branches,
     and includes buffers that share bytes. Disjoint static regions of one buffer
-    do not conflict, and neither do atomic operations of the same kind. Barriers
-    that the others make redundant are removed. Global memory is analyzed by
+    do not conflict, and neither do atomic operations of the same kind. Regions
+    whose offset grows with a loop by at least their size do not conflict in
+    different iterations: a loop that fills a buffer row by row has one barrier
+    before it and one after it. Barriers that the others make redundant are
+    removed. Global memory is analyzed by
     whole buffers: a kernel that reads what it has written, or writes what it
     has read, gets a barrier in between. Arguments that `tile.may_alias`
     connects count as one buffer.

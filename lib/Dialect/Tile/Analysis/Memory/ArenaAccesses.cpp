@@ -10,7 +10,8 @@
 // that may be several allocations accesses the bytes of each. A region at
 // constant offsets accesses the bytes between its first and its last element,
 // rounded to the atoms that a swizzle permutes; other accesses touch the whole
-// buffer. At the end, accesses that wgmma or TMA may touch as well are marked:
+// buffer. A region whose offset grows with a loop by at least its size is to
+// other bytes in each iteration. At the end, accesses that wgmma or TMA may touch as well are marked:
 // only they ever need a proxy fence.
 //
 //===----------------------------------------------------------------------===//
@@ -18,6 +19,7 @@
 #include "tilews/Dialect/Tile/Analysis/Memory/ArenaAccesses.h"
 
 #include "tilews/Dialect/Tile/Analysis/Memory/ArgumentAliases.h"
+#include "tilews/Dialect/Tile/Analysis/Memory/IterationRegions.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/Scratch.h"
 #include "tilews/Dialect/Tile/Analysis/Memory/SlotAccesses.h"
 
@@ -98,6 +100,19 @@ static void setRegionBytes(MemRefType type, const TileRegion &region,
   int64_t atom = layout.getSwizzle().getAtomBytes();
   access.begin = llvm::alignDown(begin * bits / 8, atom);
   access.end = llvm::alignTo(llvm::divideCeil((last + 1) * bits, 8), atom);
+}
+
+/// Sets the loop in whose iterations an access through `root` itself is to
+/// different elements. Elements of less than a byte share bytes.
+static void setLoop(Operation *op, AllocSharedOp root,
+                    const SharedAccess &access, ArenaAccess &bytes) {
+  if (!access.region || access.operand->get() != root.getBuffer() ||
+      getStorageBits(root.getBuffer().getType().getElementType()) < 8)
+    return;
+  if (auto moving = getIterationRegion(*access.region, op)) {
+    bytes.loop = moving->loop;
+    bytes.moving = {moving->offset.getAsOpaquePointer(), moving->dim};
+  }
 }
 
 static FailureOr<int64_t> getOffset(Operation *op) {
@@ -197,7 +212,9 @@ LogicalResult ArenaAccesses::addShared(Operation *op,
       FailureOr<int64_t> offset = getOffset(root);
       if (failed(offset))
         return failure();
-      addBytes(getArenaBytes(root, *offset, access), access);
+      ArenaAccess bytes = getArenaBytes(root, *offset, access);
+      setLoop(op, root, access, bytes);
+      addBytes(bytes, access);
     }
   }
   return success();
@@ -304,6 +321,10 @@ FailureOr<ArenaAccesses> ArenaAccesses::get(gpu::GPUFuncOp kernel,
   if (walked.wasInterrupted())
     return failure();
   result.findFences();
+  for (auto &[op, own] : result.accesses)
+    for (const ArenaAccess &access : own)
+      if (access.loop)
+        result.moving[access.loop].push_back(access);
   LDBG_OS([&](raw_ostream &os) { result.print(os); });
   return result;
 }
@@ -316,6 +337,11 @@ ArrayRef<ArenaAccess> ArenaAccesses::get(Operation *op) const {
 ArrayRef<ArenaAccess> ArenaAccesses::getSettled(Operation *op) const {
   auto it = settled.find(op);
   return it == settled.end() ? ArrayRef<ArenaAccess>() : it->second;
+}
+
+ArrayRef<ArenaAccess> ArenaAccesses::getMoving(Operation *loop) const {
+  auto it = moving.find(loop);
+  return it == moving.end() ? ArrayRef<ArenaAccess>() : it->second;
 }
 
 void ArenaAccesses::print(raw_ostream &os) const {

@@ -27,6 +27,9 @@ using namespace tilews::tile;
 //===----------------------------------------------------------------------===//
 
 bool ArenaAccess::overlaps(const ArenaAccess &other) const {
+  if (loop && loop == other.loop && moving == other.moving &&
+      root == other.root && earlier != other.earlier)
+    return false;
   if (space == other.space)
     return begin < other.end && other.begin < end;
   ArenaSpace known = space == ArenaSpace::Unknown ? other.space : space;
@@ -68,6 +71,8 @@ void ArenaAccess::print(raw_ostream &os) const {
     os << ", through the proxy";
   if (scratch)
     os << ", scratch";
+  if (loop)
+    os << ", moving with a loop" << (earlier ? ", earlier" : "");
   if (atomic)
     os << ", atomic " << stringifyAtomicKind(*atomic);
 }
@@ -239,6 +244,32 @@ void ArenaState::finishMatmuls() {
     access.async = access.matmul = false;
     pending.insert(access);
     return std::nullopt;
+  });
+}
+
+void ArenaState::changeMoving(Operation *loop,
+                              function_ref<void(ArenaAccess &)> change) {
+  for (ArenaAccessSet *set : {&pending, &inFlight, &unfenced}) {
+    if (llvm::none_of(*set,
+                      [&](const auto &each) { return each.loop == loop; }))
+      continue;
+    set->transform([&](ArenaAccess access) -> std::optional<ArenaAccess> {
+      if (access.loop == loop)
+        change(access);
+      return access;
+    });
+  }
+}
+
+void ArenaState::startIteration(Operation *loop) {
+  changeMoving(loop, [](ArenaAccess &access) { access.earlier = true; });
+}
+
+void ArenaState::leaveLoop(Operation *loop) {
+  changeMoving(loop, [](ArenaAccess &access) {
+    access.loop = nullptr;
+    access.moving = {};
+    access.earlier = false;
   });
 }
 

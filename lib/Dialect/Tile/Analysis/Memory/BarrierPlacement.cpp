@@ -16,6 +16,10 @@
 // linear in the depth of loops. The states are forgotten where a barrier was
 // added that accesses had passed before.
 //
+// An access whose offset moves with a loop is marked as earlier where the next
+// iteration starts. It then conflicts with no access at the same offset. If it
+// conflicts with what comes before the loop, the barrier is before the loop.
+//
 // A barrier whose own operation no longer conflicts may be redundant. It is
 // dropped if the accesses that it held back reach no conflict: only these are
 // followed, each to the next barriers, not the whole kernel.
@@ -24,6 +28,7 @@
 
 #include "tilews/Dialect/Tile/Analysis/Memory/BarrierPlacement.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -115,11 +120,19 @@ void BarrierPlacement::flow(Operation *op, Block *from, const ArenaState &state,
   SmallVector<RegionSuccessor> successors;
   branch.getSuccessorRegions(
       exit ? RegionBranchPoint(exit) : RegionBranchPoint::parent(), successors);
+  // Only these loops have accesses that move with them.
+  bool loops = isa<scf::ForOp>(op) && from;
   for (const RegionSuccessor &successor : successors) {
-    if (successor.isParent())
-      result.join(state);
-    else
-      into[successor.getSuccessor()->getRegionNumber()].join(state);
+    bool leaves = successor.isParent();
+    ArenaState &next =
+        leaves ? result : into[successor.getSuccessor()->getRegionNumber()];
+    if (!loops) {
+      next.join(state);
+      continue;
+    }
+    ArenaState moved = state;
+    leaves ? moved.leaveLoop(op) : moved.startIteration(op);
+    next.join(moved);
   }
 }
 
@@ -171,6 +184,10 @@ void BarrierPlacement::visit(Operation *op, ArenaState &state) {
     return;
   }
   if (op->getNumRegions() > 0) {
+    // Where this barrier was dropped, those in the loop are enough.
+    ArrayRef<ArenaAccess> own = accesses.getMoving(op);
+    if (!own.empty() && (adding || barriers.contains(op)))
+      order(op, own, state);
     state = visitRegions(op, state);
     return;
   }

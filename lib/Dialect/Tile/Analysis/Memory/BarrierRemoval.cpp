@@ -80,7 +80,10 @@ static void applyScratch(ArrayRef<ArenaAccess> own, ArenaState &state) {
 /// redundant.
 bool BarrierPlacement::Removal::check(Operation *op) {
   auto specialize = dyn_cast<SpecializeOp>(op);
-  ArrayRef<ArenaAccess> own = placement.accesses.get(op);
+  bool isLoop = op->getNumRegions() > 0 && !specialize;
+  ArrayRef<ArenaAccess> own;
+  if (!isLoop)
+    own = placement.accesses.get(op);
   SmallVector<ArenaAccess> ofRoles;
   if (specialize)
     own = ofRoles = placement.getRoleAccesses(specialize);
@@ -94,6 +97,8 @@ bool BarrierPlacement::Removal::check(Operation *op) {
   released.subtract(ordered);
   if (specialize) {
     enterRoles(specialize, released);
+  } else if (isLoop) {
+    flow(op, nullptr, released);
   } else {
     applyScratch(own, released);
     fronts.push_back(
@@ -119,6 +124,9 @@ bool BarrierPlacement::Removal::run(Front front) {
       return true;
     }
     if (op.getNumRegions() > 0) {
+      // Without a barrier before the loop, those in it may be enough.
+      if (placement.barriers.contains(&op) && !dropped.contains(&op))
+        cross(&op, placement.accesses.getMoving(&op), state);
       flow(&op, nullptr, state);
       return true;
     }

@@ -44,6 +44,9 @@ public:
   /// accesses before it happen-before those after it. Each is given by the
   /// range of its bytes.
   llvm::ArrayRef<ArenaAccess> getSettled(mlir::Operation *op) const;
+  /// Returns the accesses in `loop` that are to other bytes in each iteration.
+  /// One barrier before the loop orders them after what comes before it.
+  llvm::ArrayRef<ArenaAccess> getMoving(mlir::Operation *loop) const;
   /// Whether wgmma or TMA read the slots of `channel` outside of roles.
   bool isReadByProxy(mlir::Operation *channel) const {
     return readByProxy.contains(channel);
@@ -66,6 +69,7 @@ private:
   using Accesses = llvm::SmallVector<ArenaAccess, 2>;
   llvm::MapVector<mlir::Operation *, Accesses> accesses;
   llvm::DenseMap<mlir::Operation *, Accesses> settled;
+  llvm::DenseMap<mlir::Operation *, Accesses> moving;
   llvm::DenseSet<mlir::Operation *> readByProxy;
   llvm::DenseMap<mlir::Operation *, int64_t> channelNumbers;
 };

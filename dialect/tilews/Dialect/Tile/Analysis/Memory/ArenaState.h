@@ -65,6 +65,13 @@ struct ArenaAccess {
   /// Outside of roles: the channel to whose slots the access goes. The
   /// transactions of a channel order the accesses to its slots.
   mlir::Operation *channel = nullptr;
+  /// A loop, and an offset that moves with it along a dimension of the root:
+  /// accesses of different iterations with one `moving` offset are disjoint.
+  /// Null outside of the loop.
+  mlir::Operation *loop = nullptr;
+  std::pair<void *, unsigned> moving = {};
+  /// Whether an earlier iteration of `loop` made the access.
+  bool earlier = false;
 
   /// Whether some access of the kernel through the proxy needs a fence after
   /// this one, and whether some read does. Both follow from the other fields.
@@ -91,7 +98,8 @@ struct ArenaAccess {
 private:
   using Key =
       std::tuple<ArenaSpace, int64_t, int64_t, bool, bool, bool, bool, bool,
-                 bool, int, int64_t, mlir::Operation *, mlir::Operation *>;
+                 bool, int, int64_t, mlir::Operation *, mlir::Operation *,
+                 mlir::Operation *, std::pair<void *, unsigned>, bool>;
   Key getKey() const {
     return {space,
             begin,
@@ -105,7 +113,10 @@ private:
             atomic ? int(*atomic) : -1,
             closedGroups.value_or(-1),
             root,
-            channel};
+            channel,
+            loop,
+            moving,
+            earlier};
   }
 };
 
@@ -193,6 +204,9 @@ public:
   void landGroups(int64_t pending);
   /// Each thread has waited for its own asynchronous matmuls.
   void finishMatmuls();
+  /// The threads start the next iteration of `loop`, or leave it.
+  void startIteration(mlir::Operation *loop);
+  void leaveLoop(mlir::Operation *loop);
   /// Forgets the accesses to a buffer, given by its range: a channel orders
   /// them.
   void settle(const ArenaAccess &buffer);
@@ -207,6 +221,10 @@ public:
   void print(llvm::raw_ostream &os) const;
 
 private:
+  /// Replaces each access that moves with `loop` by what `change` makes of it.
+  void changeMoving(mlir::Operation *loop,
+                    llvm::function_ref<void(ArenaAccess &)> change);
+
   /// Since the last barrier.
   ArenaAccessSet pending;
   /// Asynchronous accesses since the last barrier that drained them.
